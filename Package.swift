@@ -1,0 +1,76 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+// One list of settings for every Swift target: what the compiler can check, it checks.
+let strict: [SwiftSetting] = [
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableExperimentalFeature("Lifetimes"),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [String] = []) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, exclude: resources, swiftSettings: strict)
+}
+
+func debian(_ name: String, pkgConfig: String, package: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
+}
+
+// The targets stand in the order of the picture in ARCHITECTURE.md: programs, wiring, modules, C.
+let package = Package(
+    name: "httpdnsd",
+    products: [
+        .executable(name: "httpdnsd", targets: ["httpdnsd"]),
+        .executable(name: "httpdnsctl", targets: ["httpdnsctl"]),
+        .executable(name: "httpdns-lab", targets: ["httpdns-lab"]),
+    ],
+    targets: [
+        program("httpdnsd", ["Daemon"]),
+        program("httpdnsctl", ["Control", "LinuxIO"]),
+        program("httpdns-lab", ["HTTPDNS", "DNSWire", "LinuxIO", "CMicrohttpd"]),
+
+        module(
+            "Daemon",
+            ["AnswerCache", "Control", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver", "Settings"]),
+
+        module("AnswerCache", ["DNSWire"]),
+        module("Resolver", ["DNSWire"]),
+        module("HTTPDNS", ["DNSWire"]),
+        module("HTTPClient", ["CCurl"]),
+        module("Settings", ["CTOML", "DNSWire"]),
+        module("LinuxIO", ["CLinux"]),
+        module("Control"),
+        module("DNSWire"),
+
+        .target(name: "CLinux"),
+        .target(name: "CTOML"),
+        debian("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
+        debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
+
+        tests("DNSWireTests", ["DNSWire", "TestSupport"], resources: ["Vectors"]),
+        tests("AnswerCacheTests", ["AnswerCache", "DNSWire", "TestSupport", "CAllocationCounter"]),
+        tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
+        tests("HTTPDNSTests", ["HTTPDNS", "DNSWire", "TestSupport"]),
+        tests("HTTPClientTests", ["HTTPClient", "LinuxIO", "TestSupport"]),
+        tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
+        tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),
+        tests("ControlTests", ["Control", "TestSupport"]),
+        tests("TidyTests", ["TestSupport"]),
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
+    ],
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,2 @@
+// System calls and macros that Swift cannot see.
+#pragma once

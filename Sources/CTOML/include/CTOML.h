@@ -1,0 +1,2 @@
+// toml11 behind a few C functions.
+#pragma once

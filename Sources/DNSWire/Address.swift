@@ -1,0 +1,48 @@
+// IPv4 and IPv6 addresses: parse, print, and say what space they lie in. No ports, no sockets.
+
+package enum Address: Hashable, Sendable {
+    case v4(UInt32)
+    case v6(high: UInt64, low: UInt64)
+
+    /// Network byte order; 4 or 16 bytes, nil otherwise.
+    package init?(bytes: some Collection<UInt8>) {
+        switch bytes.count {
+        case 4: self = .v4(bytes.reduce(0) { $0 << 8 | UInt32($1) })
+        case 16:
+            self = .v6(
+                high: bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) },
+                low: bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) })
+        default: return nil
+        }
+    }
+
+    package var bytes: [UInt8] {
+        switch self {
+        case .v4(let value): stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: value >> UInt32($0)) }
+        case .v6(let high, let low):
+            [high, low].flatMap { half in
+                stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: half >> UInt64($0)) }
+            }
+        }
+    }
+
+    package var recordType: RecordType {
+        switch self {
+        case .v4: .a
+        case .v6: .aaaa
+        }
+    }
+
+    package var isLoopback: Bool {
+        switch self {
+        case .v4(let value): value >> 24 == 127
+        case .v6(let high, let low): (high == 0 && low == 1) || mapped?.isLoopback ?? false
+        }
+    }
+
+    /// The IPv4 address inside `::ffff:0:0/96` (RFC 4291 section 2.5.5.2).
+    package var mapped: Address? {
+        guard case .v6(let high, let low) = self, high == 0, low >> 32 == 0xFFFF else { return nil }
+        return .v4(UInt32(truncatingIfNeeded: low))
+    }
+}

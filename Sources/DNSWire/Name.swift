@@ -1,0 +1,133 @@
+// A domain name in wire form. What holds a `Name` never checks it again: labels are 1 to 63 bytes, the whole is
+// at most 255 bytes with its root label, and there is no compression in it.
+
+package struct Name: Sendable {
+    /// Length-prefixed labels, ending with the root label (RFC 1035 section 3.1). Letter case is kept as it came.
+    package let wire: [UInt8]
+
+    package static let root = Name(unchecked: [0])
+    /// RFC 1035 section 2.3.4.
+    package static let maxWireBytes = 255
+    package static let maxLabelBytes = 63
+
+    /// For bytes that another part of this module has already walked.
+    init(unchecked wire: [UInt8]) {
+        self.wire = wire
+    }
+
+    /// Reads presentation form: "www.example.com", with or without the final dot; `\.` and `\DDD` as in RFC 1035
+    /// section 5.1. Nil for an empty label, a label or name that is too long, or a character outside ASCII.
+    package init?(_ text: String) {
+        if text == "." {
+            self = .root
+            return
+        }
+        var wire: [UInt8] = []
+        var label: [UInt8] = []
+        var bytes = Array(text.utf8)[...]
+        while let byte = bytes.popFirst() {
+            guard byte < 0x80 else { return nil }
+            if byte == UInt8(ascii: ".") {
+                guard Name.append(label, to: &wire) else { return nil }
+                label = []
+            } else if byte == UInt8(ascii: "\\") {
+                guard let escaped = Name.unescape(&bytes) else { return nil }
+                label.append(escaped)
+            } else {
+                label.append(byte)
+            }
+        }
+        if !label.isEmpty {
+            guard Name.append(label, to: &wire) else { return nil }
+        }
+        guard !wire.isEmpty, wire.count < Name.maxWireBytes else { return nil }
+        self.wire = wire + [0]
+    }
+
+    package var isRoot: Bool { wire.count == 1 }
+
+    /// Labels without their length bytes, the root left out.
+    package var labels: [ArraySlice<UInt8>] {
+        var labels: [ArraySlice<UInt8>] = []
+        var at = 0
+        while wire[at] != 0 {
+            let end = at + 1 + Int(wire[at])
+            labels.append(wire[(at + 1)..<end])
+            at = end
+        }
+        return labels
+    }
+
+    /// True for the name itself and everything under it, on label borders.
+    package func isWithin(_ ancestor: Name) -> Bool {
+        let skipped = wire.count - ancestor.wire.count
+        guard skipped >= 0 else { return false }
+        var at = 0
+        while at < skipped {
+            at += 1 + Int(wire[at])
+        }
+        guard at == skipped else { return false }
+        return zip(wire[at...], ancestor.wire).allSatisfy { $0.lowercased == $1.lowercased }
+    }
+
+    private static func append(_ label: [UInt8], to wire: inout [UInt8]) -> Bool {
+        guard !label.isEmpty, label.count <= maxLabelBytes else { return false }
+        wire.append(UInt8(label.count))
+        wire += label
+        return true
+    }
+
+    private static func unescape(_ bytes: inout ArraySlice<UInt8>) -> UInt8? {
+        guard let first = bytes.popFirst(), first < 0x80 else { return nil }
+        guard first.isDigit else { return first }
+        guard let second = bytes.popFirst(), let third = bytes.popFirst(), second.isDigit, third.isDigit else {
+            return nil
+        }
+        let value = Int(first - 48) * 100 + Int(second - 48) * 10 + Int(third - 48)
+        return UInt8(exactly: value)
+    }
+}
+
+/// RFC 4343: names are compared without regard to the case of ASCII letters.
+extension Name: Hashable {
+    package static func == (left: Name, right: Name) -> Bool {
+        left.wire.count == right.wire.count && zip(left.wire, right.wire).allSatisfy { $0.lowercased == $1.lowercased }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        for byte in wire { hasher.combine(byte.lowercased) }
+    }
+}
+
+/// Presentation form without the final dot (the root is "."), escaped so that it is safe in logs and JSON.
+extension Name: CustomStringConvertible {
+    package var description: String {
+        guard !isRoot else { return "." }
+        return labels.map(Name.escape).joined(separator: ".")
+    }
+
+    private static func escape(_ label: ArraySlice<UInt8>) -> String {
+        var text = ""
+        for byte in label {
+            if byte == UInt8(ascii: ".") || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "\"") {
+                text += "\\"
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else if byte > 0x20 && byte < 0x7F {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let digits = String(byte)
+                text += "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+            }
+        }
+        return text
+    }
+}
+
+extension UInt8 {
+    /// ASCII only, as RFC 4343 asks.
+    package var lowercased: UInt8 {
+        self >= 0x41 && self <= 0x5A ? self | 0x20 : self
+    }
+
+    package var isDigit: Bool { self >= 0x30 && self <= 0x39 }
+}

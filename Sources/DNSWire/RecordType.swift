@@ -1,0 +1,57 @@
+// Record types as an open set of numbers: any of the 65,536 may be asked, a few have names here.
+
+package struct RecordType: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt16
+
+    package init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+
+    package static let a = RecordType(rawValue: 1)
+    package static let ns = RecordType(rawValue: 2)
+    package static let cname = RecordType(rawValue: 5)
+    package static let soa = RecordType(rawValue: 6)
+    package static let ptr = RecordType(rawValue: 12)
+    package static let hinfo = RecordType(rawValue: 13)
+    package static let mx = RecordType(rawValue: 15)
+    package static let txt = RecordType(rawValue: 16)
+    package static let aaaa = RecordType(rawValue: 28)
+    package static let srv = RecordType(rawValue: 33)
+    package static let dname = RecordType(rawValue: 39)
+    package static let opt = RecordType(rawValue: 41)
+    package static let svcb = RecordType(rawValue: 64)
+    package static let https = RecordType(rawValue: 65)
+    package static let axfr = RecordType(rawValue: 252)
+    package static let any = RecordType(rawValue: 255)
+    package static let caa = RecordType(rawValue: 257)
+
+    /// A and AAAA: what HTTPDNS services answer.
+    package var isAddress: Bool { self == .a || self == .aaaa }
+
+    /// RFC 6895 section 3.1: 128 to 255 and 41 are for queries and meta data, never stored as records.
+    package var isMeta: Bool { self == .opt || (128...255).contains(rawValue) }
+
+    private static let mnemonics: [(RecordType, String)] = [
+        (.a, "A"), (.ns, "NS"), (.cname, "CNAME"), (.soa, "SOA"), (.ptr, "PTR"), (.hinfo, "HINFO"), (.mx, "MX"),
+        (.txt, "TXT"), (.aaaa, "AAAA"), (.srv, "SRV"), (.dname, "DNAME"), (.svcb, "SVCB"), (.https, "HTTPS"),
+        (.any, "ANY"), (.caa, "CAA"),
+    ]
+
+    /// A mnemonic in any case, or RFC 3597's "TYPE123".
+    package init?(_ text: String) {
+        let upper = text.uppercased()
+        if let known = RecordType.mnemonics.first(where: { $0.1 == upper }) {
+            self = known.0
+        } else if upper.hasPrefix("TYPE"), let number = UInt16(upper.dropFirst(4)) {
+            self.init(rawValue: number)
+        } else {
+            return nil
+        }
+    }
+}
+
+extension RecordType: CustomStringConvertible {
+    package var description: String {
+        RecordType.mnemonics.first { $0.0 == self }?.1 ?? "TYPE\(rawValue)"
+    }
+}

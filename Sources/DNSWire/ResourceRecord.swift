@@ -1,0 +1,40 @@
+// One record of class IN. Names inside `data` are whole: compression ends where a message is read.
+
+package struct ResourceRecord: Equatable, Sendable {
+    package let owner: Name
+    package let type: RecordType
+    package let ttlSeconds: UInt32
+    /// RDATA, at most 65,535 bytes, without compression.
+    package let data: [UInt8]
+
+    package init(owner: Name, type: RecordType, ttlSeconds: UInt32, data: [UInt8]) {
+        self.owner = owner
+        self.type = type
+        self.ttlSeconds = ttlSeconds
+        self.data = data
+    }
+
+    package init(owner: Name, address: Address, ttlSeconds: UInt32) {
+        self.init(owner: owner, type: address.recordType, ttlSeconds: ttlSeconds, data: address.bytes)
+    }
+
+    package init(owner: Name, alias target: Name, ttlSeconds: UInt32) {
+        self.init(owner: owner, type: .cname, ttlSeconds: ttlSeconds, data: target.wire)
+    }
+
+    /// The address in an A or AAAA record; nil for other types and wrong lengths.
+    package var address: Address? {
+        guard type.isAddress, let address = Address(bytes: data), address.recordType == type else { return nil }
+        return address
+    }
+
+    /// The last field of a SOA record (RFC 1035 section 3.3.13); nil for other types.
+    package var startOfAuthorityMinimum: UInt32? {
+        guard type == .soa, data.count >= 22 else { return nil }
+        return data.suffix(4).reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    func capped(toSeconds limit: UInt32) -> ResourceRecord {
+        ResourceRecord(owner: owner, type: type, ttlSeconds: min(ttlSeconds, limit), data: data)
+    }
+}

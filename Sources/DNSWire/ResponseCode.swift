@@ -1,0 +1,32 @@
+// Response codes (RCODE) as an open set of numbers; 16 and above need EDNS (RFC 6891 section 6.1.3).
+
+package struct ResponseCode: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt16
+
+    package init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+
+    package static let noError = ResponseCode(rawValue: 0)
+    package static let formatError = ResponseCode(rawValue: 1)
+    package static let serverFailure = ResponseCode(rawValue: 2)
+    package static let noSuchName = ResponseCode(rawValue: 3)
+    package static let notImplemented = ResponseCode(rawValue: 4)
+    package static let refused = ResponseCode(rawValue: 5)
+    package static let badVersion = ResponseCode(rawValue: 16)
+}
+
+extension ResponseCode: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .noError: "NOERROR"
+        case .formatError: "FORMERR"
+        case .serverFailure: "SERVFAIL"
+        case .noSuchName: "NXDOMAIN"
+        case .notImplemented: "NOTIMP"
+        case .refused: "REFUSED"
+        case .badVersion: "BADVERS"
+        default: "RCODE\(rawValue)"
+        }
+    }
+}
