@@ -21,6 +21,7 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
     package static let opt = RecordType(rawValue: 41)
     package static let svcb = RecordType(rawValue: 64)
     package static let https = RecordType(rawValue: 65)
+    package static let ixfr = RecordType(rawValue: 251)
     package static let axfr = RecordType(rawValue: 252)
     package static let any = RecordType(rawValue: 255)
     package static let caa = RecordType(rawValue: 257)

@@ -1,0 +1,41 @@
+// EDNS(0) as far as a stub talks it: the client's OPT record read, ours written, extended errors attached.
+
+package struct EDNS: Equatable, Sendable {
+    /// What we offer and what a UDP reply of ours never exceeds: fits every path unfragmented (DNS flag day 2020).
+    package static let ourPayloadBytes = 1232
+    /// Without EDNS, and for offers below it (RFC 1035 section 2.3.4, RFC 6891 section 6.2.3).
+    package static let minPayloadBytes = 512
+    /// Root name, type, payload size, extended code and version and flags, length.
+    package static let emptyRecordBytes = 11
+
+    package let payloadBytes: Int
+    package let version: UInt8
+    /// The DO bit, copied into the reply (RFC 3225 section 3).
+    package let dnssecOK: Bool
+}
+
+/// RFC 8914: why an answer is not what it could have been.
+package struct ExtendedError: Hashable, Sendable {
+    package let code: UInt16
+    /// Short, ASCII, without anything secret.
+    package let text: StaticString
+
+    package static let staleAnswer = ExtendedError(code: 3, text: "")
+    package static let prohibited = ExtendedError(code: 18, text: "client is not in server.allow")
+    package static let noReachableAuthority = ExtendedError(code: 22, text: "no upstream answered")
+    package static let networkError = ExtendedError(code: 23, text: "every upstream failed")
+    package static let notReady = ExtendedError(code: 14, text: "too many queries are waiting")
+
+    private init(code: UInt16, text: StaticString) {
+        self.code = code
+        self.text = text
+    }
+
+    package static func == (left: ExtendedError, right: ExtendedError) -> Bool { left.code == right.code }
+    package func hash(into hasher: inout Hasher) { hasher.combine(code) }
+
+    /// Option code, option length, info code, text.
+    var optionBytes: Int { 6 + text.utf8CodeUnitCount }
+
+    static let optionCode: UInt16 = 15
+}

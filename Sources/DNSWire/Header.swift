@@ -1,0 +1,55 @@
+// The twelve bytes before every message (RFC 1035 section 4.1.1) and, in one place, what our replies say in them.
+
+package struct Header: Equatable, Sendable {
+    package static let byteCount = 12
+
+    package let id: UInt16
+    package let flags: UInt16
+    package let questionCount: UInt16
+    package let answerCount: UInt16
+    package let authorityCount: UInt16
+    package let additionalCount: UInt16
+
+    package static let replyFlag: UInt16 = 0x8000
+    package static let truncatedFlag: UInt16 = 0x0200
+    package static let recursionDesiredFlag: UInt16 = 0x0100
+    package static let recursionAvailableFlag: UInt16 = 0x0080
+    package static let checkingDisabledFlag: UInt16 = 0x0010
+    private static let opcodeMask: UInt16 = 0x7800
+
+    /// Nil when there are fewer than twelve bytes.
+    package init?(_ message: Span<UInt8>) {
+        guard message.count >= Header.byteCount else { return nil }
+        id = message.bigEndian16(at: 0)
+        flags = message.bigEndian16(at: 2)
+        questionCount = message.bigEndian16(at: 4)
+        answerCount = message.bigEndian16(at: 6)
+        authorityCount = message.bigEndian16(at: 8)
+        additionalCount = message.bigEndian16(at: 10)
+    }
+
+    package var isReply: Bool { flags & Header.replyFlag != 0 }
+    package var isTruncated: Bool { flags & Header.truncatedFlag != 0 }
+    /// 0 is QUERY.
+    package var opcode: UInt16 { (flags & Header.opcodeMask) >> 11 }
+    /// The low four bits; an OPT record may extend them (RFC 6891 section 6.1.3).
+    package var responseCode: UInt16 { flags & 0x000F }
+
+    /// Flags of our replies: QR and RA set, opcode, RD and CD copied, AA, AD and Z clear (RFC 1035 section 4.1.1,
+    /// RFC 4035 section 3.2: AD is never claimed, since nothing is validated here).
+    static func replyFlags(to queryFlags: UInt16, code: ResponseCode, isTruncated: Bool) -> UInt16 {
+        let copied = queryFlags & (opcodeMask | recursionDesiredFlag | checkingDisabledFlag)
+        return copied | replyFlag | recursionAvailableFlag | (isTruncated ? truncatedFlag : 0)
+            | (code.rawValue & 0x000F)
+    }
+}
+
+extension Span<UInt8> {
+    func bigEndian16(at offset: Int) -> UInt16 {
+        UInt16(self[offset]) << 8 | UInt16(self[offset + 1])
+    }
+
+    func bigEndian32(at offset: Int) -> UInt32 {
+        UInt32(bigEndian16(at: offset)) << 16 | UInt32(bigEndian16(at: offset + 2))
+    }
+}

@@ -1,0 +1,162 @@
+// A client's packet, read once: what is asked, and what the reply has to look like. Hostile input ends here: the
+// reader takes a bounded number of steps, follows no compression pointer, and never stops the process.
+
+package struct Query: Equatable, Sendable {
+    package let id: UInt16
+    package let flags: UInt16
+    /// Bytes of the question section that the reply repeats as they came (0x20 case kept); 0 where it can't be trusted.
+    package let questionBytes: Int
+    package let type: RecordType
+    package let recordClass: UInt16
+    /// The client's OPT record; nil where there was none, or none that could be read.
+    package let edns: EDNS?
+
+    package static let classIN: UInt16 = 1
+    package static let classCH: UInt16 = 3
+
+    package enum Reception: Equatable, Sendable {
+        case query(Query)
+        /// Answered at once with a code; nothing is looked up.
+        case rejection(Query, ResponseCode)
+        /// No reply at all.
+        case drop(DropReason)
+    }
+
+    package enum DropReason: String, Sendable, CaseIterable {
+        /// Under twelve bytes: no header to answer to.
+        case short
+        /// QR=1: answering replies would let two servers talk to each other for ever.
+        case reply
+        /// Longer than any honest query.
+        case oversized
+    }
+
+    /// OPT, and one of TSIG or SIG(0) beside it; more is not a stub's query.
+    private static let maxAdditionalRecords: UInt16 = 2
+    /// Cookies, padding, subnet, keep-alive and a few yet to come; each is four bytes at least.
+    private static let maxOptions = 64
+
+    package static func receive(_ packet: Span<UInt8>) -> Reception {
+        guard let header = Header(packet) else { return .drop(.short) }
+        guard !header.isReply else { return .drop(.reply) }
+        guard header.opcode == 0, header.questionCount == 1 else {
+            return rejectUnread(packet, header, header.opcode == 0 ? .formatError : .notImplemented)
+        }
+        // RFC 9619: exactly one question. Records in the answer or authority section make no sense in a query.
+        guard header.answerCount == 0, header.authorityCount == 0, header.additionalCount <= maxAdditionalRecords else {
+            return rejectUnread(packet, header, .formatError)
+        }
+        guard let nameEnd = endOfName(in: packet, at: Header.byteCount), nameEnd + 4 <= packet.count else {
+            return rejectUnread(packet, header, .formatError)
+        }
+        let additional = readAdditional(packet, at: nameEnd + 4, count: header.additionalCount)
+        let query = Query(
+            id: header.id, flags: header.flags, questionBytes: nameEnd + 4 - Header.byteCount,
+            type: RecordType(rawValue: packet.bigEndian16(at: nameEnd)),
+            recordClass: packet.bigEndian16(at: nameEnd + 2), edns: additional.edns)
+        guard additional.isWellFormed else { return .rejection(query, .formatError) }
+        if let edns = query.edns, edns.version != 0 { return .rejection(query, .badVersion) }
+        if let code = query.refusal { return .rejection(query, code) }
+        return .query(query)
+    }
+
+    /// The name's bytes in the packet start after the header; without type and class.
+    package var nameBytes: Int { questionBytes - 4 }
+
+    /// What a UDP reply may measure: our bound, and never more than the client offers.
+    package var datagramLimit: Int {
+        min(max(edns?.payloadBytes ?? 0, EDNS.minPayloadBytes), EDNS.ourPayloadBytes)
+    }
+
+    /// The name asked, in the letters of the client.
+    package func name(in packet: Span<UInt8>) -> Name {
+        var wire: [UInt8] = []
+        wire.reserveCapacity(nameBytes)
+        for offset in Header.byteCount..<(Header.byteCount + nameBytes) { wire.append(packet[offset]) }
+        return Name(unchecked: wire)
+    }
+
+    /// Types and classes that a stub never asks upstream.
+    private var refusal: ResponseCode? {
+        switch type {
+        case .opt: return .formatError
+        case .axfr, .ixfr: return .refused
+        case .any: break
+        default: if type.isMeta || type.rawValue == 0 { return .notImplemented }
+        }
+        let isServed = recordClass == Query.classIN || (recordClass == Query.classCH && type == .txt)
+        return isServed ? nil : .refused
+    }
+
+    // MARK: reading
+
+    /// A packet whose sections can't be read as a query's: its OPT record is still looked for, because the reply has
+    /// one exactly when the query had one (RFC 6891 section 6.1.1).
+    private static func rejectUnread(_ packet: Span<UInt8>, _ header: Header, _ code: ResponseCode) -> Reception {
+        let query = Query(
+            id: header.id, flags: header.flags, questionBytes: 0, type: RecordType(rawValue: 0), recordClass: 0,
+            edns: findOptionRecord(packet, header))
+        return .rejection(query, code)
+    }
+
+    /// The offset after an uncompressed name; nil when it leaves the packet, is too long, or has a pointer in it.
+    private static func endOfName(in packet: Span<UInt8>, at start: Int) -> Int? {
+        var at = start
+        while at < packet.count {
+            let length = Int(packet[at])
+            at += 1
+            if length == 0 { return at - start <= Name.maxWireBytes ? at : nil }
+            guard length <= Name.maxLabelBytes, at + length - start < Name.maxWireBytes else { return nil }
+            at += length
+        }
+        return nil
+    }
+
+    private static func readAdditional(_ packet: Span<UInt8>, at start: Int, count: UInt16) -> (
+        edns: EDNS?, isWellFormed: Bool
+    ) {
+        var at = start
+        var edns: EDNS?
+        for _ in 0..<count {
+            let owner = at
+            guard let fixed = endOfName(in: packet, at: at), fixed + 10 <= packet.count else { return (edns, false) }
+            let end = fixed + 10 + Int(packet.bigEndian16(at: fixed + 8))
+            guard end <= packet.count else { return (edns, false) }
+            if packet.bigEndian16(at: fixed) == RecordType.opt.rawValue {
+                let isWellFormed =
+                    edns == nil && fixed == owner + 1 && hasWholeOptions(packet, from: fixed + 10, to: end)
+                edns = EDNS(
+                    payloadBytes: Int(packet.bigEndian16(at: fixed + 2)), version: packet[fixed + 5],
+                    dnssecOK: packet[fixed + 6] & 0x80 != 0)
+                guard isWellFormed else { return (edns, false) }
+            }
+            at = end
+        }
+        return (edns, at == packet.count)
+    }
+
+    private static func hasWholeOptions(_ packet: Span<UInt8>, from start: Int, to end: Int) -> Bool {
+        var at = start
+        for _ in 0..<maxOptions {
+            if at == end { return true }
+            guard at + 4 <= end else { return false }
+            at += 4 + Int(packet.bigEndian16(at: at + 2))
+            guard at <= end else { return false }
+        }
+        return at == end
+    }
+
+    private static func findOptionRecord(_ packet: Span<UInt8>, _ header: Header) -> EDNS? {
+        /// Two questions or a handful of records are an honest mistake; more is not worth walking.
+        let maxSteps = 8
+        var at = Header.byteCount
+        guard header.questionCount <= maxSteps else { return nil }
+        for _ in 0..<header.questionCount {
+            guard let end = endOfName(in: packet, at: at), end + 4 <= packet.count else { return nil }
+            at = end + 4
+        }
+        let records = Int(header.answerCount) + Int(header.authorityCount) + Int(header.additionalCount)
+        guard records <= maxSteps else { return nil }
+        return readAdditional(packet, at: at, count: UInt16(records)).edns
+    }
+}

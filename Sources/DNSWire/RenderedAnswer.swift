@@ -1,0 +1,93 @@
+// An answer in the bytes that follow the question of a reply. Rendered once when it is learned; each reply copies it
+// and counts its TTLs down. Invariants: every record is whole, `ttlOffsets` ascend and point at the TTL field of
+// record after record, names point back to the question or to earlier records only.
+
+package struct RenderedAnswer: Equatable, Sendable {
+    package let responseCode: ResponseCode
+    package let answerCount: UInt16
+    package let authorityCount: UInt16
+    package let body: [UInt8]
+    package let ttlOffsets: [UInt16]
+
+    /// A message has 65,535 bytes; header, question and OPT come off. Records beyond it are left out.
+    private static let maxBodyBytes = 65_535 - Header.byteCount - Name.maxWireBytes - 4 - 256
+
+    /// Fits any reply to this question, because a question has the same length in whatever case it is asked.
+    package init(_ answer: Answer, to question: Question) {
+        var writer = Writer(question: question.name)
+        var answers: UInt16 = 0
+        for record in answer.records where writer.append(record) { answers += 1 }
+        var authorities: UInt16 = 0
+        if let authority = answer.authority, writer.append(authority) { authorities = 1 }
+        responseCode = answer.responseCode
+        answerCount = answers
+        authorityCount = authorities
+        body = writer.body
+        ttlOffsets = writer.ttlOffsets
+    }
+
+    private struct Writer {
+        var body: [UInt8] = []
+        var ttlOffsets: [UInt16] = []
+        /// Names already in the message and where: the question, its ancestors, then targets of CNAME records.
+        private var known: [(name: Name, offset: Int)] = []
+        private let bodyOffset: Int
+        /// Enough for a chain and a zone's name; looked through linearly for each owner.
+        private static let maxKnown = 32
+
+        init(question: Name) {
+            bodyOffset = Header.byteCount + question.wire.count + 4
+            remember(question, at: Header.byteCount)
+        }
+
+        mutating func append(_ record: ResourceRecord) -> Bool {
+            let owner = compressed(record.owner)
+            guard body.count + owner.count + 10 + record.data.count <= maxBodyBytes, record.data.count <= 0xFFFF else {
+                return false
+            }
+            body += owner
+            body.appendBigEndian(record.type.rawValue)
+            body.appendBigEndian(Query.classIN)
+            ttlOffsets.append(UInt16(body.count))
+            body.appendBigEndian(record.ttlSeconds)
+            body.appendBigEndian(UInt16(record.data.count))
+            if record.type == .cname { remember(Name(unchecked: record.data), at: bodyOffset + body.count) }
+            body += record.data
+            return true
+        }
+
+        /// Each ancestor of a name stands inside it: the labels from any border to the end are a name too.
+        private mutating func remember(_ name: Name, at start: Int) {
+            var at = 0
+            while at < name.wire.count, name.wire[at] != 0, known.count < Writer.maxKnown, start + at < 0x3FFF {
+                known.append((Name(unchecked: Array(name.wire[at...])), start + at))
+                at += 1 + Int(name.wire[at])
+            }
+        }
+
+        /// The labels that are new, then a pointer to the rest (RFC 1035 section 4.1.4).
+        private func compressed(_ name: Name) -> [UInt8] {
+            var at = 0
+            while name.wire[at] != 0 {
+                let rest = Name(unchecked: Array(name.wire[at...]))
+                if let match = known.first(where: { $0.name == rest }) {
+                    return name.wire[..<at] + [0xC0 | UInt8(match.offset >> 8), UInt8(match.offset & 0xFF)]
+                }
+                at += 1 + Int(name.wire[at])
+            }
+            return name.wire
+        }
+    }
+}
+
+extension [UInt8] {
+    mutating func appendBigEndian(_ value: UInt16) {
+        append(UInt8(value >> 8))
+        append(UInt8(value & 0xFF))
+    }
+
+    mutating func appendBigEndian(_ value: UInt32) {
+        appendBigEndian(UInt16(value >> 16))
+        appendBigEndian(UInt16(value & 0xFFFF))
+    }
+}

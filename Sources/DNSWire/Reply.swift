@@ -1,0 +1,163 @@
+// Replies in bytes: header, the question as it was asked, a rendered answer with its TTLs counted down, OPT. The one
+// writer for cached answers, fresh ones and refusals. It must never write past the limit that the client set.
+
+package enum Reply {
+    /// Offset and length of what differs between two replies to the same question; the rest is copied.
+    package struct Body: ~Escapable {
+        let code: ResponseCode
+        let answerCount: UInt16
+        let authorityCount: UInt16
+        let bytes: Span<UInt8>
+        let ttlOffsets: Span<UInt16>
+
+        /// The parts of a `RenderedAnswer`, wherever they are kept.
+        @_lifetime(copy bytes, copy ttlOffsets)
+        package init(
+            code: ResponseCode, answerCount: UInt16, authorityCount: UInt16, bytes: Span<UInt8>,
+            ttlOffsets: Span<UInt16>
+        ) {
+            self.code = code
+            self.answerCount = answerCount
+            self.authorityCount = authorityCount
+            self.bytes = bytes
+            self.ttlOffsets = ttlOffsets
+        }
+
+        @_lifetime(borrow answer)
+        package init(_ answer: borrowing RenderedAnswer) {
+            code = answer.responseCode
+            answerCount = answer.answerCount
+            authorityCount = answer.authorityCount
+            bytes = answer.body.span
+            ttlOffsets = answer.ttlOffsets.span
+        }
+    }
+
+    /// Appends a whole reply to `output`, which must be empty and have room for `limit` bytes.
+    /// - Parameters:
+    ///   - ageSeconds: taken off every TTL, down to 0.
+    ///   - limit: bytes the reply may have, at least 512: `Query.datagramLimit`, or 65,535 on a stream.
+    /// - A body that does not fit is cut after the last whole record that does, and TC is set: some clients
+    ///   (musl before 1.2.4) never ask again over TCP and live on what they got.
+    package static func write(
+        _ body: borrowing Body, to query: Query, in packet: Span<UInt8>, ageSeconds: UInt32, limit: Int,
+        extendedError: ExtendedError? = nil, into output: inout OutputSpan<UInt8>
+    ) {
+        let tail = optionRecordBytes(query, extendedError)
+        let room = limit - Header.byteCount - query.questionBytes - tail
+        let cut = fit(body, into: room)
+        let flags = Header.replyFlags(to: query.flags, code: body.code, isTruncated: cut.isTruncated)
+        output.appendBigEndian(query.id)
+        output.appendBigEndian(flags)
+        output.appendBigEndian(query.questionBytes == 0 ? 0 : 1)
+        output.appendBigEndian(cut.answers)
+        output.appendBigEndian(cut.authorities)
+        output.appendBigEndian(tail == 0 ? 0 : 1)
+        output.append(packet.extracting(Header.byteCount..<(Header.byteCount + query.questionBytes)))
+        let start = output.count
+        output.append(body.bytes.extracting(0..<cut.bytes))
+        countDown(body, records: Int(cut.answers) + Int(cut.authorities), from: start, by: ageSeconds, in: &output)
+        if let edns = query.edns {
+            appendOptionRecord(code: body.code, edns, extendedError, to: &output)
+        }
+    }
+
+    /// A reply without records: refusals, failures, errors in the query.
+    package static func write(
+        code: ResponseCode, to query: Query, in packet: Span<UInt8>, extendedError: ExtendedError? = nil,
+        into output: inout OutputSpan<UInt8>
+    ) {
+        let nothing: [UInt8] = []
+        let noOffsets: [UInt16] = []
+        let body = Body(
+            code: code, answerCount: 0, authorityCount: 0, bytes: nothing.span, ttlOffsets: noOffsets.span)
+        write(
+            body, to: query, in: packet, ageSeconds: 0, limit: EDNS.minPayloadBytes, extendedError: extendedError,
+            into: &output)
+    }
+
+    // MARK: parts
+
+    private static func fit(
+        _ body: borrowing Body, into room: Int
+    ) -> (bytes: Int, answers: UInt16, authorities: UInt16, isTruncated: Bool) {
+        guard body.bytes.count > room else {
+            return (body.bytes.count, body.answerCount, body.authorityCount, false)
+        }
+        var bytes = 0
+        var records: UInt16 = 0
+        for index in body.ttlOffsets.indices {
+            let lengthField = Int(body.ttlOffsets[index]) + 4
+            let end = lengthField + 2 + Int(body.bytes.bigEndian16(at: lengthField))
+            guard end <= room else { break }
+            bytes = end
+            records += 1
+        }
+        return (bytes, min(records, body.answerCount), records - min(records, body.answerCount), true)
+    }
+
+    private static func countDown(
+        _ body: borrowing Body, records: Int, from start: Int, by ageSeconds: UInt32, in output: inout OutputSpan<UInt8>
+    ) {
+        guard ageSeconds > 0 else { return }
+        var bytes = output.mutableSpan
+        for index in 0..<records {
+            let offset = Int(body.ttlOffsets[index])
+            let ttl = body.bytes.bigEndian32(at: offset)
+            bytes.setBigEndian(ttl > ageSeconds ? ttl - ageSeconds : 0, at: start + offset)
+        }
+    }
+
+    private static func optionRecordBytes(_ query: Query, _ extendedError: ExtendedError?) -> Int {
+        query.edns == nil ? 0 : EDNS.emptyRecordBytes + (extendedError?.optionBytes ?? 0)
+    }
+
+    /// RFC 6891 section 6.1.2; our version is 0, whatever was asked.
+    private static func appendOptionRecord(
+        code: ResponseCode, _ edns: EDNS, _ extendedError: ExtendedError?, to output: inout OutputSpan<UInt8>
+    ) {
+        output.append(0)
+        output.appendBigEndian(RecordType.opt.rawValue)
+        output.appendBigEndian(UInt16(EDNS.ourPayloadBytes))
+        output.append(UInt8(truncatingIfNeeded: code.rawValue >> 4))
+        output.append(0)
+        output.appendBigEndian(edns.dnssecOK ? 0x8000 : 0)
+        output.appendBigEndian(UInt16(extendedError?.optionBytes ?? 0))
+        guard let extendedError else { return }
+        output.appendBigEndian(ExtendedError.optionCode)
+        output.appendBigEndian(UInt16(extendedError.optionBytes - 4))
+        output.appendBigEndian(extendedError.code)
+        extendedError.text.withUTF8Buffer { text in
+            output.append(unsafe Span(_unsafeElements: text))
+        }
+    }
+}
+
+extension OutputSpan<UInt8> {
+    @_lifetime(self: copy self)
+    mutating func appendBigEndian(_ value: UInt16) {
+        append(UInt8(value >> 8))
+        append(UInt8(truncatingIfNeeded: value))
+    }
+
+    /// One copy instead of a loop of bytes: the fast path spends its time here.
+    @_lifetime(self: copy self)
+    mutating func append(_ bytes: Span<UInt8>) {
+        precondition(bytes.count <= freeCapacity, "a reply is cut to its limit before it is written")
+        unsafe withUnsafeMutableBufferPointer { buffer, count in
+            let free = unsafe UnsafeMutableBufferPointer(rebasing: buffer[count...])
+            _ = unsafe bytes.withUnsafeBufferPointer { unsafe free.update(fromContentsOf: $0) }
+            count += bytes.count
+        }
+    }
+}
+
+extension MutableSpan<UInt8> {
+    @_lifetime(self: copy self)
+    mutating func setBigEndian(_ value: UInt32, at offset: Int) {
+        self[offset] = UInt8(value >> 24)
+        self[offset + 1] = UInt8(truncatingIfNeeded: value >> 16)
+        self[offset + 2] = UInt8(truncatingIfNeeded: value >> 8)
+        self[offset + 3] = UInt8(truncatingIfNeeded: value)
+    }
+}
