@@ -1,6 +1,7 @@
 // System calls and macros that Swift cannot see: headers that the Glibc module leaves out, and functions for what
 // glibc shows to GNU sources only. No feature macro is defined here: it would split types between modules.
 #pragma once
+#include "CDatagrams.h"
 
 #include <pthread.h>
 #include <stdint.h>

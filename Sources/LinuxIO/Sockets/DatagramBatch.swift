@@ -5,8 +5,8 @@
 // - `queued` replies stand in `outgoing[0..<queued]`, each pointing at its own part of `replies` and at the peer's
 //   address where it was received.
 
-import CLinux
-import Glibc
+internal import CLinux
+internal import Glibc
 
 @safe package struct DatagramBatch: ~Copyable {
     /// One call is shared by up to so many; more gains little (the call's cost is spread already) and delays the first.
@@ -33,7 +33,7 @@ import Glibc
         unsafe outgoing = .allocate(capacity: capacity)
         unsafe vectors = .allocate(capacity: 2 * capacity)
         unsafe peers = .allocate(capacity: capacity)
-        unsafe controls = .allocate(byteCount: capacity * Int(hd_control_bytes.rawValue), alignment: 8)
+        unsafe controls = .allocate(byteCount: capacity * hd_control_bytes, alignment: 8)
         unsafe packets = .allocate(capacity: capacity * DatagramBatch.packetBytes)
         unsafe replies = .allocate(capacity: capacity * replyBytes)
         unsafe outgoing.initialize(repeating: hd_datagram(), count: capacity)
@@ -63,7 +63,7 @@ import Glibc
         queued = 0
         received = 0
         let count = try SystemCall.attempt("recvmmsg") {
-            unsafe hd_receive_datagrams(socket.descriptor, incoming, UInt32(DatagramBatch.capacity))
+            unsafe hd_receive_datagrams(socket.descriptor.raw, incoming, UInt32(DatagramBatch.capacity))
         }
         received = Int(count ?? 0)
         return received
@@ -86,10 +86,11 @@ import Glibc
 
     /// The datagram was longer than `packetBytes`: its end is missing.
     package func isCut(_ place: Int) -> Bool {
-        unsafe incoming[place].header.msg_flags & Int32(MSG_TRUNC.rawValue) != 0
+        unsafe incoming[place].header.msg_flags & Int32(MSG_TRUNC) != 0
     }
 
-    package func peer(_ place: Int) -> SocketAddress {
+    /// Nil for a peer that is neither IPv4 nor IPv6, which a socket of ours never sees.
+    package func peer(_ place: Int) -> SocketAddress? {
         unsafe SocketAddress(peers[place])
     }
 
@@ -108,10 +109,10 @@ import Glibc
         while sent < queued {
             let first = sent
             let count = try? SystemCall.attempt("sendmmsg") {
-                unsafe hd_send_datagrams(socket.descriptor, outgoing + first, UInt32(queued - first))
+                unsafe hd_send_datagrams(socket.descriptor.raw, outgoing + first, UInt32(queued - first))
             }
             if count == nil { dropped += 1 }
-            sent += Int((count ?? 1) ?? 1)
+            sent += Int(count ?? 1)
         }
         queued = 0
         return dropped
@@ -122,8 +123,8 @@ import Glibc
         unsafe datagram.header.msg_namelen = socklen_t(MemoryLayout<sockaddr_in6>.size)
         unsafe datagram.header.msg_iov = vectors + place
         unsafe datagram.header.msg_iovlen = 1
-        unsafe datagram.header.msg_control = controls + place * Int(hd_control_bytes.rawValue)
-        unsafe datagram.header.msg_controllen = Int(hd_control_bytes.rawValue)
+        unsafe datagram.header.msg_control = controls + place * hd_control_bytes
+        unsafe datagram.header.msg_controllen = hd_control_bytes
         unsafe datagram.header.msg_flags = 0
     }
 

@@ -4,8 +4,8 @@ package import Glibc
 
 package struct SocketAddress: Hashable, Sendable {
     /// The address in network order; an IPv4 address is in the last 32 bits of `low`.
-    private let high: UInt64
-    private let low: UInt64
+    package let high: UInt64
+    package let low: UInt64
     package let isIPv6: Bool
     package let port: UInt16
     /// The interface number of a link-local IPv6 address (RFC 4007), else 0.
@@ -103,21 +103,29 @@ extension SocketAddress {
     /// Nil for other families than IPv4 and IPv6.
     package init?(_ storage: sockaddr_storage) {
         var storage = storage
-        let read = unsafe withUnsafeBytes(of: &storage) { bytes -> SocketAddress? in
-            let port = unsafe UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self))
-            switch unsafe Int32(bytes.load(as: sa_family_t.self)) {
-            case AF_INET:
-                let address = unsafe UInt32(bigEndian: bytes.load(fromByteOffset: 4, as: UInt32.self))
-                return SocketAddress(high: 0, low: UInt64(address), isIPv6: false, port: port, scopeID: 0)
-            case AF_INET6:
-                return unsafe SocketAddress(
-                    high: UInt64(bigEndian: bytes.load(fromByteOffset: 8, as: UInt64.self)),
-                    low: UInt64(bigEndian: bytes.load(fromByteOffset: 16, as: UInt64.self)), isIPv6: true,
-                    port: port, scopeID: bytes.load(fromByteOffset: 24, as: UInt32.self))
-            default: return nil
-            }
-        }
-        guard let read else { return nil }
+        guard let read = unsafe withUnsafeBytes(of: &storage, SocketAddress.read) else { return nil }
         self = read
+    }
+
+    /// The peer of a datagram; `sockaddr_in6` is the larger of the two kinds that such a socket reports.
+    init?(_ storage: sockaddr_in6) {
+        var storage = storage
+        guard let read = unsafe withUnsafeBytes(of: &storage, SocketAddress.read) else { return nil }
+        self = read
+    }
+
+    private static func read(_ bytes: UnsafeRawBufferPointer) -> SocketAddress? {
+        let port = unsafe UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self))
+        switch unsafe Int32(bytes.load(as: sa_family_t.self)) {
+        case AF_INET:
+            let address = unsafe UInt32(bigEndian: bytes.load(fromByteOffset: 4, as: UInt32.self))
+            return SocketAddress(high: 0, low: UInt64(address), isIPv6: false, port: port, scopeID: 0)
+        case AF_INET6:
+            return unsafe SocketAddress(
+                high: UInt64(bigEndian: bytes.load(fromByteOffset: 8, as: UInt64.self)),
+                low: UInt64(bigEndian: bytes.load(fromByteOffset: 16, as: UInt64.self)), isIPv6: true,
+                port: port, scopeID: bytes.load(fromByteOffset: 24, as: UInt32.self))
+        default: return nil
+        }
     }
 }
