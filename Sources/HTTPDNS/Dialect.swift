@@ -45,8 +45,6 @@ package enum DialectBounds {
     package static let maxBodyBytes = 65_536
     /// Enough for any real name; keeps an answer's parts far below a DNS message's size.
     static let maxRecords = 512
-    /// Longer chains don't occur in honest zones; the same bound as unbound's for CNAME records.
-    static let maxLinks = 11
     /// RFC 2181 section 8: a TTL has 31 bits.
     static let maxTTLSeconds: UInt32 = 0x7FFF_FFFF
     /// For records that came without a usable TTL (providers.md 9.5).
