@@ -51,6 +51,8 @@ final class StreamServer {
 
     var openConnections: Int { connections.count }
 
+    var hasMisses: Bool { !misses.isEmpty }
+
     /// Questions to be fetched, once.
     func takeMisses() -> [Miss] {
         defer { misses.removeAll(keepingCapacity: true) }

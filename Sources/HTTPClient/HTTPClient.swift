@@ -89,6 +89,8 @@ package final class HTTPClient {
         }
     }
 
+    package var hasFinished: Bool { !finished.isEmpty }
+
     /// To be drained after every call in.
     package func takeFinished() -> [(id: TransferID, result: Result<TransferReply, TransferFailure>)] {
         defer { finished.removeAll(keepingCapacity: true) }

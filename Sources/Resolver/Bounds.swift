@@ -14,7 +14,7 @@ package enum Bounds {
     /// Stub resolvers give up at 5 s (resolv.conf's default time-out): our failure must be there before.
     static let answerWithin: Duration = .milliseconds(4500)
     /// One request to a provider, connection included.
-    static let providerTimeout: Duration = .milliseconds(3000)
+    package static let providerTimeout: Duration = .milliseconds(3000)
     /// When nothing has come from the providers, the system resolver is asked as well.
     static let systemHedge: Duration = .milliseconds(1000)
     /// A system resolver's answer waits so long for a provider's; RFC 8767 section 5 suggests 1.8 s for the same choice.
