@@ -39,7 +39,7 @@ let package = Package(
     targets: [
         program("httpdnsd", ["Daemon"]),
         program("httpdnsctl", ["Control", "LinuxIO"]),
-        program("httpdns-lab", ["HTTPDNS", "DNSWire", "LinuxIO", "CMicrohttpd"]),
+        program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
         module(
             "Daemon",
