@@ -36,4 +36,14 @@ package enum Bounds {
     static let hostsTTLSeconds: UInt32 = 10
     /// Lines of /etc/hosts that are read; block lists of this size exist.
     static let maxHostsEntries = 500_000
+
+    /// How long each nameserver is waited for before the next is asked as well, by round. A cache answers within
+    /// 100 ms over any link, a full recursion mostly within a second; late replies are still taken, so that being
+    /// early costs a datagram only.
+    static let nameserverPatience: [Duration] = [.milliseconds(1000), .milliseconds(2000)]
+    /// Two more round trips than a datagram.
+    static let nameserverStreamPatience: Duration = .milliseconds(2000)
+    /// Wrong replies to one query before it is asked again over a stream. One or two are late or damaged; a forger
+    /// needs thousands.
+    static let maxForeignReplies = 8
 }
