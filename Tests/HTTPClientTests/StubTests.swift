@@ -170,7 +170,8 @@ import Testing
             loop.collect()
             let ended = ids.filter { if case .failure(.networkChanged) = loop.results[$0] { true } else { false } }
             #expect(ended.count == HTTPClient.maxTransfers && loop.results.count == 1000)
-            #expect(loop.client.connections.open == 0 && loop.watchedDescriptors == 0)
+            #expect(loop.client.connections.open == 0)
+            #expect(loop.watchedDescriptors == 0)
         }
     }
 
