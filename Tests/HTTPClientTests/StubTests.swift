@@ -69,6 +69,26 @@ import Testing
         }
     }
 
+    @Test("HTTP/1.1 requests in a row share a connection, and one that the server closed is replaced unnoticed")
+    func keepAlive() throws {
+        let answer = StubServer.Step.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        try StubServer.with([.awaitRequest, answer, .awaitRequest, answer]) { server in
+            let request = try makeRequest(server.port)
+            #expect([1, 0, 1].allSatisfy { loop.reply(to: request)?.newConnections == $0 })
+            #expect(loop.client.connections == ConnectionCounts(open: 1, opened: 2, reused: 1))
+            #expect(server.requests.count == 3)
+        }
+    }
+
+    @Test("an address without a route is unreachable")
+    func unreachable() throws {
+        let endpoint = try #require(
+            HTTPEndpoint(scheme: .http, host: "provider.example", port: 80, address: "255.255.255.255"))
+        let request = TransferRequest(
+            endpoint: endpoint, target: "/", timeout: .seconds(10), connectTimeout: .seconds(10))
+        #expect(loop.failure(of: request) == .unreachable)
+    }
+
     @Test("a closed port is refused")
     func refused() throws {
         let (listener, port) = Sockets.listen()
