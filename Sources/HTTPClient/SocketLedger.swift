@@ -100,19 +100,19 @@ final class SocketLedger {
         unsafe context.map { unsafe Unmanaged<SocketLedger>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    private func record(_ descriptor: Int32, wants: SocketInterest) {
+    func record(_ descriptor: Int32, wants: SocketInterest) {
         wanted[descriptor] = wants == .none ? nil : wants
         changed.append(descriptor)
     }
 
-    private func record(opened descriptor: Int32) {
+    func record(opened descriptor: Int32) {
         guard descriptor >= 0 else { return }
         openedSockets += 1
         sockets.insert(descriptor)
         if told[descriptor] != nil { replaced.append(descriptor) }
     }
 
-    private func record(closing descriptor: Int32) {
+    func record(closing descriptor: Int32) {
         sockets.remove(descriptor)
         record(descriptor, wants: .none)
         closing.append(descriptor)

@@ -68,6 +68,15 @@ import Testing
         #expect(loop.client.connections.open == 0)
     }
 
+    @Test("many requests at once to a wrong name fail one by one, and no descriptor is watched for another")
+    func wrongNameForMany() throws {
+        let request = try makeRequest(verifyName: "two.example")
+        let ids = (0..<20).map { _ in loop.start(request) }
+        loop.run { loop.results.count == ids.count }
+        #expect(ids.allSatisfy { if case .failure(.tls) = loop.results[$0] { true } else { false } })
+        #expect(loop.watchedDescriptors == 0 && loop.client.connections.open == 0)
+    }
+
     @Test("SNI, checked name and Host are set apart")
     func setApart() throws {
         let apart = try makeRequest(

@@ -103,6 +103,22 @@ import Testing
         #expect(loop.watchedDescriptors == 0 && loop.client.connections.open == 0)
     }
 
+    @Test("handshakes that hang end as timeout one after the other, and no descriptor is watched for another")
+    func hangingHandshakes() throws {
+        try StubServer.with([.hang]) { server in
+            let endpoint = try #require(
+                HTTPEndpoint(scheme: .https, host: "provider.example", port: server.port, address: "127.0.0.1"))
+            let ids = (0..<40).map { number in
+                let timeout = Duration.milliseconds(30 + 2 * (number % 20))
+                return loop.start(
+                    TransferRequest(endpoint: endpoint, target: "/", timeout: timeout, connectTimeout: timeout))
+            }
+            loop.run { loop.results.count == ids.count }
+            #expect(ids.allSatisfy { if case .failure(.timeout) = loop.results[$0] { true } else { false } })
+            #expect(loop.watchedDescriptors == 0 && loop.client.connections.open == 0)
+        }
+    }
+
     @Test(
         "a reply that ends early is reset",
         arguments: [
