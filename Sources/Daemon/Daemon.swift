@@ -43,7 +43,7 @@ final class Daemon {
             let threadCount = settings.server.threads == 0 ? Machine.coreCount : settings.server.threads
             let ports = try PortBinding(listen, threads: threadCount)
             loop = try EventLoop()
-            var entropy = SystemEntropy()
+            let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             let access = AccessList(settings.server.allow)
             let mailbox = try Mailbox<Handover>(capacity: ResolvingLoop.mailboxCapacity)

@@ -1,5 +1,6 @@
 // From the command line to an exit code.
 
+import Control
 import LinuxIO
 import Settings
 

@@ -37,6 +37,7 @@ struct Provider {
     }
 
     var name: String { settings.name }
+    var dialectName: String { settings.dialectName }
     var endpoint: HTTPEndpoint { endpoints[addressIndex] }
 
     var traits: ProviderTraits {

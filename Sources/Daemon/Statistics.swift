@@ -88,7 +88,7 @@ struct Statistics {
         report.providers = resolving.providers.providers.map { provider in
             var entry = StatsReport.Provider()
             entry.name = provider.name
-            entry.dialect = provider.settings.dialectName
+            entry.dialect = provider.dialectName
             entry.state = provider.isUp ? "up" : "down"
             entry.requests = provider.requests
             entry.names = provider.requests
