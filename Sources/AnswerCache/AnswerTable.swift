@@ -30,8 +30,9 @@ import DNSWire
     private var hand = none
 
     private static let none = UInt32.max
-    /// A slot, an allocation for a short name with one address, and its share of the index: no entry is smaller.
-    static let minEntryBytes = 192
+    /// A slot, an allocation for a short name with one address, and its share of the index: few entries are smaller, and
+    /// a cache full of such holds fewer than its bytes would allow.
+    static let minEntryBytes = 128
 
     /// Allocates index and slots for as many entries as can fit; untouched slots cost no memory.
     init(limitBytes: Int) {
