@@ -45,10 +45,6 @@ package struct SocketAddress: Hashable, Sendable {
         return high == 0 && (low == 1 || low >> 24 == 0xFFFF_7F)
     }
 
-    package func withPort(_ port: UInt16) -> SocketAddress {
-        SocketAddress(high: high, low: low, isIPv6: isIPv6, port: port, scopeID: scopeID)
-    }
-
     private func bytes(of number: UInt64, count: Int) -> [UInt8] {
         (1...count).map { UInt8(truncatingIfNeeded: number >> UInt64((count - $0) * 8)) }
     }
@@ -102,8 +98,7 @@ extension SocketAddress {
 
     /// Nil for other families than IPv4 and IPv6.
     package init?(_ storage: sockaddr_storage) {
-        var storage = storage
-        let read = unsafe withUnsafeBytes(of: &storage) { bytes -> SocketAddress? in
+        let read = unsafe withUnsafeBytes(of: storage) { bytes -> SocketAddress? in
             let port = unsafe UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self))
             switch unsafe Int32(bytes.load(as: sa_family_t.self)) {
             case AF_INET:
