@@ -103,15 +103,13 @@ extension SocketAddress {
 
     /// Nil for other families than IPv4 and IPv6.
     package init?(_ storage: sockaddr_storage) {
-        var storage = storage
-        guard let read = unsafe withUnsafeBytes(of: &storage, SocketAddress.read) else { return nil }
+        guard let read = unsafe withUnsafeBytes(of: storage, SocketAddress.read) else { return nil }
         self = read
     }
 
     /// The peer of a datagram; `sockaddr_in6` is the larger of the two kinds that such a socket reports.
     init?(_ storage: sockaddr_in6) {
-        var storage = storage
-        guard let read = unsafe withUnsafeBytes(of: &storage, SocketAddress.read) else { return nil }
+        guard let read = unsafe withUnsafeBytes(of: storage, SocketAddress.read) else { return nil }
         self = read
     }
 
