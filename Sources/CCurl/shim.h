@@ -1,10 +1,11 @@
 // libcurl for HTTPClient: the header, typed wrappers for what Swift cannot call (variadic functions, macros), and
 // the two steps that need types or flags which Swift does not see: a close-on-exec socket, and the name check on
-// OpenSSL's context. The other headers are for close(), inet_pton() and errno numbers. Needs libssl-dev.
+// OpenSSL's context. The small headers are for close(), inet_pton() and errno numbers. Needs libssl-dev.
 #pragma once
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
@@ -74,6 +75,8 @@ static inline const curl_version_info_data *ccurl_version(void) { return curl_ve
 static inline curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address) {
     return socket(address->family, address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address->protocol);
 }
+
+static inline int ccurl_is_open(int descriptor) { return fcntl(descriptor, F_GETFD) != -1; }
 
 // The result of a finished transfer: a union that Swift shows as a raw pointer.
 static inline CURLcode ccurl_message_result(const CURLMsg *message) { return message->data.result; }

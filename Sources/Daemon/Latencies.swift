@@ -28,7 +28,9 @@ struct LatencyHistogram {
         var below: UInt64 = 0
         for (bucket, count) in buckets.enumerated() {
             below += count
-            if Double(below) >= Double(total) * percent / 100 { return Int(LatencyHistogram.bounds[bucket].rounded(.up)) }
+            if Double(below) >= Double(total) * percent / 100 {
+                return Int(LatencyHistogram.bounds[bucket].rounded(.up))
+            }
         }
         return nil
     }

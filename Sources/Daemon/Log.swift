@@ -59,6 +59,6 @@ struct Log {
 
     func callAsFunction(_ event: LogEvent) {
         guard event.level <= level else { return }
-        StandardError.write("httpdnsd: \(event.text)\n")
+        StandardStreams.writeError("httpdnsd: \(event.text)\n")
     }
 }

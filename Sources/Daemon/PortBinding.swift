@@ -31,7 +31,9 @@ struct PortBinding {
         var datagrams = [[DatagramSocket]](repeating: [], count: threads)
         for address in addresses {
             // A listener does not share its port, so it finds other daemons that sockets with SO_REUSEPORT would join.
-            let listener = try PortBinding.bind(address, .tcp) { address throws(SystemError) in try Listener(on: address) }
+            let listener = try PortBinding.bind(address, .tcp) { address throws(SystemError) in
+                try Listener(on: address)
+            }
             listeners.append(listener)
             for thread in 0..<threads {
                 let socket = try PortBinding.bind(address, .udp) { address throws(SystemError) in

@@ -21,7 +21,8 @@ struct Provider {
 
     /// Nil for a dialect that does not exist or a provider without an address, which settings never give.
     init?(id: ProviderID, _ settings: Settings.Provider) {
-        guard let dialect = Dialects.make(named: settings.dialectName, url: settings.url.path, account: settings.account)
+        guard
+            let dialect = Dialects.make(named: settings.dialectName, url: settings.url.path, account: settings.account)
         else { return nil }
         self.id = id
         self.settings = settings

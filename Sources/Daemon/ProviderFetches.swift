@@ -97,7 +97,8 @@ final class ProviderFetches {
     func takeFinished() -> [(id: FetchID, result: Result<Answer, FetchFailure>)] {
         let now = Clock.now()
         for (transfer, result) in http.takeFinished() {
-            guard let id = fetchOfTransfer.removeValue(forKey: transfer), let fetch = running.removeValue(forKey: id) else {
+            guard let id = fetchOfTransfer.removeValue(forKey: transfer), let fetch = running.removeValue(forKey: id)
+            else {
                 continue
             }
             finished.append((id, conclude(fetch, result, now: now)))
@@ -120,7 +121,9 @@ final class ProviderFetches {
     private func conclude(
         _ fetch: Running, _ result: Result<TransferReply, TransferFailure>, now: Instant
     ) -> Result<Answer, FetchFailure> {
-        guard let index = providers.firstIndex(where: { $0.id == fetch.provider }) else { return .failure(.unreachable) }
+        guard let index = providers.firstIndex(where: { $0.id == fetch.provider }) else {
+            return .failure(.unreachable)
+        }
         switch result {
         case .failure(let failure):
             failed(fetch, FetchFailure(failure), failure.description)

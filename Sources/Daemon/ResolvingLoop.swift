@@ -21,6 +21,8 @@ final class ResolvingLoop {
     private var clients = Clients()
     private var events: [Event] = []
     private(set) var tally = Tally()
+    /// Of those that were handed over; the rest is in the mailbox or among the streams' misses.
+    private(set) var questionsTaken: UInt64 = 0
     private(set) var latencies = SourceLatencies()
     private var loopProbes: LoopProbes?
     /// A server that turned out to lead back to us, for the log; taken once.
@@ -46,7 +48,8 @@ final class ResolvingLoop {
 
     /// When `timePassed` is due.
     var nextDeadline: Instant? {
-        [resolver.nextDeadline, providers.nextDeadline, system.nextDeadline, streams.nextDeadline].compactMap { $0 }.min()
+        [resolver.nextDeadline, providers.nextDeadline, system.nextDeadline, streams.nextDeadline].compactMap { $0 }
+            .min()
     }
 
     func timePassed(now: Instant) {
@@ -60,7 +63,8 @@ final class ResolvingLoop {
     func settle(now: Instant) {
         repeat {
             for miss in streams.takeMisses() {
-                let client = Client(query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now)
+                let client = Client(
+                    query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now)
                 asked(client, now: now)
             }
             events += providers.takeFinished().map { .fetchFinished($0.id, $0.result) }
@@ -97,11 +101,13 @@ final class ResolvingLoop {
         for handover in mailbox.takeAll() {
             let path = Client.Path.datagram(handover.socket, peer: handover.peer, askedAddress: handover.askedAddress)
             asked(
-                Client(query: handover.query, packet: handover.packet, path: path, askedAt: handover.receivedAt), now: now)
+                Client(query: handover.query, packet: handover.packet, path: path, askedAt: handover.receivedAt),
+                now: now)
         }
     }
 
     private func asked(_ client: Client, now: Instant) {
+        questionsTaken += 1
         let question = Question(client.query.name(in: client.packet.span), client.query.type)
         if let server = loopProbes?.loopingServer(asking: question, now: now) {
             system.leaveOut(server)
@@ -164,7 +170,8 @@ final class ResolvingLoop {
         guard let client = clients.take(waiter) else { return }
         let message = client.message { output in
             Reply.write(
-                code: .serverFailure, to: client.query, in: client.packet.span, extendedError: extendedError, into: &output)
+                code: .serverFailure, to: client.query, in: client.packet.span, extendedError: extendedError,
+                into: &output)
         }
         guard send(message, to: client, now: now) else {
             tally[.droppedGone] += 1

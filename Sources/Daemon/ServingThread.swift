@@ -29,7 +29,8 @@ struct ServingThread: ~Copyable {
     /// Batches taken from one socket before the others get their turn.
     private static let maxRounds = 8
 
-    init(sockets: [DatagramSocket], fastPath: consuming FastPath, mailbox: Mailbox<Handover>, published: PublishedTally) {
+    init(sockets: [DatagramSocket], fastPath: consuming FastPath, mailbox: Mailbox<Handover>, published: PublishedTally)
+    {
         self.sockets = sockets
         self.fastPath = fastPath
         self.mailbox = mailbox
@@ -90,9 +91,12 @@ struct ServingThread: ~Copyable {
 
     private mutating func handOver() {
         guard !handovers.isEmpty else { return }
-        let accepted = mailbox.post(contentsOf: handovers)
-        tally[.handedOver] += UInt64(accepted)
-        tally[.droppedOverload] += UInt64(handovers.count - accepted)
+        // Counted and published before they can be taken: what was taken is never more than what was handed over.
+        tally[.handedOver] += UInt64(handovers.count)
+        published.publish(tally)
+        let rejected = UInt64(handovers.count - mailbox.post(contentsOf: handovers))
+        tally[.handedOver] -= rejected
+        tally[.droppedOverload] += rejected
         handovers.removeAll(keepingCapacity: true)
     }
 

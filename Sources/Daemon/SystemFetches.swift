@@ -50,7 +50,9 @@ final class SystemFetches {
     }
 
     func abandon(_ id: FetchID) {
-        guard let number = jobOfFetch.removeValue(forKey: id), let job = jobs.removeValue(forKey: number) else { return }
+        guard let number = jobOfFetch.removeValue(forKey: id), let job = jobs.removeValue(forKey: number) else {
+            return
+        }
         for exchange in job.exchanges.values { exchange.close(loop) }
     }
 

@@ -86,7 +86,7 @@ final class ConnectionPool {
         }
         ledger.deliver(to: interest)
         connections.opened = ledger.openedSockets
-        connections.open = ledger.openedSockets - ledger.closedSockets
+        connections.open = ledger.openSockets
         if transfers.isEmpty, multi != nil, dormantAt == nil {
             dormantAt = now.advanced(by: .seconds(ConnectionPool.idleSeconds))
         }
@@ -122,6 +122,7 @@ final class ConnectionPool {
 
     private func closeConnections() {
         multi = nil
+        ledger.forgetSockets()
         dueAt = nil
         dormantAt = nil
     }

@@ -24,7 +24,8 @@ package final class HTTPClient {
     }
 
     /// - Parameter interest: told which descriptors to watch, level-triggered, before a call into the client returns.
-    ///   After `none` the descriptor is closed. Must not call the client.
+    ///   With `none` the descriptor may be closed already, or stand for a socket that is not watched: neither is an
+    ///   error. Must not call the client.
     package init(interest: @escaping (_ descriptor: Int32, _ wants: SocketInterest) -> Void) {
         self.interest = interest
     }

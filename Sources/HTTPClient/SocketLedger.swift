@@ -1,11 +1,12 @@
 // What libcurl's callbacks said during a call: which descriptors it wants watched and when it wants to be called.
 // Written only by those callbacks, read when the call is over. Descriptors are closed here, after the loop has
-// forgotten them, so that a number is never watched for a connection that is gone.
+// forgotten them. The exception: a socket that never got connected is closed by libcurl itself, without a word
+// (7.88, cf-socket.c), so its number may come back for another socket before the loop heard of the end of the first.
 
 internal import CCurl
 
 package enum SocketInterest: Sendable {
-    /// Forget the descriptor; it may be closed right after.
+    /// Forget the descriptor. It is closed right after, or was closed already.
     case none
     case read, write, both
 }
@@ -17,10 +18,12 @@ final class SocketLedger {
     }
 
     private(set) var openedSockets = 0
-    private(set) var closedSockets = 0
+    private var sockets: Set<Int32> = []
     private var wanted: [Int32: SocketInterest] = [:]
     private var told: [Int32: SocketInterest] = [:]
     private var changed: [Int32] = []
+    /// Watched by the loop for a socket that is gone, and open again as another one.
+    private var replaced: [Int32] = []
     private var closing: [Int32] = []
     private var timer = Timer.unchanged
 
@@ -28,19 +31,34 @@ final class SocketLedger {
         for descriptor in closing { close(descriptor) }
     }
 
+    var openSockets: Int { sockets.count }
+
     func isWatching(_ descriptor: Int32) -> Bool { told[descriptor] != nil }
 
     /// Hands over what changed since the last call, in the order in which it did.
     func deliver(to interest: (_ descriptor: Int32, _ wants: SocketInterest) -> Void) {
+        for descriptor in replaced {
+            told[descriptor] = nil
+            interest(descriptor, .none)
+        }
+        replaced.removeAll(keepingCapacity: true)
         for descriptor in changed {
             let wants = wanted[descriptor]
             guard wants != told[descriptor] else { continue }
             told[descriptor] = wants
             interest(descriptor, wants ?? .none)
         }
-        changed.removeAll(keepingCapacity: true)
         for descriptor in closing { close(descriptor) }
         closing.removeAll(keepingCapacity: true)
+        for descriptor in changed where wanted[descriptor] == nil && ccurl_is_open(descriptor) == 0 {
+            sockets.remove(descriptor)
+        }
+        changed.removeAll(keepingCapacity: true)
+    }
+
+    /// After the multi handle is gone, and with it all that it held.
+    func forgetSockets() {
+        sockets = []
     }
 
     func takeTimer() -> Timer {
@@ -55,7 +73,7 @@ final class SocketLedger {
             { context, _, address in
                 guard let address = unsafe address else { return -1 }
                 let descriptor = unsafe ccurl_open_socket(address)
-                if descriptor >= 0 { unsafe SocketLedger.at(context)?.openedSockets += 1 }
+                unsafe SocketLedger.at(context)?.record(opened: descriptor)
                 return descriptor
             },
             { context, descriptor in
@@ -82,13 +100,20 @@ final class SocketLedger {
         unsafe context.map { unsafe Unmanaged<SocketLedger>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    private func record(_ descriptor: Int32, wants: SocketInterest) {
+    func record(_ descriptor: Int32, wants: SocketInterest) {
         wanted[descriptor] = wants == .none ? nil : wants
         changed.append(descriptor)
     }
 
-    private func record(closing descriptor: Int32) {
-        closedSockets += 1
+    func record(opened descriptor: Int32) {
+        guard descriptor >= 0 else { return }
+        openedSockets += 1
+        sockets.insert(descriptor)
+        if told[descriptor] != nil { replaced.append(descriptor) }
+    }
+
+    func record(closing descriptor: Int32) {
+        sockets.remove(descriptor)
         record(descriptor, wants: .none)
         closing.append(descriptor)
     }

@@ -59,6 +59,8 @@ internal import CCurl
                 TransferFailure(
                     code, systemError: systemError, text: text, overTLS: endpoint.scheme == .https))
         }
+        // libcurl is content with a reply that ends inside its headers.
+        guard headersAreComplete else { return .failure(.reset) }
         var microseconds: curl_off_t = 0
         _ = unsafe ccurl_get_off(easy, CURLINFO_TOTAL_TIME_T, &microseconds)
         return .success(

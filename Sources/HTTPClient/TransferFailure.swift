@@ -11,7 +11,8 @@ package enum TransferFailure: Error, Hashable, Sendable {
     case timeout
     /// The handshake or the check of the certificate failed; the text is OpenSSL's.
     case tls(String)
-    /// The server closed early: before the reply, or before its end.
+    /// The server closed early: before the reply, or before its end. libcurl 7.88 also drops a whole reply that a server
+    /// gives over HTTP/2 before it has read the body of a POST.
     case reset
     /// The decoded body or the headers passed their bound.
     case oversized

@@ -15,6 +15,8 @@ final class Nginx {
     init() {
         var template = Array("/tmp/httpclient-tests-XXXXXX".utf8CString)
         folder = unsafe String(cString: mkdtemp(&template))
+        // Started by root, nginx serves files as another user.
+        unsafe chmod(folder, 0o755)
         let listener: Int32
         (listener, port) = Sockets.listen()
         Command.run("openssl", Nginx.selfSigned(folder + "/ca", subject: "/CN=Test CA"))
@@ -27,7 +29,7 @@ final class Nginx {
                 "openssl", Nginx.selfSigned("\(folder)/\(name)", subject: "/CN=" + name) + signed + extensions)
         }
         Command.write(configuration, to: folder + "/nginx.conf")
-        Command.write(String(repeating: "0", count: 10_000_000), to: folder + "/bomb")
+        Command.write(String(repeating: "0", count: 1_000_000), to: folder + "/bomb")
         process = Command.start(
             "/usr/sbin/nginx", ["-p", folder, "-e", "stderr", "-c", folder + "/nginx.conf"],
             inheriting: listener)
@@ -47,7 +49,7 @@ final class Nginx {
 
     private var configuration: String {
         """
-        daemon off; master_process off; pid \(folder)/nginx.pid; error_log stderr crit;
+        daemon off; worker_processes 1; pid \(folder)/nginx.pid; error_log stderr crit;
         events { worker_connections 256; }
         http {
             access_log off; gzip on; gzip_types *; gzip_min_length 1; gzip_http_version 1.0;
@@ -69,6 +71,8 @@ final class Nginx {
             location / {
                 return 200 "\(name) host=$host sni=$ssl_server_name connection=$connection $request_method $request_uri";
             }
+            # "return" does not read a request's body; what is passed on was read whole.
+            location /dns-query { proxy_pass https://127.0.0.1:\(port)/passed-on; add_header X-Body $request_body; }
             location /bomb { root \(folder); }
             location /moved { return 302 /elsewhere; }
         }
@@ -111,7 +115,7 @@ enum Command {
     }
 
     static func write(_ text: String, to path: String) {
-        let file = unsafe open(path, O_CREAT | O_WRONLY | O_TRUNC, 0o600)
+        let file = unsafe open(path, O_CREAT | O_WRONLY | O_TRUNC, 0o644)
         precondition(file >= 0, "cannot write \(path)")
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {

@@ -8,8 +8,21 @@ final class PollLoop {
     /// Far above what anything here takes; only a failing test gets there.
     static let patience = Duration.seconds(20)
 
+    /// Behaves as epoll does: it watches the socket that a number stood for, not the number.
     private final class Watched {
-        var interest: [Int32: SocketInterest] = [:]
+        private(set) var interest: [Int32: SocketInterest] = [:]
+        private var sockets: [Int32: ino_t] = [:]
+
+        func set(_ descriptor: Int32, _ wants: SocketInterest) {
+            interest[descriptor] = wants == .none ? nil : wants
+            sockets[descriptor] = wants == .none ? nil : sockets[descriptor] ?? Sockets.identity(descriptor)
+        }
+
+        func checkIdentities() {
+            for (descriptor, socket) in sockets where Sockets.identity(descriptor) != socket {
+                Issue.record("watched for a socket that is gone: \(descriptor)")
+            }
+        }
     }
 
     private let watched = Watched()
@@ -19,9 +32,7 @@ final class PollLoop {
     init() {
         #expect(Process.isPrepared)
         let watched = watched
-        client = HTTPClient { descriptor, wants in
-            watched.interest[descriptor] = wants == .none ? nil : wants
-        }
+        client = HTTPClient { watched.set($0, $1) }
     }
 
     var watchedDescriptors: Int { watched.interest.count }
@@ -69,6 +80,7 @@ final class PollLoop {
     }
 
     func collect() {
+        watched.checkIdentities()
         for (id, result) in client.takeFinished() {
             #expect(results[id] == nil, "a transfer ended twice")
             results[id] = result

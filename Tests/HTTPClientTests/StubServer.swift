@@ -156,6 +156,12 @@ enum Sockets {
         }
     }
 
+    /// The same for as long as the socket exists, and then for no other.
+    static func identity(_ descriptor: Int32) -> ino_t? {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 ? status.st_ino : nil
+    }
+
     static func end(_ descriptor: Int32) {
         close(descriptor)
     }

@@ -69,6 +69,26 @@ import Testing
         }
     }
 
+    @Test("HTTP/1.1 requests in a row share a connection, and one that the server closed is replaced unnoticed")
+    func keepAlive() throws {
+        let answer = StubServer.Step.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        try StubServer.with([.awaitRequest, answer, .awaitRequest, answer]) { server in
+            let request = try makeRequest(server.port)
+            #expect([1, 0, 1].allSatisfy { loop.reply(to: request)?.newConnections == $0 })
+            #expect(loop.client.connections == ConnectionCounts(open: 1, opened: 2, reused: 1))
+            #expect(server.requests.count == 3)
+        }
+    }
+
+    @Test("an address without a route is unreachable")
+    func unreachable() throws {
+        let endpoint = try #require(
+            HTTPEndpoint(scheme: .http, host: "provider.example", port: 80, address: "255.255.255.255"))
+        let request = TransferRequest(
+            endpoint: endpoint, target: "/", timeout: .seconds(10), connectTimeout: .seconds(10))
+        #expect(loop.failure(of: request) == .unreachable)
+    }
+
     @Test("a closed port is refused")
     func refused() throws {
         let (listener, port) = Sockets.listen()
@@ -81,6 +101,22 @@ import Testing
     func hang() throws {
         #expect(try failure([.awaitRequest, .hang], timeout: .milliseconds(80)) == .timeout)
         #expect(loop.watchedDescriptors == 0 && loop.client.connections.open == 0)
+    }
+
+    @Test("handshakes that hang end as timeout one after the other, and no descriptor is watched for another")
+    func hangingHandshakes() throws {
+        try StubServer.with([.hang]) { server in
+            let endpoint = try #require(
+                HTTPEndpoint(scheme: .https, host: "provider.example", port: server.port, address: "127.0.0.1"))
+            let ids = (0..<40).map { number in
+                let timeout = Duration.milliseconds(30 + 2 * (number % 20))
+                return loop.start(
+                    TransferRequest(endpoint: endpoint, target: "/", timeout: timeout, connectTimeout: timeout))
+            }
+            loop.run { loop.results.count == ids.count }
+            #expect(ids.allSatisfy { if case .failure(.timeout) = loop.results[$0] { true } else { false } })
+            #expect(loop.watchedDescriptors == 0 && loop.client.connections.open == 0)
+        }
     }
 
     @Test(
@@ -170,7 +206,8 @@ import Testing
             loop.collect()
             let ended = ids.filter { if case .failure(.networkChanged) = loop.results[$0] { true } else { false } }
             #expect(ended.count == HTTPClient.maxTransfers && loop.results.count == 1000)
-            #expect(loop.client.connections.open == 0 && loop.watchedDescriptors == 0)
+            #expect(loop.client.connections.open == 0)
+            #expect(loop.watchedDescriptors == 0)
         }
     }
 

@@ -10,25 +10,27 @@ extension DatagramSocket {
         var kernel = peer.kernel
         var control = askedAddress
         let descriptor = descriptor.raw
-        let sent = try? unsafe bytes.withUnsafeBufferPointer { (buffer) throws(SystemError) in
-            try unsafe kernel.withPointer { (address, length) throws(SystemError) in
-                try unsafe control.withUnsafeMutableBytes { (control) throws(SystemError) in
-                    var datagram = hd_datagram()
+        return unsafe bytes.withUnsafeBufferPointer { buffer in
+            unsafe kernel.withPointer { address, length in
+                unsafe control.withUnsafeMutableBytes { control in
                     var vector = unsafe iovec(
                         iov_base: UnsafeMutableRawPointer(mutating: buffer.baseAddress), iov_len: buffer.count)
+                    var datagram = unsafe hd_datagram()
                     unsafe datagram.header.msg_name = UnsafeMutableRawPointer(address)
                     unsafe datagram.header.msg_namelen = length
                     unsafe datagram.header.msg_control = control.isEmpty ? nil : control.baseAddress
                     unsafe datagram.header.msg_controllen = control.count
                     unsafe datagram.header.msg_iovlen = 1
-                    return try unsafe withUnsafeMutablePointer(to: &vector) { (vector) throws(SystemError) in
+                    return unsafe withUnsafeMutablePointer(to: &vector) { vector in
                         unsafe datagram.header.msg_iov = vector
                         unsafe hd_answer_from_asked_address(&datagram.header)
-                        return try SystemCall.attempt("sendmmsg") { unsafe hd_send_datagrams(descriptor, &datagram, 1) }
+                        let sent = try? SystemCall.attempt("sendmmsg") {
+                            unsafe hd_send_datagrams(descriptor, &datagram, 1)
+                        }
+                        return sent != nil
                     }
                 }
             }
         }
-        return sent != nil
     }
 }
