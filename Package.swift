@@ -68,6 +68,11 @@ let package = Package(
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
+        tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
+        program("FuzzUpstreamReply", ["FuzzEntries"], path: "Tests/Fuzz/FuzzUpstreamReply"),
+        .target(
+            name: "FuzzEntries", dependencies: ["DNSWire", "TestSupport"], path: "Tests/Fuzz/FuzzEntries",
+            swiftSettings: strict),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
     ],
