@@ -1,0 +1,140 @@
+// The bounds-checked reader for messages from upstreams. It never reads outside its range, follows compression
+// pointers only backwards and a bounded number of times, and says at which byte it stopped.
+
+/// What was wrong with a message, and where: the offset is counted from the first byte of its header.
+package struct MalformedMessage: Error, Equatable, Sendable {
+    package enum Reason: String, Sendable, CaseIterable {
+        /// The message, or the record's data, ends before the field does.
+        case cut
+        /// A label's first two bits are 01 or 10 (RFC 1035 section 4.1.4 reserves them).
+        case labelKind
+        /// A pointer that does not lead backwards, leads into the header, or is one too many.
+        case pointer
+        /// More than 255 bytes (RFC 1035 section 2.3.4).
+        case nameLength
+        /// RDATA is longer or shorter than its type allows.
+        case dataLength
+        case tooManyRecords
+        /// RFC 6891 section 6.1.1 allows one OPT record.
+        case secondOptionRecord
+        case aliasLoop
+        case aliasChainTooLong
+        /// NXDOMAIN together with records of the asked type at the end of the chain.
+        case contradiction
+    }
+
+    package let offset: Int
+    package let reason: Reason
+}
+
+struct ByteCursor: ~Escapable {
+    private let message: Span<UInt8>
+    private(set) var offset: Int
+    /// Reading stops here; only compression pointers look at bytes outside of `offset..<end`.
+    private let end: Int
+
+    /// Each pointer must lead before the one that came earlier, so a walk ends in any case; a name of 127 labels
+    /// with a pointer after each is legal and absurd. Seen in the wild: two or three.
+    static let maxPointers = 32
+
+    @_lifetime(copy message)
+    init(_ message: Span<UInt8>, from offset: Int) {
+        self.init(message, from: offset, to: message.count)
+    }
+
+    @_lifetime(copy message)
+    private init(_ message: Span<UInt8>, from offset: Int, to end: Int) {
+        self.message = message
+        self.offset = offset
+        self.end = end
+    }
+
+    var isAtEnd: Bool { offset >= end }
+
+    func malformed(_ reason: MalformedMessage.Reason) -> MalformedMessage {
+        MalformedMessage(offset: offset, reason: reason)
+    }
+
+    @_lifetime(self: copy self)
+    mutating func readByte() throws(MalformedMessage) -> UInt8 {
+        try require(1)
+        defer { offset += 1 }
+        return message[offset]
+    }
+
+    @_lifetime(self: copy self)
+    mutating func readBigEndian16() throws(MalformedMessage) -> UInt16 {
+        try require(2)
+        defer { offset += 2 }
+        return message.bigEndian16(at: offset)
+    }
+
+    @_lifetime(self: copy self)
+    mutating func readBigEndian32() throws(MalformedMessage) -> UInt32 {
+        try require(4)
+        defer { offset += 4 }
+        return message.bigEndian32(at: offset)
+    }
+
+    @_lifetime(self: copy self)
+    mutating func append(_ count: Int, to output: inout [UInt8]) throws(MalformedMessage) {
+        try require(count)
+        for at in offset..<(offset + count) { output.append(message[at]) }
+        offset += count
+    }
+
+    @_lifetime(self: copy self)
+    mutating func appendRest(to output: inout [UInt8]) throws(MalformedMessage) {
+        try append(end - offset, to: &output)
+    }
+
+    /// Moves behind the next `count` bytes and returns a cursor that sees only them.
+    @_lifetime(self: copy self)
+    @_lifetime(copy self)
+    mutating func readRange(_ count: Int) throws(MalformedMessage) -> ByteCursor {
+        try require(count)
+        defer { offset += count }
+        return ByteCursor(message, from: offset, to: offset + count)
+    }
+
+    /// RFC 1035 section 4.1.4. The cursor ends behind the name's first pointer, or its root label.
+    @_lifetime(self: copy self)
+    mutating func readName() throws(MalformedMessage) -> Name {
+        var wire: [UInt8] = []
+        var at = offset
+        var limit = end
+        var earliest = offset
+        var pointers = 0
+        while true {
+            guard at < limit else { throw malformed(.cut) }
+            let length = Int(message[at])
+            switch length >> 6 {
+            case 0:
+                guard at + 1 + length <= limit else { throw malformed(.cut) }
+                // The root label's byte must still fit behind this label.
+                guard wire.count + 1 + length < Name.maxWireBytes || length == 0 else { throw malformed(.nameLength) }
+                for index in at...(at + length) { wire.append(message[index]) }
+                at += 1 + length
+                guard length == 0 else { continue }
+                if pointers == 0 { offset = at }
+                return Name(unchecked: wire)
+            case 3:
+                guard at + 2 <= limit else { throw malformed(.cut) }
+                let target = Int(message.bigEndian16(at: at) & 0x3FFF)
+                if pointers == 0 { offset = at + 2 }
+                pointers += 1
+                guard target < earliest, target >= Header.byteCount, pointers <= ByteCursor.maxPointers else {
+                    throw malformed(.pointer)
+                }
+                earliest = target
+                at = target
+                limit = message.count
+            default: throw malformed(.labelKind)
+            }
+        }
+    }
+
+    private func require(_ count: Int) throws(MalformedMessage) {
+        guard count <= end - offset else { throw malformed(.cut) }
+    }
+}

@@ -1,0 +1,61 @@
+// Where names stand inside RDATA, for the types whose names an upstream may compress. Everything else is opaque.
+
+/// The fields of a record type's data, in their order.
+struct DataLayout {
+    enum Field {
+        case bytes(Int)
+        /// Length-prefixed, RFC 1035 section 3.3.
+        case strings(Int)
+        case names(Int)
+        case rest
+    }
+
+    let fields: [Field]
+
+    /// RFC 1035 section 3.3 and RFC 3597 section 4: the types that were born before compression was closed to new
+    /// ones, and KX, DNAME and SRV, whose names some servers compress all the same. Nil: copied as it is.
+    init?(of type: RecordType) {
+        switch type.rawValue {
+        case 1: fields = [.bytes(4)]  // A
+        case 28: fields = [.bytes(16)]  // AAAA
+        case 2, 3, 4, 5, 7, 8, 9, 12, 39: fields = [.names(1)]  // NS MD MF CNAME MB MG MR PTR DNAME
+        case 6: fields = [.names(2), .bytes(20)]  // SOA
+        case 14, 17: fields = [.names(2)]  // MINFO RP
+        case 15, 18, 21, 36: fields = [.bytes(2), .names(1)]  // MX AFSDB RT KX
+        case 24: fields = [.bytes(18), .names(1), .rest]  // SIG
+        case 26: fields = [.bytes(2), .names(2)]  // PX
+        case 30: fields = [.names(1), .rest]  // NXT
+        case 33: fields = [.bytes(6), .names(1)]  // SRV
+        case 35: fields = [.bytes(4), .strings(3), .names(1)]  // NAPTR
+        default: return nil
+        }
+    }
+}
+
+extension ByteCursor {
+    /// Reads the whole range as the data of a record, names uncompressed.
+    @_lifetime(self: copy self)
+    mutating func readData(of type: RecordType) throws(MalformedMessage) -> [UInt8] {
+        var data: [UInt8] = []
+        guard let layout = DataLayout(of: type) else {
+            try appendRest(to: &data)
+            return data
+        }
+        for field in layout.fields {
+            switch field {
+            case .bytes(let count): try append(count, to: &data)
+            case .strings(let count):
+                for _ in 0..<count {
+                    let length = try readByte()
+                    data.append(length)
+                    try append(Int(length), to: &data)
+                }
+            case .names(let count):
+                for _ in 0..<count { data += try readName().wire }
+            case .rest: try appendRest(to: &data)
+            }
+        }
+        guard isAtEnd else { throw malformed(.dataLength) }
+        return data
+    }
+}

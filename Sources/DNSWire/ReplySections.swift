@@ -1,0 +1,74 @@
+// The three record sections of an upstream's reply, cut down to what can matter for one question.
+
+struct ReplySections {
+    /// Records of the asked type and CNAME records of class IN, whoever owns them.
+    let answers: [ResourceRecord]
+    let answersOffset: Int
+    /// The SOA records of the authority section.
+    let startsOfAuthority: [ResourceRecord]
+    /// NS records in the authority section: a referral when nothing else was said.
+    let hasNameservers: Bool
+    /// The upper eight bits of the response code (RFC 6891 section 6.1.3); 0 without an OPT record.
+    let extendedCode: UInt16
+
+    /// The cursor stands behind the question section.
+    init(_ cursor: inout ByteCursor, _ header: Header, _ question: Question) throws(MalformedMessage) {
+        let counts = [header.answerCount, header.authorityCount, header.additionalCount].map(Int.init)
+        guard counts.reduce(0, +) <= UpstreamReply.maxRecords else { throw cursor.malformed(.tooManyRecords) }
+        answersOffset = cursor.offset
+        var answers: [ResourceRecord] = []
+        for _ in 0..<counts[0] {
+            let head = try RecordHead(&cursor)
+            let isWanted = question.asks(for: head.type) || head.type == .cname
+            if let record = try head.record(&cursor, isWanted: isWanted) { answers.append(record) }
+        }
+        var startsOfAuthority: [ResourceRecord] = []
+        var hasNameservers = false
+        for _ in 0..<counts[1] {
+            let head = try RecordHead(&cursor)
+            hasNameservers = hasNameservers || (head.type == .ns && head.recordClass == Query.classIN)
+            if let record = try head.record(&cursor, isWanted: head.type == .soa) { startsOfAuthority.append(record) }
+        }
+        var extendedCode: UInt16?
+        for _ in 0..<counts[2] {
+            let head = try RecordHead(&cursor)
+            if head.type == .opt {
+                guard extendedCode == nil else { throw cursor.malformed(.secondOptionRecord) }
+                extendedCode = UInt16(head.ttlField >> 24)
+            }
+            _ = try head.record(&cursor, isWanted: false)
+        }
+        self.answers = answers
+        self.startsOfAuthority = startsOfAuthority
+        self.hasNameservers = hasNameservers
+        self.extendedCode = extendedCode ?? 0
+    }
+}
+
+/// What stands before a record's data (RFC 1035 section 4.1.3).
+private struct RecordHead {
+    let owner: Name
+    let type: RecordType
+    let recordClass: UInt16
+    /// A lifetime, or in an OPT record code, version and flags.
+    let ttlField: UInt32
+    let dataBytes: Int
+
+    init(_ cursor: inout ByteCursor) throws(MalformedMessage) {
+        owner = try cursor.readName()
+        type = RecordType(rawValue: try cursor.readBigEndian16())
+        recordClass = try cursor.readBigEndian16()
+        ttlField = try cursor.readBigEndian32()
+        dataBytes = Int(try cursor.readBigEndian16())
+    }
+
+    /// Moves behind the data; nil for what is not wanted or not of class IN, whose data is not looked at. Meta types
+    /// are never records (RFC 6895 section 3.1), whatever was asked.
+    func record(_ cursor: inout ByteCursor, isWanted: Bool) throws(MalformedMessage) -> ResourceRecord? {
+        var range = try cursor.readRange(dataBytes)
+        guard isWanted, recordClass == Query.classIN, !type.isMeta else { return nil }
+        return ResourceRecord(owner: owner, type: type, ttlSeconds: ttlSeconds, data: try range.readData(of: type))
+    }
+
+    private var ttlSeconds: UInt32 { ttlField >> 31 == 0 ? ttlField : 0 }
+}
