@@ -50,11 +50,12 @@ package struct Answer: Equatable, Sendable {
     /// The addresses among the records, in their order.
     package var addresses: [Address] { records.compactMap(\.address) }
 
-    /// A copy that lives at most so long: every record's TTL is cut to it.
-    package func capped(toSeconds limit: UInt32) -> Answer {
-        Answer(
-            kind: kind, records: records.map { $0.capped(toSeconds: limit) },
-            authority: authority?.capped(toSeconds: limit), ttlSeconds: min(ttlSeconds, limit))
+    /// A copy in which every TTL lies between the limits; the upper one wins.
+    package func withTTL(from lowest: UInt32 = 0, to highest: UInt32) -> Answer {
+        let limit = { (ttl: UInt32) in min(max(ttl, lowest), highest) }
+        return Answer(
+            kind: kind, records: records.map { $0.withTTL(limit($0.ttlSeconds)) },
+            authority: authority.map { $0.withTTL(limit($0.ttlSeconds)) }, ttlSeconds: limit(ttlSeconds))
     }
 
     private init(kind: Kind, records: [ResourceRecord], authority: ResourceRecord?, ttlSeconds: UInt32) {
