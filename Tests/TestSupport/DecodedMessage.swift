@@ -15,6 +15,14 @@ package struct DecodedMessage: Equatable, Sendable {
         package let recordClass: UInt16
         package let ttl: UInt32
         package let data: [UInt8]
+
+        package init(owner: [UInt8], type: UInt16, recordClass: UInt16, ttl: UInt32, data: [UInt8]) {
+            self.owner = owner
+            self.type = type
+            self.recordClass = recordClass
+            self.ttl = ttl
+            self.data = data
+        }
     }
 
     package struct Malformed: Error, CustomStringConvertible {
