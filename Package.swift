@@ -59,7 +59,7 @@ let package = Package(
         debian("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
 
-        tests("DNSWireTests", ["DNSWire", "TestSupport"], resources: ["Vectors"]),
+        tests("DNSWireTests", ["AnswerCache", "DNSWire", "TestSupport"], resources: ["Vectors"]),
         tests("AnswerCacheTests", ["AnswerCache", "DNSWire", "TestSupport", "CAllocationCounter"]),
         tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
         tests("HTTPDNSTests", ["HTTPDNS", "DNSWire", "TestSupport"]),
@@ -73,7 +73,9 @@ let package = Package(
         .target(
             name: "FuzzEntries", dependencies: ["DNSWire", "TestSupport"], path: "Tests/Fuzz/FuzzEntries",
             swiftSettings: strict),
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(
+            name: "TestSupport", dependencies: ["AnswerCache", "DNSWire"], path: "Tests/TestSupport",
+            swiftSettings: strict),
         .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
     ],
     swiftLanguageModes: [.v6],
