@@ -147,7 +147,8 @@ final class Daemon {
     }
 
     private func readNameservers(now: Instant) {
-        let ourselves = ListenAddresses(listen.map { (Address($0), $0.port) })
+        let ourselves = ListenAddresses(
+            listen.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
         var list = NameserverList(settings.systemResolver.servers.map(Nameserver.init), without: ourselves)
         if settings.systemResolver.servers.isEmpty {
             do throws(SystemError) {
@@ -168,6 +169,7 @@ final class Daemon {
     private func openControlSocket() throws(StartFailure) {
         guard !settings.control.socket.isEmpty else { return }
         do throws(SystemError) {
+            try Directory.makeParent(of: settings.control.socket)
             control = try ControlServer(path: settings.control.socket, loop: loop) { [unowned self] in answer($0) }
         } catch {
             throw StartFailure(control: settings.control.socket, error)
