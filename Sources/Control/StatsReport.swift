@@ -1,0 +1,138 @@
+// The counters of `stats`. Operators' scripts rely on every key: add some, change none.
+
+package struct StatsReport: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var version = programVersion
+    package var uptimeSeconds = 0
+    package var queries = Queries()
+    package var responses = Responses()
+    /// By the name of the response code.
+    package var rcodes: [String: Int] = [:]
+    /// By reason: queries that get no response.
+    package var dropped: [String: Int] = [:]
+    package var inflight = 0
+    package var latencyMicroseconds = Latency()
+    package var cache = Cache()
+    package var providers: [Provider] = []
+    package var system = System()
+    package var process = Process()
+
+    package init() {}
+
+    /// Every query was answered, was dropped, or is still waiting: nothing is lost and nothing counted twice.
+    package var isBalanced: Bool {
+        queries.total == responses.sum + dropped.values.reduce(0, +) + inflight
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case schema, version, queries, responses, rcodes, dropped, inflight, cache, providers, system, process
+        case uptimeSeconds = "uptime_s"
+        case latencyMicroseconds = "latency_us"
+    }
+
+    package struct Queries: Codable, Equatable, Sendable {
+        package var total = 0
+        package var udp = 0
+        package var tcp = 0
+        package init() {}
+    }
+
+    /// By where the answer came from.
+    package struct Responses: Codable, Equatable, Sendable {
+        package var cache = 0
+        package var stale = 0
+        package var provider = 0
+        package var system = 0
+        package var local = 0
+        package var refused = 0
+        package var failure = 0
+        package init() {}
+
+        package var sum: Int { cache + stale + provider + system + local + refused + failure }
+    }
+
+    /// Of responses, by where the answer came from.
+    package struct Latency: Codable, Equatable, Sendable {
+        package var provider = Percentiles()
+        package var system = Percentiles()
+        package init() {}
+    }
+
+    package struct Percentiles: Codable, Equatable, Sendable {
+        package var p50 = 0
+        package var p95 = 0
+        package var p99 = 0
+        package init() {}
+    }
+
+    package struct Cache: Codable, Equatable, Sendable {
+        package var entries = 0
+        package var bytes = 0
+        package var hits = 0
+        package var misses = 0
+        package var insertions = 0
+        package var evictions = 0
+        package init() {}
+    }
+
+    package struct System: Codable, Equatable, Sendable {
+        package var requests = 0
+        package var failures = 0
+        /// "ADDR:PORT"
+        package var servers: [String] = []
+        package init() {}
+    }
+
+    package struct Process: Codable, Equatable, Sendable {
+        package var residentBytes = 0
+        package var openDescriptors = 0
+        package var threads = 0
+        package init() {}
+
+        package enum CodingKeys: String, CodingKey {
+            case threads
+            case residentBytes = "rss_bytes"
+            case openDescriptors = "open_fds"
+        }
+    }
+}
+
+extension StatsReport {
+    package struct Provider: Codable, Equatable, Sendable {
+        package var name: String
+        package var dialect: String
+        /// "up" or what keeps it from being asked.
+        package var state: String
+        package var requests = 0
+        /// Requests may carry several names.
+        package var names = 0
+        /// By kind: timeout, tls, ...
+        package var failures: [String: Int] = [:]
+        package var latencyMilliseconds = Latency()
+        package var connections = Connections()
+
+        package init(name: String, dialect: String, state: String) {
+            self.name = name
+            self.dialect = dialect
+            self.state = state
+        }
+
+        package enum CodingKeys: String, CodingKey {
+            case name, dialect, state, requests, names, failures, connections
+            case latencyMilliseconds = "latency_ms"
+        }
+
+        package struct Latency: Codable, Equatable, Sendable {
+            package var p50 = 0
+            package var p95 = 0
+            package init() {}
+        }
+
+        package struct Connections: Codable, Equatable, Sendable {
+            package var open = 0
+            package var opened = 0
+            package var reused = 0
+            package init() {}
+        }
+    }
+}

@@ -1,0 +1,71 @@
+// The few lines of `status`: is it alive, whom does it listen to, who answers it.
+
+package struct StatusReport: Codable, Equatable, Sendable {
+    package var version = programVersion
+    package var uptimeSeconds: Int
+    package var processID: Int
+    /// "ADDR:PORT", each for UDP and TCP.
+    package var listeners: [String]
+    /// Serving threads, each with its own UDP socket per listener.
+    package var threads: Int
+    package var providers: [Provider] = []
+    /// The nameservers of the last resort, "ADDR:PORT".
+    package var systemServers: [String] = []
+    package var cache = StatsReport.Cache()
+
+    package init(uptimeSeconds: Int, processID: Int, listeners: [String], threads: Int) {
+        self.uptimeSeconds = uptimeSeconds
+        self.processID = processID
+        self.listeners = listeners
+        self.threads = threads
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case version, listeners, threads, providers, cache
+        case uptimeSeconds = "uptime_s"
+        case processID = "pid"
+        case systemServers = "system_servers"
+    }
+
+    package struct Provider: Codable, Equatable, Sendable {
+        package var name: String
+        package var state: String
+        /// The median of late; nil before the first answer.
+        package var latencyMilliseconds: Int?
+
+        package init(name: String, state: String, latencyMilliseconds: Int? = nil) {
+            self.name = name
+            self.state = state
+            self.latencyMilliseconds = latencyMilliseconds
+        }
+
+        package enum CodingKeys: String, CodingKey {
+            case name, state
+            case latencyMilliseconds = "latency_ms"
+        }
+    }
+}
+
+extension StatusReport {
+    package var text: String {
+        let start = "httpdnsd \(version)  up \(LineFormat.uptime(seconds: uptimeSeconds))  pid \(processID)"
+        let listening = listeners.isEmpty ? "none" : listeners.joined(separator: " ") + " (udp x\(threads), tcp)"
+        let upstreams = providers.map { provider in
+            let latency = provider.latencyMilliseconds.map { " \($0) ms" } ?? ""
+            return "\(provider.name) \(provider.state)\(latency)"
+        }
+        return """
+            \(start)  listeners \(listening)
+            providers  \(upstreams.isEmpty ? "none" : upstreams.joined(separator: " | "))
+            system     \(systemServers.isEmpty ? "none" : systemServers.joined(separator: " "))
+            cache      \(cacheText)
+
+            """
+    }
+
+    private var cacheText: String {
+        let size = "\(LineFormat.grouped(cache.entries)) entries, \(LineFormat.size(bytes: cache.bytes))"
+        guard let share = LineFormat.percent(cache.hits, of: cache.hits + cache.misses) else { return size }
+        return "\(size), \(share) hits"
+    }
+}
