@@ -142,11 +142,11 @@ struct SettingsTests {
             ("fd00::/9", "fd7f::1", true), ("fd00::/9", "fd80::1", false), ("::1/128", "::1", true),
         ]
         for (prefix, address, expected) in cases {
-            let prefix = try #require(Settings.Prefix(prefix))
+            let prefix = try #require(Prefix(prefix))
             #expect(prefix.contains(try #require(Address(address))) == expected, "\(prefix) \(address)")
         }
     }
 
-    private func prefixes(_ texts: String...) -> [Settings.Prefix] { texts.compactMap { Settings.Prefix($0) } }
+    private func prefixes(_ texts: String...) -> [Prefix] { texts.compactMap { Prefix($0) } }
     private func endpoints(_ texts: String...) -> [Settings.Endpoint] { texts.compactMap { Settings.Endpoint($0) } }
 }
