@@ -1,1 +1,85 @@
-// AnswerCache
+// The cache that all threads share: shards, each a table behind a mutex. Knows answers and time, nothing of sockets.
+
+package import DNSWire
+import Synchronization
+
+/// Instants are milliseconds since boot here: a hit compares and subtracts them, and a batch converts the clock once.
+///
+/// `@unchecked Sendable`: `shards` is set in `init` and freed in `deinit`; between them only its mutexes are touched.
+@safe package final class AnswerCache: @unchecked Sendable {
+    /// Enough that two of a few threads seldom meet; few enough that a shard of the smallest cache holds a large answer.
+    package static let shardCount = 16
+
+    /// Each mutex protects its table. They never move, so that threads reach them without counting references.
+    private let shards: UnsafeMutablePointer<Mutex<AnswerTable>>
+    let hashing: NameHash
+
+    package struct Counts: Equatable, Sendable {
+        package var entries = 0
+        package var bytes = 0
+        package var insertions: UInt64 = 0
+        package var evictions: UInt64 = 0
+    }
+
+    /// - Parameters:
+    ///   - limitBytes: for entries and their bookkeeping together.
+    ///   - seed: random; keeps clients from choosing names that collide.
+    package init(limitBytes: Int, seed: (UInt64, UInt64)) {
+        hashing = NameHash(seed: seed)
+        unsafe shards = .allocate(capacity: AnswerCache.shardCount)
+        for shard in 0..<AnswerCache.shardCount {
+            unsafe (shards + shard).initialize(to: Mutex(AnswerTable(limitBytes: limitBytes / AnswerCache.shardCount)))
+        }
+    }
+
+    deinit {
+        unsafe shards.deinitialize(count: AnswerCache.shardCount)
+        unsafe shards.deallocate()
+    }
+
+    /// Keeps an answer for `lifetimeSeconds`, in place of an older one of the same provenance. An answer that is larger
+    /// than a whole shard is not kept.
+    package func store(
+        _ answer: RenderedAnswer, lifetimeSeconds: UInt32, for question: Question, partition: Partition,
+        provenance: Provenance, nowMilliseconds: Int64
+    ) {
+        let key = key(for: question, partition, provenance)
+        _ = withTable(key.hash) {
+            $0.store(answer, lifetimeSeconds: lifetimeSeconds, under: key, nowMilliseconds: nowMilliseconds)
+        }
+    }
+
+    /// Removes what is kept under exactly this key.
+    package func forget(_ question: Question, partition: Partition, provenance: Provenance) {
+        let key = key(for: question, partition, provenance)
+        withTable(key.hash) { table in
+            if let entry = table.find(key) { table.remove(entry) }
+        }
+    }
+
+    package func counts() -> Counts {
+        var total = Counts()
+        for shard in 0..<AnswerCache.shardCount {
+            unsafe shards[shard].withLock { table in
+                total.entries += table.count
+                total.bytes += table.bytes
+                total.insertions += table.insertions
+                total.evictions += table.evictions
+            }
+        }
+        return total
+    }
+
+    /// The high bits choose the shard, the low ones the place in it.
+    func withTable<Result>(_ hash: UInt64, _ body: (inout AnswerTable) -> Result) -> Result {
+        unsafe shards[Int(hash >> 60)].withLock { table in body(&table) }
+    }
+
+    private func key(for question: Question, _ partition: Partition, _ provenance: Provenance) -> AnswerKey {
+        var key = AnswerKey(partition: partition)
+        key.provenance = provenance
+        let wire = question.name.wire
+        key.set(wire.span, from: 0, count: wire.count, type: question.type, hashing: hashing)
+        return key
+    }
+}

@@ -1,1 +1,55 @@
+// The macro belongs in this file alone, before the first include.
+#define _GNU_SOURCE
 #include "CLinux.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+
+_Static_assert(sizeof(struct clinux_event) == sizeof(struct epoll_event), "same size as the kernel's event");
+_Static_assert(offsetof(struct clinux_event, tag) == offsetof(struct epoll_event, data), "same place for the tag");
+
+int clinux_accept(int descriptor, void *address, uint32_t *length) {
+    return accept4(descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+int clinux_peer_credentials(int descriptor, int32_t *process, uint32_t *user, uint32_t *group) {
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return -1;
+    *process = peer.pid;
+    *user = peer.uid;
+    *group = peer.gid;
+    return 0;
+}
+
+int clinux_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t tag) {
+    struct epoll_event event = {.events = events, .data = {.u64 = tag}};
+    return epoll_ctl(epoll, operation, descriptor, &event);
+}
+
+int clinux_epoll_wait(int epoll, struct clinux_event *events, int count, int milliseconds) {
+    return epoll_wait(epoll, (struct epoll_event *)events, count, milliseconds);
+}
+
+int clinux_name_this_thread(const char *name) {
+    return pthread_setname_np(pthread_self(), name);
+}
+
+const char *clinux_error_name(int code) {
+    return strerrorname_np(code);
+}
+
+const char *clinux_error_text(int code) {
+    return strerrordesc_np(code);
+}
+
+int clinux_processors(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) {
+        return 1;
+    }
+    return CPU_COUNT(&set);
+}

@@ -46,3 +46,22 @@ package enum Address: Hashable, Sendable {
         return .v4(UInt32(truncatingIfNeeded: low))
     }
 }
+
+extension Address {
+    /// The name under which a PTR record for this address stands (RFC 1035 section 3.5, RFC 3596 section 2.5).
+    package var reverseName: Name {
+        let labels: [[UInt8]]
+        let zone: String
+        switch self {
+        case .v4:
+            labels = bytes.reversed().map { Array(String($0).utf8) }
+            zone = "in-addr"
+        case .v6:
+            let digits = Array("0123456789abcdef".utf8)
+            labels = bytes.reversed().flatMap { [[digits[Int($0 & 15)]], [digits[Int($0 >> 4)]]] }
+            zone = "ip6"
+        }
+        let all = labels + [Array(zone.utf8), Array("arpa".utf8)]
+        return Name(unchecked: all.flatMap { [UInt8($0.count)] + $0 } + [0])
+    }
+}

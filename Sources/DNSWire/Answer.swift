@@ -33,16 +33,16 @@ package struct Answer: Equatable, Sendable {
         ttlSeconds = records.map(\.ttlSeconds).min() ?? 0
     }
 
-    /// A negative answer. With a SOA record its TTL and MINIMUM decide (RFC 2308 section 5), else `ttlSeconds`.
+    /// A negative answer. With a SOA record the smaller of its TTL and MINIMUM decides, and becomes its TTL so that
+    /// caches behind us keep it no longer (RFC 2308 sections 3 and 5); without one, `ttlSeconds`.
     package init(
         negative kind: Kind, chain: [ResourceRecord] = [], authority: ResourceRecord? = nil,
         ttlSeconds: UInt32 = Answer.defaultNegativeTTLSeconds
     ) {
         self.kind = kind
         records = chain
-        self.authority = authority
-        let negativeTTL = authority.map { min($0.ttlSeconds, $0.startOfAuthorityMinimum ?? $0.ttlSeconds) }
-        self.ttlSeconds = chain.map(\.ttlSeconds).reduce(negativeTTL ?? ttlSeconds, min)
+        self.authority = authority.map { $0.withTTL(min($0.ttlSeconds, $0.startOfAuthorityMinimum ?? $0.ttlSeconds)) }
+        self.ttlSeconds = chain.map(\.ttlSeconds).reduce(self.authority?.ttlSeconds ?? ttlSeconds, min)
     }
 
     package var responseCode: ResponseCode { kind == .noSuchName ? .noSuchName : .noError }
@@ -50,11 +50,12 @@ package struct Answer: Equatable, Sendable {
     /// The addresses among the records, in their order.
     package var addresses: [Address] { records.compactMap(\.address) }
 
-    /// A copy that lives at most so long: every record's TTL is cut to it.
-    package func capped(toSeconds limit: UInt32) -> Answer {
-        Answer(
-            kind: kind, records: records.map { $0.capped(toSeconds: limit) },
-            authority: authority?.capped(toSeconds: limit), ttlSeconds: min(ttlSeconds, limit))
+    /// A copy in which every TTL lies between the limits; the upper one wins.
+    package func withTTL(from lowest: UInt32 = 0, to highest: UInt32) -> Answer {
+        let limit = { (ttl: UInt32) in min(max(ttl, lowest), highest) }
+        return Answer(
+            kind: kind, records: records.map { $0.withTTL(limit($0.ttlSeconds)) },
+            authority: authority.map { $0.withTTL(limit($0.ttlSeconds)) }, ttlSeconds: limit(ttlSeconds))
     }
 
     private init(kind: Kind, records: [ResourceRecord], authority: ResourceRecord?, ttlSeconds: UInt32) {

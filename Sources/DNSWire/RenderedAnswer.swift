@@ -13,8 +13,8 @@ package struct RenderedAnswer: Equatable, Sendable {
     private static let maxBodyBytes = 65_535 - Header.byteCount - Name.maxWireBytes - 4 - 256
 
     /// Fits any reply to this question, because a question has the same length in whatever case it is asked.
-    package init(_ answer: Answer, to question: Question) {
-        var writer = Writer(question: question.name)
+    package init(_ answer: Answer, to question: Question, recordClass: UInt16 = Query.classIN) {
+        var writer = Writer(question: question.name, recordClass: recordClass)
         var answers: UInt16 = 0
         for record in answer.records where writer.append(record) { answers += 1 }
         var authorities: UInt16 = 0
@@ -32,10 +32,12 @@ package struct RenderedAnswer: Equatable, Sendable {
         /// Names already in the message and where: the question, its ancestors, then targets of CNAME records.
         private var known: [(name: Name, offset: Int)] = []
         private let bodyOffset: Int
+        private let recordClass: UInt16
         /// Enough for a chain and a zone's name; looked through linearly for each owner.
         private static let maxKnown = 32
 
-        init(question: Name) {
+        init(question: Name, recordClass: UInt16) {
+            self.recordClass = recordClass
             bodyOffset = Header.byteCount + question.wire.count + 4
             remember(question, at: Header.byteCount)
         }
@@ -47,7 +49,7 @@ package struct RenderedAnswer: Equatable, Sendable {
             }
             body += owner
             body.appendBigEndian(record.type.rawValue)
-            body.appendBigEndian(Query.classIN)
+            body.appendBigEndian(recordClass)
             ttlOffsets.append(UInt16(body.count))
             body.appendBigEndian(record.ttlSeconds)
             body.appendBigEndian(UInt16(record.data.count))

@@ -4,7 +4,7 @@
 package enum Reply {
     /// Offset and length of what differs between two replies to the same question; the rest is copied.
     package struct Body: ~Escapable {
-        let code: ResponseCode
+        package let code: ResponseCode
         let answerCount: UInt16
         let authorityCount: UInt16
         let bytes: Span<UInt8>

@@ -49,7 +49,7 @@ package struct DoHDialect: Dialect {
         }
         let age = reply.headers.ageSeconds
         guard let maxAge = reply.headers.maxAgeSeconds else { return answer.aged(bySeconds: age) }
-        return answer.aged(bySeconds: age).capped(toSeconds: maxAge > age ? maxAge - age : 0)
+        return answer.aged(bySeconds: age).withTTL(to: maxAge > age ? maxAge - age : 0)
     }
 
     package func question(from request: HTTPRequest) throws(DialectError) -> Question {

@@ -1,0 +1,18 @@
+// Who may ask. Judged before anything else is done with a question, on every transport.
+
+package import DNSWire
+
+package struct AccessList: Sendable {
+    private let prefixes: [Prefix]
+
+    package init(_ prefixes: [Prefix]) {
+        self.prefixes = prefixes
+    }
+
+    /// An IPv4 client of an IPv6 socket counts as the IPv4 client it is.
+    package func allows(_ client: Address) -> Bool {
+        let client = client.mapped ?? client
+        for index in prefixes.indices where prefixes[index].contains(client) { return true }
+        return false
+    }
+}

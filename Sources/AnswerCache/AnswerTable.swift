@@ -1,0 +1,188 @@
+// One shard of the cache: rendered answers under their keys, bounded in bytes, evicted by SIEVE.
+//
+// Invariants
+// - `slots[0..<used]` are initialised; those on the free list have no storage.
+// - `index` is an open-addressing table of slot numbers plus one, 0 meaning empty; an entry stands between its hash's
+//   home position and the first empty one, and at least a quarter of the positions are empty.
+// - Every entry is in one queue by age of insertion: `newest` ... `oldest`, linked both ways.
+// - `bytes` is what the entries cost, index and allocator included, and exceeds `limitBytes` only inside `store`.
+// - SIEVE (Zhang et al., NSDI 2024): a hit sets a mark and moves nothing; the hand walks from old to new, clears marks,
+//   and evicts the first entry without one.
+
+import DNSWire
+
+/// `@unchecked Sendable`: sole owner of what its pointers lead to, so it may move between threads as a whole.
+@safe struct AnswerTable: ~Copyable, @unchecked Sendable {
+    private(set) var count = 0
+    private(set) var bytes = 0
+    private(set) var insertions: UInt64 = 0
+    private(set) var evictions: UInt64 = 0
+
+    // Readable in this module, so that a test can walk it all and check the invariants.
+    let limitBytes: Int
+    let maxEntries: Int
+    let indexMask: Int
+    let index: UnsafeMutablePointer<UInt32>
+    let slots: UnsafeMutablePointer<Slot>
+    private(set) var used = 0
+    private(set) var firstFree = none
+    private(set) var newest = none
+    private(set) var oldest = none
+    private(set) var hand = none
+
+    static let none = UInt32.max
+    /// Room for one small entry: a slot, an allocation for a short name with one address, a share of the index. A shard
+    /// has one slot for each; where entries are smaller still, slots run out before bytes do.
+    static let smallEntryBytes = 128
+
+    /// Allocates index and slots at once; untouched slots cost no memory.
+    init(limitBytes: Int) {
+        self.limitBytes = limitBytes
+        maxEntries = max(1, limitBytes / AnswerTable.smallEntryBytes)
+        var positions = 2
+        while positions * 3 / 4 < maxEntries { positions *= 2 }
+        indexMask = positions - 1
+        unsafe index = .allocate(capacity: positions)
+        unsafe index.initialize(repeating: 0, count: positions)
+        unsafe slots = .allocate(capacity: maxEntries)
+    }
+
+    deinit {
+        for slot in 0..<used { unsafe slots[slot].storage?.deallocate() }
+        unsafe slots.deallocate()
+        unsafe index.deallocate()
+    }
+
+    // MARK: looking up
+
+    /// The entry under exactly this key, fresh or not; nil when there is none.
+    func find(_ key: borrowing AnswerKey) -> UInt32? {
+        var position = Int(truncatingIfNeeded: key.hash) & indexMask
+        while true {
+            let entry = unsafe index[position]
+            guard entry != 0 else { return nil }
+            if unsafe slots[Int(entry - 1)].matches(key) { return entry - 1 }
+            position = (position + 1) & indexMask
+        }
+    }
+
+    func isFresh(_ entry: UInt32, nowMilliseconds: Int64) -> Bool {
+        unsafe slots[Int(entry)].ageMilliseconds(nowMilliseconds) < Int64(slots[Int(entry)].lifetimeSeconds) * 1000
+    }
+
+    /// Marks the entry as used and hands its bytes and age to `body`, which must not keep them.
+    mutating func withReplyBody<Result>(
+        of entry: UInt32, nowMilliseconds: Int64, _ body: (borrowing Reply.Body, _ ageSeconds: UInt32) -> Result
+    ) -> Result {
+        unsafe slots[Int(entry)].wasUsed = true
+        let slot = unsafe slots[Int(entry)]
+        let age = unsafe UInt32(clamping: slot.ageMilliseconds(nowMilliseconds) / 1000)
+        return unsafe body(
+            Reply.Body(
+                code: ResponseCode(rawValue: slot.code), answerCount: slot.answerCount,
+                authorityCount: slot.authorityCount,
+                bytes: Span(_unsafeElements: slot.body), ttlOffsets: Span(_unsafeElements: slot.ttlOffsets)), age)
+    }
+
+    // MARK: changing
+
+    /// Puts an answer in place of what stood under the key, evicting others as needed. False when the answer alone is
+    /// larger than the shard: it is not kept.
+    @discardableResult mutating func store(
+        _ answer: borrowing RenderedAnswer, lifetimeSeconds: UInt32, under key: borrowing AnswerKey,
+        nowMilliseconds: Int64
+    ) -> Bool {
+        if let old = find(key) { remove(old) }
+        let slot = unsafe Slot(
+            answer, lifetimeSeconds: lifetimeSeconds, key: key, storedAtMilliseconds: nowMilliseconds)
+        let cost = unsafe slot.costBytes
+        guard cost <= limitBytes else {
+            unsafe slot.storage?.deallocate()
+            return false
+        }
+        while bytes + cost > limitBytes || count == maxEntries { evictOne() }
+        unsafe insert(slot)
+        bytes += cost
+        insertions += 1
+        return true
+    }
+
+    mutating func removeAll() {
+        while oldest != AnswerTable.none { remove(oldest) }
+    }
+
+    mutating func remove(_ entry: UInt32) {
+        unindex(entry)
+        unlink(entry)
+        let slot = unsafe slots[Int(entry)]
+        bytes -= unsafe slot.costBytes
+        unsafe slot.storage?.deallocate()
+        unsafe slots[Int(entry)].storage = nil
+        unsafe slots[Int(entry)].newer = firstFree
+        firstFree = entry
+        count -= 1
+    }
+
+    private mutating func insert(_ slot: consuming Slot) {
+        let entry: UInt32
+        if firstFree != AnswerTable.none {
+            entry = firstFree
+            firstFree = unsafe slots[Int(entry)].newer
+            unsafe slots[Int(entry)] = slot
+        } else {
+            entry = UInt32(used)
+            unsafe (slots + used).initialize(to: slot)
+            used += 1
+        }
+        unsafe slots[Int(entry)].older = newest
+        if newest != AnswerTable.none { unsafe slots[Int(newest)].newer = entry }
+        newest = entry
+        if oldest == AnswerTable.none { oldest = entry }
+        count += 1
+        var position = home(of: entry)
+        while unsafe index[position] != 0 { position = (position + 1) & indexMask }
+        unsafe index[position] = entry + 1
+    }
+
+    /// At most one round: each step clears a mark or ends.
+    private mutating func evictOne() {
+        var entry = hand == AnswerTable.none ? oldest : hand
+        while unsafe slots[Int(entry)].wasUsed {
+            unsafe slots[Int(entry)].wasUsed = false
+            let newer = unsafe slots[Int(entry)].newer
+            entry = newer == AnswerTable.none ? oldest : newer
+        }
+        hand = unsafe slots[Int(entry)].newer
+        remove(entry)
+        evictions += 1
+    }
+
+    private mutating func unlink(_ entry: UInt32) {
+        let newer = unsafe slots[Int(entry)].newer
+        let older = unsafe slots[Int(entry)].older
+        if newer == AnswerTable.none { newest = older } else { unsafe slots[Int(newer)].older = older }
+        if older == AnswerTable.none { oldest = newer } else { unsafe slots[Int(older)].newer = newer }
+        if hand == entry { hand = newer }
+    }
+
+    /// Closes the gap, so that no search stops at it: entries behind it move up as long as that brings them no nearer
+    /// than home.
+    private mutating func unindex(_ entry: UInt32) {
+        var gap = home(of: entry)
+        while unsafe index[gap] != entry + 1 { gap = (gap + 1) & indexMask }
+        var position = (gap + 1) & indexMask
+        while unsafe index[position] != 0 {
+            let distance = (position - home(of: unsafe index[position] - 1)) & indexMask
+            if distance >= (position - gap) & indexMask {
+                unsafe index[gap] = index[position]
+                gap = position
+            }
+            position = (position + 1) & indexMask
+        }
+        unsafe index[gap] = 0
+    }
+
+    private func home(of entry: UInt32) -> Int {
+        Int(truncatingIfNeeded: unsafe slots[Int(entry)].hash) & indexMask
+    }
+}

@@ -1,0 +1,84 @@
+// Everything an answer depends on. A cache key that forgot one of these would hand one network's or one source's
+// answer to another.
+
+import DNSWire
+
+/// Where an answer comes from, as far as trust goes. The classes never mix: an entry is found only under its own.
+package enum Provenance: UInt8, Sendable, CaseIterable {
+    case provider
+    case system
+}
+
+/// The network an answer was learned on.
+package struct Partition: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt32
+
+    package init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+}
+
+/// The name of a key in lower case, in whole words so that it is hashed and compared eight bytes at a time.
+/// Invariant: bytes behind the name, up to the word border, are zero.
+struct FoldedName: ~Copyable {
+    private var words = InlineArray<32, UInt64>(repeating: 0)
+    private(set) var byteCount = 0
+
+    private var wordCount: Int { (byteCount + 7) / 8 }
+
+    var span: Span<UInt64> {
+        @_lifetime(borrow self) borrowing get { words.span.extracting(0..<wordCount) }
+    }
+
+    /// `count` bytes of `source` from `start`: a name in wire form, at most 255 bytes. Length bytes are at most 63 and
+    /// so pass through the folding of A (65) to Z (90) unchanged.
+    mutating func set(_ source: Span<UInt8>, from start: Int, count: Int) {
+        precondition(count <= 255, "a name has at most 255 bytes")
+        byteCount = count
+        var index = 0
+        unsafe source.extracting(start..<(start + count)).withUnsafeBytes { bytes in
+            while (index + 1) * 8 <= count {
+                words[index] = FoldedName.lowercased(
+                    unsafe bytes.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self))
+                index += 1
+            }
+            guard index * 8 < count else { return }
+            var last: UInt64 = 0
+            for position in stride(from: count - 1, through: index * 8, by: -1) {
+                last = last << 8 | UInt64(unsafe bytes[position])
+            }
+            words[index] = FoldedName.lowercased(last)
+        }
+    }
+
+    /// Sets bit 5 of each byte between "A" and "Z" (RFC 4343), all eight at once.
+    private static func lowercased(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let low = word & (ones &* 0x7F)
+        let atLeastA = low &+ (ones &* (0x80 - 0x41))
+        let aboveZ = low &+ (ones &* (0x80 - 0x5B))
+        let isUpper = (atLeastA ^ aboveZ) & ~word & (ones &* 0x80)
+        return word | isUpper >> 2
+    }
+}
+
+/// A key made ready for look-ups; one is kept and set anew for each packet.
+struct AnswerKey: ~Copyable {
+    private(set) var hash: UInt64 = 0
+    private(set) var name = FoldedName()
+    private(set) var type: UInt16 = 0
+    let partition: Partition
+    /// Not part of the hash: all classes of a question are looked up under one lock.
+    var provenance = Provenance.provider
+
+    init(partition: Partition) {
+        self.partition = partition
+    }
+
+    /// - Parameter source: holds the name in wire form, `count` bytes from `start`.
+    mutating func set(_ source: Span<UInt8>, from start: Int, count: Int, type: RecordType, hashing: NameHash) {
+        name.set(source, from: start, count: count)
+        self.type = type.rawValue
+        hash = hashing.hash(name.span, nameBytes: count, type: type.rawValue)
+    }
+}

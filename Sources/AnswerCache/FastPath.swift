@@ -1,0 +1,83 @@
+// Packet in, reply out: everything that a serving thread can answer by itself. One lock at most, no allocation for a
+// hit, and no clock: the caller reads it once per batch.
+
+package import DNSWire
+
+package struct FastPath: ~Copyable {
+    private let cache: AnswerCache
+    private let access: AccessList
+    private let version: String
+    /// Set anew for each packet; kept here because a name has up to 255 bytes.
+    private var key: AnswerKey
+
+    package enum Outcome: Equatable, Sendable {
+        /// A reply from the cache was written.
+        case answered(ResponseCode)
+        /// A reply about ourselves was written (version.bind, ANY).
+        case local
+        /// A refusal was written: not allowed, malformed, or nothing a stub asks.
+        case refused(ResponseCode)
+        case dropped(Query.DropReason)
+        /// Nothing was written: the answer has to be fetched.
+        case miss(Query)
+    }
+
+    package init(cache: AnswerCache, access: AccessList, partition: Partition, version: String) {
+        self.cache = cache
+        self.access = access
+        self.version = version
+        key = AnswerKey(partition: partition)
+    }
+
+    /// - Parameters:
+    ///   - output: empty, with room for `streamLimitBytes` on a stream, else for `EDNS.ourPayloadBytes`.
+    ///   - streamLimitBytes: set where the query came over a stream; nil: the client's datagram limit holds.
+    @_lifetime(output: copy output)
+    package mutating func respond(
+        to packet: Span<UInt8>, from client: Address, nowMilliseconds: Int64, streamLimitBytes: Int? = nil,
+        into output: inout OutputSpan<UInt8>
+    ) -> Outcome {
+        let query: Query
+        switch Query.receive(packet) {
+        case .drop(let reason): return .dropped(reason)
+        case .rejection(let rejected, let code):
+            let isAllowed = access.allows(client)
+            let finalCode = isAllowed ? code : .refused
+            Reply.write(
+                code: finalCode, to: rejected, in: packet, extendedError: isAllowed ? nil : .prohibited, into: &output)
+            return .refused(finalCode)
+        case .query(let received): query = received
+        }
+        guard access.allows(client) else {
+            Reply.write(code: .refused, to: query, in: packet, extendedError: .prohibited, into: &output)
+            return .refused(.refused)
+        }
+        if let answer = OwnAnswer(query, in: packet, version: version) {
+            return answer.write(to: query, in: packet, from: client, into: &output)
+        }
+        key.set(packet, from: Header.byteCount, count: query.nameBytes, type: query.type, hashing: cache.hashing)
+        let code = cached(
+            query, packet, limit: streamLimitBytes ?? query.datagramLimit, nowMilliseconds, into: &output)
+        return code.map(Outcome.answered) ?? .miss(query)
+    }
+
+    /// The provider's answer if there is a fresh one, else the system resolver's: both under one lock.
+    private mutating func cached(
+        _ query: Query, _ packet: Span<UInt8>, limit: Int, _ nowMilliseconds: Int64,
+        into output: inout OutputSpan<UInt8>
+    ) -> ResponseCode? {
+        cache.withTable(key.hash) { table in
+            for provenance in Provenance.allCases {
+                key.provenance = provenance
+                guard let entry = table.find(key), table.isFresh(entry, nowMilliseconds: nowMilliseconds) else {
+                    continue
+                }
+                return table.withReplyBody(of: entry, nowMilliseconds: nowMilliseconds) { body, age in
+                    Reply.write(body, to: query, in: packet, ageSeconds: age, limit: limit, into: &output)
+                    return body.code
+                }
+            }
+            return nil
+        }
+    }
+}

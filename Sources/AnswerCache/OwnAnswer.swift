@@ -1,0 +1,58 @@
+// What the daemon says about itself, and of questions that deserve a short answer from here: CHAOS version.bind and
+// id.server for loopback clients, and RFC 8482's minimal answer to ANY.
+
+import DNSWire
+
+struct OwnAnswer {
+    private let answer: RenderedAnswer?
+
+    /// RFC 8482 section 4.2 leaves the TTL open; long enough that a client does not ask again at once.
+    private static let anyTTLSeconds: UInt32 = 3600
+
+    /// Nil for what is looked up.
+    init?(_ query: Query, in packet: Span<UInt8>, version: String) {
+        if query.recordClass == Query.classCH {
+            answer = OwnAnswer.chaos(query.name(in: packet), version: version)
+        } else if query.type == .any {
+            answer = OwnAnswer.minimalAny(query.name(in: packet))
+        } else {
+            return nil
+        }
+    }
+
+    /// Other CHAOS names, and CHAOS from elsewhere, are refused: they tell an attacker what runs here.
+    func write(
+        to query: Query, in packet: Span<UInt8>, from client: Address, into output: inout OutputSpan<UInt8>
+    ) -> FastPath.Outcome {
+        guard let answer, query.recordClass != Query.classCH || client.isLoopback else {
+            Reply.write(code: .refused, to: query, in: packet, into: &output)
+            return .refused(.refused)
+        }
+        Reply.write(
+            Reply.Body(answer), to: query, in: packet, ageSeconds: 0, limit: EDNS.minPayloadBytes, into: &output)
+        return .local
+    }
+
+    private static func chaos(_ name: Name, version: String) -> RenderedAnswer? {
+        let text: String
+        switch name.description.lowercased() {
+        case "version.bind", "version.server": text = "httpdnsd \(version)"
+        case "id.server", "hostname.bind": text = "httpdnsd"
+        default: return nil
+        }
+        return render(
+            [UInt8(text.utf8.count)] + Array(text.utf8), .txt, name, ttlSeconds: 0, recordClass: Query.classCH)
+    }
+
+    private static func minimalAny(_ name: Name) -> RenderedAnswer {
+        let cpu = Array("RFC8482".utf8)
+        return render([UInt8(cpu.count)] + cpu + [0], .hinfo, name, ttlSeconds: anyTTLSeconds)
+    }
+
+    private static func render(
+        _ data: [UInt8], _ type: RecordType, _ name: Name, ttlSeconds: UInt32, recordClass: UInt16 = Query.classIN
+    ) -> RenderedAnswer {
+        let record = ResourceRecord(owner: name, type: type, ttlSeconds: ttlSeconds, data: data)
+        return RenderedAnswer(Answer(records: [record]), to: Question(name, type), recordClass: recordClass)
+    }
+}

@@ -1,0 +1,56 @@
+// A block of addresses in CIDR form, such as 192.0.2.0/24 or 2001:db8::/32.
+
+package struct Prefix: Hashable, Sendable {
+    package let address: Address
+    /// 0 to 32, or 0 to 128.
+    package let length: Int
+
+    /// Nil when the length does not fit the family, or bits behind it are set (a typing mistake that would silently
+    /// widen or move the block).
+    package init?(_ address: Address, length: Int) {
+        self.address = address
+        self.length = length
+        guard length >= 0, length <= address.bitCount, address.masked(to: length) == address else { return nil }
+    }
+
+    /// "ADDRESS/LENGTH", or an address alone for a block of one.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard let first = parts.first, let address = Address(String(first)), parts.count <= 2 else { return nil }
+        guard parts.count == 2 else {
+            self.init(address, length: address.bitCount)
+            return
+        }
+        guard parts[1].utf8.allSatisfy(\.isDigit), let length = Int(parts[1]) else { return nil }
+        self.init(address, length: length)
+    }
+
+    package func contains(_ other: Address) -> Bool {
+        switch (address, other) {
+        case (.v4, .v4), (.v6, .v6): other.masked(to: length) == address
+        default: false
+        }
+    }
+}
+
+extension Prefix: CustomStringConvertible {
+    package var description: String { "\(address)/\(length)" }
+}
+
+extension Address {
+    var bitCount: Int {
+        switch self {
+        case .v4: 32
+        case .v6: 128
+        }
+    }
+
+    /// The first `length` bits, zeros behind them. A shift by the whole width gives 0.
+    func masked(to length: Int) -> Address {
+        switch self {
+        case .v4(let value): .v4(value & UInt32.max << (32 - length))
+        case .v6(let high, let low):
+            .v6(high: high & UInt64.max << max(0, 64 - length), low: low & UInt64.max << min(64, 128 - length))
+        }
+    }
+}

@@ -1,0 +1,34 @@
+// A system call that failed, and why. Would-block is not an error: `SystemCall` makes it a value.
+
+internal import CLinux
+internal import Glibc
+
+package struct SystemError: Error, Equatable {
+    /// The name of the call: "bind".
+    package let call: String
+    /// The error number (errno).
+    package let code: Int32
+
+    package init(call: String, code: Int32) {
+        self.call = call
+        self.code = code
+    }
+}
+
+extension SystemError {
+    package var isAddressInUse: Bool { code == EADDRINUSE }
+    package var isPermissionDenied: Bool { code == EACCES || code == EPERM }
+    package var isNoSuchFile: Bool { code == ENOENT }
+    /// The machine has no such family or no such address now.
+    package var isAddressUnavailable: Bool { code == EADDRNOTAVAIL || code == EAFNOSUPPORT }
+}
+
+/// `bind: Address already in use (EADDRINUSE)`
+extension SystemError: CustomStringConvertible {
+    package var description: String {
+        guard let text = unsafe clinux_error_text(code), let name = unsafe clinux_error_name(code) else {
+            return "\(call): error \(code)"
+        }
+        return unsafe "\(call): \(String(cString: text)) (\(String(cString: name)))"
+    }
+}

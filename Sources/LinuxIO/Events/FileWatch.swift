@@ -1,0 +1,114 @@
+// Notices when small files change: resolv.conf, hosts, settings. It watches their directories, because editors and
+// network tools replace files and links instead of writing into them. It never reads the files.
+
+internal import CLinux
+internal import Glibc
+
+package final class FileWatch {
+    private let source: FileDescriptor
+    private let paths: [String]
+    /// For each inotify watch, which names in it concern which paths; "" is the watched object itself.
+    private var concerns: [Int32: [String: Set<String>]] = [:]
+
+    /// - Parameter paths: absolute. Files and directories may be missing: their creation is noticed too.
+    /// - Throws: EMFILE, ENOSPC: the limits in fs.inotify.
+    package init(_ paths: [String]) throws(SystemError) {
+        precondition(paths.allSatisfy { $0.utf8.first == UInt8(ascii: "/") }, "a watched path is absolute")
+        self.paths = paths
+        source = FileDescriptor(
+            owning: try SystemCall.run("inotify_init1") {
+                inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+            })
+        try watchAll()
+    }
+
+    /// Readable when something happened in a directory of ours.
+    package var descriptor: Int32 { source.raw }
+
+    /// The watched paths whose file, or a link on the way to it, was written, replaced, created or removed since the
+    /// last call. A change made of several steps may be reported more than once.
+    package func takeChangedPaths() throws(SystemError) -> Set<String> {
+        var changed: Set<String> = []
+        var sawEvents = false
+        while let bytes = try nextEvents() {
+            sawEvents = true
+            collectChanges(from: bytes, into: &changed)
+        }
+        if sawEvents { try watchAll() }
+        return changed
+    }
+
+    /// Room for a batch of events; one takes 16 bytes and a name of at most 256.
+    private static let bufferBytes = 16 * 1024
+
+    private func nextEvents() throws(SystemError) -> [UInt8]? {
+        try unsafe SystemCall.bytes("read", maxBytes: FileWatch.bufferBytes) { unsafe read(source.raw, $0, $1) }
+    }
+
+    /// struct inotify_event: wd, mask, cookie, len (4 bytes each), then `len` bytes of name and zeros.
+    private func collectChanges(from bytes: [UInt8], into changed: inout Set<String>) {
+        let headerBytes = 16
+        var at = 0
+        while at + headerBytes <= bytes.count {
+            let (watch, mask, length) = unsafe bytes.withUnsafeBytes {
+                unsafe (
+                    $0.loadUnaligned(fromByteOffset: at, as: Int32.self),
+                    $0.loadUnaligned(fromByteOffset: at + 4, as: UInt32.self),
+                    Int($0.loadUnaligned(fromByteOffset: at + 12, as: UInt32.self))
+                )
+            }
+            let name = bytes[(at + headerBytes)...].prefix(length).prefix { $0 != 0 }
+            at += headerBytes + length
+            if mask & UInt32(IN_Q_OVERFLOW) != 0 { changed.formUnion(paths) }
+            guard let names = concerns[watch] else { continue }
+            if name.isEmpty {
+                names.values.forEach { changed.formUnion($0) }
+            } else {
+                changed.formUnion(names[String(decoding: name, as: UTF8.self)] ?? [])
+            }
+            if mask & UInt32(IN_IGNORED) != 0 { concerns[watch] = nil }
+        }
+    }
+
+    private static let events =
+        UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_MOVED_FROM) | UInt32(IN_DELETE) | UInt32(IN_CLOSE_WRITE)
+        | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)
+
+    /// A link that is replaced while we follow it shows as a difference in the next round; whoever replaces links
+    /// faster than that will do so again, and wake us.
+    private static let maxRounds = 4
+
+    private func watchAll() throws(SystemError) {
+        for _ in 0..<FileWatch.maxRounds {
+            let plan = paths.map { SymbolicLinks.entries(of: $0) }
+            try watch(plan)
+            if plan == paths.map({ SymbolicLinks.entries(of: $0) }) { return }
+        }
+    }
+
+    private func watch(_ plan: [[DirectoryEntry]]) throws(SystemError) {
+        var renewed: [Int32: [String: Set<String>]] = [:]
+        for (path, entries) in zip(paths, plan) {
+            for entry in entries {
+                guard let watch = try addWatch(entry.directory) else { continue }
+                renewed[watch, default: [:]][entry.name, default: []].insert(path)
+            }
+            // In a container the file itself may be mounted from elsewhere: writes then do not pass its directory.
+            if let watch = try addWatch(path) { renewed[watch, default: [:]]["", default: []].insert(path) }
+        }
+        for watch in concerns.keys where renewed[watch] == nil { _ = inotify_rm_watch(source.raw, watch) }
+        concerns = renewed
+    }
+
+    /// Nil for what is missing or not ours to see; then an entry above it is watched.
+    private func addWatch(_ path: String) throws(SystemError) -> Int32? {
+        do throws(SystemError) {
+            return try SystemCall.run("inotify_add_watch") {
+                unsafe inotify_add_watch(source.raw, path, FileWatch.events)
+            }
+        } catch {
+            guard [ENOENT, ENOTDIR, EACCES, ELOOP].contains(error.code) else { throw error }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,32 @@
+// The only place where clocks are read. Everybody else is told the time.
+
+internal import Glibc
+
+/// A moment since boot, suspended time included: on Linux `ContinuousClock` reads CLOCK_BOOTTIME, so TTLs age while
+/// the lid is closed.
+package typealias Instant = ContinuousClock.Instant
+
+package enum Clock {
+    package static func now() -> Instant { ContinuousClock.now }
+
+    /// Whole milliseconds between boot and `instant`.
+    package static func millisecondsSinceBoot(_ instant: Instant) -> Int64 {
+        let (seconds, attoseconds) = ContinuousClock().systemEpoch.duration(to: instant).components
+        return seconds * 1000 + attoseconds / attosecondsPerMillisecond
+    }
+
+    /// Seconds since 1970 (UTC). It may jump: for signatures, certificates and logs, never for intervals.
+    package static func wallSeconds() -> Int64 { Int64(time(nil)) }
+
+    /// A time-out for poll and epoll_wait. Rounded up, or a wait would end just before its deadline again and again.
+    static func milliseconds(from now: Instant, to deadline: Instant) -> Int32 {
+        let (seconds, attoseconds) = now.duration(to: deadline).components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        guard seconds < longestWaitSeconds else { return Int32(longestWaitSeconds * 1000) }
+        return Int32(seconds * 1000 + (attoseconds + attosecondsPerMillisecond - 1) / attosecondsPerMillisecond)
+    }
+
+    private static let attosecondsPerMillisecond: Int64 = 1_000_000_000_000_000
+    /// Keeps the sum within 32 bits; whoever waits a day longer is woken for nothing once a day.
+    private static let longestWaitSeconds: Int64 = 86_400
+}

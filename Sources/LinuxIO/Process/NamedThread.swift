@@ -1,0 +1,56 @@
+// A thread with a name, for `top -H` and core dumps. Whoever starts it must join it: a thread that outlives what it
+// works on is a crash at exit.
+
+internal import CLinux
+internal import Glibc
+
+package struct NamedThread: ~Copyable {
+    private let thread: pthread_t
+
+    /// The kernel keeps 15 bytes of a thread's name.
+    package static let maxNameBytes = 15
+
+    /// - Parameter name: at most 15 bytes.
+    /// - Throws: EAGAIN when the system has no room for another thread.
+    package init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+        precondition(name.utf8.count <= NamedThread.maxNameBytes, "a thread's name has at most 15 bytes")
+        let start = unsafe Unmanaged.passRetained(ThreadStart(name: name, body: body))
+        var thread = pthread_t()
+        let code = unsafe pthread_create(&thread, nil, NamedThread.main, start.toOpaque())
+        guard code == 0 else {
+            unsafe start.release()
+            throw SystemError(call: "pthread_create", code: code)
+        }
+        self.thread = thread
+    }
+
+    /// Waits until the body has returned.
+    package consuming func join() {
+        let code = pthread_join(thread, nil)
+        precondition(code == 0, "a thread cannot join itself")
+        discard self
+    }
+
+    /// Only what was not joined comes here, and no thread has the number 0.
+    deinit {
+        precondition(thread == 0, "a thread was not joined")
+    }
+
+    private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+        guard let context = unsafe context else { return nil }
+        let start = unsafe Unmanaged<ThreadStart>.fromOpaque(context).takeRetainedValue()
+        _ = unsafe clinux_name_this_thread(start.name)
+        start.body()
+        return nil
+    }
+}
+
+private final class ThreadStart: Sendable {
+    let name: String
+    let body: @Sendable () -> Void
+
+    init(name: String, body: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.body = body
+    }
+}

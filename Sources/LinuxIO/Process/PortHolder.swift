@@ -1,0 +1,59 @@
+// Says which process holds a port that we could not bind. Only a hint for people: what it reads may change meanwhile.
+
+internal import Glibc
+
+package enum PortHolder {
+    package enum Transport: String, Sendable {
+        case udp, tcp
+    }
+
+    /// `unbound (pid 123)`, or nil when nobody holds it or we may not see who does (only root sees all).
+    package static func describe(_ address: SocketAddress, _ transport: Transport) -> String? {
+        let inodes = conflictingInodes(address, transport)
+        guard !inodes.isEmpty else { return nil }
+        for process in Directory.names(in: "/proc") where process.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
+            guard holds(process, anyOf: inodes) else { continue }
+            return "\(name(of: process)) (pid \(process))"
+        }
+        return nil
+    }
+
+    /// Sockets that keep us from binding: the same port, at the same address or with a wildcard on either side. An
+    /// IPv6 wildcard counts against IPv4 too, as it may serve both.
+    static func conflicts(_ entry: SocketTable.Entry, with wanted: SocketAddress, _ transport: Transport) -> Bool {
+        guard entry.address.port == wanted.port, transport == .udp || entry.state == SocketTable.listening else {
+            return false
+        }
+        if entry.address.isIPv6 == wanted.isIPv6 {
+            return entry.address.ipBytes == wanted.ipBytes || entry.address.isWildcard || wanted.isWildcard
+        }
+        return entry.address.isIPv6 && entry.address.isWildcard
+    }
+
+    /// A busy server has some 100,000 connections of 150 bytes a line.
+    private static let maxTableBytes = 16 << 20
+
+    private static func conflictingInodes(_ address: SocketAddress, _ transport: Transport) -> Set<String> {
+        var links: Set<String> = []
+        for table in ["/proc/net/\(transport)", "/proc/net/\(transport)6"] {
+            guard let bytes = try? TextFile.read(table, maxBytes: maxTableBytes) else { continue }
+            for entry in SocketTable.parse(String(decoding: bytes, as: UTF8.self))
+            where conflicts(entry, with: address, transport) {
+                links.insert("socket:[\(entry.inode)]")
+            }
+        }
+        return links
+    }
+
+    private static func holds(_ process: String, anyOf links: Set<String>) -> Bool {
+        let directory = "/proc/\(process)/fd"
+        return Directory.names(in: directory).contains { name in
+            SymbolicLinks.target(ofLinkAt: "\(directory)/\(name)").map(links.contains) ?? false
+        }
+    }
+
+    private static func name(of process: String) -> String {
+        let comm = (try? TextFile.read("/proc/\(process)/comm", maxBytes: 64)) ?? []
+        return comm.isEmpty ? "?" : String(decoding: comm.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+}

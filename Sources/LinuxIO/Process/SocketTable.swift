@@ -1,0 +1,43 @@
+// The kernel's list of sockets as text (/proc/net/udp and its sisters; proc_net_tcp in the kernel's documentation):
+// parsing only.
+
+enum SocketTable {
+    struct Entry: Equatable {
+        let address: SocketAddress
+        /// TCP_LISTEN is 0x0A; UDP sockets have 7.
+        let state: UInt8
+        let inode: UInt64
+    }
+
+    static let listening: UInt8 = 0x0A
+
+    /// Lines that are not understood, the heading among them, are left out.
+    static func parse(_ text: String) -> [Entry] {
+        text.split(separator: "\n").compactMap(entry)
+    }
+
+    /// `sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode ...`
+    private static func entry(_ line: Substring) -> Entry? {
+        let fields = line.split(separator: " ")
+        guard fields.count >= 10, let address = address(fields[1]), let state = UInt8(fields[3], radix: 16),
+            let inode = UInt64(fields[9])
+        else { return nil }
+        return Entry(address: address, state: state, inode: inode)
+    }
+
+    /// `0100007F:0035`: 32-bit words as they lie in memory, printed as numbers of this machine; then the port.
+    private static func address(_ text: Substring) -> SocketAddress? {
+        let parts = text.split(separator: ":")
+        guard parts.count == 2, parts[1].utf8.count == 4, let port = UInt16(parts[1], radix: 16) else { return nil }
+        guard [8, 32].contains(parts[0].utf8.count) else { return nil }
+        var bytes: [UInt8] = []
+        var digits = parts[0]
+        while !digits.isEmpty {
+            guard let word = UInt32(digits.prefix(8), radix: 16) else { return nil }
+            let value = UInt32(bigEndian: word)
+            bytes += stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: value >> UInt32($0)) }
+            digits = digits.dropFirst(8)
+        }
+        return SocketAddress(ipBytes: bytes, port: port)
+    }
+}

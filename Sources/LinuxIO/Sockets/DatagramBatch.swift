@@ -1,0 +1,147 @@
+// Many datagrams with one system call, into and out of buffers that are made once. A batch belongs to one thread.
+//
+// Invariants
+// - `received` datagrams are valid, each in its own part of `packets`, until the next `receive`.
+// - `queued` replies stand in `outgoing[0..<queued]`, each pointing at its own part of `replies` and at the peer's
+//   address where it was received.
+
+internal import CLinux
+internal import Glibc
+
+@safe package struct DatagramBatch: ~Copyable {
+    /// One call is shared by up to so many; more gains little (the call's cost is spread already) and delays the first.
+    package static let capacity = 32
+    /// A query is a few dozen bytes, a padded one up to 512; what is longer is cut by the kernel and marked.
+    package static let packetBytes = 2048
+
+    private let replyBytes: Int
+    private let incoming: UnsafeMutablePointer<hd_datagram>
+    private let outgoing: UnsafeMutablePointer<hd_datagram>
+    private let vectors: UnsafeMutablePointer<hd_vector>
+    private let peers: UnsafeMutablePointer<sockaddr_in6>
+    private let controls: UnsafeMutableRawPointer
+    private let packets: UnsafeMutablePointer<UInt8>
+    private let replies: UnsafeMutablePointer<UInt8>
+    private var received = 0
+    private var queued = 0
+
+    /// - Parameter replyBytes: the longest reply that will be written.
+    package init(replyBytes: Int) {
+        let capacity = DatagramBatch.capacity
+        self.replyBytes = replyBytes
+        unsafe incoming = .allocate(capacity: capacity)
+        unsafe outgoing = .allocate(capacity: capacity)
+        unsafe vectors = .allocate(capacity: 2 * capacity)
+        unsafe peers = .allocate(capacity: capacity)
+        unsafe controls = .allocate(byteCount: capacity * hd_control_bytes, alignment: 8)
+        unsafe packets = .allocate(capacity: capacity * DatagramBatch.packetBytes)
+        unsafe replies = .allocate(capacity: capacity * replyBytes)
+        unsafe outgoing.initialize(repeating: hd_datagram(), count: capacity)
+        unsafe peers.initialize(repeating: sockaddr_in6(), count: capacity)
+        for place in 0..<capacity {
+            let packet = unsafe packets + place * DatagramBatch.packetBytes
+            let reply = unsafe replies + place * replyBytes
+            unsafe (vectors + place).initialize(to: hd_vector(bytes: packet, count: DatagramBatch.packetBytes))
+            unsafe (vectors + capacity + place).initialize(to: hd_vector(bytes: reply, count: 0))
+            unsafe (incoming + place).initialize(to: hd_datagram())
+        }
+    }
+
+    deinit {
+        unsafe incoming.deallocate()
+        unsafe outgoing.deallocate()
+        unsafe vectors.deallocate()
+        unsafe peers.deallocate()
+        unsafe controls.deallocate()
+        unsafe packets.deallocate()
+        unsafe replies.deallocate()
+    }
+
+    /// Takes what waits in the socket's queue, without waiting. 0 when there is nothing.
+    package mutating func receive(from socket: borrowing DatagramSocket) throws(SystemError) -> Int {
+        for place in 0..<DatagramBatch.capacity { unsafe prepare(&incoming[place], place) }
+        queued = 0
+        received = 0
+        let count = try SystemCall.attempt("recvmmsg") {
+            unsafe hd_receive_datagrams(socket.descriptor.raw, incoming, UInt32(DatagramBatch.capacity))
+        }
+        received = Int(count ?? 0)
+        return received
+    }
+
+    /// Lets `body` read datagram `place` and write a reply; an empty reply is not sent.
+    package mutating func exchange<Result>(
+        _ place: Int, _ body: (_ packet: Span<UInt8>, _ reply: inout OutputSpan<UInt8>) -> Result
+    ) -> Result {
+        precondition(place < received, "only received datagrams are read")
+        let length = unsafe min(Int(incoming[place].length), DatagramBatch.packetBytes)
+        let packet = unsafe Span(_unsafeStart: packets + place * DatagramBatch.packetBytes, count: length)
+        let room = unsafe UnsafeMutableBufferPointer(start: replies + queued * replyBytes, count: replyBytes)
+        var reply = unsafe OutputSpan(buffer: room, initializedCount: 0)
+        let result = body(packet, &reply)
+        let written = unsafe reply.finalize(for: room)
+        if written > 0 { queue(replyTo: place, bytes: written) }
+        return result
+    }
+
+    /// A copy, for whoever answers later.
+    package func bytes(_ place: Int) -> [UInt8] {
+        let length = unsafe min(Int(incoming[place].length), DatagramBatch.packetBytes)
+        return unsafe Array(UnsafeBufferPointer(start: packets + place * DatagramBatch.packetBytes, count: length))
+    }
+
+    /// The datagram was longer than `packetBytes`: its end is missing.
+    package func isCut(_ place: Int) -> Bool {
+        unsafe incoming[place].header.flags & Int32(MSG_TRUNC) != 0
+    }
+
+    /// Nil for a peer that is neither IPv4 nor IPv6, which a socket of ours never sees.
+    package func peer(_ place: Int) -> SocketAddress? {
+        unsafe SocketAddress(peers[place])
+    }
+
+    /// The address of ours that was asked, as control message for a reply sent later; empty unless the socket listens
+    /// on a wildcard address.
+    package func askedAddress(_ place: Int) -> [UInt8] {
+        let header = unsafe incoming[place].header
+        guard let control = unsafe header.control, unsafe header.control_length > 0 else { return [] }
+        return unsafe Array(UnsafeRawBufferPointer(start: control, count: Int(header.control_length)))
+    }
+
+    /// Sends the queued replies. What can't be sent at once is dropped, as on any full link or dead route: the count.
+    package mutating func send(through socket: borrowing DatagramSocket) -> Int {
+        var sent = 0
+        var dropped = 0
+        while sent < queued {
+            let first = sent
+            let count = try? SystemCall.attempt("sendmmsg") {
+                unsafe hd_send_datagrams(socket.descriptor.raw, outgoing + first, UInt32(queued - first))
+            }
+            if count == nil { dropped += 1 }
+            sent += Int(count ?? 1)
+        }
+        queued = 0
+        return dropped
+    }
+
+    private func prepare(_ datagram: inout hd_datagram, _ place: Int) {
+        unsafe datagram.header.address = UnsafeMutableRawPointer(peers + place)
+        unsafe datagram.header.address_length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        unsafe datagram.header.vectors = vectors + place
+        unsafe datagram.header.vector_count = 1
+        unsafe datagram.header.control = controls + place * hd_control_bytes
+        unsafe datagram.header.control_length = hd_control_bytes
+        unsafe datagram.header.flags = 0
+    }
+
+    private mutating func queue(replyTo place: Int, bytes: Int) {
+        let vector = unsafe vectors + DatagramBatch.capacity + queued
+        unsafe vector.pointee.count = bytes
+        unsafe outgoing[queued].header = incoming[place].header
+        unsafe outgoing[queued].header.vectors = vector
+        if unsafe outgoing[queued].header.control_length > 0 {
+            unsafe hd_answer_from_asked_address(&outgoing[queued].header)
+        }
+        queued += 1
+    }
+}

@@ -1,0 +1,36 @@
+// A single reply through a serving socket, from any thread: the kernel takes one datagram at a time.
+
+internal import CLinux
+internal import Glibc
+
+extension DatagramSocket {
+    /// - Parameter askedAddress: what `DatagramBatch.askedAddress` gave when the question came.
+    /// - Returns: false when it can't be sent: no route, or the socket's buffer is full. The client asks again.
+    package func reply(_ bytes: Span<UInt8>, to peer: SocketAddress, from askedAddress: [UInt8]) -> Bool {
+        var kernel = peer.kernel
+        var control = askedAddress
+        let descriptor = descriptor.raw
+        return unsafe bytes.withUnsafeBufferPointer { buffer in
+            unsafe kernel.withPointer { address, length in
+                unsafe control.withUnsafeMutableBytes { control in
+                    var vector = unsafe hd_vector(
+                        bytes: UnsafeMutableRawPointer(mutating: buffer.baseAddress), count: buffer.count)
+                    var datagram = unsafe hd_datagram()
+                    unsafe datagram.header.address = UnsafeMutableRawPointer(address)
+                    unsafe datagram.header.address_length = length
+                    unsafe datagram.header.control = control.isEmpty ? nil : control.baseAddress
+                    unsafe datagram.header.control_length = control.count
+                    unsafe datagram.header.vector_count = 1
+                    return unsafe withUnsafeMutablePointer(to: &vector) { vector in
+                        unsafe datagram.header.vectors = vector
+                        unsafe hd_answer_from_asked_address(&datagram.header)
+                        let sent = try? SystemCall.attempt("sendmmsg") {
+                            unsafe hd_send_datagrams(descriptor, &datagram, 1)
+                        }
+                        return sent != nil
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// The client's side of a UNIX socket: one line there, everything back. It blocks, so it is for command-line
+// programs, never for the daemon.
+
+internal import Glibc
+
+package enum LocalExchange {
+    /// Connects to the socket at `path`, sends `line` with a newline, and reads until the other side closes.
+    ///
+    /// - Parameters:
+    ///   - timeout: for the whole exchange.
+    ///   - maxBytes: a longer answer is an error.
+    /// - Throws: ENOENT, EACCES, ECONNREFUSED (call "connect"), ETIMEDOUT, EMSGSIZE (answer too long).
+    package static func ask(
+        _ line: String, at path: String, timeout: Duration, maxBytes: Int
+    ) throws(SystemError) -> [UInt8] {
+        let deadline = Clock.now() + timeout
+        let socket = try connect(to: LocalAddress(path), until: deadline)
+        try send(Array(line.utf8) + [UInt8(ascii: "\n")], on: socket, until: deadline)
+        var answer: [UInt8] = []
+        while true {
+            switch try socket.read(maxBytes: chunkBytes) {
+            case .bytes(let bytes): answer += bytes
+            case .wouldBlock: try wait(for: POLLIN, on: socket.descriptor.raw, call: "recv", until: deadline)
+            case .ended: return answer
+            }
+            guard answer.count <= maxBytes else { throw SystemError(call: "recv", code: EMSGSIZE) }
+        }
+    }
+
+    /// Most answers fit into one piece.
+    private static let chunkBytes = 64 * 1024
+
+    private static func connect(to address: LocalAddress, until deadline: Instant) throws(SystemError) -> StreamSocket {
+        let descriptor = try FileDescriptor(socketOf: AF_UNIX, type: SOCK_STREAM)
+        // A full backlog is EAGAIN here, and no descriptor becomes ready when there is room again.
+        while true {
+            do throws(SystemError) {
+                try address.connect(descriptor)
+                return StreamSocket(accepted: descriptor)
+            } catch {
+                guard error.code == EAGAIN else { throw error }
+                guard Clock.now() < deadline else { throw SystemError(call: "connect", code: ETIMEDOUT) }
+                _ = poll(nil, 0, backlogRetryMilliseconds)
+            }
+        }
+    }
+
+    private static let backlogRetryMilliseconds: Int32 = 10
+
+    private static func send(_ bytes: [UInt8], on socket: StreamSocket, until deadline: Instant) throws(SystemError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            if let count = try socket.write(rest.span) {
+                rest = rest.dropFirst(count)
+            } else {
+                try wait(for: POLLOUT, on: socket.descriptor.raw, call: "send", until: deadline)
+            }
+        }
+    }
+
+    private static func wait(
+        for events: Int32, on descriptor: Int32, call: String, until deadline: Instant
+    ) throws(SystemError) {
+        var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        let ready = try SystemCall.run("poll") {
+            unsafe poll(&entry, 1, Clock.milliseconds(from: Clock.now(), to: deadline))
+        }
+        guard ready > 0 else { throw SystemError(call: call, code: ETIMEDOUT) }
+    }
+}

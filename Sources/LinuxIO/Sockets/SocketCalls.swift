@@ -1,0 +1,51 @@
+// What every kind of socket needs from the kernel: creation, options, bind, connect, name. No policy.
+
+internal import Glibc
+
+extension FileDescriptor {
+    /// A socket that never blocks and is not inherited by programs we start.
+    init(socketOf family: Int32, type: __socket_type) throws(SystemError) {
+        let kind = Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        self.init(owning: try SystemCall.run("socket") { socket(family, kind, 0) })
+    }
+
+    func setOption(_ level: Int32, _ name: Int32, to value: Int32) throws(SystemError) {
+        var value = value
+        try SystemCall.run("setsockopt") {
+            unsafe setsockopt(raw, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+        }
+    }
+
+    func option(_ level: Int32, _ name: Int32) throws(SystemError) -> Int32 {
+        var value: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        try SystemCall.run("getsockopt") { unsafe getsockopt(raw, level, name, &value, &length) }
+        return value
+    }
+
+    func bindSocket(to address: SocketAddress) throws(SystemError) {
+        var kernel = address.kernel
+        try SystemCall.run("bind") { unsafe kernel.withPointer { unsafe bind(raw, $0, $1) } }
+    }
+
+    /// - Returns: false when the connection is still being made (EINPROGRESS).
+    func connectSocket(to address: SocketAddress) throws(SystemError) -> Bool {
+        var kernel = address.kernel
+        do throws(SystemError) {
+            try SystemCall.run("connect") { unsafe kernel.withPointer { unsafe connect(raw, $0, $1) } }
+            return true
+        } catch {
+            guard error.code == EINPROGRESS else { throw error }
+            return false
+        }
+    }
+
+    func localAddress() throws(SystemError) -> SocketAddress {
+        var kernel = SocketAddress.Kernel()
+        try SystemCall.run("getsockname") { unsafe kernel.withPointer { unsafe getsockname(raw, $0, &$1) } }
+        guard let address = SocketAddress(kernel.storage) else {
+            throw SystemError(call: "getsockname", code: EAFNOSUPPORT)
+        }
+        return address
+    }
+}

@@ -1,0 +1,83 @@
+// One connection: TCP, or an accepted UNIX one. It never blocks and never raises SIGPIPE. Deadlines and buffers
+// belong to the owner.
+
+internal import Glibc
+
+package final class StreamSocket: Sendable {
+    package let descriptor: FileDescriptor
+
+    /// Starts to connect; `connectOutcome()` tells the end once the descriptor is writable.
+    ///
+    /// - Throws: what is known at once, such as ENETUNREACH or, on loopback, ECONNREFUSED.
+    package init(connectingTo peer: SocketAddress) throws(SystemError) {
+        let descriptor = try FileDescriptor(socketOf: peer.family, type: SOCK_STREAM)
+        try descriptor.sendWithoutDelay()
+        _ = try descriptor.connectSocket(to: peer)
+        self.descriptor = descriptor
+    }
+
+    /// Takes over a connection that was accepted.
+    init(accepted descriptor: consuming FileDescriptor) {
+        self.descriptor = descriptor
+    }
+
+    package enum ConnectOutcome: Equatable, Sendable {
+        case connected, inProgress
+        case failed(SystemError)
+    }
+
+    /// A failure is reported once; ask no more after it.
+    package func connectOutcome() throws(SystemError) -> ConnectOutcome {
+        let code = try descriptor.option(SOL_SOCKET, SO_ERROR)
+        guard code == 0 else { return .failed(SystemError(call: "connect", code: code)) }
+        var kernel = SocketAddress.Kernel()
+        do throws(SystemError) {
+            try SystemCall.run("getpeername") {
+                unsafe kernel.withPointer { unsafe getpeername(descriptor.raw, $0, &$1) }
+            }
+            return .connected
+        } catch {
+            guard error.code == ENOTCONN else { throw error }
+            return .inProgress
+        }
+    }
+
+    package func localAddress() throws(SystemError) -> SocketAddress {
+        try descriptor.localAddress()
+    }
+
+    package enum ReadOutcome: Equatable, Sendable {
+        /// At least one byte.
+        case bytes([UInt8])
+        case wouldBlock
+        /// The peer will send no more.
+        case ended
+    }
+
+    /// Reads what is there, at most `maxBytes` (1 or more).
+    ///
+    /// - Throws: ECONNRESET, ETIMEDOUT and the like: the connection is gone.
+    package func read(maxBytes: Int) throws(SystemError) -> ReadOutcome {
+        precondition(maxBytes > 0, "an empty read looks like the end of the stream")
+        let bytes = try unsafe SystemCall.bytes("recv", maxBytes: maxBytes) { unsafe recv(descriptor.raw, $0, $1, 0) }
+        guard let bytes else { return .wouldBlock }
+        return bytes.isEmpty ? .ended : .bytes(bytes)
+    }
+
+    /// - Returns: how many bytes the kernel took, perhaps fewer than there are; nil when it can take none now.
+    /// - Throws: EPIPE, ECONNRESET and the like: the connection is gone.
+    package func write(_ bytes: Span<UInt8>) throws(SystemError) -> Int? {
+        try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(SystemError) in
+            try SystemCall.attempt("send") {
+                unsafe send(descriptor.raw, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
+            }
+        }
+    }
+}
+
+extension FileDescriptor {
+    /// Answers are written whole; waiting for more to join them (Nagle) only delays the last piece.
+    func sendWithoutDelay() throws(SystemError) {
+        try setOption(Int32(IPPROTO_TCP), TCP_NODELAY, to: 1)
+    }
+}

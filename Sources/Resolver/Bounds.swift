@@ -1,0 +1,49 @@
+// Every limit and deadline of this module, each with its reason.
+
+package typealias Instant = ContinuousClock.Instant
+
+package enum Bounds {
+    /// Questions in flight. A lookup holds a few hundred bytes and up to four requests; more than this many misses at
+    /// once on one machine is an attack or a loop.
+    package static let maxLookups = 1024
+    /// Clients that wait for one question: room for a burst of a whole busy host.
+    package static let maxWaiters = 2048
+    /// Providers asked for one question, the hedge included (field.md 7b: bounded fan-out).
+    static let maxProviderAttempts = 3
+
+    /// Stub resolvers give up at 5 s (resolv.conf's default time-out): our failure must be there before.
+    static let answerWithin: Duration = .milliseconds(4500)
+    /// One request to a provider, connection included.
+    package static let providerTimeout: Duration = .milliseconds(3000)
+    /// When nothing has come from the providers, the system resolver is asked as well.
+    static let systemHedge: Duration = .milliseconds(1000)
+    /// A system resolver's answer waits so long for a provider's; RFC 8767 section 5 suggests 1.8 s for the same choice.
+    static let systemPatience: Duration = .milliseconds(1800)
+    /// What the system resolver said in a provider's place is kept so long at most: soon the provider is asked again.
+    static let systemSubstituteTTLSeconds: UInt32 = 30
+
+    /// The second provider is asked after the first one's usual latency and some spread, within these limits.
+    static let hedgeFloor: Duration = .milliseconds(30)
+    static let hedgeCeiling: Duration = .milliseconds(800)
+    /// For a provider that has not been measured: a TLS connection over a long path takes about so long.
+    static let hedgeUnmeasured: Duration = .milliseconds(400)
+
+    /// A failing provider is asked last for a time that doubles from the first to the second value.
+    static let backOffFloor: Duration = .seconds(1)
+    static let backOffCeiling: Duration = .seconds(30)
+
+    /// Names in /etc/hosts change with the file, which is watched: a short life for what clients keep of it.
+    static let hostsTTLSeconds: UInt32 = 10
+    /// Lines of /etc/hosts that are read; block lists of this size exist.
+    static let maxHostsEntries = 500_000
+
+    /// How long each nameserver is waited for before the next is asked as well, by round. A cache answers within
+    /// 100 ms over any link, a full recursion mostly within a second; late replies are still taken, so that being
+    /// early costs a datagram only.
+    static let nameserverPatience: [Duration] = [.milliseconds(1000), .milliseconds(2000)]
+    /// Two more round trips than a datagram.
+    static let nameserverStreamPatience: Duration = .milliseconds(2000)
+    /// Wrong replies to one query before it is asked again over a stream. One or two are late or damaged; a forger
+    /// needs thousands.
+    static let maxForeignReplies = 8
+}

@@ -1,0 +1,96 @@
+// Everything that can happen to the resolver, on one screen.
+
+package import DNSWire
+
+package enum Event: Sendable {
+    /// A client's question that the cache could not answer.
+    case asked(Question, Waiter)
+    /// A fetch ended. One that was abandoned may still report; that is ignored.
+    case fetchFinished(FetchID, Result<Answer, FetchFailure>)
+    /// The set of upstreams, at start and after a change of settings or network. Providers that stay keep their ID,
+    /// and with it what was learned about them.
+    case upstreamsChanged(providers: [ProviderTraits], hasSystem: Bool)
+    case policyChanged(CachePolicy)
+    case hostsChanged(HostsTable)
+    /// The instant in `nextDeadline` has come.
+    case timePassed
+}
+
+/// A client that waits for a reply; the number means something to whoever asked.
+package struct Waiter: Hashable, Sendable {
+    package let number: UInt64
+
+    package init(_ number: UInt64) {
+        self.number = number
+    }
+}
+
+/// One request to one upstream. Never used twice.
+package struct FetchID: Hashable, Sendable {
+    package let number: UInt64
+}
+
+package struct ProviderID: Hashable, Sendable {
+    package let number: Int
+
+    package init(_ number: Int) {
+        self.number = number
+    }
+}
+
+package struct ProviderTraits: Hashable, Sendable {
+    package enum Types: Sendable {
+        case a
+        case addresses
+        case any
+    }
+
+    package let id: ProviderID
+    package let types: Types
+
+    package init(id: ProviderID, types: Types) {
+        self.id = id
+        self.types = types
+    }
+
+    func supports(_ type: RecordType) -> Bool {
+        switch types {
+        case .a: type == .a
+        case .addresses: type.isAddress
+        case .any: true
+        }
+    }
+}
+
+package enum Upstream: Hashable, Sendable {
+    case provider(ProviderID)
+    case system
+}
+
+/// Why a fetch gave no answer, in the words that statistics use.
+package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
+    /// The address did not take the connection.
+    case refused
+    /// No route.
+    case unreachable
+    case timeout
+    /// No TLS session, or not with the right peer.
+    case tls
+    /// The connection ended before the reply did.
+    case reset
+    /// An HTTP status other than 200.
+    case status
+    /// The upstream asks us to ask less.
+    case throttled
+    /// What came is not a reply to the question.
+    case garbage
+    /// The upstream itself failed: SERVFAIL, REFUSED and the like.
+    case server
+    /// A bound of our own was reached.
+    case overload
+    /// This upstream can't be asked this question.
+    case unsupported
+
+    /// Says something about the upstream, and not about the question or about us.
+    var isUpstreams: Bool { self != .overload && self != .unsupported }
+}

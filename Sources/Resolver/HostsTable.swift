@@ -1,0 +1,50 @@
+// /etc/hosts as a value: what its lines say, by name and by address. Lines that say nothing usable are passed over,
+// as every resolver on the machine does.
+
+import DNSWire
+
+package struct HostsTable: Sendable {
+    private var addressesOfName: [Name: [Address]] = [:]
+    /// Keyed by the name that a PTR question asks.
+    private var nameOfReverse: [Name: Name] = [:]
+
+    package static let empty = HostsTable()
+
+    private init() {}
+
+    /// - Parameter text: lines of "ADDRESS NAME [NAME ...]", "#" begins a comment (hosts(5)).
+    package init(parsing text: [UInt8]) {
+        var entries = 0
+        for line in text.split(separator: UInt8(ascii: "\n")) {
+            let words = line.prefix { $0 != UInt8(ascii: "#") }.split { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+            guard let first = words.first, let address = Address(String(decoding: first, as: UTF8.self)) else {
+                continue
+            }
+            for word in words.dropFirst() {
+                guard let name = Name(String(decoding: word, as: UTF8.self)), entries < Bounds.maxHostsEntries else {
+                    continue
+                }
+                entries += 1
+                add(name, address)
+            }
+        }
+    }
+
+    private mutating func add(_ name: Name, _ address: Address) {
+        if addressesOfName[name]?.contains(address) != true { addressesOfName[name, default: []].append(address) }
+        let reverse = address.reverseName
+        if nameOfReverse[reverse] == nil { nameOfReverse[reverse] = name }
+    }
+
+    /// Names in the file have no other types than the file gives them: NODATA for the rest. Nil for other names.
+    func answer(_ question: Question) -> Answer? {
+        let ttl = Bounds.hostsTTLSeconds
+        if question.type == .ptr, let name = nameOfReverse[question.name] {
+            return Answer(records: [ResourceRecord(owner: question.name, type: .ptr, ttlSeconds: ttl, data: name.wire)])
+        }
+        guard let addresses = addressesOfName[question.name] else { return nil }
+        let asked = addresses.filter { $0.recordType == question.type }
+        guard !asked.isEmpty else { return Answer(negative: .noData, ttlSeconds: ttl) }
+        return Answer(records: asked.map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttl) })
+    }
+}

@@ -1,0 +1,66 @@
+// Names that must not leave for a provider: answered here, or known to the local network alone.
+
+import DNSWire
+
+enum LocalNames {
+    enum Route: Equatable {
+        case here(Answer)
+        /// The system resolver only: it may know the local network, a provider can't.
+        case system
+        case anywhere
+    }
+
+    /// /etc/hosts first, as on any Unix; then the special names of RFC 6761, 6303, 7686, 8375.
+    static func route(_ question: Question, _ hosts: HostsTable) -> Route {
+        if let answer = hosts.answer(question) { return .here(answer) }
+        if question.name.isWithin(localhost) { return .here(loopback(question)) }
+        if nonexistent.contains(where: question.name.isWithin) {
+            return .here(Answer(negative: .noSuchName, ttlSeconds: specialTTLSeconds))
+        }
+        if let target = reverseLoopback[question.name] { return .here(pointer(question, to: target)) }
+        if question.name.labels.count <= 1 && question.type.isAddress { return .system }
+        if localNetwork.contains(where: question.name.isWithin) { return .system }
+        return .anywhere
+    }
+
+    /// What is fixed by an RFC may be kept for long (RFC 6303 section 3 uses 10,800 s in its example zone).
+    private static let specialTTLSeconds: UInt32 = 10_800
+
+    private static let localhost = name("localhost")
+    /// RFC 6761 section 6.4, RFC 7686.
+    private static let nonexistent = [name("invalid"), name("onion")]
+    private static let reverseLoopback: [Name: Name] = [
+        Address.v4(0x7F00_0001).reverseName: localhost,
+        Address.v6(high: 0, low: 1).reverseName: localhost,
+    ]
+
+    /// RFC 6762 (local), 8375 (home.arpa), 6761 (test), ICANN's "internal", and the reverse zones of private, shared,
+    /// link-local and unspecified addresses (RFC 6303 section 4, RFC 7793, RFC 8880 leaves ipv4only.arpa alone).
+    private static let localNetwork: [Name] =
+        ["local", "home.arpa", "test", "internal", "0.in-addr.arpa", "10.in-addr.arpa", "127.in-addr.arpa"].map(name)
+        + ["254.169.in-addr.arpa", "168.192.in-addr.arpa", "255.255.255.255.in-addr.arpa", "d.f.ip6.arpa"].map(name)
+        + ["c.f.ip6.arpa", "8.e.f.ip6.arpa", "9.e.f.ip6.arpa", "a.e.f.ip6.arpa", "b.e.f.ip6.arpa"].map(name)
+        + (16...31).map { name("\($0).172.in-addr.arpa") } + (64...127).map { name("\($0).100.in-addr.arpa") }
+        + [Address.v6(high: 0, low: 0).reverseName]
+
+    private static func loopback(_ question: Question) -> Answer {
+        let address: Address
+        switch question.type {
+        case .a: address = .v4(0x7F00_0001)
+        case .aaaa: address = .v6(high: 0, low: 1)
+        default: return Answer(negative: .noData, ttlSeconds: specialTTLSeconds)
+        }
+        return Answer(records: [ResourceRecord(owner: question.name, address: address, ttlSeconds: specialTTLSeconds)])
+    }
+
+    private static func pointer(_ question: Question, to target: Name) -> Answer {
+        guard question.type == .ptr else { return Answer(negative: .noData, ttlSeconds: specialTTLSeconds) }
+        let record = ResourceRecord(owner: question.name, type: .ptr, ttlSeconds: specialTTLSeconds, data: target.wire)
+        return Answer(records: [record])
+    }
+
+    private static func name(_ text: String) -> Name {
+        guard let name = Name(text) else { preconditionFailure("\(text) is not a name") }
+        return name
+    }
+}

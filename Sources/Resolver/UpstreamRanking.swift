@@ -1,0 +1,98 @@
+// What was measured about each provider, and in which order to ask them. Providers that fail go to the end for a
+// while, never away: when all of them fail, all of them are still asked.
+
+import DNSWire
+
+struct UpstreamRanking {
+    private struct Standing {
+        let traits: ProviderTraits
+        /// Smoothed latency and its mean deviation in milliseconds (RFC 6298 section 2); nil until the first answer.
+        var latency: Double?
+        var deviation = 0.0
+        var failuresInARow = 0
+        var backedOffUntil: Instant?
+
+        mutating func measure(_ elapsed: Duration) {
+            let sample = elapsed.milliseconds
+            guard let smoothed = latency else {
+                latency = sample
+                deviation = sample / 2
+                return
+            }
+            deviation += (abs(sample - smoothed) - deviation) / 4
+            latency = smoothed + (sample - smoothed) / 8
+        }
+    }
+
+    private var standings: [Standing] = []
+
+    /// Providers that stay keep what was measured; new ones start without.
+    mutating func setProviders(_ providers: [ProviderTraits]) {
+        let old = standings
+        standings = providers.map { traits in
+            old.first { $0.traits == traits } ?? Standing(traits: traits)
+        }
+    }
+
+    /// Best first: those not backed off, by latency, the unmeasured before the measured so that each is tried; then the
+    /// backed-off ones, soonest back first. Equals stand in the order of the settings.
+    func order(for type: RecordType, now: Instant) -> [ProviderID] {
+        let usable = standings.filter { $0.traits.supports(type) }
+        let ready = usable.filter { ($0.backedOffUntil ?? now) <= now }
+        let waiting = usable.filter { ($0.backedOffUntil ?? now) > now }
+        let byLatency = stableSort(ready) { ($0.latency ?? 0) < ($1.latency ?? 0) }
+        let byReturn = stableSort(waiting) { ($0.backedOffUntil ?? now) < ($1.backedOffUntil ?? now) }
+        return (byLatency + byReturn).map(\.traits.id)
+    }
+
+    /// How long to wait for this provider before a second one is asked too.
+    func hedgeDelay(_ provider: ProviderID) -> Duration {
+        guard let standing = standings.first(where: { $0.traits.id == provider }), let latency = standing.latency else {
+            return Bounds.hedgeUnmeasured
+        }
+        let usual = Duration.milliseconds(latency + 4 * standing.deviation)
+        return min(max(usual, Bounds.hedgeFloor), Bounds.hedgeCeiling)
+    }
+
+    mutating func answered(_ provider: ProviderID, after elapsed: Duration) {
+        update(provider) { standing in
+            standing.failuresInARow = 0
+            standing.backedOffUntil = nil
+            standing.measure(elapsed)
+        }
+    }
+
+    /// Overtaken by another upstream: its latency is at least so long.
+    mutating func overtaken(_ provider: ProviderID, after elapsed: Duration) {
+        update(provider) { standing in
+            if elapsed.milliseconds > standing.latency ?? 0 { standing.measure(elapsed) }
+        }
+    }
+
+    mutating func failed(_ provider: ProviderID, now: Instant) {
+        update(provider) { standing in
+            let doublings = min(standing.failuresInARow, 5)
+            standing.failuresInARow += 1
+            standing.backedOffUntil = now + min(Bounds.backOffFloor * (1 << doublings), Bounds.backOffCeiling)
+        }
+    }
+
+    private mutating func update(_ provider: ProviderID, _ change: (inout Standing) -> Void) {
+        guard let index = standings.firstIndex(where: { $0.traits.id == provider }) else { return }
+        change(&standings[index])
+    }
+
+    private func stableSort(_ standings: [Standing], _ precedes: (Standing, Standing) -> Bool) -> [Standing] {
+        standings.enumerated().sorted { left, right in
+            if precedes(left.element, right.element) { return true }
+            if precedes(right.element, left.element) { return false }
+            return left.offset < right.offset
+        }.map(\.element)
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Double {
+        Double(components.seconds) * 1000 + Double(components.attoseconds) / 1e15
+    }
+}
