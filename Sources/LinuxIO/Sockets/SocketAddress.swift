@@ -113,6 +113,20 @@ extension SocketAddress {
         self = read
     }
 
+    /// What the kernel points to: as many bytes as the family has.
+    init?(_ pointer: UnsafePointer<sockaddr>) {
+        let size: Int
+        switch unsafe Int32(pointer.pointee.sa_family) {
+        case AF_INET: size = MemoryLayout<sockaddr_in>.size
+        case AF_INET6: size = MemoryLayout<sockaddr_in6>.size
+        default: return nil
+        }
+        guard let read = unsafe SocketAddress.read(UnsafeRawBufferPointer(start: pointer, count: size)) else {
+            return nil
+        }
+        self = read
+    }
+
     private static func read(_ bytes: UnsafeRawBufferPointer) -> SocketAddress? {
         let port = unsafe UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self))
         switch unsafe Int32(bytes.load(as: sa_family_t.self)) {
