@@ -39,7 +39,7 @@ let package = Package(
     targets: [
         program("httpdnsd", ["Daemon"]),
         program("httpdnsctl", ["Control", "LinuxIO"]),
-        program("httpdns-lab", ["HTTPDNS", "DNSWire", "LinuxIO", "CMicrohttpd"]),
+        program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
         module(
             "Daemon",
@@ -63,7 +63,7 @@ let package = Package(
         tests("AnswerCacheTests", ["AnswerCache", "DNSWire", "TestSupport", "CAllocationCounter"]),
         tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
         tests("HTTPDNSTests", ["HTTPDNS", "DNSWire", "TestSupport"]),
-        tests("HTTPClientTests", ["HTTPClient", "LinuxIO", "TestSupport"]),
+        tests("HTTPClientTests", ["HTTPClient"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "TestSupport"]),

@@ -1,3 +1,98 @@
-// libcurl for HTTPClient: the header, and typed wrappers for the variadic setters that Swift cannot call.
+// libcurl for HTTPClient: the header, typed wrappers for what Swift cannot call (variadic functions, macros), and
+// the two steps that need types or flags which Swift does not see: a close-on-exec socket, and the name check on
+// OpenSSL's context. The small headers are for close(), inet_pton() and errno numbers. Needs libssl-dev.
 #pragma once
+#include <arpa/inet.h>
 #include <curl/curl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static inline CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ccurl_set_off(CURL *easy, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ccurl_set_string(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ccurl_set_bytes(CURL *easy, const void *bytes, curl_off_t count) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, count);
+    return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, bytes);
+}
+
+static inline CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+// For CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
+static inline CURLcode ccurl_set_receiver(CURL *easy, CURLoption option, curl_write_callback function) {
+    return curl_easy_setopt(easy, option, function);
+}
+
+static inline CURLcode ccurl_set_socket_functions(
+    CURL *easy, curl_opensocket_callback open, curl_closesocket_callback close, void *context) {
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, context);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close);
+    return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, context);
+}
+
+static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO field, long *value) {
+    return curl_easy_getinfo(easy, field, value);
+}
+
+static inline CURLcode ccurl_get_off(CURL *easy, CURLINFO field, curl_off_t *value) {
+    return curl_easy_getinfo(easy, field, value);
+}
+
+static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+static inline CURLMcode ccurl_multi_set_functions(
+    CURLM *multi, curl_socket_callback sockets, curl_multi_timer_callback timer, void *context) {
+    curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, sockets);
+    curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+    curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer);
+    return curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+}
+
+static inline const curl_version_info_data *ccurl_version(void) { return curl_version_info(CURLVERSION_NOW); }
+
+// Without SOCK_CLOEXEC a program that the daemon starts would inherit the connection.
+static inline curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address) {
+    return socket(address->family, address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address->protocol);
+}
+
+static inline int ccurl_is_open(int descriptor) { return fcntl(descriptor, F_GETFD) != -1; }
+
+// The result of a finished transfer: a union that Swift shows as a raw pointer.
+static inline CURLcode ccurl_message_result(const CURLMsg *message) { return message->data.result; }
+
+// Makes the handshake fail unless the certificate is valid for the name, or for the address if it is one.
+static inline CURLcode ccurl_check_name(CURL *easy, void *context, void *name) {
+    X509_VERIFY_PARAM *parameters = SSL_CTX_get0_param((SSL_CTX *)context);
+    (void)easy;
+    X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    if (X509_VERIFY_PARAM_set1_ip_asc(parameters, (const char *)name) == 1) return CURLE_OK;
+    if (X509_VERIFY_PARAM_set1_host(parameters, (const char *)name, 0) == 1) return CURLE_OK;
+    return CURLE_SSL_CERTPROBLEM;
+}
+
+// The name must stay in place for as long as the transfer.
+static inline CURLcode ccurl_set_verify_name(CURL *easy, const char *name) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, (void *)name);
+    return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, ccurl_check_name);
+}

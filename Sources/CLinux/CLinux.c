@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -41,4 +42,12 @@ const char *clinux_error_name(int code) {
 
 const char *clinux_error_text(int code) {
     return strerrordesc_np(code);
+}
+
+int clinux_processors(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) {
+        return 1;
+    }
+    return CPU_COUNT(&set);
 }

@@ -58,12 +58,6 @@ extension Question {
 extension ResourceRecord {
     /// Where a CNAME record leads; nil for other types, and for data that is not one whole name.
     package var aliasTarget: Name? {
-        guard type == .cname, data.count <= Name.maxWireBytes else { return nil }
-        var at = 0
-        while at < data.count, data[at] != 0 {
-            guard data[at] <= Name.maxLabelBytes else { return nil }
-            at += 1 + Int(data[at])
-        }
-        return at == data.count - 1 ? Name(unchecked: data) : nil
+        type == .cname ? Name(wire: data) : nil
     }
 }

@@ -44,6 +44,19 @@ package struct Name: Sendable {
         self.wire = wire + [0]
     }
 
+    /// One uncompressed name that fills `bytes` to their end; nil for anything else.
+    package init?(wire bytes: some Collection<UInt8>) {
+        guard bytes.count <= Name.maxWireBytes else { return nil }
+        let wire = Array(bytes)
+        var at = 0
+        while at < wire.count, wire[at] != 0 {
+            guard wire[at] <= Name.maxLabelBytes else { return nil }
+            at += 1 + Int(wire[at])
+        }
+        guard at == wire.count - 1 else { return nil }
+        self.wire = wire
+    }
+
     package var isRoot: Bool { wire.count == 1 }
 
     /// Labels without their length bytes, the root left out.

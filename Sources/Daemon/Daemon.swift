@@ -1,1 +1,183 @@
-// Daemon
+// Builds everything in the order of the picture in ARCHITECTURE.md, runs it, and takes it down. Until "ready" every
+// error ends the start with its reason; afterwards nothing from outside ends the daemon.
+
+import AnswerCache
+import Control
+import DNSWire
+import HTTPClient
+import LinuxIO
+import Resolver
+import Settings
+
+final class Daemon {
+    /// One network for now; its entries live under this number.
+    private static let partition = Partition(rawValue: 1)
+    private static let hostsFile = "/etc/hosts"
+
+    private let options: Options
+    private var settings: Settings
+    private var log: Log
+    private let startedAt: Instant
+    private let loop: EventLoop
+    private let signals: SignalWatch
+    private let listen: [SocketAddress]
+    private let cache: AnswerCache
+    private let resolving: ResolvingLoop
+    private let threads: ServingThreads
+    private let localFiles: LocalFiles
+    private var control: ControlServer?
+    private var stopSignal: String?
+
+    /// - Throws: `StartFailure` with a text for the operator.
+    init(_ settings: Settings, _ options: Options) throws(StartFailure) {
+        self.settings = settings
+        self.options = options
+        log = Log(level: settings.log.level)
+        startedAt = Clock.now()
+        listen = options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen
+        do {
+            SignalWatch.ignoreBrokenPipes()
+            // Before there are other threads: they inherit the mask.
+            signals = try SignalWatch(StopSignal.all + [StopSignal.reload])
+            try HTTPClient.prepareProcess()
+            let threadCount = settings.server.threads == 0 ? Machine.coreCount : settings.server.threads
+            let ports = try PortBinding(listen, threads: threadCount)
+            loop = try EventLoop()
+            let entropy = SystemEntropy()
+            cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
+            let access = AccessList(settings.server.allow)
+            let mailbox = try Mailbox<Handover>(capacity: ResolvingLoop.mailboxCapacity)
+            let streams = try StreamServer(
+                listeners: ports.listeners, loop: loop, access: access,
+                fastPath: FastPath(cache: cache, access: access, partition: Daemon.partition, version: Version.current))
+            resolving = try ResolvingLoop(
+                loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop), streams: streams,
+                mailbox: mailbox, cache: cache, partition: Daemon.partition)
+            localFiles = try LocalFiles(
+                resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
+            threads = try ServingThreads(
+                ports.datagrams, mailbox: mailbox,
+                makeFastPath: { [cache] in
+                    FastPath(cache: cache, access: access, partition: Daemon.partition, version: Version.current)
+                })
+        } catch {
+            throw StartFailure(error)
+        }
+        try openControlSocket()
+    }
+
+    /// Serves until a signal ends it.
+    func run() throws(SystemError) {
+        _ = try loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
+        apply(settings)
+        log(
+            .ready(
+                listen: listen.map(\.description), threads: threads.count,
+                providers: resolving.providers.providers.map(\.name),
+                systemServers: resolving.system.servers.map(\.description)))
+        while stopSignal == nil {
+            try loop.turn(until: nextDeadline)
+            turn(now: Clock.now())
+        }
+        log(.stopping(signal: stopSignal ?? ""))
+        threads.stop()
+        control = nil
+        log(.stopped)
+    }
+
+    // MARK: one turn
+
+    private var nextDeadline: Instant? { [resolving.nextDeadline, control?.nextDeadline].compactMap { $0 }.min() }
+
+    private func turn(now: Instant) {
+        resolving.timePassed(now: now)
+        control?.timePassed(now: now)
+        if localFiles.takeHostsChange() { readHosts(now: now) }
+        if localFiles.takeNameserversChange() { readNameservers(now: now) }
+        resolving.settle(now: now)
+        for server in resolving.takeLoopingServers() {
+            log(.nameserverLoops(server.description))
+            announceUpstreams(now: now)
+        }
+        resolving.providers.takeTransitions().forEach { log($0) }
+    }
+
+    private func takeSignals() {
+        for signal in (try? signals.takeSignals()) ?? [] {
+            if signal == StopSignal.reload { reload() } else { stopSignal = StopSignal.name(signal) }
+        }
+    }
+
+    // MARK: settings
+
+    /// The old settings stay in force when the new ones have a fault.
+    private func reload() {
+        do throws(SettingsFile.Unusable) {
+            let new = try SettingsFile.read(options)
+            let needRestart = new.changesNeedingRestart(from: settings)
+            settings = new
+            apply(new)
+            log(.settingsReloaded(needRestart: needRestart))
+        } catch {
+            log(.settingsRefused(complaints: error.complaints))
+        }
+    }
+
+    private func apply(_ settings: Settings) {
+        let now = Clock.now()
+        log.level = settings.log.level
+        resolving.handle(.policyChanged(CachePolicy(settings.cache)), now: now)
+        localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
+        readHosts(now: now)
+        readNameservers(now: now)
+    }
+
+    private func announceUpstreams(now: Instant) {
+        let traits = resolving.providers.setProviders(settings.providers)
+        let hasSystem = !resolving.system.servers.isEmpty
+        resolving.handle(.upstreamsChanged(providers: traits, hasSystem: hasSystem), now: now)
+    }
+
+    private func readHosts(now: Instant) {
+        do throws(SystemError) {
+            resolving.handle(.hostsChanged(try localFiles.readHosts()), now: now)
+        } catch {
+            log(.fileUnreadable(path: Daemon.hostsFile, reason: error.description))
+        }
+    }
+
+    private func readNameservers(now: Instant) {
+        let ourselves = ListenAddresses(listen.map { (Address($0), $0.port) })
+        var list = NameserverList(settings.systemResolver.servers.map(Nameserver.init), without: ourselves)
+        if settings.systemResolver.servers.isEmpty {
+            do throws(SystemError) {
+                list = NameserverList(resolvConf: try localFiles.readResolvConf(), without: ourselves)
+            } catch {
+                log(.fileUnreadable(path: settings.systemResolver.resolvConf, reason: error.description))
+            }
+        }
+        if list.servers != resolving.system.servers {
+            resolving.setNameservers(list.servers, now: now)
+            log(.nameserversChanged(list.servers.map(\.description)))
+        }
+        announceUpstreams(now: now)
+    }
+
+    // MARK: control
+
+    private func openControlSocket() throws(StartFailure) {
+        guard !settings.control.socket.isEmpty else { return }
+        do throws(SystemError) {
+            control = try ControlServer(path: settings.control.socket, loop: loop) { [unowned self] in answer($0) }
+        } catch {
+            throw StartFailure(control: settings.control.socket, error)
+        }
+    }
+
+    private func answer(_ line: String) -> String {
+        Statistics(
+            resolving: resolving, threads: threads, cache: cache, startedAt: startedAt, now: Clock.now(),
+            listen: listen
+        ).answer(to: line)
+    }
+}

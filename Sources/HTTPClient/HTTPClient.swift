@@ -1,1 +1,115 @@
-// HTTPClient
+// Carries requests to providers over libcurl's multi interface, on the caller's loop and thread. It never looks a name
+// up, never makes a thread, never reads a clock, and never waits: the loop says which descriptor is ready and what
+// time it is, and takes what finished after every call.
+
+internal import CCurl
+
+package final class HTTPClient {
+    /// A transfer costs about 30 KiB while it runs, and a reply up to 64 KiB more: at most 24 MiB in the worst case.
+    /// As many questions may be in flight upstream; more than that is a flood, and is answered as one.
+    package static let maxTransfers = 256
+    /// Twice what a generous configuration names. Beyond it a pool without connections is forgotten.
+    package static let maxEndpoints = 64
+
+    private let interest: (_ descriptor: Int32, _ wants: SocketInterest) -> Void
+    private var pools: [ConnectionPool] = []
+    private var finished: [(id: TransferID, result: Result<TransferReply, TransferFailure>)] = []
+    private var lastID: UInt64 = 0
+
+    /// Once per process, before there is a second thread. The process must ignore SIGPIPE: OpenSSL writes to sockets
+    /// without asking that none be sent.
+    package static func prepareProcess() throws(TransferFailure) {
+        let code = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+        guard code == CURLE_OK else { throw .local(unsafe String(cString: curl_easy_strerror(code))) }
+    }
+
+    /// - Parameter interest: told which descriptors to watch, level-triggered, before a call into the client returns.
+    ///   With `none` the descriptor may be closed already, or stand for a socket that is not watched: neither is an
+    ///   error. Must not call the client.
+    package init(interest: @escaping (_ descriptor: Int32, _ wants: SocketInterest) -> Void) {
+        self.interest = interest
+    }
+
+    /// When `timePassed` has to be called at the latest. Changes with every call.
+    package var nextDeadline: ContinuousClock.Instant? { pools.compactMap(\.deadline).min() }
+
+    package var transfersInFlight: Int { pools.reduce(0) { $0 + $1.transfers.count } }
+
+    package var connections: ConnectionCounts { pools.reduce(ConnectionCounts()) { $0 + $1.connections } }
+
+    package func connections(to endpoint: HTTPEndpoint) -> ConnectionCounts {
+        pools.first { $0.endpoint == endpoint }?.connections ?? ConnectionCounts()
+    }
+
+    /// Every started transfer ends exactly once in `takeFinished`, unless it is cancelled. A request that cannot be
+    /// started (`busy`, `badRequest`, `local`) ends there as well, at once.
+    package func start(_ request: TransferRequest, now: ContinuousClock.Instant) -> TransferID {
+        lastID += 1
+        let id = TransferID(number: lastID)
+        do throws(TransferFailure) {
+            guard transfersInFlight < HTTPClient.maxTransfers else { throw .busy }
+            let pool = try pool(for: request.endpoint)
+            defer { settle(pool, now: now) }
+            try pool.start(request, id: id)
+        } catch {
+            finished.append((id, .failure(error)))
+        }
+        return id
+    }
+
+    /// No result of the transfer is handed out after this. One that has ended already, or never was, is ignored.
+    package func cancel(_ id: TransferID, now: ContinuousClock.Instant) {
+        finished.removeAll { $0.id == id }
+        guard let pool = pools.first(where: { $0.cancel(id) }) else { return }
+        settle(pool, now: now)
+    }
+
+    /// A descriptor that is not watched (any more) is ignored.
+    package func socketReady(
+        _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: ContinuousClock.Instant
+    ) {
+        guard let pool = pools.first(where: { $0.isWatching(descriptor) }) else { return }
+        pool.socketReady(descriptor, readable: readable, writable: writable, failed: failed)
+        settle(pool, now: now)
+    }
+
+    package func timePassed(now: ContinuousClock.Instant) {
+        for pool in pools {
+            guard let deadline = pool.deadline, deadline <= now else { continue }
+            pool.timePassed(now: now)
+            settle(pool, now: now)
+        }
+    }
+
+    /// After a change of the network: every connection is closed, and every running transfer ends as `networkChanged`,
+    /// since its connection may lead nowhere now. The counters stay.
+    package func renewConnections(now: ContinuousClock.Instant) {
+        for pool in pools {
+            finished += pool.renew()
+            settle(pool, now: now)
+        }
+    }
+
+    package var hasFinished: Bool { !finished.isEmpty }
+
+    /// To be drained after every call in.
+    package func takeFinished() -> [(id: TransferID, result: Result<TransferReply, TransferFailure>)] {
+        defer { finished.removeAll(keepingCapacity: true) }
+        return finished
+    }
+
+    private func settle(_ pool: ConnectionPool, now: ContinuousClock.Instant) {
+        finished += pool.settle(now: now, interest: interest)
+    }
+
+    private func pool(for endpoint: HTTPEndpoint) throws(TransferFailure) -> ConnectionPool {
+        if let pool = pools.first(where: { $0.endpoint == endpoint }) { return pool }
+        if pools.count == HTTPClient.maxEndpoints {
+            guard let index = pools.firstIndex(where: \.isDormant) else { throw .busy }
+            pools.remove(at: index)
+        }
+        let pool = ConnectionPool(endpoint: endpoint)
+        pools.append(pool)
+        return pool
+    }
+}

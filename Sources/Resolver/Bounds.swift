@@ -14,7 +14,7 @@ package enum Bounds {
     /// Stub resolvers give up at 5 s (resolv.conf's default time-out): our failure must be there before.
     static let answerWithin: Duration = .milliseconds(4500)
     /// One request to a provider, connection included.
-    static let providerTimeout: Duration = .milliseconds(3000)
+    package static let providerTimeout: Duration = .milliseconds(3000)
     /// When nothing has come from the providers, the system resolver is asked as well.
     static let systemHedge: Duration = .milliseconds(1000)
     /// A system resolver's answer waits so long for a provider's; RFC 8767 section 5 suggests 1.8 s for the same choice.
@@ -36,4 +36,14 @@ package enum Bounds {
     static let hostsTTLSeconds: UInt32 = 10
     /// Lines of /etc/hosts that are read; block lists of this size exist.
     static let maxHostsEntries = 500_000
+
+    /// How long each nameserver is waited for before the next is asked as well, by round. A cache answers within
+    /// 100 ms over any link, a full recursion mostly within a second; late replies are still taken, so that being
+    /// early costs a datagram only.
+    static let nameserverPatience: [Duration] = [.milliseconds(1000), .milliseconds(2000)]
+    /// Two more round trips than a datagram.
+    static let nameserverStreamPatience: Duration = .milliseconds(2000)
+    /// Wrong replies to one query before it is asked again over a stream. One or two are late or damaged; a forger
+    /// needs thousands.
+    static let maxForeignReplies = 8
 }

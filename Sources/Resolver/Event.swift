@@ -88,4 +88,9 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     case server
     /// A bound of our own was reached.
     case overload
+    /// This upstream can't be asked this question.
+    case unsupported
+
+    /// Says something about the upstream, and not about the question or about us.
+    var isUpstreams: Bool { self != .overload && self != .unsupported }
 }

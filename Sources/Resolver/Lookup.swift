@@ -109,8 +109,8 @@ struct Lookup {
         case (.provider(let provider), .success(let answer)):
             around.ranking.answered(provider, after: attempt.startedAt.duration(to: now))
             providerAnswered(provider, answer, now: now, &around)
-        case (.provider(let provider), .failure):
-            around.ranking.failed(provider, now: now)
+        case (.provider(let provider), .failure(let failure)):
+            if failure.isUpstreams { around.ranking.failed(provider, now: now) }
             if !isSettled { askNextProvider(now: now, &around) }
         case (.system, .success(let answer)): systemAnswered(answer, now: now, &around)
         case (.system, .failure): systemStep = .failed

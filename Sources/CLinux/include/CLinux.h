@@ -37,3 +37,6 @@ const char *_Nullable clinux_error_name(int code);
 
 /// "Address already in use", or NULL for an unknown number: fixed text, safe in every thread (GNU only).
 const char *_Nullable clinux_error_text(int code);
+
+/// Processors this process may run on (sched_getaffinity, CPU_COUNT); at least 1.
+int clinux_processors(void);

@@ -1,6 +1,7 @@
 // A system call that failed, and why. Would-block is not an error: `SystemCall` makes it a value.
 
 internal import CLinux
+internal import Glibc
 
 package struct SystemError: Error, Equatable {
     /// The name of the call: "bind".
@@ -12,6 +13,14 @@ package struct SystemError: Error, Equatable {
         self.call = call
         self.code = code
     }
+}
+
+extension SystemError {
+    package var isAddressInUse: Bool { code == EADDRINUSE }
+    package var isPermissionDenied: Bool { code == EACCES || code == EPERM }
+    package var isNoSuchFile: Bool { code == ENOENT }
+    /// The machine has no such family or no such address now.
+    package var isAddressUnavailable: Bool { code == EADDRNOTAVAIL || code == EAFNOSUPPORT }
 }
 
 /// `bind: Address already in use (EADDRINUSE)`

@@ -9,6 +9,12 @@ package typealias Instant = ContinuousClock.Instant
 package enum Clock {
     package static func now() -> Instant { ContinuousClock.now }
 
+    /// Whole milliseconds between boot and `instant`.
+    package static func millisecondsSinceBoot(_ instant: Instant) -> Int64 {
+        let (seconds, attoseconds) = ContinuousClock().systemEpoch.duration(to: instant).components
+        return seconds * 1000 + attoseconds / attosecondsPerMillisecond
+    }
+
     /// Seconds since 1970 (UTC). It may jump: for signatures, certificates and logs, never for intervals.
     package static func wallSeconds() -> Int64 { Int64(time(nil)) }
 

@@ -84,6 +84,12 @@ internal import Glibc
         return result
     }
 
+    /// A copy, for whoever answers later.
+    package func bytes(_ place: Int) -> [UInt8] {
+        let length = unsafe min(Int(incoming[place].length), DatagramBatch.packetBytes)
+        return unsafe Array(UnsafeBufferPointer(start: packets + place * DatagramBatch.packetBytes, count: length))
+    }
+
     /// The datagram was longer than `packetBytes`: its end is missing.
     package func isCut(_ place: Int) -> Bool {
         unsafe incoming[place].header.msg_flags & Int32(MSG_TRUNC) != 0

@@ -23,7 +23,8 @@ package struct SocketAddress: Hashable, Sendable {
         }
     }
 
-    private init(high: UInt64, low: UInt64, isIPv6: Bool, port: UInt16, scopeID: UInt32) {
+    /// - Parameter high, low: the address in host order; an IPv4 address is in the last 32 bits of `low`.
+    package init(high: UInt64, low: UInt64, isIPv6: Bool, port: UInt16, scopeID: UInt32 = 0) {
         self.high = high
         self.low = low
         self.isIPv6 = isIPv6

@@ -1,0 +1,50 @@
+// Who waits for an answer, and how it reaches them: the other half of the resolver's waiters.
+
+import DNSWire
+import LinuxIO
+import Resolver
+
+/// A client whose question is being fetched.
+struct Client {
+    enum Path {
+        case datagram(DatagramSocket, peer: SocketAddress, askedAddress: [UInt8])
+        case stream(StreamServer.ConnectionID)
+    }
+
+    let query: Query
+    let packet: [UInt8]
+    let path: Path
+    let askedAt: Instant
+
+    /// What a reply to this client may measure.
+    var limitBytes: Int {
+        switch path {
+        case .datagram: query.datagramLimit
+        case .stream: StreamFraming.maxMessageBytes
+        }
+    }
+}
+
+/// Invariant: a waiter's number is in the table from the time it is handed to the resolver until it is answered.
+struct Clients {
+    /// More than the resolver can hold waiting would be a leak (1,024 lookups; few of them shared by many).
+    static let maxWaiting = 16_384
+
+    private var waiting: [Waiter: Client] = [:]
+    private var nextNumber: UInt64 = 0
+
+    var count: Int { waiting.count }
+
+    /// Nil when the table is full.
+    mutating func add(_ client: Client) -> Waiter? {
+        guard waiting.count < Clients.maxWaiting else { return nil }
+        let waiter = Waiter(nextNumber)
+        nextNumber += 1
+        waiting[waiter] = client
+        return waiter
+    }
+
+    mutating func take(_ waiter: Waiter) -> Client? {
+        waiting.removeValue(forKey: waiter)
+    }
+}

@@ -1,0 +1,51 @@
+// How long things took, in buckets that grow by a fifth: percentiles without keeping every sample.
+
+import Resolver
+
+/// Invariant: bucket 0 counts below a microsecond, bucket n from 1.2^(n-1) up to 1.2^n microseconds, the last one
+/// everything longer.
+struct LatencyHistogram {
+    /// 1.2^100 microseconds are 83 s, longer than anything waits here.
+    private static let bucketCount = 101
+    private var buckets = [UInt64](repeating: 0, count: bucketCount)
+    private static let bounds: [Double] = {
+        var bounds = [1.0]
+        while bounds.count < bucketCount { bounds.append((bounds.last ?? 1) * 1.2) }
+        return bounds
+    }()
+
+    mutating func record(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        let microseconds = Double(seconds) * 1e6 + Double(attoseconds) / 1e12
+        let bucket = LatencyHistogram.bounds.firstIndex { microseconds < $0 } ?? LatencyHistogram.bucketCount - 1
+        buckets[bucket] += 1
+    }
+
+    /// Microseconds, at most 20 % above the true value; nil without samples.
+    func percentile(_ percent: Double) -> Int? {
+        let total = buckets.reduce(0, +)
+        guard total > 0 else { return nil }
+        var below: UInt64 = 0
+        for (bucket, count) in buckets.enumerated() {
+            below += count
+            if Double(below) >= Double(total) * percent / 100 {
+                return Int(LatencyHistogram.bounds[bucket].rounded(.up))
+            }
+        }
+        return nil
+    }
+}
+
+/// From a client's question to its answer, by where the answer came from.
+struct SourceLatencies {
+    private(set) var provider = LatencyHistogram()
+    private(set) var system = LatencyHistogram()
+
+    mutating func record(_ duration: Duration, from source: Source) {
+        switch source {
+        case .provider: provider.record(duration)
+        case .system: system.record(duration)
+        case .local: break
+        }
+    }
+}

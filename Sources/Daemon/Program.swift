@@ -1,0 +1,52 @@
+// From the command line to an exit code.
+
+import Control
+import LinuxIO
+import Settings
+
+package enum Program {
+    /// 0 ok, 1 refused or failed, 3 usage.
+    package static func run(_ arguments: [String]) -> Int32 {
+        let options: Options
+        do throws(Options.UsageError) {
+            options = try Options(arguments)
+        } catch {
+            StandardStreams.writeError("httpdnsd: \(error.text)\n")
+            return 3
+        }
+        switch options.mode {
+        case .help: StandardStreams.writeOutput(Options.help)
+        case .version: StandardStreams.writeOutput("httpdnsd \(Version.current)\n")
+        case .check, .printEffective, .serve: return run(options)
+        }
+        return 0
+    }
+
+    private static func run(_ options: Options) -> Int32 {
+        let settings: Settings
+        do throws(SettingsFile.Unusable) {
+            settings = try SettingsFile.read(options)
+        } catch {
+            StandardStreams.writeError(error.complaints.map { "httpdnsd: \($0)\n" }.joined())
+            return 1
+        }
+        switch options.mode {
+        case .check: StandardStreams.writeOutput("httpdnsd: settings are valid\n")
+        case .printEffective: StandardStreams.writeOutput(settings.effectiveTOML)
+        case .serve, .version, .help: return serve(settings, options)
+        }
+        return 0
+    }
+
+    private static func serve(_ settings: Settings, _ options: Options) -> Int32 {
+        do {
+            try Daemon(settings, options).run()
+            return 0
+        } catch let failure as StartFailure {
+            StandardStreams.writeError("httpdnsd: \(failure.text)\n")
+        } catch {
+            StandardStreams.writeError("httpdnsd: \(error)\n")
+        }
+        return 1
+    }
+}

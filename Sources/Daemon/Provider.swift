@@ -1,0 +1,114 @@
+// A configured provider at run time: how to speak with it, where it is dialled, and what was counted.
+
+import DNSWire
+import HTTPClient
+import HTTPDNS
+import Resolver
+import Settings
+
+struct Provider {
+    let id: ProviderID
+    let settings: Settings.Provider
+    let dialect: any Dialect
+    /// One for each address, in the order of the settings; at least one.
+    let endpoints: [HTTPEndpoint]
+    /// The address that is dialled; the next one after a failure to reach it.
+    private(set) var addressIndex = 0
+    private(set) var isUp = true
+    var requests: UInt64 = 0
+    private(set) var failures: [FetchFailure: UInt64] = [:]
+    var latency = LatencyHistogram()
+
+    /// Nil for a dialect that does not exist or a provider without an address, which settings never give.
+    init?(id: ProviderID, _ settings: Settings.Provider) {
+        guard
+            let dialect = Dialects.make(named: settings.dialectName, url: settings.url.path, account: settings.account)
+        else { return nil }
+        self.id = id
+        self.settings = settings
+        self.dialect = dialect
+        endpoints = settings.addresses.compactMap { address in
+            HTTPEndpoint(
+                scheme: settings.url.isHTTPS ? .https : .http, host: settings.url.host, port: settings.url.port,
+                address: address.description, sni: settings.sni, verifyName: settings.verifyName,
+                hostHeader: settings.host, caFile: settings.caFile)
+        }
+        guard !endpoints.isEmpty else { return nil }
+    }
+
+    var name: String { settings.name }
+    var dialectName: String { settings.dialectName }
+    var endpoint: HTTPEndpoint { endpoints[addressIndex] }
+
+    var traits: ProviderTraits {
+        let types: ProviderTraits.Types =
+            if dialect.supports(.mx) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
+        return ProviderTraits(id: id, types: types)
+    }
+
+    /// True when it had failed before.
+    mutating func answered() -> Bool {
+        defer { isUp = true }
+        return !isUp
+    }
+
+    /// True when it had answered before. An address that can't be reached makes room for the next one, once.
+    mutating func failed(_ failure: FetchFailure, atAddress index: Int) -> Bool {
+        failures[failure, default: 0] += 1
+        switch failure {
+        case .refused, .unreachable, .timeout, .tls, .reset:
+            if index == addressIndex { addressIndex = (addressIndex + 1) % endpoints.count }
+        case .status, .throttled, .garbage, .server, .overload, .unsupported: break
+        }
+        defer { isUp = false }
+        return isUp
+    }
+}
+
+extension FetchFailure {
+    init(_ failure: TransferFailure) {
+        switch failure {
+        case .refused: self = .refused
+        case .unreachable, .networkChanged: self = .unreachable
+        case .timeout: self = .timeout
+        case .tls: self = .tls
+        case .reset: self = .reset
+        case .oversized, .garbage, .badRequest: self = .garbage
+        case .busy, .local: self = .overload
+        }
+    }
+
+    init(_ error: DialectError) {
+        switch error {
+        case .status: self = .status
+        case .throttled: self = .throttled
+        case .garbage, .wrongQuestion: self = .garbage
+        case .serverFailure: self = .server
+        case .unsupported: self = .unsupported
+        }
+    }
+}
+
+extension TransferFailure {
+    /// For the log.
+    var description: String {
+        switch self {
+        case .tls(let reason), .garbage(let reason), .local(let reason): "\(kind): \(reason)"
+        case .refused, .unreachable, .timeout, .reset, .oversized, .busy, .networkChanged, .badRequest: kind
+        }
+    }
+}
+
+extension DialectError {
+    /// For the log.
+    var description: String {
+        switch self {
+        case .status(let status): "HTTP status \(status)"
+        case .throttled: "throttled"
+        case .garbage(let reason): "garbage: \(reason)"
+        case .wrongQuestion: "an answer to another question"
+        case .serverFailure(let code): "\(code)"
+        case .unsupported: "the dialect can't ask this"
+        }
+    }
+}

@@ -1,0 +1,142 @@
+// Answers datagrams: receive a batch, take each packet through the fast path, send the replies with one call, hand
+// over what has to be fetched. Nothing here waits for anything but the next packet.
+
+import AnswerCache
+import DNSWire
+import LinuxIO
+
+/// A question that a serving thread could not answer, with all that its reply needs.
+struct Handover: Sendable {
+    let query: Query
+    let packet: [UInt8]
+    let peer: SocketAddress
+    /// Our address that was asked, for the reply to leave from; empty unless the socket listens on all addresses.
+    let askedAddress: [UInt8]
+    let socket: DatagramSocket
+    let receivedAt: Instant
+}
+
+/// One of N threads, each with sockets of its own on every listen address.
+struct ServingThread: ~Copyable {
+    private let sockets: [DatagramSocket]
+    private let mailbox: Mailbox<Handover>
+    private let published: PublishedTally
+    private var tally = Tally()
+    private var fastPath: FastPath
+    private var batch = DatagramBatch(replyBytes: EDNS.ourPayloadBytes)
+    private var handovers: [Handover] = []
+
+    /// Batches taken from one socket before the others get their turn.
+    private static let maxRounds = 8
+
+    init(sockets: [DatagramSocket], fastPath: consuming FastPath, mailbox: Mailbox<Handover>, published: PublishedTally)
+    {
+        self.sockets = sockets
+        self.fastPath = fastPath
+        self.mailbox = mailbox
+        self.published = published
+    }
+
+    /// Serves until something is posted to `stop`.
+    mutating func serve(until stop: Mailbox<Void>) throws(SystemError) {
+        let loop = try EventLoop()
+        let ready = ReadySockets()
+        for (index, socket) in sockets.enumerated() {
+            _ = try loop.watch(socket.descriptor.raw, for: .readable) { _ in ready.indexes.append(index) }
+        }
+        _ = try loop.watch(stop.descriptor, for: .readable) { _ in ready.isStopping = true }
+        while !ready.isStopping {
+            try loop.turn(until: nil)
+            for index in ready.indexes { drain(sockets[index]) }
+            ready.indexes.removeAll(keepingCapacity: true)
+        }
+    }
+
+    private mutating func drain(_ socket: DatagramSocket) {
+        for _ in 0..<ServingThread.maxRounds {
+            // An error is about an earlier datagram (ICMP) and is cleared by being reported.
+            guard let count = try? batch.receive(from: socket), count > 0 else { return }
+            let now = Clock.now()
+            answer(count, socket, now: now)
+            tally[.unsentReplies] += UInt64(batch.send(through: socket))
+            handOver()
+            published.publish(tally)
+            if count < DatagramBatch.capacity { return }
+        }
+    }
+
+    private mutating func answer(_ count: Int, _ socket: DatagramSocket, now: Instant) {
+        let nowMilliseconds = Clock.millisecondsSinceBoot(now)
+        for place in 0..<count {
+            tally[.udpQueries] += 1
+            guard !batch.isCut(place), let peer = batch.peer(place) else {
+                tally[.droppedOversized] += 1
+                continue
+            }
+            let outcome = batch.exchange(place) { packet, reply in
+                fastPath.respond(to: packet, from: Address(peer), nowMilliseconds: nowMilliseconds, into: &reply)
+            }
+            guard case .miss(let query) = outcome else {
+                tally.count(outcome)
+                continue
+            }
+            tally[.cacheMisses] += 1
+            let packet = batch.bytes(place)
+            handovers.append(
+                Handover(
+                    query: query, packet: packet, peer: peer, askedAddress: batch.askedAddress(place), socket: socket,
+                    receivedAt: now))
+        }
+    }
+
+    private mutating func handOver() {
+        guard !handovers.isEmpty else { return }
+        // Counted and published before they can be taken: what was taken is never more than what was handed over.
+        tally[.handedOver] += UInt64(handovers.count)
+        published.publish(tally)
+        let rejected = UInt64(handovers.count - mailbox.post(contentsOf: handovers))
+        tally[.handedOver] -= rejected
+        tally[.droppedOverload] += rejected
+        handovers.removeAll(keepingCapacity: true)
+    }
+
+    private final class ReadySockets {
+        var indexes: [Int] = []
+        var isStopping = false
+    }
+}
+
+extension Tally {
+    /// Everything but a miss, which is counted where it ends.
+    mutating func count(_ outcome: FastPath.Outcome) {
+        switch outcome {
+        case .answered(let code):
+            self[.cacheHits] += 1
+            self[.cacheResponses] += 1
+            count(code)
+        case .local:
+            self[.localResponses] += 1
+            count(.noError)
+        case .refused(let code):
+            self[.refusedResponses] += 1
+            count(code)
+        case .dropped(.short): self[.droppedShort] += 1
+        case .dropped(.reply): self[.droppedReply] += 1
+        case .dropped(.oversized): self[.droppedOversized] += 1
+        case .miss: self[.cacheMisses] += 1
+        }
+    }
+
+    mutating func count(_ code: ResponseCode) {
+        switch code {
+        case .noError: self[.noError] += 1
+        case .formatError: self[.formatError] += 1
+        case .serverFailure: self[.serverFailure] += 1
+        case .noSuchName: self[.noSuchName] += 1
+        case .notImplemented: self[.notImplemented] += 1
+        case .refused: self[.refused] += 1
+        case .badVersion: self[.badVersion] += 1
+        default: self[.otherCode] += 1
+        }
+    }
+}

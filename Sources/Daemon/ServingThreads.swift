@@ -1,0 +1,56 @@
+// The N serving threads: started together, stopped and joined together.
+
+import AnswerCache
+import LinuxIO
+
+final class ServingThreads {
+    private let stopping: Mailbox<Void>
+    private let tallies: [PublishedTally]
+    private var running: [Running] = []
+
+    /// A thread can't be held in an array by itself: it must be joined exactly once.
+    private final class Running {
+        var thread: NamedThread?
+
+        init(_ thread: consuming NamedThread) {
+            self.thread = consume thread
+        }
+    }
+
+    /// - Parameters:
+    ///   - sockets: a thread's sockets, thread by thread.
+    ///   - makeFastPath: called on each thread.
+    init(
+        _ sockets: [[DatagramSocket]], mailbox: Mailbox<Handover>, makeFastPath: @escaping @Sendable () -> FastPath
+    ) throws(SystemError) {
+        stopping = try Mailbox(capacity: 1)
+        tallies = sockets.map { _ in PublishedTally() }
+        for (number, own) in sockets.enumerated() {
+            let (published, stopping) = (tallies[number], stopping)
+            let thread = try NamedThread("serve-\(number)") {
+                var thread = ServingThread(
+                    sockets: own, fastPath: makeFastPath(), mailbox: mailbox, published: published)
+                do throws(SystemError) {
+                    try thread.serve(until: stopping)
+                } catch {
+                    preconditionFailure("a serving thread can't wait for its sockets: \(error)")
+                }
+            }
+            running.append(Running(thread))
+        }
+    }
+
+    var count: Int { running.count }
+
+    /// The sum over all threads; whole batches of each.
+    var tally: Tally {
+        var sum = Tally()
+        for published in tallies { sum += published.read() }
+        return sum
+    }
+
+    func stop() {
+        _ = stopping.post(())
+        for thread in running { thread.thread.take()?.join() }
+    }
+}

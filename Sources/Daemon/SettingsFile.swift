@@ -1,0 +1,31 @@
+// Where the settings come from: a file, or the built-in defaults when the standard file does not exist.
+
+import LinuxIO
+import Settings
+
+enum SettingsFile {
+    static let standardPath = "/etc/httpdnsd/httpdnsd.toml"
+    /// Far more than every key with comments; keeps a wrong path (a device, a log) from filling memory.
+    private static let maxBytes = 1 << 20
+
+    /// Every complaint in one line: file, line, column, finding, remedy.
+    struct Unusable: Error {
+        let complaints: [String]
+    }
+
+    static func read(_ options: Options) throws(Unusable) -> Settings {
+        let path = options.configFile ?? standardPath
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try TextFile.read(path, maxBytes: maxBytes)
+        } catch {
+            if options.configFile == nil, error.isNoSuchFile { return .defaults }
+            throw Unusable(complaints: ["\(path): can't be read: \(error)"])
+        }
+        do throws(SettingsError) {
+            return try Settings.parse(bytes: bytes, file: path)
+        } catch {
+            throw Unusable(complaints: error.complaints.map(\.description))
+        }
+    }
+}

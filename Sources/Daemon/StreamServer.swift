@@ -1,0 +1,156 @@
+// DNS over TCP (RFC 7766, 9210): accepts connections, answers what the cache has, hands over the rest, writes answers
+// in whatever order they come. Every connection is bounded in number, time, questions in flight and unsent bytes.
+
+import AnswerCache
+import DNSWire
+import LinuxIO
+
+final class StreamServer {
+    /// Connections in all; one costs a descriptor and some kilobytes.
+    static let maxConnections = 512
+    /// From one address, so that one client can't take them all.
+    static let maxPerClient = 128
+    /// Rounds of reading and answering for one connection before the others get their turn.
+    private static let maxRounds = 8
+
+    struct ConnectionID: Hashable {
+        fileprivate let number: UInt64
+    }
+
+    /// A question that the cache could not answer, and where its answer goes.
+    struct Miss {
+        let connection: ConnectionID
+        let query: Query
+        let packet: [UInt8]
+    }
+
+    private let loop: EventLoop
+    private let access: AccessList
+    private let listeners: [Listener]
+    private var connections: [ConnectionID: StreamConnection] = [:]
+    private var connectionsOfClient: [Address: Int] = [:]
+    private var nextNumber: UInt64 = 0
+    private var fastPath: FastPath
+    private var misses: [Miss] = []
+    private(set) var refusedConnections: UInt64 = 0
+    private(set) var tally = Tally()
+
+    init(
+        listeners: [Listener], loop: EventLoop, access: AccessList, fastPath: consuming FastPath
+    ) throws(SystemError) {
+        self.listeners = listeners
+        self.loop = loop
+        self.access = access
+        self.fastPath = fastPath
+        for listener in listeners {
+            _ = try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in accept(from: listener) }
+        }
+    }
+
+    var nextDeadline: Instant? { connections.values.map(\.deadline).min() }
+
+    var openConnections: Int { connections.count }
+
+    var hasMisses: Bool { !misses.isEmpty }
+
+    /// Questions to be fetched, once.
+    func takeMisses() -> [Miss] {
+        defer { misses.removeAll(keepingCapacity: true) }
+        return misses
+    }
+
+    /// False when the client has gone.
+    func send(_ message: [UInt8], to id: ConnectionID, now: Instant) -> Bool {
+        guard let connection = connections[id] else { return false }
+        connection.answered(with: message, now: now)
+        pump(id, connection, now: now)
+        return true
+    }
+
+    /// Ends connections that are idle, slow to write their question or slow to read their answers.
+    func timePassed(now: Instant) {
+        for (id, connection) in connections where connection.deadline <= now { close(id, connection) }
+    }
+
+    // MARK: connections
+
+    private func accept(from listener: Listener) {
+        // An error is about the connection that was being accepted; its client is gone.
+        while let accepted = try? listener.accept() {
+            let client = Address(accepted.peer)
+            guard access.allows(client), connections.count < StreamServer.maxConnections,
+                connectionsOfClient[client, default: 0] < StreamServer.maxPerClient
+            else {
+                refusedConnections += 1
+                continue
+            }
+            open(accepted.socket, client)
+        }
+    }
+
+    private func open(_ socket: StreamSocket, _ client: Address) {
+        let id = ConnectionID(number: nextNumber)
+        nextNumber += 1
+        let watched = try? loop.watch(socket.descriptor.raw, for: .readable) { [unowned self] readiness in
+            self.ready(id, readiness)
+        }
+        guard let registration = watched else {
+            refusedConnections += 1
+            return
+        }
+        connections[id] = StreamConnection(socket, client, registration, now: Clock.now())
+        connectionsOfClient[client, default: 0] += 1
+    }
+
+    private func close(_ id: ConnectionID, _ connection: StreamConnection) {
+        loop.unwatch(connection.registration)
+        connections[id] = nil
+        let others = connectionsOfClient[connection.client, default: 1] - 1
+        connectionsOfClient[connection.client] = others == 0 ? nil : others
+    }
+
+    private func ready(_ id: ConnectionID, _ readiness: Readiness) {
+        guard let connection = connections[id] else { return }
+        let now = Clock.now()
+        if readiness.contains(.hangUp) || readiness.contains(.failed) { connection.hungUp() }
+        pump(id, connection, now: now)
+    }
+
+    /// Reads, answers and writes what can be, in turns that are bounded so that others get theirs; closes what has
+    /// ended.
+    private func pump(_ id: ConnectionID, _ connection: StreamConnection, now: Instant) {
+        connection.isBehind = true
+        for _ in 0..<StreamServer.maxRounds where connection.isBehind {
+            let messages = connection.read(now: now)
+            for message in messages { answer(message, id, connection, now: now) }
+            connection.write(now: now)
+            connection.isBehind = !messages.isEmpty
+        }
+        if connection.isOver {
+            close(id, connection)
+        } else {
+            // Can't fail for a descriptor that is watched already.
+            try? loop.change(connection.registration, to: connection.interest)
+        }
+    }
+
+    private func answer(_ message: [UInt8], _ id: ConnectionID, _ connection: StreamConnection, now: Instant) {
+        tally[.tcpQueries] += 1
+        var outcome = FastPath.Outcome.local
+        let nowMilliseconds = Clock.millisecondsSinceBoot(now)
+        let reply = unsafe [UInt8](unsafeUninitializedCapacity: StreamFraming.maxMessageBytes) { buffer, count in
+            var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
+            outcome = fastPath.respond(
+                to: message.span, from: connection.client, nowMilliseconds: nowMilliseconds,
+                streamLimitBytes: StreamFraming.maxMessageBytes, into: &output)
+            count = unsafe output.finalize(for: buffer)
+        }
+        tally.count(outcome)
+        if case .miss(let query) = outcome {
+            tally[.handedOver] += 1
+            misses.append(Miss(connection: id, query: query, packet: message))
+        } else {
+            connection.answered(with: reply, now: now)
+        }
+    }
+}

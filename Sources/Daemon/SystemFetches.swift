@@ -1,0 +1,140 @@
+// Carries out what the nameserver lookups decide: sockets opened, messages sent, what comes back reported. The lookups
+// themselves are values in the Resolver module; nothing is decided here.
+
+import DNSWire
+import LinuxIO
+import Resolver
+
+final class SystemFetches {
+    /// Asked in this order; changed when resolv.conf or the settings change, and when a server turns out to be us.
+    private(set) var servers: [Nameserver] = []
+    private(set) var requests: UInt64 = 0
+    private(set) var failures: UInt64 = 0
+
+    private let loop: EventLoop
+    private var randomness = SystemEntropy()
+    private var jobs: [UInt64: Job] = [:]
+    private var jobOfFetch: [FetchID: UInt64] = [:]
+    private var nextJob: UInt64 = 0
+    private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
+
+    /// Longer than any client waits; the resolver abandons a fetch before.
+    private static let lookupTimeout: Duration = .seconds(5)
+
+    private struct Job {
+        var lookup: NameserverLookup
+        /// Nil for a loop probe, whose answer does not matter.
+        let fetch: FetchID?
+        var exchanges: [NameserverLookup.ExchangeID: SystemExchange] = [:]
+    }
+
+    init(loop: EventLoop) {
+        self.loop = loop
+    }
+
+    var nextDeadline: Instant? { jobs.values.compactMap(\.lookup.nextDeadline).min() }
+
+    /// Each server is also asked a question that would come back to us if the server leads here.
+    func setServers(_ servers: [Nameserver], probing probes: LoopProbes, now: Instant) {
+        self.servers = servers
+        for probe in probes.probes { begin(probe.question, of: [probe.server], for: nil, now: now) }
+    }
+
+    func leaveOut(_ server: Nameserver) {
+        servers.removeAll { $0 == server }
+    }
+
+    func start(_ id: FetchID, _ question: Question, now: Instant) {
+        requests += 1
+        begin(question, of: servers, for: id, now: now)
+    }
+
+    func abandon(_ id: FetchID) {
+        guard let number = jobOfFetch.removeValue(forKey: id), let job = jobs.removeValue(forKey: number) else {
+            return
+        }
+        for exchange in job.exchanges.values { exchange.close(loop) }
+    }
+
+    var hasFinished: Bool { !finished.isEmpty }
+
+    func takeFinished() -> [(id: FetchID, result: Result<Answer, FetchFailure>)] {
+        defer { finished.removeAll(keepingCapacity: true) }
+        return finished
+    }
+
+    func timePassed(now: Instant) {
+        for number in jobs.keys.sorted() {
+            guard let deadline = jobs[number]?.lookup.nextDeadline, deadline <= now else { continue }
+            advance(number, .timePassed, now: now)
+        }
+    }
+
+    // MARK: jobs
+
+    private func begin(_ question: Question, of servers: [Nameserver], for fetch: FetchID?, now: Instant) {
+        let number = nextJob
+        nextJob += 1
+        let lookup = NameserverLookup(question, servers: servers, deadline: now + SystemFetches.lookupTimeout)
+        jobs[number] = Job(lookup: lookup, fetch: fetch)
+        if let fetch { jobOfFetch[fetch] = number }
+        advance(number, .started, now: now)
+    }
+
+    /// Events that follow at once from carrying out an action, such as a send that fails, are fed in the same turn.
+    private func advance(_ number: UInt64, _ event: NameserverLookup.Event, now: Instant) {
+        var events = [event]
+        while !events.isEmpty, jobs[number] != nil {
+            var actions: [NameserverLookup.Action] = []
+            jobs[number]?.lookup.handle(events.removeFirst(), now: now, randomness: &randomness, actions: &actions)
+            for action in actions {
+                if let failure = perform(action, number) { events.append(failure) }
+            }
+        }
+    }
+
+    private func perform(_ action: NameserverLookup.Action, _ number: UInt64) -> NameserverLookup.Event? {
+        switch action {
+        case .sendDatagram(let id, let server, let message):
+            return open(id, number) { SystemExchange.datagram(to: server, message) }
+        case .openStream(let id, let server, let message):
+            return open(id, number) { SystemExchange.stream(to: server, message) }
+        case .close(let id): jobs[number]?.exchanges.removeValue(forKey: id)?.close(loop)
+        case .finished(let result): finish(number, result)
+        }
+        return nil
+    }
+
+    private func open(
+        _ id: NameserverLookup.ExchangeID, _ number: UInt64, _ make: () -> SystemExchange?
+    ) -> NameserverLookup.Event? {
+        guard var exchange = make() else { return .failed(id, .unreachable) }
+        let isWatched = exchange.watch(loop) { [unowned self] in self.ready(id, number) }
+        guard isWatched else { return .failed(id, .overload) }
+        jobs[number]?.exchanges[id] = exchange
+        return nil
+    }
+
+    private func ready(_ id: NameserverLookup.ExchangeID, _ number: UInt64) {
+        let now = Clock.now()
+        // A bad datagram leaves the exchange open, so there may be more to take.
+        while var exchange = jobs[number]?.exchanges[id] {
+            let outcome = exchange.proceed(loop)
+            jobs[number]?.exchanges[id] = exchange
+            switch outcome {
+            case .waiting: return
+            case .message(let bytes): advance(number, .received(id, bytes), now: now)
+            case .failed(let failure): advance(number, .failed(id, failure), now: now)
+            }
+        }
+    }
+
+    private func finish(_ number: UInt64, _ result: Result<Answer, FetchFailure>) {
+        guard let job = jobs.removeValue(forKey: number) else { return }
+        for exchange in job.exchanges.values { exchange.close(loop) }
+        guard let fetch = job.fetch else { return }
+        jobOfFetch[fetch] = nil
+        if case .failure = result { failures += 1 }
+        finished.append((fetch, result))
+    }
+}

@@ -1,0 +1,80 @@
+// What happened, counted. Each thread counts in a plain value of its own and publishes it once per batch; readers
+// always see a whole batch or none of it, so that the sums agree at any moment.
+
+import Synchronization
+
+/// Names of the counts. `queries = responses + dropped + handed over` holds in every published tally of a serving
+/// thread, and over all threads with those still in flight.
+enum Count: Int, CaseIterable {
+    case udpQueries, tcpQueries
+    case cacheResponses, staleResponses, providerResponses, systemResponses, localResponses
+    case refusedResponses, failureResponses
+    case droppedShort, droppedReply, droppedOversized
+    /// The resolving thread was behind: its mailbox or its table of clients was full.
+    case droppedOverload
+    /// The client's connection had ended before its answer came.
+    case droppedGone
+    /// Given to the resolving thread, which answers or drops it later.
+    case handedOver
+    case cacheHits, cacheMisses
+    case noError, formatError, serverFailure, noSuchName, notImplemented, refused, badVersion, otherCode
+    /// Replies that the socket did not take.
+    case unsentReplies
+}
+
+struct Tally {
+    private(set) var counts = InlineArray<32, UInt64>(repeating: 0)
+
+    subscript(_ count: Count) -> UInt64 {
+        get { counts[count.rawValue] }
+        set { counts[count.rawValue] = newValue }
+    }
+
+    static func += (sum: inout Tally, other: Tally) {
+        for count in Count.allCases { sum[count] += other[count] }
+    }
+
+    fileprivate init(loading cells: UnsafeMutablePointer<Atomic<UInt64>>) {
+        for index in Count.allCases.indices { counts[index] = unsafe cells[index].load(ordering: .relaxed) }
+    }
+
+    init() {}
+}
+
+/// A tally that one thread publishes and others read, without locks (a sequence lock: Lameter 2005).
+///
+/// `@unchecked Sendable`: the cells are atomics, allocated in `init` and freed in `deinit`.
+@safe final class PublishedTally: @unchecked Sendable {
+    /// Odd while a publication is under way.
+    private let version = Atomic<UInt64>(0)
+    private let cells: UnsafeMutablePointer<Atomic<UInt64>>
+
+    init() {
+        unsafe cells = .allocate(capacity: Count.allCases.count)
+        for index in Count.allCases.indices { unsafe (cells + index).initialize(to: Atomic(0)) }
+    }
+
+    deinit {
+        unsafe cells.deinitialize(count: Count.allCases.count)
+        unsafe cells.deallocate()
+    }
+
+    /// By the one thread that owns the tally.
+    func publish(_ tally: Tally) {
+        let before = version.load(ordering: .relaxed)
+        version.store(before &+ 1, ordering: .relaxed)
+        atomicMemoryFence(ordering: .releasing)
+        for count in Count.allCases { unsafe cells[count.rawValue].store(tally[count], ordering: .relaxed) }
+        version.store(before &+ 2, ordering: .releasing)
+    }
+
+    /// By any thread. Publications take nanoseconds, so a retry is rare and a second one rarer.
+    func read() -> Tally {
+        while true {
+            let before = version.load(ordering: .acquiring)
+            let tally = unsafe Tally(loading: cells)
+            atomicMemoryFence(ordering: .acquiring)
+            if before & 1 == 0, version.load(ordering: .relaxed) == before { return tally }
+        }
+    }
+}

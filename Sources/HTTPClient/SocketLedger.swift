@@ -1,0 +1,131 @@
+// What libcurl's callbacks said during a call: which descriptors it wants watched and when it wants to be called.
+// Written only by those callbacks, read when the call is over. Descriptors are closed here, after the loop has
+// forgotten them. The exception: a socket that never got connected is closed by libcurl itself, without a word
+// (7.88, cf-socket.c), so its number may come back for another socket before the loop heard of the end of the first.
+
+internal import CCurl
+
+package enum SocketInterest: Sendable {
+    /// Forget the descriptor. It is closed right after, or was closed already.
+    case none
+    case read, write, both
+}
+
+final class SocketLedger {
+    enum Timer {
+        case unchanged, off
+        case after(milliseconds: Int)
+    }
+
+    private(set) var openedSockets = 0
+    private var sockets: Set<Int32> = []
+    private var wanted: [Int32: SocketInterest] = [:]
+    private var told: [Int32: SocketInterest] = [:]
+    private var changed: [Int32] = []
+    /// Watched by the loop for a socket that is gone, and open again as another one.
+    private var replaced: [Int32] = []
+    private var closing: [Int32] = []
+    private var timer = Timer.unchanged
+
+    deinit {
+        for descriptor in closing { close(descriptor) }
+    }
+
+    var openSockets: Int { sockets.count }
+
+    func isWatching(_ descriptor: Int32) -> Bool { told[descriptor] != nil }
+
+    /// Hands over what changed since the last call, in the order in which it did.
+    func deliver(to interest: (_ descriptor: Int32, _ wants: SocketInterest) -> Void) {
+        for descriptor in replaced {
+            told[descriptor] = nil
+            interest(descriptor, .none)
+        }
+        replaced.removeAll(keepingCapacity: true)
+        for descriptor in changed {
+            let wants = wanted[descriptor]
+            guard wants != told[descriptor] else { continue }
+            told[descriptor] = wants
+            interest(descriptor, wants ?? .none)
+        }
+        for descriptor in closing { close(descriptor) }
+        closing.removeAll(keepingCapacity: true)
+        for descriptor in changed where wanted[descriptor] == nil && ccurl_is_open(descriptor) == 0 {
+            sockets.remove(descriptor)
+        }
+        changed.removeAll(keepingCapacity: true)
+    }
+
+    /// After the multi handle is gone, and with it all that it held.
+    func forgetSockets() {
+        sockets = []
+    }
+
+    func takeTimer() -> Timer {
+        defer { timer = .unchanged }
+        return timer
+    }
+
+    func watchSockets(of easy: UnsafeMutableRawPointer) -> CURLcode {
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        return unsafe ccurl_set_socket_functions(
+            easy,
+            { context, _, address in
+                guard let address = unsafe address else { return -1 }
+                let descriptor = unsafe ccurl_open_socket(address)
+                unsafe SocketLedger.at(context)?.record(opened: descriptor)
+                return descriptor
+            },
+            { context, descriptor in
+                unsafe SocketLedger.at(context)?.record(closing: descriptor)
+                return 0
+            }, context)
+    }
+
+    func watch(_ multi: UnsafeMutableRawPointer) -> CURLMcode {
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        return unsafe ccurl_multi_set_functions(
+            multi,
+            { _, descriptor, what, context, _ in
+                unsafe SocketLedger.at(context)?.record(descriptor, wants: SocketInterest(what))
+                return 0
+            },
+            { _, milliseconds, context in
+                unsafe SocketLedger.at(context)?.timer = milliseconds < 0 ? .off : .after(milliseconds: milliseconds)
+                return 0
+            }, context)
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> SocketLedger? {
+        unsafe context.map { unsafe Unmanaged<SocketLedger>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    func record(_ descriptor: Int32, wants: SocketInterest) {
+        wanted[descriptor] = wants == .none ? nil : wants
+        changed.append(descriptor)
+    }
+
+    func record(opened descriptor: Int32) {
+        guard descriptor >= 0 else { return }
+        openedSockets += 1
+        sockets.insert(descriptor)
+        if told[descriptor] != nil { replaced.append(descriptor) }
+    }
+
+    func record(closing descriptor: Int32) {
+        sockets.remove(descriptor)
+        record(descriptor, wants: .none)
+        closing.append(descriptor)
+    }
+}
+
+extension SocketInterest {
+    fileprivate init(_ what: Int32) {
+        switch what {
+        case CURL_POLL_IN: self = .read
+        case CURL_POLL_OUT: self = .write
+        case CURL_POLL_INOUT: self = .both
+        default: self = .none
+        }
+    }
+}

@@ -1,0 +1,63 @@
+// What is asked of a provider and what comes back, as values. No curl in here.
+
+package struct TransferID: Hashable, Sendable {
+    let number: UInt64
+}
+
+package struct TransferRequest: Sendable {
+    package enum Method: Sendable {
+        case get, post
+    }
+
+    package var method: Method
+    package var endpoint: HTTPEndpoint
+    /// Path and query as they stand in the request line, beginning with "/"; already percent-encoded.
+    package var target: String
+    /// Sent as they are; a name or value with a line break, or a target with a space, is refused as `badRequest`.
+    package var headers: [(name: String, value: String)]
+    /// Sent with POST only.
+    package var body: [UInt8]
+    /// From start to the last byte of the reply, waiting for a free connection included.
+    package var timeout: Duration
+    /// Until the TLS handshake is done; at most `timeout`.
+    package var connectTimeout: Duration
+
+    package init(
+        method: Method = .get, endpoint: HTTPEndpoint, target: String,
+        headers: [(name: String, value: String)] = [], body: [UInt8] = [], timeout: Duration,
+        connectTimeout: Duration
+    ) {
+        self.method = method
+        self.endpoint = endpoint
+        self.target = target
+        self.headers = headers
+        self.body = body
+        self.timeout = timeout
+        self.connectTimeout = connectTimeout
+    }
+}
+
+package struct TransferReply: Sendable {
+    package enum HTTPVersion: Sendable {
+        case http1, http2
+    }
+
+    /// 100 to 999 as the server sent it; redirects are not followed, errors are not failures here.
+    package let status: Int
+    /// In the order of arrival, names as they came (lower case in HTTP/2).
+    package let headers: [(name: String, value: String)]
+    /// Decoded, at most `Transfer.maxBodyBytes`.
+    package let body: [UInt8]
+    package let httpVersion: HTTPVersion
+    /// 0 if a connection was there already.
+    package let newConnections: Int
+    package let totalTime: Duration
+
+    package var connectionWasReused: Bool { newConnections == 0 }
+
+    /// The first header of that name, in any case.
+    package func header(_ name: String) -> String? {
+        let wanted = name.lowercased()
+        return headers.first { $0.name.lowercased() == wanted }?.value
+    }
+}

@@ -1,0 +1,126 @@
+// RFC 8484: DNS messages over HTTPS, for any record type. Replies belong to requests by their HTTP exchange and by the
+// question in them, never by the id, which is always 0 so that equal questions make equal requests.
+
+package import DNSWire
+
+package struct DoHDialect: Dialect {
+    private let url: String
+    private let method: HTTPRequest.Method
+
+    package init(url: String, method: HTTPRequest.Method = .get) {
+        self.url = url
+        self.method = method
+    }
+
+    package static let mediaType = "application/dns-message"
+    private static let id: UInt16 = 0
+
+    package func supports(_ type: RecordType) -> Bool { true }
+
+    package func request(for question: Question) throws(DialectError) -> HTTPRequest {
+        switch method {
+        case .get:
+            // Not padded: a longer URL is a worse key for the caches that GET is for.
+            let message = UpstreamQuery.message(for: question.lowercased, id: DoHDialect.id)
+            return HTTPRequest(
+                url: URLQuery.append([(name: "dns", value: Base64URL.encode(message))], to: url),
+                headers: HTTPHeaders([.init("Accept", DoHDialect.mediaType)]))
+        case .post:
+            return HTTPRequest(
+                method: .post, url: url,
+                headers: HTTPHeaders([
+                    .init("Accept", DoHDialect.mediaType), .init("Content-Type", DoHDialect.mediaType),
+                ]),
+                body: UpstreamQuery.message(
+                    for: question.lowercased, id: DoHDialect.id, paddedTo: UpstreamQuery.paddingBlockBytes))
+        }
+    }
+
+    package func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer {
+        let body = try reply.acceptedBody()
+        if let type = reply.headers["Content-Type"], !type.lowercased().hasPrefix(DoHDialect.mediaType) {
+            throw .garbage("Content-Type is not \(DoHDialect.mediaType)")
+        }
+        let answer: Answer
+        do throws(UpstreamReplyError) {
+            answer = try UpstreamReply.answer(in: body, to: question, id: DoHDialect.id)
+        } catch {
+            throw DialectError(error)
+        }
+        let age = reply.headers.ageSeconds
+        guard let maxAge = reply.headers.maxAgeSeconds else { return answer.aged(bySeconds: age) }
+        return answer.aged(bySeconds: age).withTTL(to: maxAge > age ? maxAge - age : 0)
+    }
+
+    package func question(from request: HTTPRequest) throws(DialectError) -> Question {
+        var message = request.body
+        if request.method == .get {
+            guard let text = URLQuery.value(of: "dns", in: request.url) else { throw .garbage("no parameter dns") }
+            guard let bytes = Base64URL.decode(text) else { throw .garbage("dns is not base64url") }
+            message = bytes
+        } else if request.headers["Content-Type"]?.lowercased() != DoHDialect.mediaType {
+            throw .status(415)
+        }
+        guard case .query(let query) = Query.receive(message.span), query.recordClass == Query.classIN else {
+            throw .garbage("not a query")
+        }
+        return Question(query.name(in: message.span), query.type)
+    }
+
+    package func reply(to question: Question, with answer: Answer) -> HTTPReply {
+        let rendered = RenderedAnswer(answer, to: question)
+        let message = message(answering: question) { query, packet, output in
+            Reply.write(
+                Reply.Body(rendered), to: query, in: packet, ageSeconds: 0, limit: DoHDialect.maxMessageBytes,
+                into: &output)
+        }
+        return HTTPReply(
+            headers: HTTPHeaders([
+                .init("Content-Type", DoHDialect.mediaType), .init("Cache-Control", "max-age=\(answer.ttlSeconds)"),
+            ]), body: message)
+    }
+
+    package func refusal(of question: Question, as code: ResponseCode) -> HTTPReply {
+        let message = message(answering: question) { query, packet, output in
+            Reply.write(code: code, to: query, in: packet, into: &output)
+        }
+        return HTTPReply(headers: HTTPHeaders([.init("Content-Type", DoHDialect.mediaType)]), body: message)
+    }
+
+    /// RFC 1035 section 4.2.2.
+    private static let maxMessageBytes = 65_535
+
+    /// A reply repeats its query, and the query for a question is always the same.
+    private func message(
+        answering question: Question, write: (Query, Span<UInt8>, inout OutputSpan<UInt8>) -> Void
+    ) -> [UInt8] {
+        let packet = UpstreamQuery.message(for: question, id: DoHDialect.id)
+        guard case .query(let query) = Query.receive(packet.span) else {
+            preconditionFailure("what question(from:) accepted is a query")
+        }
+        return [UInt8](capacity: DoHDialect.maxMessageBytes) { output in
+            write(query, packet.span, &output)
+        }
+    }
+}
+
+extension DialectError {
+    fileprivate init(_ error: UpstreamReplyError) {
+        self =
+            switch error {
+            case .foreign(.question): .wrongQuestion
+            case .foreign(let reason): .garbage("message is no reply: \(reason.rawValue)")
+            case .truncated: .garbage("truncated")
+            case .serverFailure(let code): .serverFailure(code)
+            case .lame: .garbage("referral to other servers")
+            case .malformed(let place): .garbage("\(place)")
+            }
+    }
+}
+
+extension Question {
+    /// Equal questions make equal requests: the letters of a client must not spoil that.
+    fileprivate var lowercased: Question {
+        Question(Name(wire: name.wire.map(\.lowercased)) ?? name, type)
+    }
+}

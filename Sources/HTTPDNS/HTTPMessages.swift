@@ -1,0 +1,64 @@
+// HTTP requests and replies as values: what a dialect says and hears. No sockets, no URL beyond its text.
+
+import DNSWire
+
+/// Header fields in their order. Names are compared without regard to the case of ASCII letters (RFC 9110 section 5.1).
+package struct HTTPHeaders: Equatable, Sendable {
+    package struct Field: Equatable, Sendable {
+        package let name: String
+        package let value: String
+
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package private(set) var fields: [Field]
+
+    package init(_ fields: [Field] = []) {
+        self.fields = fields
+    }
+
+    package mutating func add(_ name: String, _ value: String) {
+        fields.append(Field(name, value))
+    }
+
+    /// The value of the first field with this name.
+    package subscript(name: String) -> String? {
+        let wanted = name.utf8.map(\.lowercased)
+        return fields.first { $0.name.utf8.map(\.lowercased) == wanted }?.value
+    }
+}
+
+package struct HTTPRequest: Equatable, Sendable {
+    package enum Method: Equatable, Sendable {
+        case get
+        case post
+    }
+
+    package let method: Method
+    /// The provider's URL with the question in its query; on the lab's side the path with the query.
+    package let url: String
+    package let headers: HTTPHeaders
+    package let body: [UInt8]
+
+    package init(method: Method = .get, url: String, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = []) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+    }
+}
+
+package struct HTTPReply: Equatable, Sendable {
+    package let status: Int
+    package let headers: HTTPHeaders
+    package let body: [UInt8]
+
+    package init(status: Int = 200, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}

@@ -1,0 +1,160 @@
+// The one place that decodes and encodes JSON. What is too long or too deep never reaches the decoder.
+
+import DNSWire
+import FoundationEssentials
+
+enum JSONBody {
+    /// The deepest honest reply has three levels; a recursive decoder must not be led down further than it can return.
+    static let maxDepth = 8
+
+    static func decode<Value: Decodable>(_ type: Value.Type, from body: [UInt8]) throws(DialectError) -> Value {
+        guard body.count <= DialectBounds.maxBodyBytes else { throw .garbage("JSON of \(body.count) bytes") }
+        guard depth(of: body) <= maxDepth else { throw .garbage("JSON deeper than \(maxDepth) levels") }
+        do {
+            return try JSONDecoder().decode(type, from: Data(body))
+        } catch let error as DecodingError {
+            throw .garbage(place(of: error))
+        } catch {
+            throw .garbage("JSON")
+        }
+    }
+
+    static func encode(_ value: some Encodable) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let bytes = try? encoder.encode(value) else {
+            preconditionFailure("text and numbers that are finite are always encoded")
+        }
+        return Array(bytes)
+    }
+
+    /// The deepest nesting of arrays and objects; brackets inside strings don't count. Right for valid JSON, and never
+    /// too small for a decoder that gives up at the first mistake.
+    static func depth(of body: [UInt8]) -> Int {
+        var depth = 0
+        var deepest = 0
+        var isInString = false
+        var isEscaped = false
+        for byte in body {
+            if isEscaped {
+                isEscaped = false
+            } else if isInString {
+                isEscaped = byte == UInt8(ascii: "\\")
+                isInString = byte != UInt8(ascii: "\"")
+            } else {
+                switch byte {
+                case UInt8(ascii: "\""): isInString = true
+                case UInt8(ascii: "["), UInt8(ascii: "{"):
+                    depth += 1
+                    deepest = max(deepest, depth)
+                case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+                default: break
+                }
+            }
+        }
+        return deepest
+    }
+
+    /// Keys and indices only: what a stranger sent is not repeated in errors.
+    private static func place(of error: DecodingError) -> String {
+        let (context, finding) =
+            switch error {
+            case .typeMismatch(_, let context): (context, "of another type")
+            case .valueNotFound(_, let context): (context, "null")
+            case .keyNotFound(let key, let context): (context, "without \(key.stringValue)")
+            case .dataCorrupted(let context): (context, "not readable")
+            @unknown default: (DecodingError.Context(codingPath: [], debugDescription: ""), "not readable")
+            }
+        let path = context.codingPath.map { $0.intValue.map { String($0) } ?? $0.stringValue }
+        return "JSON \(path.joined(separator: ".")) \(finding)"
+    }
+}
+
+/// A number, or a string of digits in its place: servers differ.
+struct LenientInteger: Codable, Equatable {
+    let value: Int
+
+    init(_ value: Int) {
+        self.value = value
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let text = try? container.decode(String.self) {
+            guard let value = Int(text) else {
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a number")
+            }
+            self.value = value
+        } else {
+            value = try container.decode(Int.self)
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(value)
+    }
+}
+
+/// The reply of resolvers with a JSON interface (providers.md 4.1). Fields that no decision needs are not read.
+struct JSONReply: Codable {
+    struct Question: Codable {
+        let name: String
+        let type: LenientInteger?
+    }
+
+    struct Record: Codable {
+        let name: String
+        let type: LenientInteger
+        let ttlSeconds: LenientInteger?
+        let data: String
+
+        enum CodingKeys: String, CodingKey {
+            case name
+            case type
+            case ttlSeconds = "TTL"
+            case data
+        }
+    }
+
+    let status: LenientInteger?
+    let isTruncated: Bool?
+    let recursionDesired: Bool?
+    let recursionAvailable: Bool?
+    let question: OneOrMany?
+    let answer: [Record]?
+    let authority: [Record]?
+
+    enum CodingKeys: String, CodingKey {
+        case status = "Status"
+        case isTruncated = "TC"
+        case recursionDesired = "RD"
+        case recursionAvailable = "RA"
+        case question = "Question"
+        case answer = "Answer"
+        case authority = "Authority"
+    }
+
+    /// An array, or its only element without the brackets.
+    struct OneOrMany: Codable {
+        let elements: [Question]
+
+        init(_ elements: [Question]) {
+            self.elements = elements
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let one = try? container.decode(JSONReply.Question.self) {
+                elements = [one]
+            } else {
+                elements = try container.decode([JSONReply.Question].self)
+            }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(elements)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+// Resolvers with a JSON interface: AliDNS, Google, Cloudflare, 360, doh.pub (providers.md 4). Tolerant of their
+// differences in form, never in substance: what does not follow from the asked name is not an answer.
+
+package import DNSWire
+
+package struct JSONDialect: Dialect {
+    private let url: String
+
+    package init(url: String) {
+        self.url = url
+    }
+
+    /// Types whose text differs from server to server are left to `doh`.
+    package func supports(_ type: RecordType) -> Bool { PresentationForm.types.contains(type) }
+
+    package func request(for question: Question) throws(DialectError) -> HTTPRequest {
+        guard supports(question.type), let name = question.name.hostText else { throw .unsupported }
+        let parameters = [(name: "name", value: name), (name: "type", value: question.type.description)]
+        return HTTPRequest(
+            url: URLQuery.append(parameters, to: url), headers: HTTPHeaders([.init("Accept", JSONDialect.mediaType)]))
+    }
+
+    package func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer {
+        let body = try JSONBody.decode(JSONReply.self, from: try reply.acceptedBody())
+        if let echo = body.question?.elements.first, !echo.isEqual(to: question) { throw .wrongQuestion }
+        guard body.isTruncated != true else { throw .garbage("truncated") }
+        guard let status = body.status, let number = UInt16(exactly: status.value) else { throw .garbage("no Status") }
+        let code = ResponseCode(rawValue: number)
+        guard code == .noError || code == .noSuchName else { throw .serverFailure(code) }
+        let chain = try chain(in: body.answer ?? [], from: question)
+        guard chain.records.isEmpty else {
+            guard code == .noError else { throw .garbage("records under a name that does not exist") }
+            return Answer(records: chain.links + chain.records).aged(bySeconds: reply.headers.ageSeconds)
+        }
+        return Answer(
+            negative: code == .noSuchName ? .noSuchName : .noData, chain: chain.links,
+            authority: startOfAuthority(in: body.authority ?? [], above: chain.end)
+        ).aged(bySeconds: reply.headers.ageSeconds)
+    }
+
+    package func question(from request: HTTPRequest) throws(DialectError) -> Question {
+        guard let text = URLQuery.value(of: "name", in: request.url) else { throw .garbage("no parameter name") }
+        guard let name = Name(text) else { throw .garbage("name is no name") }
+        let typeText = URLQuery.value(of: "type", in: request.url) ?? RecordType.a.description
+        guard let type = UInt16(typeText).map(RecordType.init(rawValue:)) ?? RecordType(typeText) else {
+            throw .garbage("type is no type")
+        }
+        return Question(name, type)
+    }
+
+    package func reply(to question: Question, with answer: Answer) -> HTTPReply {
+        reply(
+            to: question, code: answer.responseCode, records: answer.records,
+            authority: answer.authority.map { [$0] } ?? [])
+    }
+
+    package func refusal(of question: Question, as code: ResponseCode) -> HTTPReply {
+        reply(to: question, code: code, records: [], authority: [])
+    }
+
+    // MARK: records
+
+    package static let mediaType = "application/dns-json"
+
+    /// Reads the records that could matter; a broken one among them spoils the reply, because what it would have said
+    /// is unknown.
+    private func chain(in answer: [JSONReply.Record], from question: Question) throws(DialectError) -> AliasChain {
+        guard answer.count <= DialectBounds.maxRecords else { throw .garbage("\(answer.count) records") }
+        var records: [ResourceRecord] = []
+        for (index, record) in answer.enumerated() where record.isOf(question.type) || record.isOf(.cname) {
+            guard let read = record.read else { throw .garbage("JSON Answer.\(index) is no record of its type") }
+            records.append(read)
+        }
+        let chain: AliasChain
+        do throws(AliasChain.Failure) {
+            chain = try AliasChain(from: question, through: records)
+        } catch {
+            throw .garbage(error == .loop ? "CNAME records in a loop" : "too many CNAME records")
+        }
+        guard chain.records.isEmpty else { return chain }
+        let isForeign = !answer.isEmpty && !answer.contains { Name($0.name) == question.name }
+        guard !isForeign, !records.contains(where: { $0.type == question.type }) else { throw .wrongQuestion }
+        return chain
+    }
+
+    /// A SOA record counts only for a zone that the name lies in.
+    private func startOfAuthority(in authority: [JSONReply.Record], above name: Name) -> ResourceRecord? {
+        authority.prefix(DialectBounds.maxRecords).lazy.filter { $0.isOf(.soa) }.compactMap(\.read)
+            .first { name.isWithin($0.owner) }
+    }
+
+    private func reply(
+        to question: Question, code: ResponseCode, records: [ResourceRecord], authority: [ResourceRecord]
+    ) -> HTTPReply {
+        let asked = JSONReply.Question(
+            name: question.name.isRoot ? "." : "\(question.name).", type: LenientInteger(Int(question.type.rawValue)))
+        let body = JSONReply(
+            status: LenientInteger(Int(code.rawValue)), isTruncated: false, recursionDesired: true,
+            recursionAvailable: true,
+            question: JSONReply.OneOrMany([asked]),
+            answer: records.isEmpty ? nil : records.compactMap(JSONReply.Record.init),
+            authority: authority.isEmpty ? nil : authority.compactMap(JSONReply.Record.init))
+        return HTTPReply(
+            headers: HTTPHeaders([.init("Content-Type", JSONDialect.mediaType)]), body: JSONBody.encode(body))
+    }
+}
+
+extension JSONReply.Question {
+    fileprivate func isEqual(to question: Question) -> Bool {
+        Name(name) == question.name && type.map { $0.value == Int(question.type.rawValue) } ?? true
+    }
+}
+
+extension JSONReply.Record {
+    fileprivate init?(_ record: ResourceRecord) {
+        guard let text = PresentationForm.text(of: record) else { return nil }
+        name = record.owner.isRoot ? "." : "\(record.owner)."
+        type = LenientInteger(Int(record.type.rawValue))
+        ttlSeconds = LenientInteger(Int(record.ttlSeconds))
+        data = text
+    }
+
+    fileprivate func isOf(_ wanted: RecordType) -> Bool { type.value == Int(wanted.rawValue) }
+
+    fileprivate var read: ResourceRecord? {
+        guard let owner = Name(name), let number = UInt16(exactly: type.value) else { return nil }
+        let type = RecordType(rawValue: number)
+        guard let bytes = PresentationForm.bytes(of: data, as: type) else { return nil }
+        return ResourceRecord(owner: owner, type: type, ttlSeconds: lifetimeSeconds, data: bytes)
+    }
+
+    /// RFC 2181 section 8: negative is 0. Absent: the default.
+    private var lifetimeSeconds: UInt32 {
+        guard let value = ttlSeconds?.value else { return DialectBounds.defaultTTLSeconds }
+        return UInt32(clamping: min(value, Int(DialectBounds.maxTTLSeconds)))
+    }
+}

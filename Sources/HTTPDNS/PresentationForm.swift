@@ -1,0 +1,164 @@
+// RDATA as text, both ways (RFC 1035 section 5.1), for the types whose text is the same everywhere. JSON replies and
+// zone files are read with it.
+
+package import DNSWire
+
+package enum PresentationForm {
+    package static let types: [RecordType] = [.a, .aaaa, .cname, .ns, .ptr, .mx, .txt, .srv, .soa]
+
+    /// A SOA record has seven; a TXT record as many strings as fit the body, but no honest one has more.
+    private static let maxTokens = 64
+    private static let maxStringBytes = 255
+
+    /// RDATA for the text of a record; nil when the type is not among `types` or the text is not of that type.
+    /// - Parameter origin: what names without a final dot are relative to; nil: every name is whole.
+    package static func bytes(of text: String, as type: RecordType, origin: Name? = nil) -> [UInt8]? {
+        if type == .txt { return strings(text) }
+        let tokens = text.split(maxSplits: maxTokens, whereSeparator: \.isWhitespace).map(String.init)
+        if type.isAddress {
+            guard tokens.count == 1, let address = Address(tokens[0]), address.recordType == type else { return nil }
+            return address.bytes
+        }
+        guard let fields = layout(of: type), fields.count == tokens.count else { return nil }
+        var data: [UInt8] = []
+        for (field, token) in zip(fields, tokens) {
+            guard let bytes = field.bytes(of: token, origin: origin) else { return nil }
+            data += bytes
+        }
+        return data
+    }
+
+    /// The inverse: names end in a dot, strings are quoted. Nil when the data is not of the record's type.
+    package static func text(of record: ResourceRecord) -> String? {
+        if let address = record.address { return address.description }
+        if record.type == .txt { return text(ofStrings: record.data) }
+        guard let fields = layout(of: record.type) else { return nil }
+        var rest = record.data[...]
+        var tokens: [String] = []
+        for field in fields {
+            guard let token = field.text(from: &rest) else { return nil }
+            tokens.append(token)
+        }
+        return rest.isEmpty ? tokens.joined(separator: " ") : nil
+    }
+
+    /// A name as text; without a final dot it is relative to `origin`, if there is one. "@" is the origin itself.
+    package static func name(_ text: String, origin: Name?) -> Name? {
+        guard let origin, !text.hasSuffix(".") else { return Name(text) }
+        return text == "@" ? origin : Name("\(text).\(origin)")
+    }
+
+    // MARK: fields
+
+    private enum Field {
+        case number16
+        case number32
+        case name
+
+        func bytes(of token: String, origin: Name?) -> [UInt8]? {
+            switch self {
+            case .number16: UInt16(token).map { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+            case .number32:
+                UInt32(token).map { number in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) } }
+            case .name: PresentationForm.name(token, origin: origin)?.wire
+            }
+        }
+
+        func text(from rest: inout ArraySlice<UInt8>) -> String? {
+            switch self {
+            case .number16: return Field.number(from: &rest, byteCount: 2)
+            case .number32: return Field.number(from: &rest, byteCount: 4)
+            case .name:
+                var end = rest.startIndex
+                while end < rest.endIndex, rest[end] != 0 { end += 1 + Int(rest[end]) }
+                guard end < rest.endIndex, let name = Name(wire: rest[...end]) else { return nil }
+                rest = rest[(end + 1)...]
+                return name.isRoot ? "." : "\(name)."
+            }
+        }
+
+        private static func number(from rest: inout ArraySlice<UInt8>, byteCount: Int) -> String? {
+            guard rest.count >= byteCount else { return nil }
+            defer { rest = rest.dropFirst(byteCount) }
+            return String(rest.prefix(byteCount).reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
+        }
+    }
+
+    private static func layout(of type: RecordType) -> [Field]? {
+        switch type {
+        case .cname, .ns, .ptr: [.name]
+        case .mx: [.number16, .name]
+        case .srv: [.number16, .number16, .number16, .name]
+        case .soa: [.name, .name, .number32, .number32, .number32, .number32, .number32]
+        default: nil
+        }
+    }
+
+    // MARK: strings
+
+    /// `"one" "two"`, or text without quotes as one string: Google leaves the quotes away.
+    private static func strings(_ text: String) -> [UInt8]? {
+        var rest = Array(text.utf8)[...]
+        guard rest.first == UInt8(ascii: "\"") else { return chunks(rest) }
+        var data: [UInt8] = []
+        for _ in 0..<maxTokens where !rest.isEmpty {
+            guard rest.popFirst() == UInt8(ascii: "\""), let string = quoted(&rest) else { return nil }
+            guard string.count <= maxStringBytes else { return nil }
+            data.append(UInt8(string.count))
+            data += string
+            rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
+        }
+        return rest.isEmpty ? data : nil
+    }
+
+    private static func chunks(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        guard text.count <= maxTokens * maxStringBytes else { return nil }
+        guard !text.isEmpty else { return [0] }
+        return stride(from: 0, to: text.count, by: maxStringBytes).flatMap { start in
+            let chunk = text.dropFirst(start).prefix(maxStringBytes)
+            return [UInt8(chunk.count)] + chunk
+        }
+    }
+
+    /// Up to the closing quote, which is taken; nil without one.
+    private static func quoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
+        var string: [UInt8] = []
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "\"") { return string }
+            guard byte == UInt8(ascii: "\\") else {
+                string.append(byte)
+                continue
+            }
+            guard let escaped = rest.popFirst() else { return nil }
+            guard escaped.isDigit else {
+                string.append(escaped)
+                continue
+            }
+            guard let value = UInt8(String(decoding: [escaped] + rest.prefix(2), as: UTF8.self)) else { return nil }
+            rest = rest.dropFirst(2)
+            string.append(value)
+        }
+        return nil
+    }
+
+    private static func text(ofStrings data: [UInt8]) -> String? {
+        var rest = data[...]
+        var strings: [String] = []
+        while let count = rest.popFirst() {
+            guard rest.count >= Int(count) else { return nil }
+            strings.append("\"" + rest.prefix(Int(count)).map(escape).joined() + "\"")
+            rest = rest.dropFirst(Int(count))
+        }
+        return strings.isEmpty ? nil : strings.joined(separator: " ")
+    }
+
+    private static func escape(_ byte: UInt8) -> String {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): return "\\" + String(Unicode.Scalar(byte))
+        case 0x20..<0x7F: return String(Unicode.Scalar(byte))
+        default:
+            let digits = String(byte)
+            return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+        }
+    }
+}

@@ -1,0 +1,94 @@
+// The query part of a URL, written and read: percent-encoding in one place (RFC 3986 section 2).
+
+import DNSWire
+
+package enum URLQuery {
+    /// More parameters than any dialect has; the rest of a stranger's request is not read.
+    private static let maxParameters = 32
+
+    /// The URL with the parameters added, after those that it has already.
+    static func append(_ parameters: [(name: String, value: String)], to url: String) -> String {
+        let text = parameters.map { "\($0.name)=\(encode($0.value))" }.joined(separator: "&")
+        return url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + text
+    }
+
+    /// The decoded value of the first parameter with this name; nil without one or when its escapes are broken.
+    package static func value(of name: String, in url: String) -> String? {
+        guard let mark = url.firstIndex(of: "?") else { return nil }
+        let query = url[url.index(after: mark)...]
+        for parameter in query.split(separator: "&", maxSplits: maxParameters).prefix(maxParameters) {
+            let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts[0] == name else { continue }
+            return parts.count == 2 ? decode(parts[1]) : ""
+        }
+        return nil
+    }
+
+    /// The part of a URL before its query.
+    package static func path(of url: String) -> Substring {
+        url.prefix { $0 != "?" }
+    }
+
+    private static func encode(_ value: String) -> String {
+        var text = ""
+        for byte in value.utf8 {
+            if byte.isURLSafe {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return text
+    }
+
+    private static func decode(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%") {
+                guard let high = rest.popFirst()?.hexValue, let low = rest.popFirst()?.hexValue else { return nil }
+                bytes.append(high << 4 | low)
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    /// The unreserved characters of RFC 3986 section 2.3.
+    fileprivate var isURLSafe: Bool {
+        isHostByte || self == UInt8(ascii: ".") || self == UInt8(ascii: "~")
+    }
+
+    fileprivate var hexValue: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    /// Letters, digits, hyphen and underscore: what host names and service labels are made of.
+    fileprivate var isHostByte: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+}
+
+extension Name {
+    /// The name as providers of plain text take it: lower case, no final dot, "." for the root. Nil when a byte is
+    /// neither a letter, a digit, a hyphen nor an underscore: what such a byte means to them is unknown.
+    var hostText: String? {
+        guard !isRoot else { return "." }
+        guard labels.allSatisfy({ $0.allSatisfy(\.isHostByte) }) else { return nil }
+        return labels.map { label in
+            String(decoding: label.map(\.lowercased), as: UTF8.self)
+        }.joined(separator: ".")
+    }
+}

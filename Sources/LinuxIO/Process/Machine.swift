@@ -1,0 +1,23 @@
+// What the process runs on, and how it ends.
+
+internal import CLinux
+internal import Glibc
+
+package enum Machine {
+    /// Processors this process may use; a container may grant fewer than the machine has.
+    package static var coreCount: Int { max(1, Int(clinux_processors())) }
+
+    package static var processID: Int32 { getpid() }
+}
+
+package enum Process {
+    package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
+}
+
+/// The signals that a daemon obeys.
+package enum StopSignal {
+    package static let all = [SIGTERM, SIGINT]
+    package static let reload = SIGHUP
+
+    package static func name(_ signal: Int32) -> String { signal == SIGINT ? "SIGINT" : "SIGTERM" }
+}

@@ -1,0 +1,22 @@
+// Text to whoever started us. Unbuffered, so that a crash loses nothing; what can't be written is lost.
+
+internal import Glibc
+
+package enum StandardStreams {
+    package static func writeOutput(_ text: String) { write(text, to: STDOUT_FILENO) }
+    package static func writeError(_ text: String) { write(text, to: STDERR_FILENO) }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        var text = text
+        text.withUTF8 { bytes in
+            var written = 0
+            while written < bytes.count {
+                let count = unsafe Glibc.write(
+                    descriptor, bytes.baseAddress.map { unsafe $0 + written }, bytes.count - written)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return }
+                written += count
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+// Finds nameservers that ask us in turn: each is asked once for a name that nobody else can know. When a client asks
+// us for that name, the server that was given it leads back to ourselves.
+
+package import DNSWire
+
+package struct LoopProbes: Sendable {
+    package struct Probe: Equatable, Sendable {
+        package let server: Nameserver
+        /// What to ask the server; the answer does not matter.
+        package let question: Question
+    }
+
+    package let probes: [Probe]
+    private let validUntil: Instant
+
+    /// A probe that is still on its way after the time clients wait is lost. Later, who overheard a token cannot use
+    /// it to have a server switched off.
+    package static let lifetime: Duration = .seconds(10)
+    /// RFC 6761 section 6.5 has resolvers treat "example" like any name. ("invalid" and "test" are answered by
+    /// systemd-resolved or unbound themselves, so a loop through these would stay hidden.)
+    private static let suffix = "httpdnsd-loop.example"
+
+    /// New tokens for every start and reload.
+    package init(_ servers: [Nameserver], now: Instant, randomness: inout some RandomNumberGenerator) {
+        probes = servers.compactMap { server in
+            let digits = String(randomness.next(), radix: 16)
+            let token = String(repeating: "0", count: 16 - digits.count) + digits
+            return Name("\(token).\(LoopProbes.suffix)").map { Probe(server: server, question: Question($0, .txt)) }
+        }
+        validUntil = now + LoopProbes.lifetime
+    }
+
+    /// The server to leave out from now on, when a client's question is a token of ours.
+    package func loopingServer(asking question: Question, now: Instant) -> Nameserver? {
+        guard now < validUntil else { return nil }
+        return probes.first { $0.question == question }?.server
+    }
+}

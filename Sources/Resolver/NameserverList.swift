@@ -1,0 +1,125 @@
+// Which nameservers of the system are asked: those that resolv.conf names, without ourselves. It never asks the
+// system anything; what it is given is text and addresses.
+
+package import DNSWire
+
+package struct NameserverList: Equatable, Sendable {
+    package enum Omission: String, Sendable, CaseIterable {
+        /// We listen there: the question would come back.
+        case ourselves
+        case repeated
+        case tooMany
+    }
+
+    package struct Omitted: Equatable, Sendable {
+        package let server: Nameserver
+        package let why: Omission
+    }
+
+    package let servers: [Nameserver]
+    package let omitted: [Omitted]
+    /// What stands behind a "nameserver" that is no address, for the log; cut to what a line of it can hold.
+    package let unreadable: [String]
+
+    /// glibc stops at 3; more than this is never reached before a client gives up.
+    package static let maxServers = 8
+    /// Lines that are read. The file is the administrator's, its generator may have gone mad.
+    static let maxLines = 1024
+    private static let maxUnreadableBytes = 64
+
+    /// - Parameters:
+    ///   - resolvConf: the file's bytes (resolv.conf(5)); "search", "options" and the like are ignored.
+    ///   - ourselves: the addresses that the daemon listens on.
+    package init(resolvConf text: [UInt8], without ourselves: ListenAddresses) {
+        var candidates: [Nameserver] = []
+        var unreadable: [String] = []
+        for line in text.split(separator: UInt8(ascii: "\n")).prefix(NameserverList.maxLines) {
+            // A comment begins a line, or follows white space, as glibc and systemd read it.
+            let words = line.split { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+                .prefix { $0.first != UInt8(ascii: "#") && $0.first != UInt8(ascii: ";") }
+            guard words.count >= 2, words[0].elementsEqual("nameserver".utf8) else { continue }
+            let word = words[1].prefix(NameserverList.maxUnreadableBytes)
+            if let server = NameserverList.server(String(decoding: word, as: UTF8.self)) {
+                candidates.append(server)
+            } else if unreadable.count < NameserverList.maxServers {
+                unreadable.append(String(decoding: word, as: UTF8.self))
+            }
+        }
+        self.init(candidates, without: ourselves, unreadable: unreadable)
+    }
+
+    /// For servers that the settings name; the same rules apply.
+    package init(_ candidates: [Nameserver], without ourselves: ListenAddresses) {
+        self.init(candidates, without: ourselves, unreadable: [])
+    }
+
+    private init(_ candidates: [Nameserver], without ourselves: ListenAddresses, unreadable: [String]) {
+        var servers: [Nameserver] = []
+        var omitted: [Omitted] = []
+        for server in candidates {
+            let why: Omission? =
+                if ourselves.contains(server) {
+                    .ourselves
+                } else if servers.contains(server) {
+                    .repeated
+                } else if servers.count == NameserverList.maxServers {
+                    .tooMany
+                } else { nil }
+            if let why {
+                if omitted.count < NameserverList.maxLines { omitted.append(Omitted(server: server, why: why)) }
+            } else {
+                servers.append(server)
+            }
+        }
+        self.servers = servers
+        self.omitted = omitted
+        self.unreadable = unreadable
+    }
+
+    private static func server(_ text: String) -> Nameserver? {
+        let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let address = parts.first.flatMap(Address.init)?.connectable else { return nil }
+        guard parts.count == 2 else { return Nameserver(address) }
+        guard !parts[1].isEmpty, case .v6 = address else { return nil }
+        return Nameserver(address, zone: parts[1])
+    }
+}
+
+/// Where the daemon listens, to recognise itself.
+package struct ListenAddresses: Sendable {
+    private let sockets: [(address: Address, port: UInt16)]
+    private let interfaces: Set<Address>
+
+    /// - Parameters:
+    ///   - sockets: as bound; wildcards stand for every address of their family.
+    ///   - interfaces: the machine's own addresses, which wildcards cover beside loopback.
+    package init(_ sockets: [(address: Address, port: UInt16)], interfaces: [Address] = []) {
+        self.sockets = sockets.map { ($0.address.unmapped, $0.port) }
+        self.interfaces = Set(interfaces.map(\.unmapped))
+    }
+
+    func contains(_ server: Nameserver) -> Bool {
+        let address = server.address.unmapped.connectable
+        return sockets.contains { socket in
+            guard socket.port == server.port else { return false }
+            guard socket.address.isUnspecified else { return socket.address == address }
+            guard socket.address.recordType == address.recordType else { return false }
+            return address.isLoopback || interfaces.contains(address)
+        }
+    }
+}
+
+extension Address {
+    fileprivate var unmapped: Address { mapped ?? self }
+
+    fileprivate var isUnspecified: Bool { self == .v4(0) || self == .v6(high: 0, low: 0) }
+
+    /// Linux connects to loopback when asked for the unspecified address, and files say it that way.
+    fileprivate var connectable: Address {
+        switch self {
+        case .v4(0): .v4(0x7F00_0001)
+        case .v6(high: 0, low: 0): .v6(high: 0, low: 1)
+        case .v4, .v6: self
+        }
+    }
+}

@@ -1,0 +1,213 @@
+// One question to the nameservers of the system: whom to ask, how long to wait, what to believe. It owns no socket
+// and no clock: it is told what happened and says what to do.
+
+package import DNSWire
+
+/// Each exchange is one socket with its own query ID, asked once:
+///
+///     datagram --reply--> finished
+///        |-- TC, or too many forged replies --> stream to the same server --reply--> finished
+///        |-- server failure, refused ---------> next server; this one is not asked again
+///        `-- time-out ------------------------> next server; this exchange stays open for a late reply
+///
+/// Silent servers are asked in a second round, more patiently. The lookup ends with the first usable answer, when
+/// nobody is left, or at its deadline. Every exchange that is opened is closed exactly once.
+package struct NameserverLookup: Sendable {
+    package enum Event: Equatable, Sendable {
+        /// The first event, once.
+        case started
+        /// A datagram on the exchange's connected socket, or one whole message from its stream.
+        case received(ExchangeID, [UInt8])
+        /// Not sent, refused (ICMP), not connected, or a stream that ended.
+        case failed(ExchangeID, FetchFailure)
+        /// The instant in `nextDeadline` has come.
+        case timePassed
+    }
+
+    package enum Action: Equatable, Sendable {
+        /// Send from a new socket, connected to the server, with a random port.
+        case sendDatagram(ExchangeID, Nameserver, [UInt8])
+        /// Connect, and send the message with its length before it.
+        case openStream(ExchangeID, Nameserver, [UInt8])
+        /// The socket is not needed any more; what still comes from it is ignored.
+        case close(ExchangeID)
+        /// The last action.
+        case finished(Result<Answer, FetchFailure>)
+    }
+
+    /// Counts up from 0 within one lookup.
+    package struct ExchangeID: Hashable, Sendable {
+        package let number: Int
+    }
+
+    package let question: Question
+    /// Messages that were no reply to the query they came for.
+    package private(set) var foreignReplies = 0
+
+    private let servers: [Nameserver]
+    /// Servers that answered without an answer, or cannot be reached: the second round passes over them.
+    private var spent: Set<Nameserver> = []
+    private var exchanges: [Exchange] = []
+    private let deadline: Instant
+    private var phase = Phase.new
+    /// The next server to ask: rounds follow each other.
+    private var turn = 0
+    private var lastFailure: FetchFailure?
+
+    private enum Phase: Equatable {
+        case new
+        /// For the newest exchange, until the instant.
+        case awaiting(ExchangeID, until: Instant)
+        /// Everybody was asked; late replies are still taken until the deadline.
+        case lingering
+        case finished
+    }
+
+    private struct Exchange {
+        let id: ExchangeID
+        let server: Nameserver
+        let queryID: UInt16
+        let isStream: Bool
+        var foreignReplies = 0
+        var isOpen = true
+    }
+
+    /// - Parameters:
+    ///   - servers: in the order to ask; the first `NameserverList.maxServers` count.
+    ///   - deadline: then the lookup ends in any case.
+    package init(_ question: Question, servers: [Nameserver], deadline: Instant) {
+        self.question = question
+        self.servers = Array(servers.prefix(NameserverList.maxServers))
+        self.deadline = deadline
+    }
+
+    /// When `timePassed` is due; nil before the start and after the end.
+    package var nextDeadline: Instant? {
+        switch phase {
+        case .new, .finished: nil
+        case .awaiting(_, let until): min(until, deadline)
+        case .lingering: deadline
+        }
+    }
+
+    package mutating func handle(
+        _ event: Event, now: Instant, randomness: inout some RandomNumberGenerator, actions: inout [Action]
+    ) {
+        guard phase != .finished else { return }
+        switch event {
+        case .started:
+            precondition(phase == .new, "a lookup starts once")
+            askNext(now, &randomness, &actions)
+        case .received(let id, let message): received(message, on: id, now, &randomness, &actions)
+        case .failed(let id, let failure):
+            guard let index = openExchange(id) else { return }
+            giveUp(index, failure, now, &randomness, &actions)
+        case .timePassed:
+            guard let due = nextDeadline, now >= due else { return }
+            lastFailure = .timeout
+            askNext(now, &randomness, &actions)
+        }
+    }
+
+    // MARK: what was received
+
+    private mutating func received(
+        _ message: [UInt8], on id: ExchangeID, _ now: Instant, _ randomness: inout some RandomNumberGenerator,
+        _ actions: inout [Action]
+    ) {
+        guard let index = openExchange(id) else { return }
+        do throws(UpstreamReplyError) {
+            let answer = try UpstreamReply.answer(in: message, to: question, id: exchanges[index].queryID)
+            finish(.success(answer), &actions)
+        } catch {
+            switch error {
+            case .foreign: foreignReply(index, now, &randomness, &actions)
+            case .truncated: retryOverStream(index, now, &randomness, &actions)
+            case .serverFailure, .lame: giveUp(index, .server, now, &randomness, &actions)
+            case .malformed: giveUp(index, .garbage, now, &randomness, &actions)
+            }
+        }
+    }
+
+    /// A wrong reply never ends the wait; many of them are somebody guessing IDs, which a stream is safe from.
+    private mutating func foreignReply(
+        _ index: Int, _ now: Instant, _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
+    ) {
+        foreignReplies += 1
+        exchanges[index].foreignReplies += 1
+        guard exchanges[index].foreignReplies > Bounds.maxForeignReplies else { return }
+        retryOverStream(index, now, &randomness, &actions)
+    }
+
+    private mutating func retryOverStream(
+        _ index: Int, _ now: Instant, _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
+    ) {
+        guard !exchanges[index].isStream else {
+            giveUp(index, .garbage, now, &randomness, &actions)
+            return
+        }
+        close(index, &actions)
+        ask(exchanges[index].server, isStream: true, for: Bounds.nameserverStreamPatience, now, &randomness, &actions)
+    }
+
+    private mutating func giveUp(
+        _ index: Int, _ failure: FetchFailure, _ now: Instant, _ randomness: inout some RandomNumberGenerator,
+        _ actions: inout [Action]
+    ) {
+        lastFailure = failure
+        spent.insert(exchanges[index].server)
+        close(index, &actions)
+        if case .awaiting(let id, _) = phase, id != exchanges[index].id { return }
+        askNext(now, &randomness, &actions)
+    }
+
+    // MARK: asking
+
+    private mutating func askNext(
+        _ now: Instant, _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
+    ) {
+        while now < deadline, turn < servers.count * Bounds.nameserverPatience.count {
+            let server = servers[turn % servers.count]
+            let patience = Bounds.nameserverPatience[turn / servers.count]
+            turn += 1
+            guard !spent.contains(server) else { continue }
+            ask(server, isStream: false, for: patience, now, &randomness, &actions)
+            return
+        }
+        phase = .lingering
+        guard now >= deadline || !exchanges.contains(where: \.isOpen) else { return }
+        finish(.failure(lastFailure ?? .unreachable), &actions)
+    }
+
+    private mutating func ask(
+        _ server: Nameserver, isStream: Bool, for patience: Duration, _ now: Instant,
+        _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
+    ) {
+        let exchange = Exchange(
+            id: ExchangeID(number: exchanges.count), server: server,
+            queryID: .random(in: 0...(.max), using: &randomness),
+            isStream: isStream)
+        exchanges.append(exchange)
+        phase = .awaiting(exchange.id, until: now + patience)
+        let message = UpstreamQuery.message(for: question, id: exchange.queryID)
+        actions.append(
+            isStream ? .openStream(exchange.id, server, message) : .sendDatagram(exchange.id, server, message))
+    }
+
+    // MARK: ending
+
+    private func openExchange(_ id: ExchangeID) -> Int? {
+        exchanges.indices.contains(id.number) && exchanges[id.number].isOpen ? id.number : nil
+    }
+
+    private mutating func close(_ index: Int, _ actions: inout [Action]) {
+        exchanges[index].isOpen = false
+        actions.append(.close(exchanges[index].id))
+    }
+
+    private mutating func finish(_ result: Result<Answer, FetchFailure>, _ actions: inout [Action]) {
+        for index in exchanges.indices where exchanges[index].isOpen { close(index, &actions) }
+        phase = .finished
+        actions.append(.finished(result))
+    }
+}

@@ -1,0 +1,128 @@
+// A real nginx with certificates of its own, for what a stub cannot show: TLS, HTTP/2, virtual hosts. It takes over a
+// listening socket of ours, so that its port is free for sure, and ends with the value.
+
+import Glibc
+
+final class Nginx {
+    let port: UInt16
+    let folder: String
+    private var process: pid_t = 0
+
+    var caFile: String { folder + "/ca.pem" }
+
+    /// Three hosts on one address, told apart by SNI: a default one whose certificate names the address, and
+    /// one.example and two.example. Each tells in the body how it was reached.
+    init() {
+        var template = Array("/tmp/httpclient-tests-XXXXXX".utf8CString)
+        folder = unsafe String(cString: mkdtemp(&template))
+        // Started by root, nginx serves files as another user.
+        unsafe chmod(folder, 0o755)
+        let listener: Int32
+        (listener, port) = Sockets.listen()
+        Command.run("openssl", Nginx.selfSigned(folder + "/ca", subject: "/CN=Test CA"))
+        for (name, alternative) in [
+            ("default", "IP:127.0.0.1"), ("one.example", "DNS:one.example"), ("two.example", "DNS:two.example"),
+        ] {
+            let signed = ["-CA", folder + "/ca.pem", "-CAkey", folder + "/ca.key"]
+            let extensions = ["-addext", "subjectAltName=" + alternative]
+            Command.run(
+                "openssl", Nginx.selfSigned("\(folder)/\(name)", subject: "/CN=" + name) + signed + extensions)
+        }
+        Command.write(configuration, to: folder + "/nginx.conf")
+        Command.write(String(repeating: "0", count: 1_000_000), to: folder + "/bomb")
+        process = Command.start(
+            "/usr/sbin/nginx", ["-p", folder, "-e", "stderr", "-c", folder + "/nginx.conf"],
+            inheriting: listener)
+        close(listener)
+    }
+
+    deinit {
+        kill(process, SIGTERM)
+        Command.wait(for: process)
+        Command.run("rm", ["-r", folder])
+    }
+
+    private static func selfSigned(_ path: String, subject: String) -> [String] {
+        ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+            + ["-subj", subject, "-keyout", path + ".key", "-out", path + ".pem"]
+    }
+
+    private var configuration: String {
+        """
+        daemon off; worker_processes 1; pid \(folder)/nginx.pid; error_log stderr crit;
+        events { worker_connections 256; }
+        http {
+            access_log off; gzip on; gzip_types *; gzip_min_length 1; gzip_http_version 1.0;
+            client_body_temp_path \(folder)/body; proxy_temp_path \(folder)/proxy;
+            fastcgi_temp_path \(folder)/fastcgi; uwsgi_temp_path \(folder)/uwsgi; scgi_temp_path \(folder)/scgi;
+            \(server("default", options: "default_server"))
+            \(server("one.example"))
+            \(server("two.example"))
+        }
+        """
+    }
+
+    private func server(_ name: String, options: String = "") -> String {
+        """
+        server {
+            listen 127.0.0.1:\(port) ssl http2 \(options);
+            server_name \(name);
+            ssl_certificate \(folder)/\(name).pem; ssl_certificate_key \(folder)/\(name).key;
+            location / {
+                return 200 "\(name) host=$host sni=$ssl_server_name connection=$connection $request_method $request_uri";
+            }
+            # "return" does not read a request's body; what is passed on was read whole.
+            location /dns-query { proxy_pass https://127.0.0.1:\(port)/passed-on; add_header X-Body $request_body; }
+            location /bomb { root \(folder); }
+            location /moved { return 302 /elsewhere; }
+        }
+        """
+    }
+}
+
+enum Command {
+    static func run(_ program: String, _ arguments: [String]) {
+        let status = wait(for: start(program, arguments))
+        precondition(status == 0, "\(program) \(arguments) ended with \(status)")
+    }
+
+    static func start(_ program: String, _ arguments: [String], inheriting listener: Int32? = nil) -> pid_t {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        if let listener { unsafe posix_spawn_file_actions_adddup2(&actions, listener, 3) }
+        var process: pid_t = 0
+        let words = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
+        // How nginx is told of a listening socket that it need not open.
+        let environment = ["PATH=/usr/bin:/bin"] + (listener == nil ? [] : ["NGINX=3;"])
+        let variables = unsafe environment.map { unsafe strdup($0) } + [nil]
+        defer { unsafe freeAll(words + variables) }
+        let code = unsafe posix_spawnp(&process, program, &actions, nil, words, variables)
+        precondition(code == 0, "cannot start \(program)")
+        return process
+    }
+
+    private static func freeAll(_ words: [UnsafeMutablePointer<CChar>?]) {
+        for index in unsafe words.indices { unsafe free(words[index]) }
+    }
+
+    @discardableResult
+    static func wait(for process: pid_t) -> Int32 {
+        var status: Int32 = 0
+        while unsafe waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        return status
+    }
+
+    static func write(_ text: String, to path: String) {
+        let file = unsafe open(path, O_CREAT | O_WRONLY | O_TRUNC, 0o644)
+        precondition(file >= 0, "cannot write \(path)")
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(file, $0.baseAddress, $0.count) }
+            precondition(written > 0, "cannot write \(path)")
+            rest = rest.dropFirst(written)
+        }
+        close(file)
+    }
+}

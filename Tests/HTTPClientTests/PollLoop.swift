@@ -1,0 +1,114 @@
+// Drives a client as the daemon's loop does, with poll(2), until what a test waits for has come or too long has passed.
+
+import Glibc
+import HTTPClient
+import Testing
+
+final class PollLoop {
+    /// Far above what anything here takes; only a failing test gets there.
+    static let patience = Duration.seconds(20)
+
+    /// Behaves as epoll does: it watches the socket that a number stood for, not the number.
+    private final class Watched {
+        private(set) var interest: [Int32: SocketInterest] = [:]
+        private var sockets: [Int32: ino_t] = [:]
+
+        func set(_ descriptor: Int32, _ wants: SocketInterest) {
+            interest[descriptor] = wants == .none ? nil : wants
+            sockets[descriptor] = wants == .none ? nil : sockets[descriptor] ?? Sockets.identity(descriptor)
+        }
+
+        func checkIdentities() {
+            for (descriptor, socket) in sockets where Sockets.identity(descriptor) != socket {
+                Issue.record("watched for a socket that is gone: \(descriptor)")
+            }
+        }
+    }
+
+    private let watched = Watched()
+    let client: HTTPClient
+    private(set) var results: [TransferID: Result<TransferReply, TransferFailure>] = [:]
+
+    init() {
+        #expect(Process.isPrepared)
+        let watched = watched
+        client = HTTPClient { watched.set($0, $1) }
+    }
+
+    var watchedDescriptors: Int { watched.interest.count }
+
+    func start(_ request: TransferRequest) -> TransferID {
+        let id = client.start(request, now: .now)
+        collect()
+        return id
+    }
+
+    func result(of request: TransferRequest) -> Result<TransferReply, TransferFailure>? {
+        let id = start(request)
+        run { self.results[id] != nil }
+        return results[id]
+    }
+
+    /// Nil, and a recorded issue, if the transfer failed.
+    func reply(to request: TransferRequest, at location: SourceLocation = #_sourceLocation) -> TransferReply? {
+        switch result(of: request) {
+        case .success(let reply): return reply
+        case .failure(let failure): Issue.record("failed: \(failure)", sourceLocation: location)
+        case nil: break
+        }
+        return nil
+    }
+
+    func failure(of request: TransferRequest, at location: SourceLocation = #_sourceLocation) -> TransferFailure? {
+        switch result(of: request) {
+        case .success(let reply): Issue.record("came with status \(reply.status)", sourceLocation: location)
+        case .failure(let failure): return failure
+        case nil: break
+        }
+        return nil
+    }
+
+    func run(until isDone: () -> Bool) {
+        let end = ContinuousClock.now.advanced(by: PollLoop.patience)
+        while !isDone() {
+            guard ContinuousClock.now < end else {
+                Issue.record("nothing came in \(PollLoop.patience)")
+                return
+            }
+            turn(until: end)
+        }
+    }
+
+    func collect() {
+        watched.checkIdentities()
+        for (id, result) in client.takeFinished() {
+            #expect(results[id] == nil, "a transfer ended twice")
+            results[id] = result
+        }
+    }
+
+    private func turn(until end: ContinuousClock.Instant) {
+        let wait = ContinuousClock.now.duration(to: min(client.nextDeadline ?? end, end))
+        let milliseconds = max(0, wait.components.seconds * 1000 + wait.components.attoseconds / 1_000_000_000_000_000)
+        var polled = watched.interest.map { descriptor, wants in
+            let events = (wants == .write ? 0 : POLLIN) | (wants == .read ? 0 : POLLOUT)
+            return pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        }
+        _ = unsafe poll(&polled, nfds_t(polled.count), Int32(milliseconds) + 1)
+        for entry in polled where entry.revents != 0 {
+            let has = { (events: Int32) in Int32(entry.revents) & events != 0 }
+            client.socketReady(
+                entry.fd, readable: has(POLLIN | POLLHUP), writable: has(POLLOUT), failed: has(POLLERR), now: .now)
+        }
+        client.timePassed(now: .now)
+        collect()
+    }
+}
+
+enum Process {
+    /// What the daemon does before its first thread.
+    static let isPrepared: Bool = {
+        signal(SIGPIPE, SIG_IGN)
+        return (try? HTTPClient.prepareProcess()) != nil
+    }()
+}
