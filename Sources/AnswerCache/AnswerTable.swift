@@ -31,14 +31,14 @@ import DNSWire
     private(set) var hand = none
 
     static let none = UInt32.max
-    /// A slot, an allocation for a short name with one address, and its share of the index: few entries are smaller, and
-    /// a cache full of such holds fewer than its bytes would allow.
-    static let minEntryBytes = 128
+    /// Room for one small entry: a slot, an allocation for a short name with one address, a share of the index. A shard
+    /// has one slot for each; where entries are smaller still, slots run out before bytes do.
+    static let smallEntryBytes = 128
 
     /// Allocates index and slots at once; untouched slots cost no memory.
     init(limitBytes: Int) {
         self.limitBytes = limitBytes
-        maxEntries = max(1, limitBytes / AnswerTable.minEntryBytes)
+        maxEntries = max(1, limitBytes / AnswerTable.smallEntryBytes)
         var positions = 2
         while positions * 3 / 4 < maxEntries { positions *= 2 }
         indexMask = positions - 1

@@ -45,7 +45,7 @@ final class Daemon {
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
-            let access = AccessList(settings.server.allow)
+            let access = AccessList(settings.server.allow.compactMap { Prefix($0.address, length: $0.length) })
             let mailbox = try Mailbox<Handover>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
                 listeners: ports.listeners, loop: loop, access: access,
@@ -147,7 +147,8 @@ final class Daemon {
     }
 
     private func readNameservers(now: Instant) {
-        let ourselves = ListenAddresses(listen.map { (Address($0), $0.port) })
+        let ourselves = ListenAddresses(
+            listen.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
         var list = NameserverList(settings.systemResolver.servers.map(Nameserver.init), without: ourselves)
         if settings.systemResolver.servers.isEmpty {
             do throws(SystemError) {
@@ -166,11 +167,12 @@ final class Daemon {
     // MARK: control
 
     private func openControlSocket() throws(StartFailure) {
-        guard !settings.control.socket.isEmpty else { return }
+        guard let path = settings.control.socket else { return }
         do throws(SystemError) {
-            control = try ControlServer(path: settings.control.socket, loop: loop) { [unowned self] in answer($0) }
+            try Directory.makeParent(of: path)
+            control = try ControlServer(path: path, loop: loop) { [unowned self] in answer($0) }
         } catch {
-            throw StartFailure(control: settings.control.socket, error)
+            throw StartFailure(control: path, error)
         }
     }
 

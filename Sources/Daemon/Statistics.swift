@@ -71,7 +71,7 @@ struct Statistics {
         ]
         report.dropped = [
             "short": sum[.droppedShort], "reply": sum[.droppedReply], "oversized": sum[.droppedOversized],
-            "overload": sum[.droppedOverload], "gone": sum[.droppedGone],
+            "overload": sum[.droppedOverload], "gone": sum[.droppedGone], "loop": sum[.droppedLoop],
         ]
         let counts = cache.counts()
         report.cache.entries = counts.entries

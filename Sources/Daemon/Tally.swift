@@ -14,6 +14,8 @@ enum Count: Int, CaseIterable {
     case droppedOverload
     /// The client's connection had ended before its answer came.
     case droppedGone
+    /// Our own question, sent back to us by a nameserver that is asked no more.
+    case droppedLoop
     /// Given to the resolving thread, which answers or drops it later.
     case handedOver
     case cacheHits, cacheMisses

@@ -1,1 +1,5 @@
-print("not yet")
+// The control program's process: arguments to one call.
+
+import LinuxIO
+
+Process.exit(Client.run(Array(CommandLine.arguments.dropFirst())))

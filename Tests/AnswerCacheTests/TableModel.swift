@@ -34,7 +34,7 @@ struct TableModel {
 
     init(limitBytes: Int) {
         self.limitBytes = limitBytes
-        maxEntries = max(1, limitBytes / AnswerTable.minEntryBytes)
+        maxEntries = max(1, limitBytes / AnswerTable.smallEntryBytes)
     }
 
     var bytes: Int { entries.reduce(0) { $0 + $1.costBytes } }
