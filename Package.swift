@@ -62,7 +62,7 @@ let package = Package(
         tests("DNSWireTests", ["AnswerCache", "DNSWire", "TestSupport"], resources: ["Vectors"]),
         tests("AnswerCacheTests", ["AnswerCache", "DNSWire", "TestSupport", "CAllocationCounter"]),
         tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
-        tests("HTTPDNSTests", ["HTTPDNS", "DNSWire", "TestSupport"]),
+        tests("HTTPDNSTests", ["HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
         tests("HTTPClientTests", ["HTTPClient"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),
