@@ -70,9 +70,10 @@ let package = Package(
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program("FuzzUpstreamReply", ["FuzzEntries"], path: "Tests/Fuzz/FuzzUpstreamReply"),
+        program("FuzzQuery", ["FuzzEntries"], path: "Tests/Fuzz/FuzzQuery"),
         .target(
-            name: "FuzzEntries", dependencies: ["DNSWire", "TestSupport"], path: "Tests/Fuzz/FuzzEntries",
-            swiftSettings: strict),
+            name: "FuzzEntries", dependencies: ["AnswerCache", "DNSWire", "TestSupport"],
+            path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: ["AnswerCache", "DNSWire"], path: "Tests/TestSupport",
             swiftSettings: strict),

@@ -21,7 +21,8 @@ package struct Prefix: Hashable, Sendable {
             self.init(address, length: address.bitCount)
             return
         }
-        guard parts[1].utf8.allSatisfy(\.isDigit), let length = Int(parts[1]) else { return nil }
+        // Only what is printed again as it was read: no sign, no leading zero.
+        guard let length = Int(parts[1]), String(length) == parts[1] else { return nil }
         self.init(address, length: length)
     }
 
