@@ -26,6 +26,16 @@ package struct Prefix: Hashable, Sendable {
         self.init(address, length: length)
     }
 
+    /// As from text, with the bits behind the length cleared: what somebody meant who left them set.
+    package init?(cutting text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let address = Address(String(parts[0])), parts[1].utf8.allSatisfy(\.isDigit) else {
+            return nil
+        }
+        guard let length = Int(parts[1]), length <= address.bitCount else { return nil }
+        self.init(address.masked(to: length), length: length)
+    }
+
     package func contains(_ other: Address) -> Bool {
         switch (address, other) {
         case (.v4, .v4), (.v6, .v6): other.masked(to: length) == address
