@@ -26,7 +26,8 @@ struct LatencyTests {
         for percent in [50, 95, 99] {
             let truth = Double(samples[samples.count * percent / 100])
             let found = Double(try #require(histogram.percentile(Double(percent))))
-            #expect(found >= truth * 0.99 && found <= truth * 1.21 + 1, "seed \(seed), p\(percent): \(found) for \(truth)")
+            #expect(
+                found >= truth * 0.99 && found <= truth * 1.21 + 1, "seed \(seed), p\(percent): \(found) for \(truth)")
         }
     }
 

@@ -1,5 +1,6 @@
 // The daemon's command line: what it takes and what it says of mistakes.
 
+import LinuxIO
 import Testing
 
 @testable import Daemon
@@ -16,7 +17,9 @@ struct OptionsTests {
 
     @Test("every option is taken, and --listen more than once")
     func everything() throws {
-        let options = try Options(["--config", "a.toml", "--listen", "127.0.0.1:5300", "--listen", "[::1]:53", "--check"])
+        let options = try Options([
+            "--config", "a.toml", "--listen", "127.0.0.1:5300", "--listen", "[::1]:53", "--check",
+        ])
         #expect(options.mode == .check)
         #expect(options.configFile == "a.toml")
         #expect(options.listen.map(\.description) == ["127.0.0.1:5300", "[::1]:53"])

@@ -1,3 +1,5 @@
+// DNSPod's plain text, from both sides: golden bytes, and what a hostile or careless server may send.
+
 import DNSWire
 import HTTPDNS
 import Testing

@@ -1,3 +1,5 @@
+// RFC 8484 from both sides: golden bytes, freshness, and messages cut or forged.
+
 import DNSWire
 import HTTPDNS
 import Testing

@@ -1,3 +1,5 @@
+// The JSON dialect from both sides: golden bodies, tolerance, and what must not be believed.
+
 import DNSWire
 import HTTPDNS
 import Testing

@@ -1,3 +1,5 @@
+// The lab's faults as bytes on a real connection.
+
 import DNSWire
 import Glibc
 import HTTPDNS

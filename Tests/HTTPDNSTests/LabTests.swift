@@ -1,3 +1,5 @@
+// The lab's paths, faults and control endpoint, as values.
+
 import DNSWire
 import HTTPDNS
 import Testing

@@ -1,3 +1,5 @@
+// What every dialect holds an HTTP reply to: status, size, throttling.
+
 import DNSWire
 import HTTPDNS
 import Testing

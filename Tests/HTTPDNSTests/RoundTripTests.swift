@@ -1,3 +1,5 @@
+// Random answers through the server's side of a dialect and back through the client's.
+
 import DNSWire
 import HTTPDNS
 import Testing

@@ -1,3 +1,5 @@
+// The lab's zone file: look-ups, and errors that name the line.
+
 import DNSWire
 import HTTPDNS
 import Testing
