@@ -37,7 +37,7 @@ let package = Package(
         .executable(name: "httpdns-lab", targets: ["httpdns-lab"]),
     ],
     targets: [
-        program("httpdnsd", ["Daemon"]),
+        program("httpdnsd", ["Daemon", "LinuxIO"]),
         program("httpdnsctl", ["Control", "LinuxIO"]),
         program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
