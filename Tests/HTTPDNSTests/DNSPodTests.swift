@@ -1,4 +1,4 @@
-// DNSPod's plain text, from both sides: golden bytes, and what a hostile or careless server may send.
+// The dialect of DNSPod: golden requests and replies, and replies that are none.
 
 import DNSWire
 import HTTPDNS

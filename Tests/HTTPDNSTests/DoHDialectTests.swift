@@ -1,4 +1,4 @@
-// RFC 8484 from both sides: golden bytes, freshness, and messages cut or forged.
+// DNS over HTTPS (RFC 8484): requests by GET and POST, replies with their age taken off.
 
 import DNSWire
 import HTTPDNS

@@ -1,4 +1,4 @@
-// The JSON dialect from both sides: golden bodies, tolerance, and what must not be believed.
+// The JSON dialect of AliDNS, Google and Cloudflare: requests, replies, and what is no reply.
 
 import DNSWire
 import HTTPDNS

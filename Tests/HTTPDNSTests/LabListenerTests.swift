@@ -1,4 +1,4 @@
-// The lab's faults as bytes on a real connection.
+// The lab over real HTTP on loopback: what its faults look like to a client.
 
 import DNSWire
 import Glibc

@@ -1,4 +1,4 @@
-// The lab's paths, faults and control endpoint, as values.
+// The lab without sockets: its paths, its faults and its control endpoint.
 
 import DNSWire
 import HTTPDNS

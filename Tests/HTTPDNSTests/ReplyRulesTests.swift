@@ -1,4 +1,4 @@
-// What every dialect holds an HTTP reply to: status, size, throttling.
+// What every dialect makes of the same replies: HTTP failures, empty bodies, foreign answers.
 
 import DNSWire
 import HTTPDNS

@@ -1,4 +1,4 @@
-// Random answers through the server's side of a dialect and back through the client's.
+// The two sides of a dialect against each other, over seeded random answers.
 
 import DNSWire
 import HTTPDNS

@@ -1,4 +1,4 @@
-// The lab's zone file: look-ups, and errors that name the line.
+// Zone files for the lab: what is read, and where a mistake is said to be.
 
 import DNSWire
 import HTTPDNS

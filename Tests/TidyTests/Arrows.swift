@@ -6,7 +6,7 @@ enum Arrows {
     /// reads and writes JSON; the rest are targets of the package.
     static let allowed: [String: Set<String>] = [
         "httpdnsd": ["Daemon", "LinuxIO"],
-        "httpdnsctl": ["Control", "LinuxIO"],
+        "httpdnsctl": ["Control", "Glibc", "LinuxIO"],
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         "Daemon": [
             "AnswerCache", "Control", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver", "Settings",
@@ -69,8 +69,8 @@ enum Arrows {
 
     /// Each call of `module` or `program` with what is quoted in its array.
     private static func targets(in manifest: String) -> [(name: String, dependencies: Set<String>)] {
-        let lines = manifest.split(whereSeparator: \.isNewline)
-        let flat = " " + lines.map { $0.drop { $0 == " " } }.joined(separator: " ")
+        let lines = manifest.split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
+        let flat = " " + lines.joined(separator: " ")
         return ["module(", "program("].flatMap { call in
             parts(of: flat, after: call).compactMap { text -> (String, Set<String>)? in
                 let call = text.prefix { $0 != ")" }

@@ -185,8 +185,8 @@ struct RuleTests {
     @Test("comments and strings of every kind are told from code")
     func withoutTexts() {
         let code = SwiftCode.withoutTexts(
-            "a /* b /* c */ d */ e // f\ng \"h\\\"i\" j \"\"\"\nk \"l\" m\n\"\"\" n "
-                + "#\"o\\\"# p \"\\(q(\"r\") + s)t\" #if"
+            "a /* b /* c */ d */ e // f\ng \"h\\\"i\" j \"\"\"\nk \"l\" m\n\"\"\" n #\"o\\\"# "
+                + "p \"\\(q(\"r\") + s)t\" #if"
         )
         #expect(code.split { $0 == " " || $0 == "\n" } == ["a", "e", "g", "j", "n", "p", "#if"])
         #expect(code.count { $0 == "\n" } == 3)

@@ -5,9 +5,11 @@ import Testing
 
 struct TidyTests {
     private let repository: Repository
+    /// Read once, not once for each rule.
+    private static let reading = Result { try Repository() }
 
     init() throws {
-        repository = try Repository()
+        repository = try TidyTests.reading.get()
     }
 
     private func expectNone(_ rule: (SourceFile) -> [Complaint]) {
