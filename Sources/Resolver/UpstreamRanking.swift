@@ -35,6 +35,10 @@ struct UpstreamRanking {
         }
     }
 
+    func knows(_ provider: ProviderID) -> Bool {
+        standings.contains { $0.traits.id == provider }
+    }
+
     /// Best first: those not backed off, by latency, the unmeasured before the measured so that each is tried; then the
     /// backed-off ones, soonest back first. Equals stand in the order of the settings.
     func order(for type: RecordType, now: Instant) -> [ProviderID] {
