@@ -15,7 +15,7 @@ import DNSWire
 
 struct Lookup {
     let question: Question
-    private(set) var waiters: [Waiter] = []
+    private var waiters: [Waiter] = []
     private(set) var isFinished = false
     /// True when the system resolver is the proper source for this name and not a substitute.
     private let isSystemName: Bool
@@ -60,10 +60,10 @@ struct Lookup {
         var ended: [FetchID] = []
     }
 
-    /// - Parameter providers: in the order to ask them; empty for names that only the system resolver may see.
-    init(_ question: Question, providers: [ProviderID], hasSystem: Bool, isSystemName: Bool, now: Instant) {
+    /// - Parameter providers: in the order to ask them; empty for what only the system resolver can be asked.
+    init(_ question: Question, providers: [ProviderID], hasSystem: Bool, now: Instant) {
         self.question = question
-        self.isSystemName = isSystemName
+        isSystemName = providers.isEmpty
         giveUpAt = now + Bounds.answerWithin
         holdUntil = now + Bounds.systemPatience
         untried = providers.prefix(Bounds.maxProviderAttempts)
@@ -92,8 +92,10 @@ struct Lookup {
     mutating func join(_ waiter: Waiter, _ around: inout Surroundings) {
         if case .settled(let answer) = system {
             around.actions.append(.reply(waiter, answer, .system))
-        } else {
+        } else if waiters.count < Bounds.maxWaiters {
             waiters.append(waiter)
+        } else {
+            around.actions.append(.fail(waiter, .notReady))
         }
     }
 
