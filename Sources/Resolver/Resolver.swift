@@ -50,7 +50,9 @@ package struct Resolver {
             let number = nextLookup
             nextLookup += 1
             numberOfQuestion[question] = number
-            lookups[number] = Lookup(question, providers: providers, hasSystem: hasSystem, now: now)
+            lookups[number] = Lookup(
+                question, providers: providers, inTrouble: providers.allSatisfy { around.ranking.isBackedOff($0, now) },
+                hasSystem: hasSystem, now: now)
             change(number, now: now) { lookup, around in
                 lookup.join(waiter, &around)
                 lookup.start(now: now, &around)
