@@ -40,40 +40,25 @@ package struct Resolver {
     // MARK: events
 
     private mutating func asked(_ question: Question, _ waiter: Waiter, now: Instant) {
-        switch LocalNames.route(question, hosts) {
-        case .here(let answer): around.actions.append(.reply(waiter, answer, .local))
-        case .system: look(up: question, for: waiter, providers: [], isSystemName: true, now: now)
-        case .anywhere:
-            let order = around.ranking.order(for: question.type, now: now)
-            look(up: question, for: waiter, providers: order, isSystemName: order.isEmpty, now: now)
-        }
-    }
-
-    private mutating func look(
-        up question: Question, for waiter: Waiter, providers: [ProviderID], isSystemName: Bool, now: Instant
-    ) {
-        if let number = numberOfQuestion[question] {
+        let route = LocalNames.route(question, hosts)
+        if case .here(let answer) = route {
+            around.actions.append(.reply(waiter, answer, .local))
+        } else if let number = numberOfQuestion[question] {
+            change(number, now: now) { $0.join(waiter, &$1) }
+        } else if lookups.count < Bounds.maxLookups {
+            let providers = route == .anywhere ? around.ranking.order(for: question.type, now: now) : []
+            let number = nextLookup
+            nextLookup += 1
+            numberOfQuestion[question] = number
+            lookups[number] = Lookup(
+                question, providers: providers, inTrouble: providers.allSatisfy { around.ranking.isBackedOff($0, now) },
+                hasSystem: hasSystem, now: now)
             change(number, now: now) { lookup, around in
-                guard lookup.waiters.count < Bounds.maxWaiters else {
-                    around.actions.append(.fail(waiter, .notReady))
-                    return
-                }
                 lookup.join(waiter, &around)
+                lookup.start(now: now, &around)
             }
-            return
-        }
-        guard lookups.count < Bounds.maxLookups else {
+        } else {
             around.actions.append(.fail(waiter, .notReady))
-            return
-        }
-        let number = nextLookup
-        nextLookup += 1
-        numberOfQuestion[question] = number
-        lookups[number] = Lookup(
-            question, providers: providers, hasSystem: hasSystem, isSystemName: isSystemName, now: now)
-        change(number, now: now) { lookup, around in
-            lookup.join(waiter, &around)
-            lookup.start(now: now, &around)
         }
     }
 
