@@ -37,7 +37,7 @@ let package = Package(
         .executable(name: "httpdns-lab", targets: ["httpdns-lab"]),
     ],
     targets: [
-        program("httpdnsd", ["Daemon"]),
+        program("httpdnsd", ["Daemon", "LinuxIO"]),
         program("httpdnsctl", ["Control", "LinuxIO"]),
         program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
@@ -67,6 +67,7 @@ let package = Package(
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "TestSupport"]),
+        tests("DaemonTests", ["Daemon", "LinuxIO", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program("FuzzUpstreamReply", ["FuzzEntries"], path: "Tests/Fuzz/FuzzUpstreamReply"),

@@ -175,6 +175,7 @@ struct Lookup {
     private mutating func askFurther(now: Instant, _ around: inout Surroundings) {
         if let due = nextProviderAt, due <= now {
             nextProviderAt = nil
+            untried.removeAll { !around.ranking.knows($0) }
             if let provider = untried.popFirst() {
                 begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &around)
                 if !untried.isEmpty { nextProviderAt = now + around.ranking.hedgeDelay(provider) }

@@ -1,8 +1,7 @@
 // httpdnsctl: sends one line to the daemon's control socket and prints the answer. Never writes to anything else.
 
-internal import Control
-internal import Glibc
-internal import LinuxIO
+import Control
+import LinuxIO
 
 private enum Exit {
     static let failed: Int32 = 1
@@ -16,9 +15,8 @@ private let timeout = Duration.seconds(5)
 private let maxAnswerBytes = 16 << 20
 
 private func fail(_ text: String, _ code: Int32) -> Never {
-    let bytes = Array("httpdnsctl: \(text)\n".utf8)
-    _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
-    exit(code)
+    StandardStreams.writeError("httpdnsctl: \(text)\n")
+    Process.exit(code)
 }
 
 private func ask(_ line: String, at socket: String) {
@@ -30,14 +28,14 @@ private func ask(_ line: String, at socket: String) {
         fail("cannot reach the daemon at \(socket): \(error)\nis httpdnsd running? see --socket", Exit.cannotConnect)
     }
     guard !answer.isEmpty else { fail("the daemon at \(socket) gave no answer", Exit.failed) }
-    print(String(decoding: answer, as: UTF8.self), terminator: "")
-    if Reply.isRefusal(answer) { exit(Exit.failed) }
+    StandardStreams.writeOutput(String(decoding: answer, as: UTF8.self))
+    if Reply.isRefusal(answer) { Process.exit(Exit.failed) }
 }
 
 do throws(UsageError) {
     switch try Invocation(arguments: Array(CommandLine.arguments.dropFirst())) {
-    case .showVersion: print("httpdnsctl \(programVersion)")
-    case .showHelp: print(Invocation.usage, terminator: "")
+    case .showVersion: StandardStreams.writeOutput("httpdnsctl \(programVersion)\n")
+    case .showHelp: StandardStreams.writeOutput(Invocation.usage)
     case .ask(let line, let socket): ask(line, at: socket)
     }
 } catch {

@@ -1,3 +1,5 @@
+// The lab over real HTTP on loopback: what its faults look like to a client.
+
 import DNSWire
 import Glibc
 import HTTPDNS

@@ -1,3 +1,5 @@
+// The two sides of a dialect against each other, over seeded random answers.
+
 import DNSWire
 import HTTPDNS
 import Testing

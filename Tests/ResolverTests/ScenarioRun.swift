@@ -108,7 +108,7 @@ struct ScenarioRun {
         if line.take("client") {
             event = try vocabulary.asked(&line)
         } else if line.take("upstreams") {
-            event = try vocabulary.upstreams(line.take("none") ? [] : line.parts())
+            event = try vocabulary.upstreams(line.take("none") ? [] : line.parts(","))
             _ = line.rest()
         } else if line.take("hosts") {
             event = .hostsChanged(HostsTable(parsing: Array(line.rest().utf8)))

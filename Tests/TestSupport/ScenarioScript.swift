@@ -9,7 +9,8 @@
 //               expect store 192.0.2.7 ttl 60 from a
 //               expect reply 1 192.0.2.7 ttl 60 from a
 //
-// "#" begins a comment. A line that ends in "each 1-9" stands for nine lines with the number in the place of every "*".
+// "#" begins a comment; ";" joins lines of one kind. A line that ends in "each 1-9" stands for nine lines with the
+// number in the place of every "*".
 
 package struct ScenarioScript: Sendable {
     package struct Step: Sendable {
@@ -51,7 +52,7 @@ package struct ScenarioScript: Sendable {
             title = line.rest()
         case "given":
             guard steps.isEmpty else { throw line.error("what is given stands before the first step") }
-            given += line.parts()
+            given += line.parts(",")
         case "at":
             let time = try line.duration()
             if let last = steps.last, time < last.time { throw line.error("time goes backwards") }
@@ -129,22 +130,22 @@ package struct ScenarioLine: Sendable {
         return .milliseconds(value * milliseconds)
     }
 
-    /// What stands between the commas.
-    package func parts() -> [ScenarioLine] {
-        words.joined(separator: " ").split(separator: ",").map { part in
+    /// What stands between the separators.
+    package func parts(_ separator: Character) -> [ScenarioLine] {
+        words.joined(separator: " ").split(separator: separator).map { part in
             ScenarioLine(file: file, number: number, words: part.split(separator: " ").map(String.init))
         }
     }
 
     fileprivate func expanded() throws -> [ScenarioLine] {
-        guard words.count > 2, words[words.count - 2] == "each" else { return [self] }
+        guard words.count > 2, words[words.count - 2] == "each" else { return parts(";") }
         let bounds = words[words.count - 1].split(separator: "-").compactMap { Int($0) }
         guard bounds.count == 2, bounds[0] <= bounds[1] else { throw error("\"each\" needs a range such as 1-9") }
-        return (bounds[0]...bounds[1]).map { value in
+        return (bounds[0]...bounds[1]).flatMap { value in
             let replaced = words.dropLast(2).map { word in
                 word.split(separator: "*", omittingEmptySubsequences: false).joined(separator: String(value))
             }
-            return ScenarioLine(file: file, number: number, words: replaced)
+            return ScenarioLine(file: file, number: number, words: replaced).parts(";")
         }
     }
 }
