@@ -232,6 +232,7 @@ server:
     username: ""
     chroot: ""
     zonesdir: "{self.directory}"
+    database: ""
     pidfile: "{self.directory}/pid"
     xfrdfile: "{self.directory}/xfrd"
     zonelistfile: "{self.directory}/zonelist"
