@@ -37,7 +37,7 @@ let package = Package(
         .executable(name: "httpdns-lab", targets: ["httpdns-lab"]),
     ],
     targets: [
-        program("httpdnsd", ["Daemon"]),
+        program("httpdnsd", ["Daemon", "LinuxIO"]),
         program("httpdnsctl", ["Control", "LinuxIO"]),
         program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
@@ -67,12 +67,14 @@ let package = Package(
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "TestSupport"]),
+        tests("DaemonTests", ["Daemon", "LinuxIO", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program("FuzzUpstreamReply", ["FuzzEntries"], path: "Tests/Fuzz/FuzzUpstreamReply"),
+        program("FuzzQuery", ["FuzzEntries"], path: "Tests/Fuzz/FuzzQuery"),
         .target(
-            name: "FuzzEntries", dependencies: ["DNSWire", "TestSupport"], path: "Tests/Fuzz/FuzzEntries",
-            swiftSettings: strict),
+            name: "FuzzEntries", dependencies: ["AnswerCache", "DNSWire", "TestSupport"],
+            path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: ["AnswerCache", "DNSWire"], path: "Tests/TestSupport",
             swiftSettings: strict),

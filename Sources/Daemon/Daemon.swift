@@ -45,11 +45,11 @@ final class Daemon {
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
-            let access = AccessList(settings.server.allow.compactMap { Prefix($0.address, length: $0.length) })
+            let access = AccessList(settings.server.allow)
             let mailbox = try Mailbox<Handover>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
                 listeners: ports.listeners, loop: loop, access: access,
-                fastPath: FastPath(cache: cache, access: access, partition: Daemon.partition, version: Version.current))
+                fastPath: FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion))
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop), streams: streams,
                 mailbox: mailbox, cache: cache, partition: Daemon.partition)
@@ -58,7 +58,7 @@ final class Daemon {
             threads = try ServingThreads(
                 ports.datagrams, mailbox: mailbox,
                 makeFastPath: { [cache] in
-                    FastPath(cache: cache, access: access, partition: Daemon.partition, version: Version.current)
+                    FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion)
                 })
         } catch {
             throw StartFailure(error)
@@ -176,7 +176,7 @@ final class Daemon {
         }
     }
 
-    private func answer(_ line: String) -> String {
+    private func answer(_ line: [UInt8]) -> String {
         Statistics(
             resolving: resolving, threads: threads, cache: cache, startedAt: startedAt, now: Clock.now(),
             listen: listen

@@ -17,7 +17,7 @@ package enum Bounds {
     package static let providerTimeout: Duration = .milliseconds(3000)
     /// When nothing has come from the providers, the system resolver is asked as well.
     static let systemHedge: Duration = .milliseconds(1000)
-    /// A system resolver's answer waits so long for a provider's; RFC 8767 section 5 suggests 1.8 s for the same choice.
+    /// A system resolver's answer waits so long for a provider's; RFC 8767 section 5 has 1.8 s for the same choice.
     static let systemPatience: Duration = .milliseconds(1800)
     /// What the system resolver said in a provider's place is kept so long at most: soon the provider is asked again.
     static let systemSubstituteTTLSeconds: UInt32 = 30

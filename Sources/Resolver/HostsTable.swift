@@ -36,13 +36,16 @@ package struct HostsTable: Sendable {
         if nameOfReverse[reverse] == nil { nameOfReverse[reverse] = name }
     }
 
-    /// Names in the file have no other types than the file gives them: NODATA for the rest. Nil for other names.
+    /// A name in the file has no other addresses than the file gives it: NODATA for the rest, service bindings
+    /// included, which carry addresses too (RFC 9460 section 7.3). Nil for other names, and for types that the file cannot know.
     func answer(_ question: Question) -> Answer? {
         let ttl = Bounds.hostsTTLSeconds
         if question.type == .ptr, let name = nameOfReverse[question.name] {
             return Answer(records: [ResourceRecord(owner: question.name, type: .ptr, ttlSeconds: ttl, data: name.wire)])
         }
-        guard let addresses = addressesOfName[question.name] else { return nil }
+        guard [.a, .aaaa, .svcb, .https].contains(question.type), let addresses = addressesOfName[question.name] else {
+            return nil
+        }
         let asked = addresses.filter { $0.recordType == question.type }
         guard !asked.isEmpty else { return Answer(negative: .noData, ttlSeconds: ttl) }
         return Answer(records: asked.map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttl) })

@@ -15,19 +15,23 @@ import DNSWire
 
 struct Lookup {
     let question: Question
-    let askedAt: Instant
     private(set) var waiters: [Waiter] = []
-    /// Providers not asked yet, best first.
-    private var untried: ArraySlice<ProviderID>
-    private var running: [Attempt] = []
-    private var hedgeAt: Instant?
-    private var systemStep: SystemStep
-    /// Nothing came back from a source that cannot tell; believed when nobody knows better.
-    private var unproven: (answer: Answer, source: Source)?
-    private var isSettled = false
     private(set) var isFinished = false
     /// True when the system resolver is the proper source for this name and not a substitute.
     private let isSystemName: Bool
+    private let giveUpAt: Instant
+    /// So long the system resolver's answer waits for a provider's.
+    private let holdUntil: Instant
+    /// Providers not asked yet, best first.
+    private var untried: ArraySlice<ProviderID>
+    /// When the first of them is asked: at once after a failure, else as a hedge.
+    private var nextProviderAt: Instant?
+    private var system: SystemStep
+    private var running: [Attempt] = []
+    /// Nothing came back from a source that cannot tell; believed when nobody knows better.
+    private var unproven: (answer: Answer, source: Source)?
+    /// An upstream did more than to keep silent.
+    private var someoneFailed = false
 
     private struct Attempt {
         let id: FetchID
@@ -40,7 +44,8 @@ struct Lookup {
         case absent
         case waiting(until: Instant)
         case running
-        case answered(Answer, holdUntil: Instant)
+        case answered(Answer)
+        case settled(Answer)
         case failed
     }
 
@@ -59,40 +64,33 @@ struct Lookup {
     init(_ question: Question, providers: [ProviderID], hasSystem: Bool, isSystemName: Bool, now: Instant) {
         self.question = question
         self.isSystemName = isSystemName
-        askedAt = now
+        giveUpAt = now + Bounds.answerWithin
+        holdUntil = now + Bounds.systemPatience
         untried = providers.prefix(Bounds.maxProviderAttempts)
-        let systemAt = providers.isEmpty ? now : now + Bounds.systemHedge
-        systemStep = hasSystem ? .waiting(until: systemAt) : .absent
+        nextProviderAt = now
+        system = hasSystem ? .waiting(until: now + Bounds.systemHedge) : .absent
     }
 
-    private var giveUpAt: Instant { askedAt + Bounds.answerWithin }
-
     var nextDeadline: Instant {
-        var earliest = isSettled ? nil : Optional(giveUpAt)
-        let consider = { (instant: Instant?) in
-            if let instant { earliest = min(instant, earliest ?? instant) }
+        let firstTimeout = running.map(\.until).min() ?? giveUpAt
+        let systemAt: Instant
+        switch system {
+        case .settled: return firstTimeout
+        case .waiting(let until): systemAt = until
+        case .answered: systemAt = holdUntil
+        case .absent, .running, .failed: systemAt = giveUpAt
         }
-        running.forEach { consider($0.until) }
-        if !isSettled {
-            consider(hedgeAt)
-            switch systemStep {
-            case .waiting(let until): consider(until)
-            case .answered(_, let holdUntil): consider(holdUntil)
-            case .absent, .running, .failed: break
-            }
-        }
-        return earliest ?? giveUpAt
+        return min(giveUpAt, firstTimeout, systemAt, nextProviderAt ?? giveUpAt)
     }
 
     // MARK: what happens
 
     mutating func start(now: Instant, _ around: inout Surroundings) {
-        askNextProvider(now: now, &around)
         proceed(now: now, &around)
     }
 
     mutating func join(_ waiter: Waiter, _ around: inout Surroundings) {
-        if isSettled, case .answered(let answer, _) = systemStep {
+        if case .settled(let answer) = system {
             around.actions.append(.reply(waiter, answer, .system))
         } else {
             waiters.append(waiter)
@@ -105,15 +103,9 @@ struct Lookup {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return }
         let attempt = running.remove(at: index)
         around.ended.append(id)
-        switch (attempt.upstream, result) {
-        case (.provider(let provider), .success(let answer)):
-            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now))
-            providerAnswered(provider, answer, now: now, &around)
-        case (.provider(let provider), .failure(let failure)):
-            if failure.isUpstreams { around.ranking.failed(provider, now: now) }
-            if !isSettled { askNextProvider(now: now, &around) }
-        case (.system, .success(let answer)): systemAnswered(answer, now: now, &around)
-        case (.system, .failure): systemStep = .failed
+        switch result {
+        case .success(let answer): answered(attempt, answer, now: now, &around)
+        case .failure(let failure): failed(attempt, failure, now: now, &around)
         }
         proceed(now: now, &around)
     }
@@ -121,84 +113,104 @@ struct Lookup {
     mutating func timePassed(now: Instant, _ around: inout Surroundings) {
         for attempt in running where attempt.until <= now {
             around.actions.append(.abandon(attempt.id))
-            fetchFinished(attempt.id, .failure(.timeout), now: now, &around)
-            if isFinished { return }
+            around.ended.append(attempt.id)
+            failed(attempt, .timeout, now: now, &around)
         }
-        if let hedge = hedgeAt, hedge <= now, !isSettled { askNextProvider(now: now, &around) }
+        running.removeAll { $0.until <= now }
         proceed(now: now, &around)
+    }
+
+    private mutating func answered(
+        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
+    ) {
+        switch attempt.upstream {
+        case .provider(let provider):
+            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now))
+            if answer.kind == .unprovenEmpty {
+                unproven = unproven ?? (answer, .provider(provider))
+                nextProviderAt = now
+            } else {
+                finish(with: around.policy.applied(to: answer), from: .provider(provider), now: now, &around)
+            }
+        case .system where isSystemName:
+            finish(with: around.policy.applied(to: answer), from: .system, now: now, &around)
+        case .system:
+            system = .answered(around.policy.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds))
+        }
+    }
+
+    private mutating func failed(
+        _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ around: inout Surroundings
+    ) {
+        if failure != .timeout { someoneFailed = true }
+        switch attempt.upstream {
+        case .provider(let provider):
+            if failure.isUpstreams { around.ranking.failed(provider, now: now) }
+            nextProviderAt = now
+        case .system: system = .failed
+        }
     }
 
     // MARK: decisions
 
-    private mutating func providerAnswered(
-        _ provider: ProviderID, _ answer: Answer, now: Instant, _ around: inout Surroundings
-    ) {
-        guard answer.kind != .unprovenEmpty else {
-            unproven = unproven ?? (answer, .provider(provider))
-            if !isSettled { askNextProvider(now: now, &around) }
-            return
-        }
-        finish(with: around.policy.applied(to: answer), from: .provider(provider), now: now, &around)
-    }
-
-    private mutating func systemAnswered(_ answer: Answer, now: Instant, _ around: inout Surroundings) {
-        guard !isSystemName else {
-            finish(with: around.policy.applied(to: answer), from: .system, now: now, &around)
-            return
-        }
-        let substitute = around.policy.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds)
-        systemStep = .answered(substitute, holdUntil: askedAt + Bounds.systemPatience)
-    }
-
     /// What follows from the state alone, after every event.
     private mutating func proceed(now: Instant, _ around: inout Surroundings) {
         guard !isFinished else { return }
-        let providersAreDone = !running.contains { $0.upstream != .system } && untried.isEmpty
-        if case .waiting(let until) = systemStep, !isSettled, providersAreDone || until <= now {
-            systemStep = .running
-            begin(.system, until: giveUpAt, now: now, &around)
+        if case .settled = system {
+            isFinished = running.isEmpty
+            return
         }
-        if case .answered(let answer, let holdUntil) = systemStep, !isSettled, providersAreDone || holdUntil <= now {
+        if now < giveUpAt { askFurther(now: now, &around) }
+        if case .answered(let answer) = system, providersAreDone || holdUntil <= now {
             settle(with: answer, &around)
+        } else if running.isEmpty || giveUpAt <= now {
+            conclude(now: now, &around)
         }
-        if running.isEmpty, untried.isEmpty || isSettled {
-            conclude(now: now, &around)
-        } else if giveUpAt <= now, !isSettled {
-            conclude(now: now, &around)
+    }
+
+    private var providersAreDone: Bool {
+        untried.isEmpty && !running.contains { $0.upstream != .system }
+    }
+
+    private mutating func askFurther(now: Instant, _ around: inout Surroundings) {
+        if let due = nextProviderAt, due <= now {
+            nextProviderAt = nil
+            untried.removeAll { !around.ranking.knows($0) }
+            if let provider = untried.popFirst() {
+                begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &around)
+                if !untried.isEmpty { nextProviderAt = now + around.ranking.hedgeDelay(provider) }
+            }
+        }
+        if case .waiting(let until) = system, providersAreDone || until <= now {
+            system = .running
+            begin(.system, until: giveUpAt, now: now, &around)
         }
     }
 
     /// Clients get the system resolver's answer; providers that are still running may fill the cache.
     private mutating func settle(with answer: Answer, _ around: inout Surroundings) {
-        isSettled = true
-        hedgeAt = nil
         keep(answer, from: .system, &around)
         replyToAll(answer, from: .system, &around)
+        system = .settled(answer)
+        isFinished = running.isEmpty
     }
 
-    /// Nothing more will come.
+    /// Nothing more will come, or not in time.
     private mutating func conclude(now: Instant, _ around: inout Surroundings) {
-        if isSettled {
-            isFinished = true
-        } else if case .answered(let answer, _) = systemStep {
-            settle(with: answer, &around)
-            abandonAll(now: now, &around)
-            isFinished = true
-        } else if let unproven {
+        if let unproven {
             let answer = around.policy.applied(to: Answer(negative: .noData, ttlSeconds: unproven.answer.ttlSeconds))
             finish(with: answer, from: unproven.source, now: now, &around)
-        } else {
-            let isLate = giveUpAt <= now
-            around.actions += waiters.map { .fail($0, isLate ? .noReachableAuthority : .networkError) }
-            waiters = []
-            abandonAll(now: now, &around)
-            isFinished = true
+            return
         }
+        around.actions += waiters.map { .fail($0, someoneFailed ? .networkError : .noReachableAuthority) }
+        waiters = []
+        abandonAll(now: now, &around)
+        isFinished = true
     }
 
     private mutating func finish(with answer: Answer, from source: Source, now: Instant, _ around: inout Surroundings) {
         keep(answer, from: source, &around)
-        if !isSettled { replyToAll(answer, from: source, &around) }
+        replyToAll(answer, from: source, &around)
         abandonAll(now: now, &around)
         isFinished = true
     }
@@ -211,13 +223,6 @@ struct Lookup {
     private mutating func replyToAll(_ answer: Answer, from source: Source, _ around: inout Surroundings) {
         around.actions += waiters.map { .reply($0, answer, source) }
         waiters = []
-    }
-
-    private mutating func askNextProvider(now: Instant, _ around: inout Surroundings) {
-        hedgeAt = nil
-        guard let provider = untried.popFirst() else { return }
-        begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &around)
-        if !untried.isEmpty { hedgeAt = now + around.ranking.hedgeDelay(provider) }
     }
 
     private mutating func begin(_ upstream: Upstream, until: Instant, now: Instant, _ around: inout Surroundings) {

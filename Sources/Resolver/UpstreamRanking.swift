@@ -13,7 +13,8 @@ struct UpstreamRanking {
         var backedOffUntil: Instant?
 
         mutating func measure(_ elapsed: Duration) {
-            let sample = elapsed.milliseconds
+            // A request that was carried over a sleep says nothing beyond its time-out.
+            let sample = min(elapsed, Bounds.providerTimeout).milliseconds
             guard let smoothed = latency else {
                 latency = sample
                 deviation = sample / 2
@@ -32,6 +33,10 @@ struct UpstreamRanking {
         standings = providers.map { traits in
             old.first { $0.traits == traits } ?? Standing(traits: traits)
         }
+    }
+
+    func knows(_ provider: ProviderID) -> Bool {
+        standings.contains { $0.traits.id == provider }
     }
 
     /// Best first: those not backed off, by latency, the unmeasured before the measured so that each is tried; then the
@@ -62,15 +67,18 @@ struct UpstreamRanking {
         }
     }
 
-    /// Overtaken by another upstream: its latency is at least so long.
+    /// Overtaken by another upstream: its latency is at least so long, which is news only beyond what was presumed.
     mutating func overtaken(_ provider: ProviderID, after elapsed: Duration) {
         update(provider) { standing in
-            if elapsed.milliseconds > standing.latency ?? 0 { standing.measure(elapsed) }
+            let presumed = standing.latency ?? Bounds.hedgeUnmeasured.milliseconds
+            if elapsed.milliseconds > presumed { standing.measure(elapsed) }
         }
     }
 
+    /// Failures during a back-off are the same trouble: many requests break together.
     mutating func failed(_ provider: ProviderID, now: Instant) {
         update(provider) { standing in
+            guard (standing.backedOffUntil ?? now) <= now else { return }
             let doublings = min(standing.failuresInARow, 5)
             standing.failuresInARow += 1
             standing.backedOffUntil = now + min(Bounds.backOffFloor * (1 << doublings), Bounds.backOffCeiling)

@@ -1,4 +1,4 @@
-// An address with a port, and a range of addresses, as settings and command lines write them.
+// An address with a port, as settings and command lines write it.
 
 package import DNSWire
 
@@ -36,55 +36,10 @@ extension Settings {
             return UInt16(text.dropFirst())
         }
     }
-
-    /// A CIDR prefix.
-    package struct Prefix: Hashable, Sendable {
-        /// All bits after the first `length` are zero.
-        package let address: Address
-        package let length: Int
-
-        /// "ADDR/LENGTH", or an address alone for just that. Nil if bits after the prefix are set.
-        package init?(_ text: String) {
-            guard let prefix = Prefix(cutting: text), prefix.address == Prefix.address(in: text) else { return nil }
-            self = prefix
-        }
-
-        /// As above, with the bits after the prefix cleared.
-        init?(cutting text: String) {
-            guard let address = Prefix.address(in: text) else { return nil }
-            let bits = address.bytes.count * 8
-            let lengthText = text.firstIndex(of: "/").map { text[$0...].dropFirst() }
-            if let lengthText, !lengthText.utf8.allSatisfy(\.isDigit) { return nil }
-            guard let length = lengthText.map({ Int($0) }) ?? bits, length <= bits else { return nil }
-            guard let cut = Address(bytes: Prefix.cut(address.bytes, to: length)) else { return nil }
-            self.address = cut
-            self.length = length
-        }
-
-        package func contains(_ other: Address) -> Bool {
-            let bytes = other.bytes
-            return bytes.count == address.bytes.count && Prefix.cut(bytes, to: length) == address.bytes
-        }
-
-        private static func address(in text: String) -> Address? {
-            Address(String(text.prefix { $0 != "/" }))
-        }
-
-        private static func cut(_ bytes: [UInt8], to length: Int) -> [UInt8] {
-            bytes.enumerated().map { index, byte in
-                let kept = min(max(length - index * 8, 0), 8)
-                return byte & ~UInt8(truncatingIfNeeded: 0xFF >> kept)
-            }
-        }
-    }
 }
 
 extension Settings.Endpoint: CustomStringConvertible {
     package var description: String {
         address.recordType == .aaaa ? "[\(address)]:\(port)" : "\(address):\(port)"
     }
-}
-
-extension Settings.Prefix: CustomStringConvertible {
-    package var description: String { "\(address)/\(length)" }
 }

@@ -110,6 +110,7 @@ extension Settings {
         [
             ("server.listen", server.listen != old.server.listen),
             ("server.threads", server.threads != old.server.threads),
+            ("server.allow", server.allow != old.server.allow),
             ("cache.size", cache.sizeBytes != old.cache.sizeBytes),
             ("control.socket", control.socket != old.control.socket),
         ].filter(\.1).map(\.0)

@@ -24,14 +24,14 @@ extension Format<Settings.Endpoint> {
         write: \.description)
 }
 
-extension Format<Settings.Prefix> {
+extension Format<Prefix> {
     static let prefix = Format.text(
         allowed: "\"ADDR/LENGTH\", such as \"192.168.0.0/16\" or \"fd00::/8\"",
         remedy: { node in
-            guard case .string(let text) = node.value, let cut = Settings.Prefix(cutting: text) else { return nil }
+            guard case .string(let text) = node.value, let cut = Prefix(cutting: text) else { return nil }
             return "bits after the prefix are set: write \"\(cut)\""
         },
-        parse: { Settings.Prefix($0) }, write: \.description)
+        parse: { Prefix($0) }, write: \.description)
 }
 
 extension Format<Address> {

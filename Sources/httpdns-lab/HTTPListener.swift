@@ -4,17 +4,17 @@
 import CMicrohttpd
 import DNSWire
 import Glibc
-import HTTPDNS
+package import HTTPDNS
 import Synchronization
 
 /// What the threads of a listener share.
-final class ListenerContext: Sendable {
+package final class ListenerContext: Sendable {
     let respond: @Sendable (HTTPRequest) -> (reply: HTTPReply, fault: Fault?)
     /// Changes when requests that hang have to be let go.
     let generation: @Sendable () -> Int
     let isEnding = Atomic(false)
 
-    init(
+    package init(
         respond: @escaping @Sendable (HTTPRequest) -> (reply: HTTPReply, fault: Fault?),
         generation: @escaping @Sendable () -> Int
     ) {
@@ -23,16 +23,16 @@ final class ListenerContext: Sendable {
     }
 }
 
-struct ListenError: Error {
-    let errno: Int32
+package struct ListenError: Error {
+    package let errno: Int32
 }
 
-@safe struct HTTPListener: ~Copyable {
+@safe package struct HTTPListener: ~Copyable {
     private let daemon: OpaquePointer
     private let context: ListenerContext
 
     /// Keys of a TLS listener, as PEM text.
-    struct Credentials {
+    package struct Credentials {
         let certificate: String
         let key: String
     }
@@ -40,7 +40,7 @@ struct ListenError: Error {
     /// More clients than any test starts at once; beyond it connections are closed.
     private static let connectionLimit: UInt32 = 1024
 
-    init(on endpoint: Endpoint, credentials: Credentials?, context: ListenerContext) throws(ListenError) {
+    package init(on endpoint: Endpoint, credentials: Credentials?, context: ListenerContext) throws(ListenError) {
         self.context = context
         var flags = MHD_USE_INTERNAL_POLLING_THREAD.rawValue | MHD_USE_THREAD_PER_CONNECTION.rawValue
         if endpoint.address.recordType == .aaaa { flags |= MHD_USE_IPv6.rawValue }
@@ -55,7 +55,7 @@ struct ListenError: Error {
     }
 
     /// The port that is listened on, which the system has chosen where 0 was asked for.
-    var port: UInt16 { UInt16(truncatingIfNeeded: unsafe lab_port(daemon)) }
+    package var port: UInt16 { UInt16(truncatingIfNeeded: unsafe lab_port(daemon)) }
 
     /// Ends every connection and waits for its thread, so that nothing uses the context afterwards.
     deinit {

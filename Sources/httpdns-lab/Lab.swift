@@ -30,11 +30,14 @@ package final class Lab: Sendable {
     }
 
     /// Zone, faults and counters as at the start; requests that hang are let go.
-    func reset() {
+    package func reset() {
         state.withLock { state in
             state = State(zone: original, resets: state.resets + 1)
         }
     }
+
+    /// Grows with each reset.
+    package var resets: Int { state.withLock { $0.resets } }
 
     /// The right reply, and what has to go wrong with it.
     package func respond(to request: HTTPRequest) -> (reply: HTTPReply, fault: Fault?) {

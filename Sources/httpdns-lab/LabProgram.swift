@@ -25,7 +25,7 @@ enum LabProgram {
         signal(SIGPIPE, SIG_IGN)
 
         let answers = ListenerContext(
-            respond: { lab.respond(to: $0) }, generation: { lab.withState { $0.resets } })
+            respond: { lab.respond(to: $0) }, generation: { lab.resets })
         let paths = ControlPaths(lab)
         let control = ListenerContext(respond: { (paths.respond(to: $0), nil) }, generation: { 0 })
         let http = try listen("http", on: arguments.http, nil, answers)

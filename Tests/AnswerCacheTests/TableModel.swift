@@ -17,7 +17,7 @@ struct TableModel {
         let storedAtMilliseconds: Int64
         var wasUsed = false
 
-        /// A slot, eight bytes of the index, and an allocation of 32 bytes or a larger multiple of 16, with a head of eight.
+        /// A slot, eight bytes of the index, and an allocation of 32, 48, 64 ... bytes with a head of eight.
         var costBytes: Int {
             let name = (key.question.name.wire.count + 7) / 8 * 8
             let storage = name + answer.ttlOffsets.count * 2 + answer.body.count

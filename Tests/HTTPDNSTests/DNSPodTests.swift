@@ -1,3 +1,5 @@
+// The dialect of DNSPod: golden requests and replies, and replies that are none.
+
 import DNSWire
 import HTTPDNS
 import Testing

@@ -1,3 +1,5 @@
+// DNS over HTTPS (RFC 8484): requests by GET and POST, replies with their age taken off.
+
 import DNSWire
 import HTTPDNS
 import Testing

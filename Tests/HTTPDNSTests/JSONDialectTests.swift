@@ -1,3 +1,5 @@
+// The JSON dialect of AliDNS, Google and Cloudflare: requests, replies, and what is no reply.
+
 import DNSWire
 import HTTPDNS
 import Testing

@@ -1,3 +1,5 @@
+// The lab without sockets: its paths, its faults and its control endpoint.
+
 import DNSWire
 import HTTPDNS
 import Testing

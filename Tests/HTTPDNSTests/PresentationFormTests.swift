@@ -1,3 +1,5 @@
+// Record data as text and back.
+
 import DNSWire
 import HTTPDNS
 import Testing

@@ -1,3 +1,5 @@
+// What every dialect makes of the same replies: HTTP failures, empty bodies, foreign answers.
+
 import DNSWire
 import HTTPDNS
 import Testing

@@ -1,3 +1,5 @@
+// The two sides of a dialect against each other, over seeded random answers.
+
 import DNSWire
 import HTTPDNS
 import Testing
@@ -24,7 +26,7 @@ struct RoundTripTests {
                 #expect(heard == answer, "seed 7, round \(round)")
             } else {
                 // max-age says when the whole answer ends, so no record outlives it.
-                #expect(heard == answer.capped(toSeconds: answer.ttlSeconds), "seed 7, round \(round)")
+                #expect(heard == answer.withTTL(to: answer.ttlSeconds), "seed 7, round \(round)")
             }
         }
     }

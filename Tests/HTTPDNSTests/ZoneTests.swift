@@ -1,3 +1,5 @@
+// Zone files for the lab: what is read, and where a mistake is said to be.
+
 import DNSWire
 import HTTPDNS
 import Testing

@@ -1,7 +1,6 @@
 // What is said about wrong files: the table in WrongFiles.swift, and what a table cannot hold.
 
 import Settings
-import TestSupport
 import Testing
 
 func complaints(_ text: String) -> [String] {

@@ -3,7 +3,6 @@
 import FoundationEssentials
 import Settings
 import Testing
-import TestSupport
 
 @Suite("Effective settings")
 struct EffectiveTOMLTests {

@@ -115,22 +115,22 @@ struct SettingsTests {
         #expect(settings.providers.map(\.url.description) == ["https://[2001:db8::1]/", "https://[2001:db8::1]/"])
     }
 
-    @Test("a restart is needed for sockets, threads and the size of the cache, and for nothing else")
+    @Test("a restart is needed for sockets, threads, access and the size of the cache, and for nothing else")
     func restart() throws {
         let old = Settings.defaults
         var new = old
         new.providers.removeLast()
         new.log.level = .debug
         new.cache.maxTTL = .seconds(60)
-        new.server.allow = []
         #expect(new.changesNeedingRestart(from: old) == [])
         new.server.listen.removeLast()
         new.server.threads = 2
+        new.server.allow = []
         new.cache.sizeBytes = 1 << 20
         new.control.socket = nil
         #expect(
             new.changesNeedingRestart(from: old)
-                == ["server.listen", "server.threads", "cache.size", "control.socket"])
+                == ["server.listen", "server.threads", "server.allow", "cache.size", "control.socket"])
     }
 
     @Test("a prefix contains what its bits say, of its own family only")
@@ -142,11 +142,11 @@ struct SettingsTests {
             ("fd00::/9", "fd7f::1", true), ("fd00::/9", "fd80::1", false), ("::1/128", "::1", true),
         ]
         for (prefix, address, expected) in cases {
-            let prefix = try #require(Settings.Prefix(prefix))
+            let prefix = try #require(Prefix(prefix))
             #expect(prefix.contains(try #require(Address(address))) == expected, "\(prefix) \(address)")
         }
     }
 
-    private func prefixes(_ texts: String...) -> [Settings.Prefix] { texts.compactMap { Settings.Prefix($0) } }
+    private func prefixes(_ texts: String...) -> [Prefix] { texts.compactMap { Prefix($0) } }
     private func endpoints(_ texts: String...) -> [Settings.Endpoint] { texts.compactMap { Settings.Endpoint($0) } }
 }

@@ -1,5 +1,5 @@
-// recvmmsg and sendmmsg, which glibc shows to GNU sources only, with structs of ours in the place of the kernel's (equal
-// layout, asserted in CDatagrams.c), and the control messages that say which of our addresses was asked.
+// recvmmsg and sendmmsg, which glibc shows to GNU sources only, with structs of ours in the place of the kernel's
+// (equal layout, asserted in CDatagrams.c), and the control messages that say which of our addresses was asked.
 #pragma once
 #include <stddef.h>
 

@@ -1,0 +1,91 @@
+// Every scenario of the folder, and proof that a scenario can fail.
+
+import TestSupport
+import Testing
+
+@Suite("Scenarios")
+struct ScenarioTests {
+    private static let folder = TestFile.folder(of: #filePath) + "/Scenarios/"
+
+    struct File: Sendable, CustomTestStringConvertible {
+        let name: String
+        let title: String
+
+        var testDescription: String { "\(name): \(title)" }
+    }
+
+    private static func files() throws -> [File] {
+        try TestFile.names(in: folder).filter { $0.hasSuffix(".scenario") }.map { name in
+            // A file that cannot be read fails in its own test.
+            File(name: name, title: (try? ScenarioScript(path: folder + name).title) ?? "")
+        }
+    }
+
+    @Test("the resolver does what the scenario says", arguments: try files())
+    func scenario(_ file: File) throws {
+        try ScenarioRun.run(try ScenarioScript(path: ScenarioTests.folder + file.name))
+    }
+
+    private static let sound = """
+        title  one answer
+        given  provider a any, provider b any, system
+        at 0ms   client 1 asks www.example A
+                 expect fetch a
+                 expect wake 400ms
+        at 20ms  a answers 192.0.2.7 ttl 60
+                 expect store 192.0.2.7 ttl 60 from a
+                 expect reply 1 192.0.2.7 ttl 60 from a
+        """
+
+    @Test("the scenario that the wrong ones are made of is right")
+    func soundScenario() throws {
+        try ScenarioRun.run(try ScenarioScript(file: "sound", text: ScenarioTests.sound))
+    }
+
+    @Test(
+        "a wrong scenario fails at its line",
+        arguments: [
+            ("fetch a", "fetch b", 4, "expected fetch"),
+            ("fetch a", "fetch c", 4, "no upstream \"c\""),
+            ("fetch a", "fetching a", 4, "nothing that the resolver does"),
+            ("fetch a", "fetch a now", 4, "not understood"),
+            ("fetch a", "fetch", 4, "the line ends before"),
+            ("expect fetch a", "", 3, "not expected"),
+            ("wake 400ms", "wake 401ms", 5, "the deadline is at 400.0 ms"),
+            ("wake 400ms", "wake 400", 5, "instead of a time"),
+            ("wake 400ms", "fetch b", 5, "nothing came"),
+            ("at 20ms", "at 400.1ms", 6, "the deadline at 400.0 ms is not a step"),
+            ("at 20ms", "at 20ms wakes\nexpect nothing\nat 20ms", 6, "the deadline is at"),
+            ("at 0ms", "at 30ms", 6, "time goes backwards"),
+            ("a answers", "b answers", 6, "no fetch from b runs"),
+            ("a answers", "a says", 6, "instead of \"fails\""),
+            ("a answers 192", "a answers late 192", 6, "no fetch from a has ended"),
+            ("a answers 192.0.2.7 ttl 60", "a fails slowly", 6, "is no failure"),
+            ("reply 1 192.0.2.7", "reply 1 192.0.2.8", 8, "expected reply"),
+            ("reply 1", "reply 2", 8, "client 2 asked nothing"),
+            ("7 ttl 60 from a\n", "7 ttl 61 from a\n", 7, "expected store"),
+            ("given ", "gave ", 2, "instead of title, given, at or expect"),
+            ("provider a any", "provider a all", 2, "instead of a, addresses or any"),
+        ])
+    func wrongScenario(_ right: String, _ wrong: String, _ line: Int, _ complaint: String) {
+        let changed = ScenarioTests.replacingFirst(right, with: wrong, in: ScenarioTests.sound)
+        let error = #expect(throws: ScenarioError.self) {
+            try ScenarioRun.run(try ScenarioScript(file: "wrong", text: changed))
+        }
+        #expect(error?.description.hasPrefix("wrong:\(line): ") == true, "\(String(describing: error))")
+        #expect(error?.description.contains(complaint) == true, "\(String(describing: error))")
+    }
+
+    @Test("a scenario that ends in the middle of a lookup fails")
+    func unfinishedScenario() {
+        let lines = ScenarioTests.sound.split(separator: "\n").prefix(5)
+        #expect(throws: ScenarioError.self) {
+            try ScenarioRun.run(try ScenarioScript(file: "unfinished", text: lines.joined(separator: "\n")))
+        }
+    }
+
+    private static func replacingFirst(_ old: String, with new: String, in text: String) -> String {
+        guard let range = text.firstRange(of: old) else { preconditionFailure("\"\(old)\" is not in the text") }
+        return String(text[..<range.lowerBound]) + new + String(text[range.upperBound...])
+    }
+}

@@ -1,0 +1,203 @@
+// What the words of a scenario mean to the resolver. Strict: a word that is not known is an error with its line.
+
+import DNSWire
+import TestSupport
+
+@testable import Resolver
+
+/// Knows the providers by their names, and the question that is meant where none is written.
+struct ScenarioVocabulary {
+    private(set) var providerNames: [String] = []
+    private var questions: Set<Question> = []
+    private var questionOfClient: [UInt64: Question] = [:]
+
+    /// An action in the scenario's own words: names where the resolver has numbers.
+    enum Expectation: Equatable {
+        case fetch(Question, from: String)
+        case abandon(Question, from: String)
+        case store(Question, Answer, from: String)
+        case reply(UInt64, Answer, from: String)
+        case fail(UInt64, extendedError: UInt16)
+    }
+
+    func name(_ upstream: Upstream) -> String {
+        switch upstream {
+        case .provider(let id): providerNames[id.number]
+        case .system: "system"
+        }
+    }
+
+    func name(_ source: Source) -> String {
+        switch source {
+        case .provider(let id): providerNames[id.number]
+        case .system: "system"
+        case .local: "local"
+        }
+    }
+
+    // MARK: what is given
+
+    /// - Parameter parts: "provider NAME a|addresses|any" and "system"; a provider keeps its number wherever it comes.
+    mutating func upstreams(_ parts: [ScenarioLine]) throws -> Event {
+        var providers: [ProviderTraits] = []
+        var hasSystem = false
+        for var part in parts {
+            switch try part.word("provider or system") {
+            case "provider":
+                let name = try part.word("a provider's name")
+                if !providerNames.contains(name) { providerNames.append(name) }
+                let types: ProviderTraits.Types
+                switch try part.word("a, addresses or any") {
+                case "a": types = .a
+                case "addresses": types = .addresses
+                case "any": types = .any
+                case let word: throw part.error("\"\(word)\" instead of a, addresses or any")
+                }
+                let id = ProviderID(providerNames.firstIndex(of: name) ?? 0)
+                providers.append(ProviderTraits(id: id, types: types))
+            case "system": hasSystem = true
+            case let word: throw part.error("\"\(word)\" instead of provider or system")
+            }
+            try part.end()
+        }
+        return .upstreamsChanged(providers: providers, hasSystem: hasSystem)
+    }
+
+    /// "MIN to MAX negative MAX", in seconds.
+    func policy(_ line: inout ScenarioLine) throws -> CachePolicy {
+        let lowest: UInt32 = try line.number("the lowest TTL")
+        try line.require("to")
+        let highest: UInt32 = try line.number("the highest TTL")
+        try line.require("negative")
+        let negative: UInt32 = try line.number("the highest TTL of negative answers")
+        try line.end()
+        return CachePolicy(minTTLSeconds: lowest, maxTTLSeconds: highest, negativeMaxTTLSeconds: negative)
+    }
+
+    // MARK: what happens and what is expected
+
+    /// "NUMBER asks NAME TYPE"
+    mutating func asked(_ line: inout ScenarioLine) throws -> Event {
+        let waiter = Waiter(try line.number("a client's number"))
+        try line.require("asks")
+        let question = try question(&line)
+        questions.insert(question)
+        questionOfClient[waiter.number] = question
+        return .asked(question, waiter)
+    }
+
+    /// "fetch UPSTREAM", "abandon UPSTREAM", "store ANSWER from SOURCE", each with "for NAME TYPE" behind the first
+    /// word where it is not clear; "reply CLIENT ANSWER from SOURCE", "fail CLIENT ede CODE".
+    func expectation(_ line: inout ScenarioLine) throws -> Expectation {
+        switch try line.word("what is expected") {
+        case "fetch": return .fetch(try meantQuestion(&line), from: try upstreamName(&line))
+        case "abandon": return .abandon(try meantQuestion(&line), from: try upstreamName(&line))
+        case "store":
+            let question = try meantQuestion(&line)
+            return .store(question, try answer(&line, to: question), from: try sourceName(&line))
+        case "reply":
+            let client: UInt64 = try line.number("a client's number")
+            guard let question = questionOfClient[client] else { throw line.error("client \(client) asked nothing") }
+            return .reply(client, try answer(&line, to: question), from: try sourceName(&line))
+        case "fail":
+            let client: UInt64 = try line.number("a client's number")
+            try line.require("ede")
+            return .fail(client, extendedError: try line.number("an extended error"))
+        case let word: throw line.error("\"\(word)\" is nothing that the resolver does")
+        }
+    }
+
+    // MARK: words
+
+    private func question(_ line: inout ScenarioLine) throws -> Question {
+        let name = try line.word("a name")
+        let type = try line.word("a type")
+        guard let name = Name(name) else { throw line.error("\"\(name)\" is no name") }
+        guard let type = RecordType(type) else { throw line.error("\"\(type)\" is no type") }
+        return Question(name, type)
+    }
+
+    /// "for NAME TYPE"; may be left out while the scenario has only one question.
+    func meantQuestion(_ line: inout ScenarioLine) throws -> Question {
+        if line.take("for") { return try question(&line) }
+        guard let only = questions.first, questions.count == 1 else { throw line.error("say for which question") }
+        return only
+    }
+
+    func upstreamName(_ line: inout ScenarioLine) throws -> String {
+        let name = try line.word("an upstream")
+        guard providerNames.contains(name) || name == "system" else { throw line.error("no upstream \"\(name)\"") }
+        return name
+    }
+
+    /// `nxdomain`, `nodata` or `unproven`, each bare or with "ttl N" or "soa TTL MINIMUM"; or records with "ttl N",
+    /// joined by "and": addresses, "alias TARGET", "name TARGET" (PTR), "text WORD" (any other type).
+    func answer(_ line: inout ScenarioLine, to question: Question) throws -> Answer {
+        if line.take("nxdomain") { return try negative(.noSuchName, &line, question) }
+        if line.take("nodata") { return try negative(.noData, &line, question) }
+        if line.take("unproven") { return try negative(.unprovenEmpty, &line, question) }
+        var owner = question.name
+        var records: [ResourceRecord] = []
+        repeat {
+            let record = try self.record(&line, owner: owner, type: question.type)
+            if record.type == .cname, let target = Name(wire: record.data) { owner = target }
+            records.append(record)
+        } while line.take("and")
+        return Answer(records: records)
+    }
+
+    private func sourceName(_ line: inout ScenarioLine) throws -> String {
+        try line.require("from")
+        return line.take("local") ? "local" : try upstreamName(&line)
+    }
+
+    private func record(_ line: inout ScenarioLine, owner: Name, type: RecordType) throws -> ResourceRecord {
+        let word = try line.word("an answer")
+        let recordType: RecordType
+        let data: [UInt8]
+        switch word {
+        case "alias", "name":
+            recordType = word == "alias" ? .cname : .ptr
+            let target = try line.word("a name")
+            guard let target = Name(target) else { throw line.error("\"\(target)\" is no name") }
+            data = target.wire
+        case "text":
+            recordType = type
+            data = Array(try line.word("a word").utf8)
+        default:
+            guard let address = Address(word) else { throw line.error("\"\(word)\" is no answer") }
+            recordType = address.recordType
+            data = address.bytes
+        }
+        try line.require("ttl")
+        return ResourceRecord(owner: owner, type: recordType, ttlSeconds: try line.number("a TTL"), data: data)
+    }
+
+    private func negative(_ kind: Answer.Kind, _ line: inout ScenarioLine, _ question: Question) throws -> Answer {
+        if line.take("ttl") { return Answer(negative: kind, ttlSeconds: try line.number("a TTL")) }
+        guard line.take("soa") else { return Answer(negative: kind) }
+        let ttl: UInt32 = try line.number("a TTL")
+        let minimum: UInt32 = try line.number("a minimum")
+        let fixed: [UInt8] = Array(repeating: 0, count: 18)
+        let last = stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: minimum >> UInt32($0)) }
+        let authority = ResourceRecord(owner: question.name, type: .soa, ttlSeconds: ttl, data: fixed + last)
+        return Answer(negative: kind, authority: authority)
+    }
+}
+
+extension ScenarioVocabulary.Expectation: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .fetch(let question, let upstream): "fetch for \(question) \(upstream)"
+        case .abandon(let question, let upstream): "abandon for \(question) \(upstream)"
+        case .store(let question, let answer, let source): "store for \(question) \(words(answer)) from \(source)"
+        case .reply(let client, let answer, let source): "reply \(client) \(words(answer)) from \(source)"
+        case .fail(let client, let extendedError): "fail \(client) ede \(extendedError)"
+        }
+    }
+
+    private func words(_ answer: Answer) -> String {
+        let records = answer.records.map { "\($0.type) \($0.data) ttl \($0.ttlSeconds)" }
+        return (["\(answer.kind) \(answer.ttlSeconds)"] + records).joined(separator: ", ")
+    }
+}
