@@ -37,7 +37,7 @@ let package = Package(
         .executable(name: "httpdns-lab", targets: ["httpdns-lab"]),
     ],
     targets: [
-        program("httpdnsd", ["Daemon"]),
+        program("httpdnsd", ["Daemon", "LinuxIO"]),
         program("httpdnsctl", ["Control", "LinuxIO"]),
         program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
@@ -59,16 +59,25 @@ let package = Package(
         debian("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
 
-        tests("DNSWireTests", ["DNSWire", "TestSupport"], resources: ["Vectors"]),
+        tests("DNSWireTests", ["AnswerCache", "DNSWire", "TestSupport"], resources: ["Vectors"]),
         tests("AnswerCacheTests", ["AnswerCache", "DNSWire", "TestSupport", "CAllocationCounter"]),
         tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
-        tests("HTTPDNSTests", ["HTTPDNS", "DNSWire", "TestSupport"]),
+        tests("HTTPDNSTests", ["HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
         tests("HTTPClientTests", ["HTTPClient"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "TestSupport"]),
+        tests("DaemonTests", ["Daemon", "LinuxIO", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
+        program("FuzzUpstreamReply", ["FuzzEntries"], path: "Tests/Fuzz/FuzzUpstreamReply"),
+        program("FuzzQuery", ["FuzzEntries"], path: "Tests/Fuzz/FuzzQuery"),
+        .target(
+            name: "FuzzEntries", dependencies: ["AnswerCache", "DNSWire", "TestSupport"],
+            path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),
+        .target(
+            name: "TestSupport", dependencies: ["AnswerCache", "DNSWire"], path: "Tests/TestSupport",
+            swiftSettings: strict),
         .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
     ],
     swiftLanguageModes: [.v6],

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: `shards` is set in `init` and freed in `deinit`; between them only its mutexes are touched.
 @safe package final class AnswerCache: @unchecked Sendable {
-    /// Enough that two of a few threads seldom meet; few enough that a shard of the smallest cache holds a large answer.
+    /// Enough that two of a few threads seldom meet; few enough that a shard of a small cache holds a large answer.
     package static let shardCount = 16
 
     /// Each mutex protects its table. They never move, so that threads reach them without counting references.

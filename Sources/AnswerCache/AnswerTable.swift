@@ -18,26 +18,27 @@ import DNSWire
     private(set) var insertions: UInt64 = 0
     private(set) var evictions: UInt64 = 0
 
-    private let limitBytes: Int
-    private let maxEntries: Int
-    private let indexMask: Int
-    private let index: UnsafeMutablePointer<UInt32>
-    private let slots: UnsafeMutablePointer<Slot>
-    private var used = 0
-    private var firstFree = none
-    private var newest = none
-    private var oldest = none
-    private var hand = none
+    // Readable in this module, so that a test can walk it all and check the invariants.
+    let limitBytes: Int
+    let maxEntries: Int
+    let indexMask: Int
+    let index: UnsafeMutablePointer<UInt32>
+    let slots: UnsafeMutablePointer<Slot>
+    private(set) var used = 0
+    private(set) var firstFree = none
+    private(set) var newest = none
+    private(set) var oldest = none
+    private(set) var hand = none
 
-    private static let none = UInt32.max
-    /// A slot, an allocation for a short name with one address, and its share of the index: few entries are smaller, and
-    /// a cache full of such holds fewer than its bytes would allow.
-    static let minEntryBytes = 128
+    static let none = UInt32.max
+    /// Room for one small entry: a slot, an allocation for a short name with one address, a share of the index. A shard
+    /// has one slot for each; where entries are smaller still, slots run out before bytes do.
+    static let smallEntryBytes = 128
 
-    /// Allocates index and slots for as many entries as can fit; untouched slots cost no memory.
+    /// Allocates index and slots at once; untouched slots cost no memory.
     init(limitBytes: Int) {
         self.limitBytes = limitBytes
-        maxEntries = max(1, limitBytes / AnswerTable.minEntryBytes)
+        maxEntries = max(1, limitBytes / AnswerTable.smallEntryBytes)
         var positions = 2
         while positions * 3 / 4 < maxEntries { positions *= 2 }
         indexMask = positions - 1

@@ -71,9 +71,9 @@ import DNSWire
     }
 
     /// What the entry takes of the limit: slot, index share, and the allocation with the allocator's own header and
-    /// rounding (glibc: 8 bytes, to a multiple of 16).
+    /// rounding (glibc: 8 bytes, to a multiple of 16, and 32 at least).
     var costBytes: Int {
-        unsafe MemoryLayout<Slot>.stride + 8 + (storageBytes + 8 + 15) / 16 * 16
+        unsafe MemoryLayout<Slot>.stride + 8 + max(32, (storageBytes + 8 + 15) / 16 * 16)
     }
 
     // MARK: storage

@@ -1,15 +1,24 @@
+// The macro belongs in this file alone, before the first include.
 #define _GNU_SOURCE
 #include "CDatagrams.h"
 
-#include <assert.h>
 #include <netinet/in.h>
-#include <stddef.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
-static_assert(sizeof(struct hd_datagram) == sizeof(struct mmsghdr), "same layout as the kernel's struct");
-static_assert(offsetof(struct hd_datagram, length) == offsetof(struct mmsghdr, msg_len), "same layout as the kernel's struct");
-static_assert(CMSG_SPACE(sizeof(struct in6_pktinfo)) <= hd_control_bytes, "room for IPv6 packet information");
-static_assert(CMSG_SPACE(sizeof(struct in_pktinfo)) <= hd_control_bytes, "room for IPv4 packet information");
+_Static_assert(sizeof(struct hd_vector) == sizeof(struct iovec), "same layout as the kernel's struct");
+_Static_assert(offsetof(struct hd_vector, count) == offsetof(struct iovec, iov_len), "same layout");
+_Static_assert(sizeof(struct hd_header) == sizeof(struct msghdr), "same layout as the kernel's struct");
+_Static_assert(offsetof(struct hd_header, address_length) == offsetof(struct msghdr, msg_namelen), "same layout");
+_Static_assert(offsetof(struct hd_header, vectors) == offsetof(struct msghdr, msg_iov), "same layout");
+_Static_assert(offsetof(struct hd_header, vector_count) == offsetof(struct msghdr, msg_iovlen), "same layout");
+_Static_assert(offsetof(struct hd_header, control) == offsetof(struct msghdr, msg_control), "same layout");
+_Static_assert(offsetof(struct hd_header, control_length) == offsetof(struct msghdr, msg_controllen), "same layout");
+_Static_assert(offsetof(struct hd_header, flags) == offsetof(struct msghdr, msg_flags), "same layout");
+_Static_assert(sizeof(struct hd_datagram) == sizeof(struct mmsghdr), "same layout as the kernel's struct");
+_Static_assert(offsetof(struct hd_datagram, length) == offsetof(struct mmsghdr, msg_len), "same layout");
+_Static_assert(CMSG_SPACE(sizeof(struct in6_pktinfo)) <= hd_control_bytes, "room for IPv6 packet information");
+_Static_assert(CMSG_SPACE(sizeof(struct in_pktinfo)) <= hd_control_bytes, "room for IPv4 packet information");
 
 int hd_receive_datagrams(int descriptor, struct hd_datagram *datagrams, unsigned int count) {
     return recvmmsg(descriptor, (struct mmsghdr *)datagrams, count, MSG_DONTWAIT, NULL);
@@ -19,11 +28,11 @@ int hd_send_datagrams(int descriptor, struct hd_datagram *datagrams, unsigned in
     return sendmmsg(descriptor, (struct mmsghdr *)datagrams, count, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-void hd_answer_from_asked_address(struct msghdr *header) {
-    struct cmsghdr *control = CMSG_FIRSTHDR(header);
+void hd_answer_from_asked_address(struct hd_header *header) {
+    struct cmsghdr *control = CMSG_FIRSTHDR((struct msghdr *)header);
     if (control == NULL) {
-        header->msg_control = NULL;
-        header->msg_controllen = 0;
+        header->control = NULL;
+        header->control_length = 0;
     } else if (control->cmsg_level == IPPROTO_IP && control->cmsg_type == IP_PKTINFO) {
         struct in_pktinfo *information = (struct in_pktinfo *)CMSG_DATA(control);
         information->ipi_ifindex = 0;

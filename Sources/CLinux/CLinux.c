@@ -2,18 +2,20 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/socket.h>
 
 _Static_assert(sizeof(struct clinux_event) == sizeof(struct epoll_event), "same size as the kernel's event");
 _Static_assert(offsetof(struct clinux_event, tag) == offsetof(struct epoll_event, data), "same place for the tag");
 
-int clinux_accept(int descriptor, struct sockaddr_storage *address, socklen_t *length) {
-    return accept4(descriptor, (struct sockaddr *)address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+int clinux_accept(int descriptor, void *address, uint32_t *length) {
+    return accept4(descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-int clinux_peer_credentials(int descriptor, pid_t *process, uid_t *user, gid_t *group) {
+int clinux_peer_credentials(int descriptor, int32_t *process, uint32_t *user, uint32_t *group) {
     struct ucred peer;
     socklen_t length = sizeof peer;
     if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return -1;

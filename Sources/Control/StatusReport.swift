@@ -1,67 +1,71 @@
-// The daemon's state in a few lines for a person, from the same numbers as `stats`.
+// The few lines of `status`: is it alive, whom does it listen to, who answers it.
 
 package struct StatusReport: Codable, Equatable, Sendable {
-    package var processID: Int32
+    package var version = programVersion
+    package var uptimeSeconds: Int
+    package var processID: Int
+    /// "ADDR:PORT", each for UDP and TCP.
     package var listeners: [String]
-    package var stats: StatsReport
+    /// Serving threads, each with its own UDP socket per listener.
+    package var threads: Int
+    package var providers: [Provider] = []
+    /// The nameservers of the last resort, "ADDR:PORT".
+    package var systemServers: [String] = []
+    package var cache = StatsReport.Cache()
 
-    package init(processID: Int32, listeners: [String], stats: StatsReport) {
+    package init(uptimeSeconds: Int, processID: Int, listeners: [String], threads: Int) {
+        self.uptimeSeconds = uptimeSeconds
         self.processID = processID
         self.listeners = listeners
-        self.stats = stats
+        self.threads = threads
     }
 
-    enum CodingKeys: String, CodingKey {
-        case listeners, stats
+    package enum CodingKeys: String, CodingKey {
+        case version, listeners, threads, providers, cache
+        case uptimeSeconds = "uptime_s"
         case processID = "pid"
+        case systemServers = "system_servers"
     }
 
-    package var json: String { JSONLine.render(self) }
+    package struct Provider: Codable, Equatable, Sendable {
+        package var name: String
+        package var state: String
+        /// The median of late; nil before the first answer.
+        package var latencyMilliseconds: Int?
 
+        package init(name: String, state: String, latencyMilliseconds: Int? = nil) {
+            self.name = name
+            self.state = state
+            self.latencyMilliseconds = latencyMilliseconds
+        }
+
+        package enum CodingKeys: String, CodingKey {
+            case name, state
+            case latencyMilliseconds = "latency_ms"
+        }
+    }
+}
+
+extension StatusReport {
     package var text: String {
-        """
-        httpdnsd \(stats.version)  up \(StatusReport.spell(seconds: stats.uptimeSeconds))  pid \(processID)  \
-        listening on \(listeners.joined(separator: " "))
-        providers  \(list(stats.providers.map(describe), separator: " | "))
-        system     \(list(stats.system.servers, separator: " "))
-        cache      \(stats.cache.entries) entries, \(StatusReport.spell(bytes: stats.cache.bytes)), \(hitShare)
-        queries    \(stats.queries.total), \(stats.inflight) in flight, \(stats.responses.failure) failed
-
-        """
-    }
-
-    private func describe(_ provider: StatsReport.Provider) -> String {
-        guard provider.requests > 0 else { return "\(provider.name) not asked yet" }
-        return "\(provider.name) \(provider.state) \(provider.latencyMilliseconds.p50) ms"
-    }
-
-    private var hitShare: String {
-        let lookups = stats.cache.hits + stats.cache.misses
-        guard lookups > 0 else { return "no look-ups yet" }
-        let perMille = stats.cache.hits * 1000 / lookups
-        return "\(perMille / 10).\(perMille % 10) % hits"
-    }
-
-    private func list(_ items: [String], separator: String) -> String {
-        items.isEmpty ? "none" : items.joined(separator: separator)
-    }
-
-    /// "3d04h", "2h05m", "4m09s", "12s".
-    static func spell(seconds: Int) -> String {
-        let two = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
-        switch seconds {
-        case ..<60: return "\(seconds)s"
-        case ..<3600: return "\(seconds / 60)m\(two(seconds % 60))s"
-        case ..<86_400: return "\(seconds / 3600)h\(two(seconds / 60 % 60))m"
-        default: return "\(seconds / 86_400)d\(two(seconds / 3600 % 24))h"
+        let start = "httpdnsd \(version)  up \(LineFormat.uptime(seconds: uptimeSeconds))  pid \(processID)"
+        let listening = listeners.isEmpty ? "none" : listeners.joined(separator: " ") + " (udp x\(threads), tcp)"
+        let upstreams = providers.map { provider in
+            let latency = provider.latencyMilliseconds.map { " \($0) ms" } ?? ""
+            return "\(provider.name) \(provider.state)\(latency)"
         }
+        return """
+            \(start)  listeners \(listening)
+            providers  \(upstreams.isEmpty ? "none" : upstreams.joined(separator: " | "))
+            system     \(systemServers.isEmpty ? "none" : systemServers.joined(separator: " "))
+            cache      \(cacheText)
+
+            """
     }
 
-    static func spell(bytes: Int) -> String {
-        switch bytes {
-        case ..<1024: return "\(bytes) B"
-        case ..<(1 << 20): return "\(bytes >> 10) KiB"
-        default: return "\(bytes >> 20).\((bytes >> 10 & 1023) * 10 / 1024) MiB"
-        }
+    private var cacheText: String {
+        let size = "\(LineFormat.grouped(cache.entries)) entries, \(LineFormat.size(bytes: cache.bytes))"
+        guard let share = LineFormat.percent(cache.hits, of: cache.hits + cache.misses) else { return size }
+        return "\(size), \(share) hits"
     }
 }

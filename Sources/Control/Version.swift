@@ -1,5 +1,3 @@
-// The version of all three programs: one release, one number (CHANGELOG.md).
+// The one place that says which release this is.
 
-package enum Version {
-    package static let current = "0.1.0"
-}
+package let programVersion = "0.1.0"

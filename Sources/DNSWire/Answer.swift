@@ -33,16 +33,16 @@ package struct Answer: Equatable, Sendable {
         ttlSeconds = records.map(\.ttlSeconds).min() ?? 0
     }
 
-    /// A negative answer. With a SOA record its TTL and MINIMUM decide (RFC 2308 section 5), else `ttlSeconds`.
+    /// A negative answer. With a SOA record the smaller of its TTL and MINIMUM decides, and becomes its TTL so that
+    /// caches behind us keep it no longer (RFC 2308 sections 3 and 5); without one, `ttlSeconds`.
     package init(
         negative kind: Kind, chain: [ResourceRecord] = [], authority: ResourceRecord? = nil,
         ttlSeconds: UInt32 = Answer.defaultNegativeTTLSeconds
     ) {
         self.kind = kind
         records = chain
-        self.authority = authority
-        let negativeTTL = authority.map { min($0.ttlSeconds, $0.startOfAuthorityMinimum ?? $0.ttlSeconds) }
-        self.ttlSeconds = chain.map(\.ttlSeconds).reduce(negativeTTL ?? ttlSeconds, min)
+        self.authority = authority.map { $0.withTTL(min($0.ttlSeconds, $0.startOfAuthorityMinimum ?? $0.ttlSeconds)) }
+        self.ttlSeconds = chain.map(\.ttlSeconds).reduce(self.authority?.ttlSeconds ?? ttlSeconds, min)
     }
 
     package var responseCode: ResponseCode { kind == .noSuchName ? .noSuchName : .noError }

@@ -19,6 +19,8 @@ package struct MalformedMessage: Error, Equatable, Sendable {
         case secondOptionRecord
         case aliasLoop
         case aliasChainTooLong
+        /// Records, and none of them under a name that follows from the one asked.
+        case unrelatedRecords
         /// NXDOMAIN together with records of the asked type at the end of the chain.
         case contradiction
     }

@@ -21,8 +21,19 @@ package struct Prefix: Hashable, Sendable {
             self.init(address, length: address.bitCount)
             return
         }
-        guard parts[1].utf8.allSatisfy(\.isDigit), let length = Int(parts[1]) else { return nil }
+        // Only what is printed again as it was read: no sign, no leading zero.
+        guard let length = Int(parts[1]), String(length) == parts[1] else { return nil }
         self.init(address, length: length)
+    }
+
+    /// As from text, with the bits behind the length cleared: what somebody meant who left them set.
+    package init?(cutting text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let address = Address(String(parts[0])), parts[1].utf8.allSatisfy(\.isDigit) else {
+            return nil
+        }
+        guard let length = Int(parts[1]), length <= address.bitCount else { return nil }
+        self.init(address.masked(to: length), length: length)
     }
 
     package func contains(_ other: Address) -> Bool {

@@ -35,26 +35,32 @@ package struct Query: Equatable, Sendable {
     private static let maxAdditionalRecords: UInt16 = 2
     /// Cookies, padding, subnet, keep-alive and a few yet to come; each is four bytes at least.
     private static let maxOptions = 64
+    /// Two questions or a handful of records are an honest mistake; more is not worth walking.
+    private static let maxStrayRecords = 8
 
     package static func receive(_ packet: Span<UInt8>) -> Reception {
         guard let header = Header(packet) else { return .drop(.short) }
         guard !header.isReply else { return .drop(.reply) }
+        // RFC 9619: exactly one question.
         guard header.opcode == 0, header.questionCount == 1 else {
             return rejectUnread(packet, header, header.opcode == 0 ? .formatError : .notImplemented)
-        }
-        // RFC 9619: exactly one question. Records in the answer or authority section make no sense in a query.
-        guard header.answerCount == 0, header.authorityCount == 0, header.additionalCount <= maxAdditionalRecords else {
-            return rejectUnread(packet, header, .formatError)
         }
         guard let nameEnd = endOfName(in: packet, at: Header.byteCount), nameEnd + 4 <= packet.count else {
             return rejectUnread(packet, header, .formatError)
         }
-        let additional = readAdditional(packet, at: nameEnd + 4, count: header.additionalCount)
+        let type = RecordType(rawValue: packet.bigEndian16(at: nameEnd))
+        // Records beside the question make no sense in a query, but for the SOA of IXFR (RFC 1995 section 3).
+        guard
+            header.answerCount == 0, header.authorityCount <= (type == .ixfr ? 1 : 0),
+            header.additionalCount <= maxAdditionalRecords
+        else {
+            return rejectUnread(packet, header, .formatError)
+        }
+        let records = readRecords(packet, at: nameEnd + 4, count: header.authorityCount + header.additionalCount)
         let query = Query(
-            id: header.id, flags: header.flags, questionBytes: nameEnd + 4 - Header.byteCount,
-            type: RecordType(rawValue: packet.bigEndian16(at: nameEnd)),
-            recordClass: packet.bigEndian16(at: nameEnd + 2), edns: additional.edns)
-        guard additional.isWellFormed else { return .rejection(query, .formatError) }
+            id: header.id, flags: header.flags, questionBytes: nameEnd + 4 - Header.byteCount, type: type,
+            recordClass: packet.bigEndian16(at: nameEnd + 2), edns: records.edns)
+        guard records.isWellFormed else { return .rejection(query, .formatError) }
         if let edns = query.edns, edns.version != 0 { return .rejection(query, .badVersion) }
         if let code = query.refusal { return .rejection(query, code) }
         return .query(query)
@@ -99,36 +105,44 @@ package struct Query: Equatable, Sendable {
         return .rejection(query, code)
     }
 
-    /// The offset after an uncompressed name; nil when it leaves the packet, is too long, or has a pointer in it.
-    private static func endOfName(in packet: Span<UInt8>, at start: Int) -> Int? {
+    /// The offset after a name; nil when it leaves the packet or is too long. A pointer ends a name that may have
+    /// one, and is not followed: nobody here asks what such a name says.
+    private static func endOfName(in packet: Span<UInt8>, at start: Int, mayBeCompressed: Bool = false) -> Int? {
         var at = start
         while at < packet.count {
             let length = Int(packet[at])
             at += 1
-            if length == 0 { return at - start <= Name.maxWireBytes ? at : nil }
+            if length == 0 { return at }
+            if length >= 0xC0, mayBeCompressed { return at < packet.count ? at + 1 : nil }
+            // The root label's byte must still fit behind this label.
             guard length <= Name.maxLabelBytes, at + length - start < Name.maxWireBytes else { return nil }
             at += length
         }
         return nil
     }
 
-    private static func readAdditional(_ packet: Span<UInt8>, at start: Int, count: UInt16) -> (
+    /// The OPT record among `count` records, as far as they can be read; well formed if they end with the packet.
+    private static func readRecords(_ packet: Span<UInt8>, at start: Int, count: UInt16) -> (
         edns: EDNS?, isWellFormed: Bool
     ) {
         var at = start
         var edns: EDNS?
         for _ in 0..<count {
             let owner = at
-            guard let fixed = endOfName(in: packet, at: at), fixed + 10 <= packet.count else { return (edns, false) }
+            guard let fixed = endOfName(in: packet, at: at, mayBeCompressed: true), fixed + 10 <= packet.count else {
+                return (edns, false)
+            }
             let end = fixed + 10 + Int(packet.bigEndian16(at: fixed + 8))
             guard end <= packet.count else { return (edns, false) }
             if packet.bigEndian16(at: fixed) == RecordType.opt.rawValue {
-                let isWellFormed =
-                    edns == nil && fixed == owner + 1 && hasWholeOptions(packet, from: fixed + 10, to: end)
+                let isFirst = edns == nil
+                let version = packet[fixed + 5]
                 edns = EDNS(
-                    payloadBytes: Int(packet.bigEndian16(at: fixed + 2)), version: packet[fixed + 5],
+                    payloadBytes: Int(packet.bigEndian16(at: fixed + 2)), version: version,
                     dnssecOK: packet[fixed + 6] & 0x80 != 0)
-                guard isWellFormed else { return (edns, false) }
+                // What the data of a later version looks like is not ours to judge.
+                let hasWholeData = version != 0 || hasWholeOptions(packet, from: fixed + 10, to: end)
+                guard isFirst, fixed == owner + 1, hasWholeData else { return (edns, false) }
             }
             at = end
         }
@@ -147,16 +161,16 @@ package struct Query: Equatable, Sendable {
     }
 
     private static func findOptionRecord(_ packet: Span<UInt8>, _ header: Header) -> EDNS? {
-        /// Two questions or a handful of records are an honest mistake; more is not worth walking.
-        let maxSteps = 8
         var at = Header.byteCount
-        guard header.questionCount <= maxSteps else { return nil }
+        guard header.questionCount <= maxStrayRecords else { return nil }
         for _ in 0..<header.questionCount {
-            guard let end = endOfName(in: packet, at: at), end + 4 <= packet.count else { return nil }
+            guard let end = endOfName(in: packet, at: at, mayBeCompressed: true), end + 4 <= packet.count else {
+                return nil
+            }
             at = end + 4
         }
         let records = Int(header.answerCount) + Int(header.authorityCount) + Int(header.additionalCount)
-        guard records <= maxSteps else { return nil }
-        return readAdditional(packet, at: at, count: UInt16(records)).edns
+        guard records <= maxStrayRecords else { return nil }
+        return readRecords(packet, at: at, count: UInt16(records)).edns
     }
 }

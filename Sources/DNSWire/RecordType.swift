@@ -43,7 +43,9 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
         let upper = text.uppercased()
         if let known = RecordType.mnemonics.first(where: { $0.1 == upper }) {
             self = known.0
-        } else if upper.hasPrefix("TYPE"), let number = UInt16(upper.dropFirst(4)) {
+        } else if upper.hasPrefix("TYPE"), upper.utf8.dropFirst(4).allSatisfy(\.isDigit),
+            let number = UInt16(upper.dropFirst(4))
+        {
             self.init(rawValue: number)
         } else {
             return nil

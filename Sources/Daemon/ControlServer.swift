@@ -14,11 +14,11 @@ final class ControlServer {
 
     private let listener: LocalSocket
     private let loop: EventLoop
-    private let answer: (String) -> String
+    private let answer: ([UInt8]) -> String
     private var clients: [Int32: ControlClient] = [:]
 
     /// - Parameter answer: from a request line to all that is sent back.
-    init(path: String, loop: EventLoop, answer: @escaping (String) -> String) throws(SystemError) {
+    init(path: String, loop: EventLoop, answer: @escaping ([UInt8]) -> String) throws(SystemError) {
         listener = try LocalSocket(path: path, mode: ControlServer.socketMode)
         self.loop = loop
         self.answer = answer
@@ -74,7 +74,7 @@ private struct ControlClient {
         self.deadline = deadline
     }
 
-    mutating func proceed(_ answer: (String) -> String) {
+    mutating func proceed(_ answer: ([UInt8]) -> String) {
         do throws(SystemError) {
             if !isAnswered { try readLine(answer) }
             while !unsent.isEmpty, let count = try socket.write(unsent.span) { unsent.removeFirst(count) }
@@ -85,25 +85,25 @@ private struct ControlClient {
     }
 
     /// A line may end with the connection's end instead of a line feed.
-    private mutating func readLine(_ answer: (String) -> String) throws(SystemError) {
+    private mutating func readLine(_ answer: ([UInt8]) -> String) throws(SystemError) {
         while true {
-            switch try socket.read(maxBytes: Command.maxLineBytes) {
+            switch try socket.read(maxBytes: Request.maxLineBytes) {
             case .bytes(let bytes): line += bytes
             case .wouldBlock: return
             case .ended:
                 if line.isEmpty { isDone = true } else { reply(answer) }
                 return
             }
-            if line.contains(UInt8(ascii: "\n")) || line.count > Command.maxLineBytes {
+            if line.contains(UInt8(ascii: "\n")) || line.count > Request.maxLineBytes {
                 reply(answer)
                 return
             }
         }
     }
 
-    private mutating func reply(_ answer: (String) -> String) {
+    private mutating func reply(_ answer: ([UInt8]) -> String) {
         isAnswered = true
         let request = line.prefix { $0 != UInt8(ascii: "\n") }
-        unsent = Array(answer(String(decoding: request, as: UTF8.self)).utf8)
+        unsent = Array(answer(Array(request)).utf8)
     }
 }

@@ -24,13 +24,13 @@ extension SocketAddress {
 }
 
 extension SocketAddress {
-    init(_ listen: Settings.ListenAddress) {
+    init(_ listen: Settings.Endpoint) {
         self.init(listen.address, port: listen.port)
     }
 }
 
 extension Nameserver {
-    init(_ server: Settings.ListenAddress) {
+    init(_ server: Settings.Endpoint) {
         self.init(server.address, port: server.port)
     }
 }

@@ -49,7 +49,7 @@ final class Daemon {
             let mailbox = try Mailbox<Handover>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
                 listeners: ports.listeners, loop: loop, access: access,
-                fastPath: FastPath(cache: cache, access: access, partition: Daemon.partition, version: Version.current))
+                fastPath: FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion))
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop), streams: streams,
                 mailbox: mailbox, cache: cache, partition: Daemon.partition)
@@ -58,7 +58,7 @@ final class Daemon {
             threads = try ServingThreads(
                 ports.datagrams, mailbox: mailbox,
                 makeFastPath: { [cache] in
-                    FastPath(cache: cache, access: access, partition: Daemon.partition, version: Version.current)
+                    FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion)
                 })
         } catch {
             throw StartFailure(error)
@@ -147,7 +147,8 @@ final class Daemon {
     }
 
     private func readNameservers(now: Instant) {
-        let ourselves = ListenAddresses(listen.map { (Address($0), $0.port) })
+        let ourselves = ListenAddresses(
+            listen.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
         var list = NameserverList(settings.systemResolver.servers.map(Nameserver.init), without: ourselves)
         if settings.systemResolver.servers.isEmpty {
             do throws(SystemError) {
@@ -166,15 +167,16 @@ final class Daemon {
     // MARK: control
 
     private func openControlSocket() throws(StartFailure) {
-        guard !settings.control.socket.isEmpty else { return }
+        guard let path = settings.control.socket else { return }
         do throws(SystemError) {
-            control = try ControlServer(path: settings.control.socket, loop: loop) { [unowned self] in answer($0) }
+            try Directory.makeParent(of: path)
+            control = try ControlServer(path: path, loop: loop) { [unowned self] in answer($0) }
         } catch {
-            throw StartFailure(control: settings.control.socket, error)
+            throw StartFailure(control: path, error)
         }
     }
 
-    private func answer(_ line: String) -> String {
+    private func answer(_ line: [UInt8]) -> String {
         Statistics(
             resolving: resolving, threads: threads, cache: cache, startedAt: startedAt, now: Clock.now(),
             listen: listen

@@ -19,7 +19,7 @@ enum LogEvent {
     case tableFull(what: String, limit: Int)
     case callFailed(what: String, reason: String)
 
-    var level: LogLevel {
+    var level: Settings.Log.Level {
         switch self {
         case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .nameserversChanged: .info
         case .providerDown, .nameserverLoops, .fileUnreadable, .tableFull: .warning
@@ -55,10 +55,15 @@ enum LogEvent {
 
 /// Used by the main thread only.
 struct Log {
-    var level: LogLevel
+    var level: Settings.Log.Level
 
     func callAsFunction(_ event: LogEvent) {
-        guard event.level <= level else { return }
+        guard event.level.rank <= level.rank else { return }
         StandardStreams.writeError("httpdnsd: \(event.text)\n")
     }
+}
+
+extension Settings.Log.Level {
+    /// Most urgent first.
+    fileprivate var rank: Int { Settings.Log.Level.allCases.firstIndex(of: self) ?? 0 }
 }

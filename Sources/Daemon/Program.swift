@@ -16,7 +16,7 @@ package enum Program {
         }
         switch options.mode {
         case .help: StandardStreams.writeOutput(Options.help)
-        case .version: StandardStreams.writeOutput("httpdnsd \(Version.current)\n")
+        case .version: StandardStreams.writeOutput("httpdnsd \(programVersion)\n")
         case .check, .printEffective, .serve: return run(options)
         }
         return 0

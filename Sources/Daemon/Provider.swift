@@ -21,23 +21,23 @@ struct Provider {
 
     /// Nil for a dialect that does not exist or a provider without an address, which settings never give.
     init?(id: ProviderID, _ settings: Settings.Provider) {
-        guard
-            let dialect = Dialects.make(named: settings.dialectName, url: settings.url.path, account: settings.account)
-        else { return nil }
+        let dialect = Dialects.make(
+            named: settings.dialectName, url: settings.url.path, account: settings.account ?? "")
+        guard let dialect else { return nil }
         self.id = id
         self.settings = settings
         self.dialect = dialect
         endpoints = settings.addresses.compactMap { address in
             HTTPEndpoint(
-                scheme: settings.url.isHTTPS ? .https : .http, host: settings.url.host, port: settings.url.port,
-                address: address.description, sni: settings.sni, verifyName: settings.verifyName,
-                hostHeader: settings.host, caFile: settings.caFile)
+                scheme: settings.url.isSecure ? .https : .http, host: settings.url.host.plainText,
+                port: settings.url.port, address: address.description, sni: settings.sni,
+                verifyName: settings.verifyName, hostHeader: settings.host, caFile: settings.caFile)
         }
         guard !endpoints.isEmpty else { return nil }
     }
 
     var name: String { settings.name }
-    var dialectName: String { settings.dialectName }
+    var dialectName: String { settings.dialect.rawValue }
     var endpoint: HTTPEndpoint { endpoints[addressIndex] }
 
     var traits: ProviderTraits {
@@ -111,4 +111,19 @@ extension DialectError {
         case .unsupported: "the dialect can't ask this"
         }
     }
+}
+
+extension Settings.ProviderURL.Host {
+    /// Without the brackets that an IPv6 address has in a URL.
+    fileprivate var plainText: String {
+        switch self {
+        case .name(let name): name
+        case .address(let address): address.description
+        }
+    }
+}
+
+extension Settings.Provider {
+    /// POST is a dialect of its own to `Dialects`.
+    fileprivate var dialectName: String { dialect == .doh && method == .post ? "doh-post" : dialect.rawValue }
 }

@@ -112,6 +112,9 @@ final class ResolvingLoop {
         if let server = loopProbes?.loopingServer(asking: question, now: now) {
             system.leaveOut(server)
             loopingServers.append(server)
+            drop(client, now: now)
+            tally[.droppedLoop] += 1
+            return
         }
         guard let waiter = clients.add(client) else {
             tally[.droppedOverload] += 1

@@ -25,7 +25,7 @@ enum SettingsFile {
         do throws(SettingsError) {
             return try Settings.parse(bytes: bytes, file: path)
         } catch {
-            throw Unusable(complaints: error.complaints.map(\.description))
+            throw Unusable(complaints: error.description.split(separator: "\n").map(String.init))
         }
     }
 }

@@ -15,24 +15,34 @@ struct Statistics {
     let listen: [SocketAddress]
 
     /// Everything that is sent back for one request line.
-    func answer(to line: String) -> String {
-        let command: Command
-        do throws(Command.Refusal) {
-            command = try Command(parsing: line)
+    func answer(to line: [UInt8]) -> String {
+        do throws(Refusal) {
+            let request = try Request(line: line)
+            let reply: Reply =
+                switch request.command {
+                case .help: .help
+                case .stats: .stats(stats)
+                case .status: .status(status)
+                }
+            return reply.rendered(asJSON: request.wantsJSON)
         } catch {
-            return error.reply
-        }
-        switch (command.verb, command.form) {
-        case (.help, _): return Command.help
-        case (.stats, .text): return stats.text
-        case (.stats, .json): return stats.json
-        case (.status, .text): return status.text
-        case (.status, .json): return status.json
+            return Reply.refusal(error).rendered(asJSON: error.wantsJSON)
         }
     }
 
     private var status: StatusReport {
-        StatusReport(processID: Machine.processID, listeners: listen.map(\.description), stats: stats)
+        let stats = stats
+        var report = StatusReport(
+            uptimeSeconds: stats.uptimeSeconds, processID: Int(Machine.processID), listeners: listen.map(\.description),
+            threads: threads.count)
+        report.providers = resolving.providers.providers.map { provider in
+            StatusReport.Provider(
+                name: provider.name, state: provider.isUp ? "up" : "down",
+                latencyMilliseconds: provider.latency.percentile(50).map { $0 / 1000 })
+        }
+        report.systemServers = stats.system.servers
+        report.cache = stats.cache
+        return report
     }
 
     private var stats: StatsReport {
@@ -43,10 +53,10 @@ struct Statistics {
         sum += resolving.tally
         var report = StatsReport()
         report.uptimeSeconds = Int(startedAt.duration(to: now).components.seconds)
-        report.queries.udp = sum[.udpQueries]
-        report.queries.tcp = sum[.tcpQueries]
-        report.queries.total = sum[.udpQueries] + sum[.tcpQueries]
-        report.inflight = sum[.handedOver] - resolving.questionsTaken + UInt64(resolving.clientsWaiting)
+        report.queries.udp = Int(sum[.udpQueries])
+        report.queries.tcp = Int(sum[.tcpQueries])
+        report.queries.total = report.queries.udp + report.queries.tcp
+        report.inflight = Int(sum[.handedOver] - resolving.questionsTaken) + resolving.clientsWaiting
         fill(&report, from: sum)
         fillUpstreams(&report)
         let status = ProcessStatus.current()
@@ -57,42 +67,41 @@ struct Statistics {
     }
 
     private func fill(_ report: inout StatsReport, from sum: Tally) {
-        report.responses.cache = sum[.cacheResponses]
-        report.responses.stale = sum[.staleResponses]
-        report.responses.provider = sum[.providerResponses]
-        report.responses.system = sum[.systemResponses]
-        report.responses.local = sum[.localResponses]
-        report.responses.refused = sum[.refusedResponses]
-        report.responses.failure = sum[.failureResponses]
-        report.rcodes = [
-            "NOERROR": sum[.noError], "FORMERR": sum[.formatError], "SERVFAIL": sum[.serverFailure],
-            "NXDOMAIN": sum[.noSuchName], "NOTIMP": sum[.notImplemented], "REFUSED": sum[.refused],
-            "BADVERS": sum[.badVersion], "other": sum[.otherCode],
+        report.responses.cache = Int(sum[.cacheResponses])
+        report.responses.stale = Int(sum[.staleResponses])
+        report.responses.provider = Int(sum[.providerResponses])
+        report.responses.system = Int(sum[.systemResponses])
+        report.responses.local = Int(sum[.localResponses])
+        report.responses.refused = Int(sum[.refusedResponses])
+        report.responses.failure = Int(sum[.failureResponses])
+        let codes: [(String, Count)] = [
+            ("NOERROR", .noError), ("FORMERR", .formatError), ("SERVFAIL", .serverFailure), ("NXDOMAIN", .noSuchName),
+            ("NOTIMP", .notImplemented), ("REFUSED", .refused), ("BADVERS", .badVersion), ("other", .otherCode),
         ]
-        report.dropped = [
-            "short": sum[.droppedShort], "reply": sum[.droppedReply], "oversized": sum[.droppedOversized],
-            "overload": sum[.droppedOverload], "gone": sum[.droppedGone],
+        let reasons: [(String, Count)] = [
+            ("short", .droppedShort), ("reply", .droppedReply), ("oversized", .droppedOversized),
+            ("overload", .droppedOverload), ("gone", .droppedGone), ("loop", .droppedLoop),
         ]
+        for (code, count) in codes { report.rcodes[code] = Int(sum[count]) }
+        for (reason, count) in reasons { report.dropped[reason] = Int(sum[count]) }
         let counts = cache.counts()
         report.cache.entries = counts.entries
         report.cache.bytes = counts.bytes
-        report.cache.hits = sum[.cacheHits]
-        report.cache.misses = sum[.cacheMisses]
-        report.cache.insertions = counts.insertions
-        report.cache.evictions = counts.evictions
+        report.cache.hits = Int(sum[.cacheHits])
+        report.cache.misses = Int(sum[.cacheMisses])
+        report.cache.insertions = Int(counts.insertions)
+        report.cache.evictions = Int(counts.evictions)
     }
 
     private func fillUpstreams(_ report: inout StatsReport) {
-        report.latencyMicroseconds["provider"] = resolving.latencies.provider.percentiles
-        report.latencyMicroseconds["system"] = resolving.latencies.system.percentiles
+        report.latencyMicroseconds.provider = resolving.latencies.provider.percentiles
+        report.latencyMicroseconds.system = resolving.latencies.system.percentiles
         report.providers = resolving.providers.providers.map { provider in
-            var entry = StatsReport.Provider()
-            entry.name = provider.name
-            entry.dialect = provider.dialectName
-            entry.state = provider.isUp ? "up" : "down"
-            entry.requests = provider.requests
-            entry.names = provider.requests
-            for (failure, count) in provider.failures { entry.failures[failure.rawValue] = count }
+            var entry = StatsReport.Provider(
+                name: provider.name, dialect: provider.dialectName, state: provider.isUp ? "up" : "down")
+            entry.requests = Int(provider.requests)
+            entry.names = Int(provider.requests)
+            for (failure, count) in provider.failures { entry.failures[failure.rawValue] = Int(count) }
             entry.latencyMilliseconds.p50 = (provider.latency.percentile(50) ?? 0) / 1000
             entry.latencyMilliseconds.p95 = (provider.latency.percentile(95) ?? 0) / 1000
             let connections = resolving.providers.connections(of: provider)
@@ -101,16 +110,19 @@ struct Statistics {
             entry.connections.reused = connections.reused
             return entry
         }
-        report.system.requests = resolving.system.requests
-        report.system.failures = resolving.system.failures
+        report.system.requests = Int(resolving.system.requests)
+        report.system.failures = Int(resolving.system.failures)
         report.system.servers = resolving.system.servers.map(\.description)
     }
 }
 
 extension LatencyHistogram {
-    /// Nil until there is a sample: nothing was measured, which is not zero.
-    fileprivate var percentiles: StatsReport.Percentiles? {
-        guard let p50 = percentile(50), let p95 = percentile(95), let p99 = percentile(99) else { return nil }
-        return StatsReport.Percentiles(p50: p50, p95: p95, p99: p99)
+    /// All 0 without samples.
+    fileprivate var percentiles: StatsReport.Percentiles {
+        var percentiles = StatsReport.Percentiles()
+        percentiles.p50 = percentile(50) ?? 0
+        percentiles.p95 = percentile(95) ?? 0
+        percentiles.p99 = percentile(99) ?? 0
+        return percentiles
     }
 }

@@ -10,6 +10,8 @@ final class StreamServer {
     static let maxConnections = 512
     /// From one address, so that one client can't take them all.
     static let maxPerClient = 128
+    /// Without descriptors nothing is accepted for so long.
+    private static let pause: Duration = .seconds(1)
     /// Rounds of reading and answering for one connection before the others get their turn.
     private static let maxRounds = 8
 
@@ -27,6 +29,8 @@ final class StreamServer {
     private let loop: EventLoop
     private let access: AccessList
     private let listeners: [Listener]
+    private var listening: [EventLoop.Registration] = []
+    private var pausedUntil: Instant?
     private var connections: [ConnectionID: StreamConnection] = [:]
     private var connectionsOfClient: [Address: Int] = [:]
     private var nextNumber: UInt64 = 0
@@ -43,11 +47,14 @@ final class StreamServer {
         self.access = access
         self.fastPath = fastPath
         for listener in listeners {
-            _ = try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in accept(from: listener) }
+            let registration = try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in
+                accept(from: listener)
+            }
+            listening.append(registration)
         }
     }
 
-    var nextDeadline: Instant? { connections.values.map(\.deadline).min() }
+    var nextDeadline: Instant? { (connections.values.map(\.deadline) + [pausedUntil].compactMap { $0 }).min() }
 
     var openConnections: Int { connections.count }
 
@@ -69,23 +76,40 @@ final class StreamServer {
 
     /// Ends connections that are idle, slow to write their question or slow to read their answers.
     func timePassed(now: Instant) {
+        if let pausedUntil, pausedUntil <= now { resumeAccepting() }
         for (id, connection) in connections where connection.deadline <= now { close(id, connection) }
     }
 
     // MARK: connections
 
     private func accept(from listener: Listener) {
-        // An error is about the connection that was being accepted; its client is gone.
-        while let accepted = try? listener.accept() {
-            let client = Address(accepted.peer)
-            guard access.allows(client), connections.count < StreamServer.maxConnections,
-                connectionsOfClient[client, default: 0] < StreamServer.maxPerClient
-            else {
-                refusedConnections += 1
-                continue
-            }
-            open(accepted.socket, client)
+        do throws(SystemError) {
+            while let accepted = try listener.accept() { admit(accepted.socket, Address(accepted.peer)) }
+        } catch {
+            // Other errors are about the connection that was being accepted; its client is gone.
+            if error.isExhaustion { pauseAccepting(until: Clock.now() + StreamServer.pause) }
         }
+    }
+
+    private func admit(_ socket: StreamSocket, _ client: Address) {
+        guard access.allows(client), connections.count < StreamServer.maxConnections,
+            connectionsOfClient[client, default: 0] < StreamServer.maxPerClient
+        else {
+            refusedConnections += 1
+            return
+        }
+        open(socket, client)
+    }
+
+    /// A connection that can't be accepted for want of descriptors would wake the loop again at once.
+    private func pauseAccepting(until instant: Instant) {
+        pausedUntil = instant
+        for registration in listening { try? loop.change(registration, to: []) }
+    }
+
+    private func resumeAccepting() {
+        pausedUntil = nil
+        for registration in listening { try? loop.change(registration, to: .readable) }
     }
 
     private func open(_ socket: StreamSocket, _ client: Address) {

@@ -1,4 +1,4 @@
-// Why a transfer brought no reply, in the words that statistics and the resolver use. An HTTP status is no failure here.
+// Why a transfer brought no reply, in the words that statistics and the resolver use. An HTTP status is no failure.
 
 internal import CCurl
 
@@ -11,8 +11,8 @@ package enum TransferFailure: Error, Hashable, Sendable {
     case timeout
     /// The handshake or the check of the certificate failed; the text is OpenSSL's.
     case tls(String)
-    /// The server closed early: before the reply, or before its end. libcurl 7.88 also drops a whole reply that a server
-    /// gives over HTTP/2 before it has read the body of a POST.
+    /// The server closed early: before the reply, or before its end. libcurl 7.88 also drops a whole reply that a
+    /// server gives over HTTP/2 before it has read the body of a POST.
     case reset
     /// The decoded body or the headers passed their bound.
     case oversized
@@ -56,7 +56,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
             CURLE_USE_SSL_FAILED:
             self = .tls(text)
         case CURLE_RECV_ERROR:
-            // Broken chunks come as this code too; then there was no failed call. Over TLS an early end has none either.
+            // Broken chunks come as this code too; then no call has failed. Over TLS an early end has none either.
             self = systemError == 0 && !overTLS ? .garbage(text) : .reset
         case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_ERROR, CURLE_HTTP2_STREAM: self = .reset
         case CURLE_FILESIZE_EXCEEDED: self = .oversized

@@ -30,10 +30,7 @@ extension Answer {
         guard age > 0 else { return self }
         let records = records.map { $0.withTTL(remaining($0.ttlSeconds, after: age)) }
         if kind == .records { return Answer(records: records) }
-        // The negative TTL, not the record's own, is what has been running (RFC 2308 section 5).
-        let authority = authority.map {
-            $0.withTTL(remaining(min($0.ttlSeconds, $0.startOfAuthorityMinimum ?? $0.ttlSeconds), after: age))
-        }
+        let authority = authority.map { $0.withTTL(remaining($0.ttlSeconds, after: age)) }
         return Answer(
             negative: kind, chain: records, authority: authority, ttlSeconds: remaining(ttlSeconds, after: age))
     }

@@ -3,7 +3,7 @@
 import DNSWire
 import FoundationEssentials
 
-enum JSONBody {
+package enum JSONBody {
     /// The deepest honest reply has three levels; a recursive decoder must not be led down further than it can return.
     static let maxDepth = 8
 
@@ -19,7 +19,7 @@ enum JSONBody {
         }
     }
 
-    static func encode(_ value: some Encodable) -> [UInt8] {
+    package static func encode(_ value: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let bytes = try? encoder.encode(value) else {

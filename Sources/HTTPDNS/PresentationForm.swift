@@ -45,7 +45,8 @@ package enum PresentationForm {
     /// A name as text; without a final dot it is relative to `origin`, if there is one. "@" is the origin itself.
     package static func name(_ text: String, origin: Name?) -> Name? {
         guard let origin, !text.hasSuffix(".") else { return Name(text) }
-        return text == "@" ? origin : Name("\(text).\(origin)")
+        if text == "@" { return origin }
+        return Name(origin.isRoot ? text : "\(text).\(origin)")
     }
 
     // MARK: fields

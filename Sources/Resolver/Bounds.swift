@@ -17,7 +17,7 @@ package enum Bounds {
     package static let providerTimeout: Duration = .milliseconds(3000)
     /// When nothing has come from the providers, the system resolver is asked as well.
     static let systemHedge: Duration = .milliseconds(1000)
-    /// A system resolver's answer waits so long for a provider's; RFC 8767 section 5 suggests 1.8 s for the same choice.
+    /// A system resolver's answer waits so long for a provider's; RFC 8767 section 5 has 1.8 s for the same choice.
     static let systemPatience: Duration = .milliseconds(1800)
     /// The same two while every provider is backed off: an outage must not cost each new name 1.8 s, and a provider that
     /// is back still has time for a new connection.

@@ -1,36 +1,122 @@
+// What the operator decides, as typed values. Text is parsed once, here; who holds a `Settings` checks nothing again.
+// Reads no files: bytes come in, values or complaints come out.
+
 package import DNSWire
 
 package struct Settings: Equatable, Sendable {
+    package var server = Server()
+    /// At least one; names differ. Their order means nothing.
+    package var providers = Provider.builtIn
+    package var systemResolver = SystemResolver()
+    package var cache = Cache()
+    package var control = Control()
+    package var log = Log()
+
+    /// What serves when there is no file: loopback, public providers, the system's nameservers.
+    package static let defaults = Settings()
+
     package struct Server: Equatable, Sendable {
-        package var listen: [ListenAddress]
-        package var threads: Int
-        package var allow: [Prefix]
+        /// UDP and TCP on each; one or more, all different. Port 0 takes any free port.
+        package var listen = [Endpoint(address: .v4(0x7F00_0001), port: 53), Endpoint(address: .loopback6, port: 53)]
+        /// 0 to 256; 0 is one for each core.
+        package var threads = 0
+        /// Clients outside are refused.
+        package var allow = ["127.0.0.0/8", "::1/128"].compactMap { Prefix($0) }
     }
-    package struct ListenAddress: Equatable, Sendable { package var address: Address; package var port: UInt16 }
-    package struct ProviderURL: Equatable, Sendable { package var isHTTPS: Bool; package var host: String; package var port: UInt16; package var path: String }
+
+    package struct SystemResolver: Equatable, Sendable {
+        /// Empty: those of `resolvConf`.
+        package var servers: [Endpoint] = []
+        package var resolvConf = "/etc/resolv.conf"
+    }
+
+    package struct Cache: Equatable, Sendable {
+        /// 1 MiB to 64 GiB.
+        package var sizeBytes = 32 << 20
+        /// Whole seconds and up to 7 days, as are the other two; at most `maxTTL`.
+        package var minTTL = Duration.zero
+        package var maxTTL = Duration.seconds(24 * 3600)
+        package var negativeMaxTTL = Duration.seconds(600)
+    }
+
+    package struct Control: Equatable, Sendable {
+        /// An absolute path; nil: no socket.
+        package var socket: String? = "/run/httpdnsd/control.sock"
+    }
+
+    package struct Log: Equatable, Sendable {
+        package enum Level: String, CaseIterable, Sendable {
+            case error, warning, info, debug
+        }
+
+        package var level = Level.info
+    }
+
     package struct Provider: Equatable, Sendable {
-        package var name, dialectName: String
+        package enum Dialect: String, CaseIterable, Sendable {
+            case dnspod, json, doh
+        }
+
+        package enum Method: String, CaseIterable, Sendable {
+            case get = "GET"
+            case post = "POST"
+        }
+
+        /// Letters, digits, "-", "_" and "."; what statistics and logs call it.
+        package var name: String
+        package var dialect: Dialect
         package var url: ProviderURL
+        /// What is dialled; one or more.
         package var addresses: [Address]
-        package var sni, verifyName, host, caFile: String?
-        package var account: String
+        /// Nil: from the URL. So are the next two.
+        package var sni: String?
+        /// The name or address that the certificate must be valid for.
+        package var verifyName: String?
+        /// The Host header.
+        package var host: String?
+        /// Absolute path; nil: the system's certificate authorities.
+        package var caFile: String?
+        /// The `id` of a DNSPod account; nil: the free service.
+        package var account: String?
+        /// For doh.
+        package var method = Method.get
     }
-    package struct SystemResolver: Equatable, Sendable { package var servers: [ListenAddress]; package var resolvConf: String }
-    package struct Cache: Equatable, Sendable { package var sizeBytes: Int; package var minTTL, maxTTL, negativeMaxTTL: Duration }
-    package struct Control: Equatable, Sendable { package var socket: String }
-    package struct Log: Equatable, Sendable { package var level: LogLevel }
-    package var server: Server
-    package var providers: [Provider]
-    package var systemResolver: SystemResolver
-    package var cache: Cache
-    package var control: Control
-    package var log: Log
-    package static let defaults = Settings(server: Server(listen: [ListenAddress(address: .v4(0x7f000001), port: 5300)], threads: 1, allow: [Prefix("127.0.0.0/8")!]), providers: [Provider(name: "lab", dialectName: "json", url: ProviderURL(isHTTPS: false, host: "127.0.0.1", port: 8053, path: "/resolve"), addresses: [.v4(0x7f000001)], account: "")], systemResolver: SystemResolver(servers: [ListenAddress(address: .v4(0x7f000001), port: 5399)], resolvConf: "/etc/resolv.conf"), cache: Cache(sizeBytes: 32 << 20, minTTL: .zero, maxTTL: .seconds(86400), negativeMaxTTL: .seconds(600)), control: Control(socket: "/tmp/hd/ctl.sock"), log: Log(level: .info))
-    package static func parse(bytes: [UInt8], file: String) throws(SettingsError) -> Settings { .defaults }
-    package var effectiveTOML: String { "" }
-    package func changesNeedingRestart(from: Settings) -> [String] { [] }
 }
-package struct SettingsError: Error { package var complaints: [Complaint] }
-package struct Complaint: CustomStringConvertible, Sendable { package var description: String { "" } }
-package enum LogLevel: Int, Comparable, Sendable { case error, warning, info, debug
-  package static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue } }
+
+extension Settings {
+    /// An empty file gives the defaults. Says everything that is wrong at once; `file` is the name used for that.
+    package static func parse(bytes: [UInt8], file: String) throws(SettingsError) -> Settings {
+        let document: TOMLDocument
+        do throws(TOMLDocument.SyntaxError) {
+            document = try TOMLDocument(bytes)
+        } catch {
+            throw SettingsError([
+                Complaint(file: file, line: error.line, column: error.column, text: "syntax: \(error.reason)")
+            ])
+        }
+        var findings = Findings()
+        let settings = findings.settings(from: document.root)
+        if findings.all.isEmpty { return settings }
+        var complaints: [Complaint] = []
+        for finding in findings.all {
+            let place = document.place(of: finding.node, ofKey: finding.isAboutKey)
+            complaints.append(Complaint(file: file, line: place.line, column: place.column, text: finding.text))
+        }
+        throw SettingsError(complaints)
+    }
+
+    /// The keys whose new values take effect only after a restart; the rest changes with SIGHUP.
+    package func changesNeedingRestart(from old: Settings) -> [String] {
+        [
+            ("server.listen", server.listen != old.server.listen),
+            ("server.threads", server.threads != old.server.threads),
+            ("server.allow", server.allow != old.server.allow),
+            ("cache.size", cache.sizeBytes != old.cache.sizeBytes),
+            ("control.socket", control.socket != old.control.socket),
+        ].filter(\.1).map(\.0)
+    }
+}
+
+extension Address {
+    fileprivate static let loopback6 = Address.v6(high: 0, low: 1)
+}

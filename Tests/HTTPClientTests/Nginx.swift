@@ -69,7 +69,8 @@ final class Nginx {
             server_name \(name);
             ssl_certificate \(folder)/\(name).pem; ssl_certificate_key \(folder)/\(name).key;
             location / {
-                return 200 "\(name) host=$host sni=$ssl_server_name connection=$connection $request_method $request_uri";
+                return 200
+                    "\(name) host=$host sni=$ssl_server_name connection=$connection $request_method $request_uri";
             }
             # "return" does not read a request's body; what is passed on was read whole.
             location /dns-query { proxy_pass https://127.0.0.1:\(port)/passed-on; add_header X-Body $request_body; }

@@ -1,1 +1,152 @@
-// tests
+// What each key does when it is right. What is wrong, and what is said about it, is in ComplaintTests.
+
+import DNSWire
+import Settings
+import Testing
+
+func parse(_ text: String) throws -> Settings {
+    try Settings.parse(bytes: Array(text.utf8), file: "test.toml")
+}
+
+@Suite("Settings")
+struct SettingsTests {
+    @Test("an empty file, a comment and a byte order mark give the defaults")
+    func emptyFile() throws {
+        for text in ["", "\n", "# nothing\r\n", "\u{FEFF}[log]\n"] {
+            #expect(try parse(text) == .defaults)
+        }
+    }
+
+    @Test("the defaults are loopback, four public providers dialled by address, and the system's nameservers")
+    func defaults() {
+        let settings = Settings.defaults
+        #expect(settings.server.listen.map(\.description) == ["127.0.0.1:53", "[::1]:53"])
+        #expect(settings.server.allow.map(\.description) == ["127.0.0.0/8", "::1/128"])
+        #expect(
+            settings.providers.map { "\($0.name) \($0.dialect) \($0.url) \($0.addresses)" } == [
+                "alidns json https://dns.alidns.com/resolve [223.5.5.5, 223.6.6.6]",
+                "dnspod doh https://doh.pub/dns-query [1.12.12.12, 120.53.53.53]",
+                "google doh https://dns.google/dns-query [8.8.8.8, 8.8.4.4]",
+                "cloudflare doh https://cloudflare-dns.com/dns-query [1.1.1.1, 1.0.0.1]",
+            ])
+        #expect(settings.systemResolver.resolvConf == "/etc/resolv.conf")
+    }
+
+    @Test("each key of each section changes its value and nothing else")
+    func keys() throws {
+        let cases: [(String, (inout Settings) -> Void)] = [
+            (
+                "[server]\nlisten = [\"0.0.0.0:0\"]",
+                { $0.server.listen = [.init(address: .v4(0), port: 0)] }
+            ),
+            ("[server]\nthreads = 256", { $0.server.threads = 256 }),
+            ("[server]\nallow = [\"10.0.0.0/8\", \"::1\"]", { $0.server.allow = prefixes("10.0.0.0/8", "::1/128") }),
+            (
+                "[system-resolver]\nservers = [\"192.0.2.1\", \"[2001:db8::1]:5353\", \"2001:db8::2\"]",
+                { $0.systemResolver.servers = endpoints("192.0.2.1:53", "[2001:db8::1]:5353", "[2001:db8::2]:53") }
+            ),
+            ("[system-resolver]\nresolv-conf = \"/x\"", { $0.systemResolver.resolvConf = "/x" }),
+            ("[cache]\nsize = \"1GiB\"", { $0.cache.sizeBytes = 1 << 30 }),
+            ("[cache]\nsize = \"1048576B\"", { $0.cache.sizeBytes = 1 << 20 }),
+            ("[cache]\nsize = \"1025KiB\"", { $0.cache.sizeBytes = 1025 << 10 }),
+            ("[cache]\nmin-ttl = \"1800ms\"", { $0.cache.minTTL = .milliseconds(1800) }),
+            ("[cache]\nmax-ttl = \"168h\"", { $0.cache.maxTTL = .seconds(604_800) }),
+            ("[cache]\nnegative-max-ttl = \"5m\"", { $0.cache.negativeMaxTTL = .seconds(300) }),
+            ("[control]\nsocket = \"/tmp/s\"", { $0.control.socket = "/tmp/s" }),
+            ("[control]\nsocket = \"\"", { $0.control.socket = nil }),
+            ("[log]\nlevel = \"debug\"", { $0.log.level = .debug }),
+            ("log.level = \"error\"", { $0.log.level = .error }),
+        ]
+        for (text, change) in cases {
+            var expected = Settings.defaults
+            change(&expected)
+            #expect(try parse(text) == expected, "\(text)")
+            #expect(expected != .defaults)
+        }
+    }
+
+    @Test("each key of a provider changes its value")
+    func providerKeys() throws {
+        let settings = try parse(
+            """
+            [[provider]]
+            name = "a.b-c_1"
+            dialect = "doh"
+            url = "HTTPS://Doh.Example:8443/q"
+            addresses = ["192.0.2.1", "2001:db8::1"]
+            sni = "front.example"
+            verify-name = "2001:DB8::1"
+            host = "back.example:444"
+            ca-file = "/etc/ca.pem"
+            method = "POST"
+            [[provider]]
+            name = "free"
+            dialect = "dnspod"
+            url = "http://119.29.29.29/d"
+            account = "1234"
+            """)
+        var first = Settings.Provider.builtIn[0]
+        first.name = "a.b-c_1"
+        first.dialect = .doh
+        first.url = .init(host: .name("doh.example"), port: 8443, path: "/q")
+        first.addresses = ["192.0.2.1", "2001:db8::1"].compactMap { Address($0) }
+        first.sni = "front.example"
+        first.verifyName = "2001:db8::1"
+        first.host = "back.example:444"
+        first.caFile = "/etc/ca.pem"
+        first.method = .post
+        var second = Settings.Provider.builtIn[0]
+        second.name = "free"
+        second.dialect = .dnspod
+        second.url = .init(isSecure: false, host: .address(.v4(0x771D_1D1D)), port: 80, path: "/d")
+        second.addresses = [.v4(0x771D_1D1D)]
+        second.account = "1234"
+        #expect(settings.providers == [first, second])
+    }
+
+    @Test("two providers may share an address and SNI and differ in what the certificate must say")
+    func sharedAddress() throws {
+        let provider = { (name: String, verify: String) in
+            "[[provider]]\nname = \"\(name)\"\ndialect = \"json\"\nurl = \"https://[2001:db8::1]\"\n"
+                + "sni = \"s.example\"\nverify-name = \"\(verify)\"\n"
+        }
+        let settings = try parse(provider("a", "a.example") + provider("b", "b.example"))
+        #expect(settings.providers.map(\.verifyName) == ["a.example", "b.example"])
+        #expect(settings.providers.map(\.url.description) == ["https://[2001:db8::1]/", "https://[2001:db8::1]/"])
+    }
+
+    @Test("a restart is needed for sockets, threads, access and the size of the cache, and for nothing else")
+    func restart() throws {
+        let old = Settings.defaults
+        var new = old
+        new.providers.removeLast()
+        new.log.level = .debug
+        new.cache.maxTTL = .seconds(60)
+        #expect(new.changesNeedingRestart(from: old) == [])
+        new.server.listen.removeLast()
+        new.server.threads = 2
+        new.server.allow = []
+        new.cache.sizeBytes = 1 << 20
+        new.control.socket = nil
+        #expect(
+            new.changesNeedingRestart(from: old)
+                == ["server.listen", "server.threads", "server.allow", "cache.size", "control.socket"])
+    }
+
+    @Test("a prefix contains what its bits say, of its own family only")
+    func prefixContains() throws {
+        let cases: [(String, String, Bool)] = [
+            ("127.0.0.0/8", "127.255.0.1", true), ("127.0.0.0/8", "128.0.0.0", false),
+            ("192.0.2.128/25", "192.0.2.128", true), ("192.0.2.128/25", "192.0.2.127", false),
+            ("0.0.0.0/0", "8.8.8.8", true), ("0.0.0.0/0", "::1", false), ("::/0", "::1", true),
+            ("fd00::/9", "fd7f::1", true), ("fd00::/9", "fd80::1", false), ("::1/128", "::1", true),
+        ]
+        for (prefix, address, expected) in cases {
+            let prefix = try #require(Prefix(prefix))
+            #expect(prefix.contains(try #require(Address(address))) == expected, "\(prefix) \(address)")
+        }
+    }
+
+    private func prefixes(_ texts: String...) -> [Prefix] { texts.compactMap { Prefix($0) } }
+    private func endpoints(_ texts: String...) -> [Settings.Endpoint] { texts.compactMap { Settings.Endpoint($0) } }
+}

@@ -1,1 +1,87 @@
-// tests
+// The house rules over the whole repository. What a program cannot check is left to review.
+
+import TestSupport
+import Testing
+
+struct TidyTests {
+    private let repository: Repository
+    /// Read once, not once for each rule.
+    private static let reading = Result { try Repository() }
+
+    init() throws {
+        repository = try TidyTests.reading.get()
+    }
+
+    private func expectNone(_ rule: (SourceFile) -> [Complaint]) {
+        for complaint in repository.files.flatMap(rule) { Issue.record("\(complaint)") }
+    }
+
+    @Test("the walk finds the repository")
+    func walk() {
+        let paths = Set(repository.files.map(\.path))
+        #expect(paths.isSuperset(of: ["Package.swift", "Sources/DNSWire/Name.swift", "scripts/test", ".swift-format"]))
+        #expect(!paths.contains { $0.hasPrefix(".git/") || $0.hasPrefix(".build") })
+    }
+
+    @Test("files have at most 400 lines")
+    func fileLength() { expectNone(Rules.fileLength) }
+
+    @Test("functions have at most 60 lines")
+    func functionLength() { expectNone(Rules.functionLength) }
+
+    @Test("lines have at most 120 columns")
+    func lineLength() { expectNone(Rules.lineLength) }
+
+    @Test("a file opens with one to five lines that say what it is for")
+    func head() { expectNone(Rules.head) }
+
+    @Test("files end with a newline")
+    func lastNewline() { expectNone(Rules.lastNewline) }
+
+    @Test("file and type names say what their job is")
+    func names() {
+        expectNone(Rules.fileName)
+        expectNone(Rules.typeNames)
+    }
+
+    @Test("nothing is put off in a comment")
+    func promises() { expectNone(Rules.promises) }
+
+    @Test("no file knows the folders of one machine")
+    func machinePaths() { expectNone(Rules.machinePaths) }
+
+    @Test("nothing stops the process by force")
+    func traps() {
+        expectNone(Rules.traps)
+        expectNone(Rules.forceUnwraps)
+    }
+
+    @Test("nothing is visible outside of the package")
+    func accessLevels() { expectNone(Rules.accessLevels) }
+
+    @Test("promises that the compiler cannot check are on the list, with their proof, and the list is no longer")
+    func uncheckedPromises() {
+        expectNone(Rules.uncheckedPromises)
+        #expect(Set(repository.files.filter(Rules.makesUncheckedPromise).map(\.path)) == Rules.uncheckedFiles)
+    }
+
+    @Test("every import is an arrow of the picture")
+    func imports() { expectNone(Arrows.imports) }
+
+    @Test("Package.swift has the arrows of the picture")
+    func manifest() throws {
+        let manifest = try #require(repository.files.first { $0.path == "Package.swift" })
+        for complaint in Arrows.manifest(manifest) { Issue.record("\(complaint)") }
+    }
+
+    @Test("every folder of Sources with Swift in it is in the picture")
+    func modules() {
+        let modules = Set(repository.files.filter(\.isSwift).compactMap(\.module))
+        #expect(modules == Set(Arrows.allowed.keys))
+    }
+
+    @Test("the top level has nothing but what belongs there")
+    func topLevel() {
+        #expect(TopLevel.strangers(among: repository.topLevel).isEmpty)
+    }
+}

@@ -1,23 +1,24 @@
 // System calls and macros that Swift cannot see: headers that the Glibc module leaves out, and functions for what
 // glibc shows to GNU sources only. No feature macro is defined here: it would split types between modules.
+// Nor is a header included that Glibc shows already, such as <sys/socket.h>: what is found in two modules can be
+// missing in a file that imports one of them (seen with SOCK_NONBLOCK; it depends on the order of the build).
 #pragma once
 #include "CDatagrams.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/types.h>
 
 /// accept4 with SOCK_NONBLOCK and SOCK_CLOEXEC (GNU only).
-int clinux_accept(int descriptor, struct sockaddr_storage *_Nullable address, socklen_t *_Nullable length);
+///
+/// - Parameter address: a struct sockaddr_storage; `length` is a socklen_t.
+int clinux_accept(int descriptor, void *_Nullable address, uint32_t *_Nullable length);
 
 /// Who is at the other end of a UNIX socket: SO_PEERCRED, whose struct ucred is GNU only.
-int clinux_peer_credentials(int descriptor, pid_t *_Nonnull process, uid_t *_Nonnull user, gid_t *_Nonnull group);
+int clinux_peer_credentials(
+    int descriptor, int32_t *_Nonnull process, uint32_t *_Nonnull user, uint32_t *_Nonnull group);
 
 /// struct epoll_event with its union, which Swift takes for unsafe, replaced by the one member we use.
 struct clinux_event {

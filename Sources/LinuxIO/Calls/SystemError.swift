@@ -18,6 +18,8 @@ package struct SystemError: Error, Equatable {
 extension SystemError {
     package var isAddressInUse: Bool { code == EADDRINUSE }
     package var isPermissionDenied: Bool { code == EACCES || code == EPERM }
+    /// The process or the machine has no descriptor or memory left; it may have later.
+    package var isExhaustion: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) }
     package var isNoSuchFile: Bool { code == ENOENT }
     /// The machine has no such family or no such address now.
     package var isAddressUnavailable: Bool { code == EADDRNOTAVAIL || code == EAFNOSUPPORT }

@@ -54,7 +54,8 @@ package final class EventLoop {
     /// Calls `body` in each turn that finds `descriptor` ready. The body may watch, change and unwatch anything,
     /// itself included, but not start a turn.
     ///
-    /// - Parameter descriptor: open, not watched yet, and unwatched before it is closed.
+    /// - Parameter descriptor: open, not watched yet, and unwatched before it is closed. The loop does not own it:
+    ///   whoever watches keeps the owner in a stored property, as a local array may be released after its last use.
     /// - Throws: EEXIST (watched already), EPERM (a regular file), ENOSPC and ENOMEM.
     package func watch(
         _ descriptor: Int32, for interest: Readiness, _ body: @escaping (Readiness) -> Void

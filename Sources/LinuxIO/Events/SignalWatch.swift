@@ -6,7 +6,7 @@ internal import Glibc
 package final class SignalWatch {
     private let source: FileDescriptor
 
-    /// Signals taken in one call. Equal pending signals are one, so there are never more than 64 kinds.
+    /// Signals taken in one call; there are 64 kinds, and what is left over keeps the descriptor readable.
     private static let batchSize = 16
 
     /// Blocks `signals` in the calling thread, and so in every thread it starts later. To be made in the first
@@ -26,7 +26,7 @@ package final class SignalWatch {
     /// Readable when a signal waits.
     package var descriptor: Int32 { source.raw }
 
-    /// The signals that came, each at most once per batch of the kernel; empty when there are none.
+    /// The signals that came since the last call; equal ones that waited together are one. Empty when none came.
     package func takeSignals() throws(SystemError) -> [Int32] {
         let size = MemoryLayout<signalfd_siginfo>.size
         let bytes = try unsafe SystemCall.bytes("read", maxBytes: size * SignalWatch.batchSize) {

@@ -1,8 +1,18 @@
-// The names in a directory, for /proc.
+// Directories: the names in one, for /proc, and one made for a socket.
 
 internal import Glibc
 
-enum Directory {
+package enum Directory {
+    /// Makes the directory that will hold `path`, readable for all, if only that one is missing.
+    package static func makeParent(of path: String) throws(SystemError) {
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
+        do throws(SystemError) {
+            try SystemCall.run("mkdir") { unsafe mkdir(String(path[..<slash]), 0o755) }
+        } catch {
+            guard error.code == EEXIST else { throw error }
+        }
+    }
+
     /// Without "." and ".."; empty when the directory is missing or not ours to read.
     static func names(in path: String) -> [String] {
         guard let stream = unsafe opendir(path) else { return [] }

@@ -17,7 +17,7 @@ internal import Glibc
     private let replyBytes: Int
     private let incoming: UnsafeMutablePointer<hd_datagram>
     private let outgoing: UnsafeMutablePointer<hd_datagram>
-    private let vectors: UnsafeMutablePointer<iovec>
+    private let vectors: UnsafeMutablePointer<hd_vector>
     private let peers: UnsafeMutablePointer<sockaddr_in6>
     private let controls: UnsafeMutableRawPointer
     private let packets: UnsafeMutablePointer<UInt8>
@@ -41,8 +41,8 @@ internal import Glibc
         for place in 0..<capacity {
             let packet = unsafe packets + place * DatagramBatch.packetBytes
             let reply = unsafe replies + place * replyBytes
-            unsafe (vectors + place).initialize(to: iovec(iov_base: packet, iov_len: DatagramBatch.packetBytes))
-            unsafe (vectors + capacity + place).initialize(to: iovec(iov_base: reply, iov_len: 0))
+            unsafe (vectors + place).initialize(to: hd_vector(bytes: packet, count: DatagramBatch.packetBytes))
+            unsafe (vectors + capacity + place).initialize(to: hd_vector(bytes: reply, count: 0))
             unsafe (incoming + place).initialize(to: hd_datagram())
         }
     }
@@ -92,7 +92,7 @@ internal import Glibc
 
     /// The datagram was longer than `packetBytes`: its end is missing.
     package func isCut(_ place: Int) -> Bool {
-        unsafe incoming[place].header.msg_flags & Int32(MSG_TRUNC) != 0
+        unsafe incoming[place].header.flags & Int32(MSG_TRUNC) != 0
     }
 
     /// Nil for a peer that is neither IPv4 nor IPv6, which a socket of ours never sees.
@@ -104,8 +104,8 @@ internal import Glibc
     /// on a wildcard address.
     package func askedAddress(_ place: Int) -> [UInt8] {
         let header = unsafe incoming[place].header
-        guard let control = unsafe header.msg_control, unsafe header.msg_controllen > 0 else { return [] }
-        return unsafe Array(UnsafeRawBufferPointer(start: control, count: Int(header.msg_controllen)))
+        guard let control = unsafe header.control, unsafe header.control_length > 0 else { return [] }
+        return unsafe Array(UnsafeRawBufferPointer(start: control, count: Int(header.control_length)))
     }
 
     /// Sends the queued replies. What can't be sent at once is dropped, as on any full link or dead route: the count.
@@ -125,21 +125,21 @@ internal import Glibc
     }
 
     private func prepare(_ datagram: inout hd_datagram, _ place: Int) {
-        unsafe datagram.header.msg_name = UnsafeMutableRawPointer(peers + place)
-        unsafe datagram.header.msg_namelen = socklen_t(MemoryLayout<sockaddr_in6>.size)
-        unsafe datagram.header.msg_iov = vectors + place
-        unsafe datagram.header.msg_iovlen = 1
-        unsafe datagram.header.msg_control = controls + place * hd_control_bytes
-        unsafe datagram.header.msg_controllen = hd_control_bytes
-        unsafe datagram.header.msg_flags = 0
+        unsafe datagram.header.address = UnsafeMutableRawPointer(peers + place)
+        unsafe datagram.header.address_length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        unsafe datagram.header.vectors = vectors + place
+        unsafe datagram.header.vector_count = 1
+        unsafe datagram.header.control = controls + place * hd_control_bytes
+        unsafe datagram.header.control_length = hd_control_bytes
+        unsafe datagram.header.flags = 0
     }
 
     private mutating func queue(replyTo place: Int, bytes: Int) {
         let vector = unsafe vectors + DatagramBatch.capacity + queued
-        unsafe vector.pointee.iov_len = bytes
+        unsafe vector.pointee.count = bytes
         unsafe outgoing[queued].header = incoming[place].header
-        unsafe outgoing[queued].header.msg_iov = vector
-        if unsafe outgoing[queued].header.msg_controllen > 0 {
+        unsafe outgoing[queued].header.vectors = vector
+        if unsafe outgoing[queued].header.control_length > 0 {
             unsafe hd_answer_from_asked_address(&outgoing[queued].header)
         }
         queued += 1

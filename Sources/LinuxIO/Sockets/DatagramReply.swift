@@ -13,16 +13,16 @@ extension DatagramSocket {
         return unsafe bytes.withUnsafeBufferPointer { buffer in
             unsafe kernel.withPointer { address, length in
                 unsafe control.withUnsafeMutableBytes { control in
-                    var vector = unsafe iovec(
-                        iov_base: UnsafeMutableRawPointer(mutating: buffer.baseAddress), iov_len: buffer.count)
+                    var vector = unsafe hd_vector(
+                        bytes: UnsafeMutableRawPointer(mutating: buffer.baseAddress), count: buffer.count)
                     var datagram = unsafe hd_datagram()
-                    unsafe datagram.header.msg_name = UnsafeMutableRawPointer(address)
-                    unsafe datagram.header.msg_namelen = length
-                    unsafe datagram.header.msg_control = control.isEmpty ? nil : control.baseAddress
-                    unsafe datagram.header.msg_controllen = control.count
-                    unsafe datagram.header.msg_iovlen = 1
+                    unsafe datagram.header.address = UnsafeMutableRawPointer(address)
+                    unsafe datagram.header.address_length = length
+                    unsafe datagram.header.control = control.isEmpty ? nil : control.baseAddress
+                    unsafe datagram.header.control_length = control.count
+                    unsafe datagram.header.vector_count = 1
                     return unsafe withUnsafeMutablePointer(to: &vector) { vector in
-                        unsafe datagram.header.msg_iov = vector
+                        unsafe datagram.header.vectors = vector
                         unsafe hd_answer_from_asked_address(&datagram.header)
                         let sent = try? SystemCall.attempt("sendmmsg") {
                             unsafe hd_send_datagrams(descriptor, &datagram, 1)

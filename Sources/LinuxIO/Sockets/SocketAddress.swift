@@ -103,15 +103,27 @@ extension SocketAddress {
 
     /// Nil for other families than IPv4 and IPv6.
     package init?(_ storage: sockaddr_storage) {
-        var storage = storage
-        guard let read = unsafe withUnsafeBytes(of: &storage, SocketAddress.read) else { return nil }
+        guard let read = unsafe withUnsafeBytes(of: storage, SocketAddress.read) else { return nil }
         self = read
     }
 
     /// The peer of a datagram; `sockaddr_in6` is the larger of the two kinds that such a socket reports.
     init?(_ storage: sockaddr_in6) {
-        var storage = storage
-        guard let read = unsafe withUnsafeBytes(of: &storage, SocketAddress.read) else { return nil }
+        guard let read = unsafe withUnsafeBytes(of: storage, SocketAddress.read) else { return nil }
+        self = read
+    }
+
+    /// What the kernel points to: as many bytes as the family has.
+    init?(_ pointer: UnsafePointer<sockaddr>) {
+        let size: Int
+        switch unsafe Int32(pointer.pointee.sa_family) {
+        case AF_INET: size = MemoryLayout<sockaddr_in>.size
+        case AF_INET6: size = MemoryLayout<sockaddr_in6>.size
+        default: return nil
+        }
+        guard let read = unsafe SocketAddress.read(UnsafeRawBufferPointer(start: pointer, count: size)) else {
+            return nil
+        }
         self = read
     }
 

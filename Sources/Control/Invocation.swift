@@ -1,0 +1,57 @@
+// The command line of httpdnsctl, and its words when something is wrong. Opens nothing.
+
+package enum Invocation: Equatable, Sendable {
+    case ask(line: String, socket: String)
+    case showVersion
+    case showHelp
+
+    package static let defaultSocket = "/run/httpdnsd/control.sock"
+
+    /// Options come before the command; what follows it belongs to the command and is judged by the daemon.
+    ///
+    /// - Parameter arguments: without the name of the program.
+    package init(arguments: [String]) throws(UsageError) {
+        var socket = Invocation.defaultSocket
+        var wantsJSON = false
+        var rest = arguments[...]
+        while let option = rest.first, option.hasPrefix("-") {
+            rest.removeFirst()
+            switch option {
+            case "--json": wantsJSON = true
+            case "--version":
+                self = .showVersion
+                return
+            case "--help", "-h":
+                self = .showHelp
+                return
+            case "--socket":
+                guard let path = rest.popFirst(), !path.isEmpty else { throw UsageError("--socket needs a path") }
+                socket = path
+            default: throw UsageError("unknown option \(option)")
+            }
+        }
+        guard !rest.isEmpty else { throw UsageError("no command") }
+        let line = (rest + (wantsJSON && !rest.contains("--json") ? ["--json"] : [])).joined(separator: " ")
+        guard !line.utf8.contains(UInt8(ascii: "\n")) else { throw UsageError("a command is one line") }
+        self = .ask(line: line, socket: socket)
+    }
+
+    package static let usage = """
+        usage: httpdnsctl [--socket PATH] [--json] COMMAND [ARGS]
+               httpdnsctl --version | --help
+
+        "httpdnsctl help" lists the commands of the running daemon.
+        The default socket is \(defaultSocket).
+        Exit codes: 0 ok, 1 refused or failed, 2 cannot connect, 3 usage.
+
+        """
+}
+
+/// Ends with exit code 3.
+package struct UsageError: Error, Equatable, Sendable {
+    package let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+}

@@ -1,0 +1,37 @@
+// Numbers as people read them. Whole-number arithmetic, so that the same number always looks the same.
+
+enum LineFormat {
+    /// "3d04h", "4h05m", "5m06s" or "6s": the two largest units.
+    static func uptime(seconds: Int) -> String {
+        let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60)
+        if days > 0 { return "\(days)d\(twoDigits(hours))h" }
+        if hours > 0 { return "\(hours)h\(twoDigits(minutes))m" }
+        if minutes > 0 { return "\(minutes)m\(twoDigits(seconds % 60))s" }
+        return "\(seconds)s"
+    }
+
+    /// "4,812"
+    static func grouped(_ number: Int) -> String {
+        let digits = Array(String(number.magnitude))
+        let groups = stride(from: digits.count, to: 0, by: -3).map { String(digits[max(0, $0 - 3)..<$0]) }
+        return (number < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
+    }
+
+    /// "3.1 MiB": one decimal, cut, not rounded; whole bytes below 1 KiB.
+    static func size(bytes: Int) -> String {
+        let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
+        guard let (unit, name) = units.first(where: { bytes >= $0.0 }) else { return "\(bytes) B" }
+        return "\(bytes / unit).\(bytes % unit * 10 / unit) \(name)"
+    }
+
+    /// "96.4 %", cut, not rounded, so that 100 % means all; nil when there is nothing to share.
+    static func percent(_ part: Int, of whole: Int) -> String? {
+        guard whole > 0 else { return nil }
+        let permille = part / whole * 1000 + part % whole * 1000 / whole
+        return "\(permille / 10).\(permille % 10) %"
+    }
+
+    private static func twoDigits(_ number: Int) -> String {
+        number < 10 ? "0\(number)" : "\(number)"
+    }
+}

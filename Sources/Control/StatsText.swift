@@ -1,0 +1,54 @@
+// `stats` as text: one line for each number, made from the JSON form, so that no key can be in one and not the other.
+
+internal import FoundationEssentials
+
+extension StatsReport {
+    /// Dotted names in order, values in one column; a provider's numbers stand under its name.
+    package var text: String {
+        guard let tree = try? JSONDecoder().decode(Tree.self, from: Data(json(self).utf8)) else { return json(self) }
+        let lines = tree.lines(under: "")
+        let width = lines.map(\.name.utf8.count).max() ?? 0
+        return lines.map { line in
+            line.name + String(repeating: " ", count: width - line.name.utf8.count + 1) + line.value + "\n"
+        }.joined()
+    }
+}
+
+private enum Tree: Decodable {
+    case number(Int)
+    case string(String)
+    case list([Tree])
+    case members([String: Tree])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let number = try? container.decode(Int.self) {
+            self = .number(number)
+        } else if let string = try? container.decode(String.self) {
+            self = .string(string)
+        } else if let list = try? container.decode([Tree].self) {
+            self = .list(list)
+        } else {
+            self = .members(try container.decode([String: Tree].self))
+        }
+    }
+
+    func lines(under name: String) -> [(name: String, value: String)] {
+        let prefix = name.isEmpty ? "" : "\(name)."
+        switch self {
+        case .number(let number): return [(name, "\(number)")]
+        case .string(let string): return [(name, string)]
+        case .members(let members):
+            return members.sorted { $0.key < $1.key }.flatMap { $0.value.lines(under: prefix + $0.key) }
+        case .list(let elements):
+            return elements.enumerated().flatMap { index, element in element.elementLines(prefix, index) }
+        }
+    }
+
+    private func elementLines(_ prefix: String, _ index: Int) -> [(name: String, value: String)] {
+        guard case .members(var members) = self, case .string(let name)? = members.removeValue(forKey: "name") else {
+            return lines(under: "\(prefix)\(index)")
+        }
+        return Tree.members(members).lines(under: prefix + name)
+    }
+}

@@ -1,0 +1,20 @@
+// The addresses of this machine's network interfaces, as they are now.
+
+internal import Glibc
+
+package enum Interfaces {
+    /// Addresses without port; empty when the kernel does not say.
+    package static func addresses() -> [SocketAddress] {
+        var first: UnsafeMutablePointer<ifaddrs>?
+        guard unsafe getifaddrs(&first) == 0 else { return [] }
+        defer { unsafe freeifaddrs(first) }
+        var addresses: [SocketAddress] = []
+        var next = unsafe first
+        while let interface = unsafe next?.pointee {
+            unsafe next = interface.ifa_next
+            guard let address = unsafe interface.ifa_addr else { continue }
+            if let address = unsafe SocketAddress(UnsafePointer(address)) { addresses.append(address) }
+        }
+        return addresses
+    }
+}

@@ -1,0 +1,23 @@
+// The settings in force, as a file that gives the same settings when it is read.
+
+extension Settings {
+    /// In the order in which they are written.
+    static let sectionNames = ["server", "provider", "system-resolver", "cache", "control", "log"]
+
+    package var effectiveTOML: String {
+        var parts = [Settings.section("[server]", Server.keys, server)]
+        parts += providers.map { Settings.section("[[provider]]", ProviderDraft.keys, ProviderDraft($0)) }
+        parts += [
+            Settings.section("[system-resolver]", SystemResolver.keys, systemResolver),
+            Settings.section("[cache]", Cache.keys, cache),
+            Settings.section("[control]", Control.keys, control),
+            Settings.section("[log]", Log.keys, log),
+        ]
+        return parts.joined(separator: "\n")
+    }
+
+    private static func section<Section>(_ header: String, _ keys: [Key<Section>], _ values: Section) -> String {
+        let lines = keys.compactMap { key in key.write(values).map { "\(key.name) = \($0)\n" } }
+        return "\(header)\n" + lines.joined()
+    }
+}

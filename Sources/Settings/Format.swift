@@ -1,0 +1,150 @@
+// How one kind of setting is written in TOML: what is allowed, read and written in one place, so that a complaint,
+// the parser and `--print-effective` cannot disagree.
+
+struct Format<Value>: Sendable {
+    /// Ends the sentence "allowed: ...".
+    let allowed: String
+    let read: @Sendable (TOMLNode) throws(Misfit) -> Value
+    /// As TOML; nil for a value that is left out.
+    let write: @Sendable (Value) -> String?
+}
+
+/// Values that do not fit: the text is for people and lacks only the name of the key.
+struct Misfit: Error {
+    struct Fault {
+        let node: Int
+        let text: String
+    }
+
+    let faults: [Fault]
+
+    init(_ faults: [Fault]) {
+        self.faults = faults
+    }
+
+    init(_ node: TOMLNode, allowed: String, remedy: String? = nil) {
+        let advice = remedy.map { "; \($0)" } ?? ""
+        faults = [Fault(node: node.index, text: "found \(node.found); allowed: \(allowed)\(advice)")]
+    }
+}
+
+extension TOMLNode {
+    /// What stands in the file, in a few words.
+    var found: String {
+        switch value {
+        case .boolean(let value): "\(value)"
+        case .integer(let value): "\(value)"
+        case .float: "a floating-point number"
+        case .string(let text): quoted(text)
+        case .dateOrTime: "a date or time"
+        case .array: "an array"
+        case .table: "a table"
+        }
+    }
+}
+
+/// As a TOML basic string, cut for display: what is in a complaint may go to a terminal.
+func quoted(_ text: String) -> String {
+    let maxShown = 60
+    return text.unicodeScalars.count <= maxShown ? tomlString(text) : tomlString(String(text.prefix(maxShown))) + "..."
+}
+
+/// As a TOML basic string.
+func tomlString(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\"", "\\": result += "\\\(scalar)"
+        case "\n": result += "\\n"
+        case "\t": result += "\\t"
+        case _ where scalar.properties.generalCategory == .control:
+            let digits = String(scalar.value, radix: 16)
+            result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        default: result.unicodeScalars.append(scalar)
+        }
+    }
+    return result + "\""
+}
+
+extension Format {
+    /// A string that `parse` understands; `remedy` may say what to write instead of a wrong one.
+    static func text(
+        allowed: String, remedy: @escaping @Sendable (TOMLNode) -> String? = { _ in nil },
+        parse: @escaping @Sendable (String) -> Value?, write: @escaping @Sendable (Value) -> String
+    ) -> Format {
+        Format(
+            allowed: allowed,
+            read: { node throws(Misfit) in
+                guard case .string(let text) = node.value, let value = parse(text) else {
+                    throw Misfit(node, allowed: allowed, remedy: remedy(node))
+                }
+                return value
+            },
+            write: { tomlString(write($0)) })
+    }
+
+    /// The empty string stands for a value that is not set. `written` says whether to write it, too.
+    func orEmpty(written: Bool = false) -> Format<Value?> {
+        Format<Value?>(
+            allowed: "\(allowed), or \"\"",
+            read: { [self] node throws(Misfit) in
+                if case .string("") = node.value { return nil }
+                return try read(node)
+            },
+            write: { $0.map(write) ?? (written ? "\"\"" : nil) })
+    }
+
+    /// For a key without a default: it is there or it is not.
+    var optional: Format<Value?> {
+        Format<Value?>(allowed: allowed, read: read, write: { $0.flatMap(write) })
+    }
+
+    /// `counts` bounds the length, and `elements` names them in the plural.
+    func list(of elements: String, _ counts: ClosedRange<Int>) -> Format<[Value]> {
+        let allowed = "an array of \(counts.lowerBound) to \(counts.upperBound) \(elements)"
+        return Format<[Value]>(
+            allowed: allowed,
+            read: { [self] node throws(Misfit) in
+                guard case .array(let nodes) = node.value else { throw Misfit(node, allowed: allowed) }
+                guard counts.contains(nodes.count) else {
+                    throw Misfit([.init(node: node.index, text: "found \(nodes.count) elements; allowed: \(allowed)")])
+                }
+                var values: [Value] = []
+                var faults: [Misfit.Fault] = []
+                for node in nodes {
+                    do throws(Misfit) { values.append(try read(node)) } catch { faults += error.faults }
+                }
+                guard faults.isEmpty else { throw Misfit(faults) }
+                return values
+            },
+            write: { "[" + $0.compactMap(write).joined(separator: ", ") + "]" })
+    }
+}
+
+extension Format<Int> {
+    static func integer(_ range: ClosedRange<Int>, meaning: String) -> Format {
+        let allowed = "an integer from \(range.lowerBound) to \(range.upperBound) (\(meaning))"
+        return Format(
+            allowed: allowed,
+            read: { node throws(Misfit) in
+                guard case .integer(let value) = node.value, let value = Int(exactly: value), range.contains(value)
+                else { throw Misfit(node, allowed: allowed) }
+                return value
+            },
+            write: { String($0) })
+    }
+}
+
+extension Format where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
+    /// One of a few words.
+    static var choice: Format {
+        let words = Value.allCases.map(\.rawValue)
+        return .text(
+            allowed: words.map(tomlString).joined(separator: ", "),
+            remedy: { node in
+                guard case .string(let text) = node.value else { return nil }
+                return nearestName(to: text, among: words).map { "did you mean \"\($0)\"?" }
+            },
+            parse: { Value(rawValue: $0) }, write: \.rawValue)
+    }
+}

@@ -1,0 +1,90 @@
+// Every key of the settings file: its name, its place in the values, its format with its bounds. The one list from
+// which the file is read, unknown keys are judged, and `--print-effective` is written.
+
+internal import DNSWire
+
+struct Key<Section>: Sendable {
+    let name: String
+    let read: @Sendable (TOMLNode, inout Section) throws(Misfit) -> Void
+    /// Nil: the key is left out.
+    let write: @Sendable (Section) -> String?
+
+    init<Value>(_ name: String, _ path: any WritableKeyPath<Section, Value> & Sendable, _ format: Format<Value>) {
+        self.name = name
+        read = { node, section throws(Misfit) in section[keyPath: path] = try format.read(node) }
+        write = { format.write($0[keyPath: path]) }
+    }
+}
+
+extension Settings.Server {
+    /// Each takes a UDP and a TCP socket on every thread.
+    private static let maxListen = 64
+    /// Judged for every query, one by one.
+    private static let maxAllow = 256
+    /// More than any machine that runs this has cores.
+    private static let maxThreads = 256
+
+    static let keys: [Key<Settings.Server>] = [
+        Key("listen", \.listen, Format.listenEndpoint.list(of: "strings \"ADDR:PORT\"", 1...maxListen)),
+        Key("threads", \.threads, .integer(0...maxThreads, meaning: "0 = one per core")),
+        Key("allow", \.allow, Format.prefix.list(of: "strings \"ADDR/LENGTH\"", 1...maxAllow)),
+    ]
+}
+
+extension Settings.SystemResolver {
+    /// More servers only make the last resort slower; resolv.conf itself stops at three.
+    private static let maxServers = 8
+
+    static let keys: [Key<Settings.SystemResolver>] = [
+        Key("servers", \.servers, Format.nameserver.list(of: "strings \"ADDR[:PORT]\"", 0...maxServers)),
+        Key("resolv-conf", \.resolvConf, .path(maxBytes: maxPathBytes)),
+    ]
+}
+
+extension Settings.Cache {
+    /// Below, no working set fits; above, nobody has asked.
+    private static let sizes = 1 << 20...64 << 30
+    /// RFC 8767 section 4 takes 7 days as the longest sensible TTL.
+    private static let ttls = Duration.zero...Duration.seconds(7 * 24 * 3600)
+
+    static let keys: [Key<Settings.Cache>] = [
+        Key("size", \.sizeBytes, .size(sizes)),
+        Key("min-ttl", \.minTTL, .duration(ttls)),
+        Key("max-ttl", \.maxTTL, .duration(ttls)),
+        Key("negative-max-ttl", \.negativeMaxTTL, .duration(ttls)),
+    ]
+}
+
+extension Settings.Control {
+    /// `sun_path` holds 108 bytes with its final NUL.
+    private static let maxSocketPathBytes = 107
+
+    static let keys: [Key<Settings.Control>] = [
+        Key("socket", \.socket, Format.path(maxBytes: maxSocketPathBytes).orEmpty(written: true))
+    ]
+}
+
+extension Settings.Log {
+    static let keys: [Key<Settings.Log>] = [Key("level", \.level, .choice)]
+}
+
+extension ProviderDraft {
+    /// A provider has a handful; each costs connections and takes its turn when others fail.
+    private static let maxAddresses = 16
+
+    static let keys: [Key<ProviderDraft>] = [
+        Key("name", \.name, Format.providerName.optional),
+        Key("dialect", \.dialect, Format<Settings.Provider.Dialect>.choice.optional),
+        Key("url", \.url, Format.providerURL.optional),
+        Key("addresses", \.addresses, Format.address.list(of: "IP addresses", 0...maxAddresses)),
+        Key("sni", \.sni, Format.hostName.orEmpty()),
+        Key("verify-name", \.verifyName, Format.hostNameOrAddress.orEmpty()),
+        Key("host", \.host, Format.hostHeader.orEmpty()),
+        Key("ca-file", \.caFile, Format.path(maxBytes: maxPathBytes).orEmpty()),
+        Key("account", \.account, Format.account.orEmpty()),
+        Key("method", \.method, Format<Settings.Provider.Method>.choice.optional),
+    ]
+}
+
+/// PATH_MAX of Linux, with its final NUL.
+private let maxPathBytes = 4095

@@ -1,0 +1,67 @@
+// A [[provider]] as it stands in the file, key by key, and the step to a provider, which judges the keys together.
+
+internal import DNSWire
+
+struct ProviderDraft {
+    var name: String?
+    var dialect: Settings.Provider.Dialect?
+    var url: Settings.ProviderURL?
+    var addresses: [Address] = []
+    var sni: String?
+    var verifyName: String?
+    var host: String?
+    var caFile: String?
+    var account: String?
+    var method: Settings.Provider.Method?
+}
+
+extension ProviderDraft {
+    /// For writing.
+    init(_ provider: Settings.Provider) {
+        self.init(
+            name: provider.name, dialect: provider.dialect, url: provider.url, addresses: provider.addresses,
+            sni: provider.sni, verifyName: provider.verifyName, host: provider.host, caFile: provider.caFile,
+            account: provider.account, method: provider.dialect == .doh ? provider.method : nil)
+    }
+
+    /// What is missing or contradicts itself, with the key that it is about; none if `provider` gives one.
+    var contradictions: [(key: String?, text: String)] {
+        var list: [(key: String?, text: String)] = []
+        for (key, isMissing) in [("name", name == nil), ("dialect", dialect == nil), ("url", url == nil)]
+        where isMissing {
+            list.append((nil, "this [[provider]] has no \(key); every provider needs name, dialect and url"))
+        }
+        if let url, case .name(let host) = url.host, addresses.isEmpty {
+            list.append(
+                (
+                    "url",
+                    "provider.url: found the host name \(quoted(host)) and no addresses; nothing is resolved "
+                        + "through ourselves: add addresses = [\"...\"] with what is to be dialled"
+                ))
+        }
+        if let dialect, dialect != .dnspod, account != nil {
+            list.append(("account", "provider.account: found with dialect \"\(dialect)\"; allowed: with \"dnspod\""))
+        }
+        if let dialect, dialect != .doh, method != nil {
+            list.append(("method", "provider.method: found with dialect \"\(dialect)\"; allowed: with \"doh\""))
+        }
+        if let url, !url.isSecure {
+            for (key, isSet) in [("sni", sni != nil), ("verify-name", verifyName != nil), ("ca-file", caFile != nil)]
+            where isSet {
+                list.append((key, "provider.\(key): found with an http URL; allowed: with https"))
+            }
+        }
+        return list
+    }
+
+    /// Nil if a key is missing.
+    var provider: Settings.Provider? {
+        guard let name, let dialect, let url else { return nil }
+        var dialled = addresses
+        if case .address(let address) = url.host, addresses.isEmpty { dialled = [address] }
+        guard !dialled.isEmpty else { return nil }
+        return Settings.Provider(
+            name: name, dialect: dialect, url: url, addresses: dialled, sni: sni, verifyName: verifyName, host: host,
+            caFile: caFile, account: account, method: method ?? .get)
+    }
+}

@@ -1,0 +1,91 @@
+// Durations and sizes: a number directly followed by its unit, never a bare number.
+
+internal import DNSWire
+
+private struct Unit {
+    let name: String
+    let factor: Int64
+}
+
+private let durationUnits = [
+    Unit(name: "ms", factor: 1), Unit(name: "s", factor: 1000), Unit(name: "m", factor: 60_000),
+    Unit(name: "h", factor: 3_600_000),
+]
+private let sizeUnits = [
+    Unit(name: "B", factor: 1), Unit(name: "KiB", factor: 1 << 10), Unit(name: "MiB", factor: 1 << 20),
+    Unit(name: "GiB", factor: 1 << 30),
+]
+
+extension Format<Duration> {
+    /// Whole milliseconds.
+    static func duration(_ range: ClosedRange<Duration>) -> Format {
+        quantity(
+            "a duration", units: durationUnits, usual: durationUnits[1], least: range.lowerBound.wholeMilliseconds,
+            most: range.upperBound.wholeMilliseconds, make: { .milliseconds($0) }, count: \.wholeMilliseconds)
+    }
+}
+
+extension Format<Int> {
+    /// In bytes.
+    static func size(_ range: ClosedRange<Int>) -> Format {
+        quantity(
+            "a size", units: sizeUnits, usual: sizeUnits[2], least: Int64(range.lowerBound),
+            most: Int64(range.upperBound), make: { Int($0) }, count: { Int64($0) })
+    }
+}
+
+extension Duration {
+    fileprivate var wholeMilliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}
+
+extension Format {
+    /// `usual` is the unit that a bare number was most likely meant in.
+    private static func quantity(
+        _ kind: String, units: [Unit], usual: Unit, least: Int64, most: Int64,
+        make: @escaping @Sendable (Int64) -> Value, count: @escaping @Sendable (Value) -> Int64
+    ) -> Format {
+        let bounds = "from \(text(least, units, usual)) to \(text(most, units, usual))"
+        let allowed = "\(kind) \(bounds) with its unit (\(units.map(\.name).joined(separator: ", ")))"
+        return .text(
+            allowed: allowed,
+            remedy: { node in
+                switch node.value {
+                case .integer(let number): "a unit is missing: write \"\(number)\(usual.name)\""
+                case .string(let text): remedy(text, units, usual)
+                default: nil
+                }
+            },
+            parse: { text in
+                guard let value = number(text, units), (least...most).contains(value) else { return nil }
+                return make(value)
+            },
+            write: { text(count($0), units, usual) })
+    }
+
+    private static func remedy(_ text: String, _ units: [Unit], _ usual: Unit) -> String? {
+        if !text.isEmpty, text.utf8.allSatisfy(\.isDigit) {
+            return "a unit is missing: write \"\(text)\(usual.name)\""
+        }
+        let joined = text.filter { $0 != " " }
+        let candidates = [joined, joined.dropLast() + "iB"]
+        return candidates.first { number($0, units) != nil && $0 != text }.map { "did you mean \"\($0)\"?" }
+    }
+
+    private static func number(_ text: String, _ units: [Unit]) -> Int64? {
+        let digits = text.utf8.prefix(while: \.isDigit)
+        let rest = text[digits.endIndex...]
+        guard let unit = units.first(where: { $0.name == rest }), let number = Int64(text[..<digits.endIndex]) else {
+            return nil
+        }
+        let (product, overflow) = number.multipliedReportingOverflow(by: unit.factor)
+        return overflow ? nil : product
+    }
+
+    /// In the largest unit that leaves no fraction; zero in the usual one.
+    private static func text(_ count: Int64, _ units: [Unit], _ usual: Unit) -> String {
+        let unit = count == 0 ? usual : units.last { count.isMultiple(of: $0.factor) } ?? usual
+        return "\(count / unit.factor)\(unit.name)"
+    }
+}

@@ -1,0 +1,101 @@
+// The owner of one parsed TOML file, and its values as a Swift tree. Knows the language, not the settings.
+
+internal import CTOML
+
+struct TOMLNode {
+    enum Value {
+        case boolean(Bool)
+        case integer(Int64)
+        case float
+        case string(String)
+        case dateOrTime
+        case array([TOMLNode])
+        case table([(key: String, node: TOMLNode)])
+    }
+
+    /// The place in the document's list, by which it is found again in the file.
+    let index: Int
+    let value: Value
+}
+
+@safe struct TOMLDocument: ~Copyable {
+    let root: TOMLNode
+    private let handle: OpaquePointer
+
+    /// What is wrong, and where; line and column count from 1.
+    struct SyntaxError: Error {
+        let line: Int
+        let column: Int
+        let reason: String
+    }
+
+    init(_ bytes: [UInt8]) throws(SyntaxError) {
+        let text = bytes.starts(with: TOMLDocument.byteOrderMark) ? bytes.dropFirst(3) : bytes[...]
+        try TOMLDocument.requireUTF8(text)
+        var problem = unsafe ctoml_problem()
+        let parsed = unsafe text.withUnsafeBytes { buffer in
+            unsafe ctoml_parse(buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count, &problem)
+        }
+        guard let handle = unsafe parsed else {
+            throw unsafe SyntaxError(
+                line: Int(problem.place.line), column: Int(problem.place.column),
+                reason: String(cString: problem.reason))
+        }
+        var count = 0
+        let nodes = unsafe UnsafeBufferPointer(start: ctoml_nodes(handle, &count), count: count)
+        root = unsafe TOMLDocument.tree(nodes, at: 0)
+        unsafe self.handle = handle
+    }
+
+    deinit {
+        unsafe ctoml_free(handle)
+    }
+
+    /// Where a node stands: its key, or its value where it has none.
+    func place(of node: Int, ofKey: Bool) -> (line: Int, column: Int) {
+        let place = unsafe ofKey ? ctoml_key_place(handle, node) : ctoml_value_place(handle, node)
+        return (Int(place.line), Int(place.column))
+    }
+
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// toml11 stops the process at some byte sequences that are no UTF-8, so it never sees any.
+    private static func requireUTF8(_ text: ArraySlice<UInt8>) throws(SyntaxError) {
+        let wrong: Int
+        do {
+            _ = try UTF8Span(validating: text.span)
+            return
+        } catch {
+            wrong = text.startIndex + error.byteOffsets.lowerBound
+        }
+        let before = text[..<wrong]
+        let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? text.startIndex
+        throw SyntaxError(
+            line: before.count { $0 == UInt8(ascii: "\n") } + 1,
+            column: before[lineStart...].count { $0 & 0xC0 != 0x80 } + 1,
+            reason: "a byte that is not UTF-8")
+    }
+
+    /// Recursion is bounded by the nesting that CTOML lets through.
+    private static func tree(_ nodes: UnsafeBufferPointer<ctoml_node>, at index: Int) -> TOMLNode {
+        let node = unsafe nodes[index]
+        let children = unsafe node.first_child..<(node.first_child + node.child_count)
+        let value: TOMLNode.Value =
+            switch unsafe node.kind {
+            case ctoml_boolean: unsafe .boolean(node.integer != 0)
+            case ctoml_integer: unsafe .integer(node.integer)
+            case ctoml_string: unsafe .string(string(node.text, node.text_bytes))
+            case ctoml_float: .float
+            case ctoml_array: .array(children.map { unsafe tree(nodes, at: $0) })
+            case ctoml_table:
+                .table(
+                    children.map { unsafe (string(nodes[$0].key, nodes[$0].key_bytes), tree(nodes, at: $0)) })
+            default: .dateOrTime
+            }
+        return TOMLNode(index: index, value: value)
+    }
+
+    private static func string(_ start: UnsafePointer<CChar>?, _ count: Int) -> String {
+        unsafe String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+}

@@ -1,0 +1,38 @@
+// How often the lab was asked, by provider and by question: what tests compare with what they expect.
+
+import DNSWire
+import HTTPDNS
+
+package struct Counters: Sendable {
+    private var total = 0
+    private var providers: [String: Int] = [:]
+    private var names: [String: Int] = [:]
+    private var questions: [String: Int] = [:]
+    /// A flood of names ends up under "other" from here on.
+    private static let maxKeys = 100_000
+
+    mutating func count(provider: String, question: Question) {
+        total += 1
+        Counters.add(provider, to: &providers)
+        let name = question.name.description.lowercased()
+        Counters.add(name, to: &names)
+        Counters.add("\(provider) \(name) \(question.type)", to: &questions)
+    }
+
+    var json: [UInt8] {
+        JSONBody.encode(Report(total: total, providers: providers, names: names, questions: questions))
+    }
+
+    private static func add(_ key: String, to counts: inout [String: Int]) {
+        let key = counts[key] != nil || counts.count < maxKeys ? key : "other"
+        counts[key, default: 0] += 1
+    }
+
+    private struct Report: Encodable {
+        let total: Int
+        let providers: [String: Int]
+        let names: [String: Int]
+        /// "PROVIDER NAME TYPE" to count.
+        let questions: [String: Int]
+    }
+}

@@ -1,0 +1,150 @@
+// One request and its reply on libmicrohttpd's side: reads what the dialects need, queues what they said, and carries
+// out faults. Runs on the thread of its connection, which it may hold up.
+
+import CMicrohttpd
+import Glibc
+import HTTPDNS
+import Synchronization
+
+@safe struct Exchange {
+    let connection: OpaquePointer
+    let context: ListenerContext
+
+    /// The connection is closed without an answer.
+    private static let drop = MHD_Result.NO
+
+    func answer(method: String, path: String, body: [UInt8]) -> MHD_Result {
+        guard body.count <= Exchange.maxBodyBytes else { return queue(HTTPReply(status: 413)) }
+        switch method {
+        case "GET": return answer(HTTPRequest(url: target(path), headers: headers))
+        case "POST": return answer(HTTPRequest(method: .post, url: target(path), headers: headers, body: body))
+        default: return queue(HTTPReply(status: 405, headers: HTTPHeaders([.init("Allow", "GET, POST")])))
+        }
+    }
+
+    private func answer(_ request: HTTPRequest) -> MHD_Result {
+        let (reply, fault) = context.respond(request)
+        guard let fault else { return queue(reply) }
+        switch fault {
+        case .delay(let milliseconds): return stays(forMilliseconds: milliseconds) ? queue(reply) : Exchange.drop
+        case .status(let status, let retryAfter):
+            let headers = retryAfter.map { [HTTPHeaders.Field("Retry-After", $0)] } ?? []
+            return queue(HTTPReply(status: status, headers: HTTPHeaders(headers)))
+        case .hang:
+            let generation = context.generation()
+            while context.generation() == generation, stays(forMilliseconds: Exchange.stepMilliseconds) {}
+            return Exchange.drop
+        case .reset:
+            reset()
+            return Exchange.drop
+        case .garbage: return queue(HTTPReply(headers: reply.headers, body: Noise.bytes))
+        case .empty: return queue(HTTPReply(headers: reply.headers))
+        case .huge: return queue(HTTPReply(headers: reply.headers, body: Exchange.hugeBody))
+        case .drip: return stream(reply, missingBytes: 0, pauseMilliseconds: Exchange.stepMilliseconds)
+        case .short: return stream(reply, missingBytes: 100, pauseMilliseconds: 0)
+        case .long: return queueTooLong(reply)
+        }
+    }
+
+    /// The largest DNS message. One byte more is kept, to see that there was more; the request is refused.
+    static let maxBodyBytes = 65_535
+    private static let stepMilliseconds: Int32 = 100
+    /// Over the bound that every client should have (64 KiB).
+    private static let hugeBody = [UInt8](repeating: UInt8(ascii: "0"), count: 200 << 10)
+
+    // MARK: the request
+
+    private var headers: HTTPHeaders {
+        var headers = HTTPHeaders()
+        for name in ["Accept", "Content-Type"] {
+            guard let value = unsafe MHD_lookup_connection_value(connection, .HEADER_KIND, name) else { continue }
+            unsafe headers.add(name, String(cString: value))
+        }
+        return headers
+    }
+
+    /// Path and query as they stood in the request, escapes and all.
+    private func target(_ path: String) -> String {
+        let query = Query()
+        unsafe MHD_get_connection_values(
+            connection, .GET_ARGUMENT_KIND,
+            { context, _, key, value in
+                guard let context = unsafe context, let key = unsafe key else { return .NO }
+                let query = unsafe Unmanaged<Query>.fromOpaque(context).takeUnretainedValue()
+                let text = unsafe value.map { unsafe "=" + String(cString: $0) } ?? ""
+                unsafe query.parameters.append(String(cString: key) + text)
+                return .YES
+            }, Unmanaged.passUnretained(query).toOpaque())
+        return query.parameters.isEmpty ? path : "\(path)?\(query.parameters.joined(separator: "&"))"
+    }
+
+    private final class Query {
+        var parameters: [String] = []
+    }
+
+    // MARK: replies
+
+    private func queue(_ reply: HTTPReply) -> MHD_Result {
+        queue(reply, Response(body: reply.body))
+    }
+
+    private func queue(_ reply: HTTPReply, _ response: consuming Response) -> MHD_Result {
+        for field in reply.headers.fields { response.add(field.name, field.value) }
+        return unsafe response.queue(status: UInt32(truncatingIfNeeded: reply.status), on: connection)
+    }
+
+    private func stream(_ reply: HTTPReply, missingBytes: Int, pauseMilliseconds: Int32) -> MHD_Result {
+        let exchange = self
+        let body = BodyStream(reply.body) { offset in
+            guard pauseMilliseconds > 0 else { return reply.body.count - offset }
+            return exchange.stays(forMilliseconds: pauseMilliseconds) ? 1 : 0
+        }
+        return queue(reply, Response(stream: body, announcedBytes: reply.body.count + missingBytes))
+    }
+
+    /// Announces less than it sends. The connection ends behind it: what is left over must not open the next reply.
+    private func queueTooLong(_ reply: HTTPReply) -> MHD_Result {
+        let response = Response(stream: BodyStream(reply.body) { reply.body.count - $0 }, announcedBytes: nil)
+        response.announce(max(0, reply.body.count - 3))
+        return queue(reply, response)
+    }
+
+    // MARK: the socket
+
+    /// POLLRDHUP, which glibc shows to GNU sources only.
+    private static let clientGone: Int16 = 0x2000
+
+    /// Waits so long; false as soon as the client is gone or the lab ends.
+    private func stays(forMilliseconds milliseconds: Int32) -> Bool {
+        var left = milliseconds
+        while left > 0, !context.isEnding.load(ordering: .relaxed) {
+            let step = min(left, Exchange.stepMilliseconds)
+            var descriptor = pollfd(fd: unsafe lab_socket(connection), events: Exchange.clientGone, revents: 0)
+            guard unsafe poll(&descriptor, 1, step) == 0 else { return false }
+            left -= step
+        }
+        return left <= 0
+    }
+
+    /// Disconnecting a TCP socket that is connected makes Linux send RST at once; SO_LINGER would only do so behind
+    /// libmicrohttpd's own orderly shutdown.
+    private func reset() {
+        var nowhere = sockaddr()
+        nowhere.sa_family = sa_family_t(AF_UNSPEC)
+        _ = unsafe connect(lab_socket(connection), &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
+    }
+}
+
+/// Bytes that look like nothing, the same in every run.
+private enum Noise {
+    /// xorshift64 (Marsaglia 2003) from the seed 1.
+    static let bytes: [UInt8] = {
+        var state: UInt64 = 1
+        return (0..<256).map { _ in
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return UInt8(truncatingIfNeeded: state >> 32)
+        }
+    }()
+}

@@ -1,0 +1,120 @@
+// One listening socket with libmicrohttpd behind it. A thread per connection: faults have to hold up one request
+// without holding up the others, and a lab has few connections. It must never decide what is answered.
+
+import CMicrohttpd
+import DNSWire
+import Glibc
+package import HTTPDNS
+import Synchronization
+
+/// What the threads of a listener share.
+package final class ListenerContext: Sendable {
+    let respond: @Sendable (HTTPRequest) -> (reply: HTTPReply, fault: Fault?)
+    /// Changes when requests that hang have to be let go.
+    let generation: @Sendable () -> Int
+    let isEnding = Atomic(false)
+
+    package init(
+        respond: @escaping @Sendable (HTTPRequest) -> (reply: HTTPReply, fault: Fault?),
+        generation: @escaping @Sendable () -> Int
+    ) {
+        self.respond = respond
+        self.generation = generation
+    }
+}
+
+package struct ListenError: Error {
+    package let errno: Int32
+}
+
+@safe package struct HTTPListener: ~Copyable {
+    private let daemon: OpaquePointer
+    private let context: ListenerContext
+
+    /// Keys of a TLS listener, as PEM text.
+    package struct Credentials {
+        let certificate: String
+        let key: String
+    }
+
+    /// More clients than any test starts at once; beyond it connections are closed.
+    private static let connectionLimit: UInt32 = 1024
+
+    package init(on endpoint: Endpoint, credentials: Credentials?, context: ListenerContext) throws(ListenError) {
+        self.context = context
+        var flags = MHD_USE_INTERNAL_POLLING_THREAD.rawValue | MHD_USE_THREAD_PER_CONNECTION.rawValue
+        if endpoint.address.recordType == .aaaa { flags |= MHD_USE_IPv6.rawValue }
+        if credentials != nil { flags |= MHD_USE_TLS.rawValue }
+        let started = unsafe endpoint.withSocketAddress { address in
+            unsafe lab_start(
+                flags, address, HTTPListener.connectionLimit, answerCallback, completedCallback,
+                Unmanaged.passUnretained(context).toOpaque(), credentials?.key, credentials?.certificate)
+        }
+        guard let daemon = unsafe started else { throw ListenError(errno: errno) }
+        unsafe self.daemon = daemon
+    }
+
+    /// The port that is listened on, which the system has chosen where 0 was asked for.
+    package var port: UInt16 { UInt16(truncatingIfNeeded: unsafe lab_port(daemon)) }
+
+    /// Ends every connection and waits for its thread, so that nothing uses the context afterwards.
+    deinit {
+        context.isEnding.store(true, ordering: .relaxed)
+        unsafe MHD_stop_daemon(daemon)
+    }
+}
+
+/// The body of a request while it arrives.
+private final class Upload {
+    var bytes: [UInt8] = []
+}
+
+private let answerCallback: MHD_AccessHandlerCallback = {
+    context, connection, url, method, _, bytes, byteCount, slot in
+    guard let context = unsafe context, let connection = unsafe connection, let slot = unsafe slot,
+        let url = unsafe url, let method = unsafe method, let byteCount = unsafe byteCount
+    else { return .NO }
+    guard let state = unsafe slot.pointee else {
+        unsafe slot.pointee = Unmanaged.passRetained(Upload()).toOpaque()
+        return .YES
+    }
+    let upload = unsafe Unmanaged<Upload>.fromOpaque(state).takeUnretainedValue()
+    if unsafe byteCount.pointee > 0 {
+        let arrived = unsafe UnsafeRawBufferPointer(start: bytes, count: byteCount.pointee)
+        unsafe upload.bytes += arrived.prefix(Exchange.maxBodyBytes + 1 - upload.bytes.count)
+        unsafe byteCount.pointee = 0
+        return .YES
+    }
+    let listener = unsafe Unmanaged<ListenerContext>.fromOpaque(context).takeUnretainedValue()
+    let exchange = unsafe Exchange(connection: connection, context: listener)
+    return unsafe exchange.answer(method: String(cString: method), path: String(cString: url), body: upload.bytes)
+}
+
+private let completedCallback: MHD_RequestCompletedCallback = { _, _, slot, _ in
+    guard let state = unsafe slot?.pointee else { return }
+    unsafe Unmanaged<Upload>.fromOpaque(state).release()
+    unsafe slot?.pointee = nil
+}
+
+extension Endpoint {
+    fileprivate func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>) -> Result) -> Result {
+        switch address {
+        case .v4(let value):
+            var socketAddress = sockaddr_in()
+            socketAddress.sin_family = sa_family_t(AF_INET)
+            socketAddress.sin_port = port.bigEndian
+            socketAddress.sin_addr.s_addr = value.bigEndian
+            return unsafe withUnsafePointer(to: &socketAddress) { pointer in
+                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0) }
+            }
+        case .v6:
+            var socketAddress = sockaddr_in6()
+            socketAddress.sin6_family = sa_family_t(AF_INET6)
+            socketAddress.sin6_port = port.bigEndian
+            unsafe withUnsafeMutableBytes(of: &socketAddress.sin6_addr) { unsafe $0.copyBytes(from: address.bytes) }
+            return unsafe withUnsafePointer(to: &socketAddress) { pointer in
+                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0) }
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+// The lab's mind: which provider is asked in which dialect, what its answer is, and which fault applies. No sockets.
+
+import DNSWire
+package import HTTPDNS
+import Synchronization
+
+package final class Lab: Sendable {
+    struct State: Sendable {
+        var zone: Zone
+        var faults = FaultTable()
+        var counters = Counters()
+        /// Grows with each reset; whoever waits for one compares.
+        var resets = 0
+    }
+
+    /// Requests come on many threads; each takes the lock once, to look things up.
+    private let state: Mutex<State>
+    private let original: Zone
+
+    /// The provider that is asked without a prefix.
+    package static let defaultProvider = "default"
+
+    package init(_ zone: Zone) {
+        original = zone
+        state = Mutex(State(zone: zone))
+    }
+
+    func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { body(&$0) }
+    }
+
+    /// Zone, faults and counters as at the start; requests that hang are let go.
+    package func reset() {
+        state.withLock { state in
+            state = State(zone: original, resets: state.resets + 1)
+        }
+    }
+
+    /// Grows with each reset.
+    package var resets: Int { state.withLock { $0.resets } }
+
+    /// The right reply, and what has to go wrong with it.
+    package func respond(to request: HTTPRequest) -> (reply: HTTPReply, fault: Fault?) {
+        let (provider, path) = Lab.provider(in: URLQuery.path(of: request.url))
+        guard let dialect = Lab.dialect(at: path, request) else {
+            return (HTTPReply(status: 404, body: Array("no dialect at this path\n".utf8)), nil)
+        }
+        do throws(DialectError) {
+            let question = try dialect.question(from: request)
+            let (verdict, fault) = state.withLock { state in
+                state.counters.count(provider: provider, question: question)
+                return (
+                    state.zone.resolve(question), state.faults.fault(provider: provider, name: question.name)
+                )
+            }
+            switch verdict {
+            case .answer(let answer): return (dialect.reply(to: question, with: answer), fault)
+            case .refusal(let code): return (dialect.refusal(of: question, as: code), fault)
+            }
+        } catch {
+            guard case .status(let status) = error else { return (Lab.badRequest(error), nil) }
+            return (HTTPReply(status: status), nil)
+        }
+    }
+
+    private static func badRequest(_ error: DialectError) -> HTTPReply {
+        HTTPReply(status: 400, body: Array("\(error)\n".utf8))
+    }
+
+    /// `/p/NAME/d` is the provider NAME at `/d`.
+    private static func provider(in path: Substring) -> (name: String, path: Substring) {
+        guard path.hasPrefix("/p/") else { return (defaultProvider, path) }
+        let rest = path.dropFirst(3)
+        let name = rest.prefix { $0 != "/" }
+        return (String(name), rest[name.endIndex...])
+    }
+
+    private static func dialect(at path: Substring, _ request: HTTPRequest) -> (any Dialect)? {
+        switch path {
+        case "/d": DNSPod(url: "")
+        case "/resolve": JSONDialect(url: "")
+        case "/dns-query" where request.headers["Accept"]?.hasPrefix(JSONDialect.mediaType) == true:
+            JSONDialect(url: "")
+        case "/dns-query": DoHDialect(url: "")
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,85 @@
+// The lab from arguments to its end: reads the zone, listens, says where, and waits for a signal.
+
+import DNSWire
+import Glibc
+import HTTPDNS
+
+enum LabProgram {
+    static let version = "0.1.0"
+    /// A chain of certificates is a few KiB.
+    private static let maxPEMBytes = 1 << 20
+
+    struct Failure: Error {
+        let message: String
+    }
+
+    /// Returns when SIGINT or SIGTERM asks for the end.
+    static func run(_ arguments: LabArguments) throws(Failure) {
+        let lab = Lab(try zone(arguments.zone))
+        // Before any thread exists, so that every thread inherits the mask and only sigwait sees the signals.
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGINT)
+        unsafe sigaddset(&signals, SIGTERM)
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+        signal(SIGPIPE, SIG_IGN)
+
+        let answers = ListenerContext(
+            respond: { lab.respond(to: $0) }, generation: { lab.resets })
+        let paths = ControlPaths(lab)
+        let control = ListenerContext(respond: { (paths.respond(to: $0), nil) }, generation: { 0 })
+        let http = try listen("http", on: arguments.http, nil, answers)
+        let https = try listen("https", on: arguments.https, try credentials(arguments), answers)
+        let controlled = try listen("control", on: arguments.control, nil, control)
+        print("ready")
+        fflush(nil)
+        var received: Int32 = 0
+        unsafe sigwait(&signals, &received)
+        // Listeners end here, and with them their threads.
+        _ = consume controlled
+        _ = consume https
+        _ = consume http
+    }
+
+    private static func zone(_ file: String) throws(Failure) -> Zone {
+        let text = try text(of: file, maxBytes: ZoneParser.maxFileBytes)
+        do throws(ZoneError) {
+            return try ZoneParser.zone(from: text, file: file)
+        } catch {
+            throw Failure(message: error.description)
+        }
+    }
+
+    private static func credentials(_ arguments: LabArguments) throws(Failure) -> HTTPListener.Credentials? {
+        guard arguments.https != nil, let certificate = arguments.certificate, let key = arguments.key else {
+            return nil
+        }
+        return HTTPListener.Credentials(
+            certificate: try text(of: certificate, maxBytes: maxPEMBytes), key: try text(of: key, maxBytes: maxPEMBytes)
+        )
+    }
+
+    private static func text(of file: String, maxBytes: Int) throws(Failure) -> String {
+        do throws(TextFile.Failure) {
+            return try TextFile.read(file, maxBytes: maxBytes)
+        } catch {
+            throw Failure(message: error.reason)
+        }
+    }
+
+    /// Listens and prints where, as `NAME ADDRESS:PORT`.
+    private static func listen(
+        _ name: String, on endpoint: Endpoint?, _ credentials: HTTPListener.Credentials?, _ context: ListenerContext
+    ) throws(Failure) -> HTTPListener? {
+        guard let endpoint else { return nil }
+        do throws(ListenError) {
+            let listener = try HTTPListener(on: endpoint, credentials: credentials, context: context)
+            let host = endpoint.address.recordType == .aaaa ? "[\(endpoint.address)]" : "\(endpoint.address)"
+            print("\(name) \(host):\(listener.port)")
+            return listener
+        } catch {
+            let reason = unsafe String(cString: strerror(error.errno))
+            throw Failure(message: "cannot listen on \(endpoint.address) port \(endpoint.port): \(reason)")
+        }
+    }
+}

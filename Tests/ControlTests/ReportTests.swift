@@ -1,0 +1,206 @@
+// The reports to the letter: scripts and eyes rely on them.
+
+import Control
+import FoundationEssentials
+import Testing
+
+@Suite("Reports")
+struct ReportTests {
+    private var stats: StatsReport {
+        var stats = StatsReport()
+        stats.version = "0.9.0"
+        stats.uptimeSeconds = 61
+        (stats.queries.total, stats.queries.udp, stats.queries.tcp) = (28, 20, 8)
+        (stats.responses.cache, stats.responses.stale, stats.responses.provider) = (7, 6, 5)
+        (stats.responses.system, stats.responses.local) = (4, 3)
+        (stats.responses.refused, stats.responses.failure) = (0, 0)
+        stats.rcodes = ["NXDOMAIN": 2, "NOERROR": 23]
+        stats.dropped = ["malformed": 1]
+        stats.inflight = 2
+        (stats.latencyMicroseconds.provider.p50, stats.latencyMicroseconds.provider.p99) = (900, 9000)
+        stats.latencyMicroseconds.system.p95 = 8
+        (stats.cache.entries, stats.cache.bytes, stats.cache.hits) = (10, 4096, 13)
+        var provider = StatsReport.Provider(name: "alidns", dialect: "json", state: "up")
+        (provider.requests, provider.names, provider.failures) = (5, 6, ["timeout": 1])
+        (provider.latencyMilliseconds.p50, provider.latencyMilliseconds.p95) = (18, 40)
+        (provider.connections.open, provider.connections.opened, provider.connections.reused) = (1, 2, 3)
+        stats.providers = [provider]
+        stats.system.servers = ["192.0.2.53:53", "[2001:db8::53]:53"]
+        (stats.process.residentBytes, stats.process.openDescriptors, stats.process.threads) = (7_000_000, 17, 3)
+        return stats
+    }
+
+    @Test("stats as JSON is one line with the fixed keys in order")
+    func statsJSON() {
+        #expect(
+            Reply.stats(stats).rendered(asJSON: true) == #"""
+                {"cache":{"bytes":4096,"entries":10,"evictions":0,"hits":13,"insertions":0,"misses":0},\#
+                "dropped":{"malformed":1},"inflight":2,\#
+                "latency_us":{"provider":{"p50":900,"p95":0,"p99":9000},"system":{"p50":0,"p95":8,"p99":0}},\#
+                "process":{"open_fds":17,"rss_bytes":7000000,"threads":3},\#
+                "providers":[{"connections":{"open":1,"opened":2,"reused":3},"dialect":"json",\#
+                "failures":{"timeout":1},"latency_ms":{"p50":18,"p95":40},"name":"alidns","names":6,"requests":5,\#
+                "state":"up"}],"queries":{"tcp":8,"total":28,"udp":20},"rcodes":{"NOERROR":23,"NXDOMAIN":2},\#
+                "responses":{"cache":7,"failure":0,"local":3,"provider":5,"refused":0,"stale":6,"system":4},\#
+                "schema":1,"system":{"failures":0,"requests":0,"servers":["192.0.2.53:53","[2001:db8::53]:53"]},\#
+                "uptime_s":61,"version":"0.9.0"}
+
+                """#)
+    }
+
+    @Test("stats as text has one aligned line for each number, with dotted names")
+    func statsText() {
+        #expect(
+            Reply.stats(stats).rendered(asJSON: false) == """
+                cache.bytes                         4096
+                cache.entries                       10
+                cache.evictions                     0
+                cache.hits                          13
+                cache.insertions                    0
+                cache.misses                        0
+                dropped.malformed                   1
+                inflight                            2
+                latency_us.provider.p50             900
+                latency_us.provider.p95             0
+                latency_us.provider.p99             9000
+                latency_us.system.p50               0
+                latency_us.system.p95               8
+                latency_us.system.p99               0
+                process.open_fds                    17
+                process.rss_bytes                   7000000
+                process.threads                     3
+                providers.alidns.connections.open   1
+                providers.alidns.connections.opened 2
+                providers.alidns.connections.reused 3
+                providers.alidns.dialect            json
+                providers.alidns.failures.timeout   1
+                providers.alidns.latency_ms.p50     18
+                providers.alidns.latency_ms.p95     40
+                providers.alidns.names              6
+                providers.alidns.requests           5
+                providers.alidns.state              up
+                queries.tcp                         8
+                queries.total                       28
+                queries.udp                         20
+                rcodes.NOERROR                      23
+                rcodes.NXDOMAIN                     2
+                responses.cache                     7
+                responses.failure                   0
+                responses.local                     3
+                responses.provider                  5
+                responses.refused                   0
+                responses.stale                     6
+                responses.system                    4
+                schema                              1
+                system.failures                     0
+                system.requests                     0
+                system.servers.0                    192.0.2.53:53
+                system.servers.1                    [2001:db8::53]:53
+                uptime_s                            61
+                version                             0.9.0
+
+                """)
+    }
+
+    @Test("a report read back from its JSON is the same")
+    func roundTrip() throws {
+        let line = Reply.stats(stats).rendered(asJSON: true)
+        #expect(try JSONDecoder().decode(StatsReport.self, from: Data(line.utf8)) == stats)
+    }
+
+    @Test("the identity holds when every query is answered, dropped or waiting, and for nothing else")
+    func identity() {
+        #expect(stats.isBalanced)
+        #expect(StatsReport().isBalanced)
+        let responses: [WritableKeyPath<StatsReport.Responses, Int>] = [
+            \.cache, \.stale, \.provider, \.system, \.local, \.refused, \.failure,
+        ]
+        for path in responses {
+            var changed = stats
+            changed.responses[keyPath: path] += 1
+            #expect(!changed.isBalanced)
+            changed.queries.total += 1
+            #expect(changed.isBalanced)
+            changed.dropped["other", default: 0] += 2
+            #expect(!changed.isBalanced)
+            changed.inflight -= 2
+            #expect(changed.isBalanced)
+        }
+    }
+
+    @Test("status is a few lines that a person reads")
+    func statusText() {
+        var status = StatusReport(
+            uptimeSeconds: 273_600, processID: 812, listeners: ["127.0.0.1:53", "[::1]:53"], threads: 4)
+        status.version = "0.9.0"
+        status.providers = [
+            .init(name: "alidns", state: "up", latencyMilliseconds: 18),
+            .init(name: "volc", state: "throttled, retry in 12 s"),
+        ]
+        status.systemServers = ["192.0.2.53:53"]
+        (status.cache.entries, status.cache.bytes, status.cache.hits, status.cache.misses) = (4812, 3_250_586, 964, 36)
+        #expect(
+            Reply.status(status).rendered(asJSON: false) == """
+                httpdnsd 0.9.0  up 3d04h  pid 812  listeners 127.0.0.1:53 [::1]:53 (udp x4, tcp)
+                providers  alidns up 18 ms | volc throttled, retry in 12 s
+                system     192.0.2.53:53
+                cache      4,812 entries, 3.1 MiB, 96.4 % hits
+
+                """)
+        #expect(
+            Reply.status(status).rendered(asJSON: true) == #"""
+                {"cache":{"bytes":3250586,"entries":4812,"evictions":0,"hits":964,"insertions":0,"misses":36},\#
+                "listeners":["127.0.0.1:53","[::1]:53"],"pid":812,"providers":[{"latency_ms":18,"name":"alidns",\#
+                "state":"up"},{"name":"volc","state":"throttled, retry in 12 s"}],\#
+                "system_servers":["192.0.2.53:53"],"threads":4,"uptime_s":273600,"version":"0.9.0"}
+
+                """#)
+    }
+
+    @Test("a daemon that has just started says so without dividing by nothing")
+    func emptyStatus() {
+        let status = StatusReport(uptimeSeconds: 0, processID: 1, listeners: [], threads: 1)
+        #expect(
+            status.text == """
+                httpdnsd \(programVersion)  up 0s  pid 1  listeners none
+                providers  none
+                system     none
+                cache      0 entries, 0 B
+
+                """)
+    }
+
+    @Test(
+        "times, sizes and shares change their unit where the next begins",
+        arguments: [
+            (59, 1023, 0, 1, "up 59s ", "1,023 entries, 1023 B, 0.0 % hits"),
+            (60, 1024, 1, 1, "up 1m00s ", "1,024 entries, 1.0 KiB, 50.0 % hits"),
+            (3599, 1_048_575, 999, 1, "up 59m59s ", "1,048,575 entries, 1023.9 KiB, 99.9 % hits"),
+            (3600, 1_048_576, 1, 0, "up 1h00m ", "1,048,576 entries, 1.0 MiB, 100.0 % hits"),
+            (86_399, 999, 2, 1, "up 23h59m ", "999 entries, 999 B, 66.6 % hits"),
+            (86_400, 1_610_612_736, 99_999, 1, "up 1d00h ", "1,610,612,736 entries, 1.5 GiB, 99.9 % hits"),
+        ])
+    func units(_ seconds: Int, _ size: Int, _ hits: Int, _ misses: Int, _ uptime: String, _ cache: String) {
+        var status = StatusReport(uptimeSeconds: seconds, processID: 1, listeners: [], threads: 1)
+        (status.cache.entries, status.cache.bytes) = (size, size)
+        (status.cache.hits, status.cache.misses) = (hits, misses)
+        #expect(status.text.contains(uptime))
+        #expect(status.text.hasSuffix("cache      \(cache)\n"), "\(status.text)")
+    }
+
+    @Test("help names every command")
+    func help() {
+        #expect(
+            Reply.help.rendered(asJSON: false) == """
+                status  version, listeners, providers and cache in a few lines
+                stats   every counter
+                help    this list
+                Each takes --json; {"command":"stats"} asks for the same.
+
+                """)
+        #expect(Reply.help.rendered(asJSON: true) == #"{"commands":["status","stats","help"]}"# + "\n")
+        for command in Command.allCases {
+            #expect(Reply.help.rendered(asJSON: false).contains("\(command) "))
+        }
+    }
+}

@@ -1,0 +1,15 @@
+// Replays every fuzzer's corpus through the function the fuzzer calls: what once broke a parser never does again.
+
+import FuzzEntries
+import TestSupport
+import Testing
+
+struct CorpusTests {
+    @Test("every file of every corpus is read without a trap", arguments: FuzzEntry.all)
+    func replay(entry: FuzzEntry) throws {
+        let folder = TestFile.folder(of: TestFile.folder(of: #filePath)) + "/Fuzz/Corpus/" + entry.name
+        let names = try TestFile.names(in: folder)
+        #expect(!names.isEmpty, "an entry without a corpus tests nothing")
+        for name in names { entry.run(try TestFile.bytes(at: folder + "/" + name)) }
+    }
+}

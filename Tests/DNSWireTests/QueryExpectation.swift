@@ -1,0 +1,46 @@
+// What the head of a query vector says must come of it: the one reading of "expect", "client", "limit" and "reply".
+
+import AnswerCache
+import DNSWire
+import TestSupport
+
+/// "miss", "local", "drop REASON" or a response code; then "opt", "do" and "question" for what the reply repeats.
+struct QueryExpectation {
+    let outcome: String
+    let hasOption: Bool
+    let hasDNSSECOK: Bool
+    let hasQuestion: Bool
+    let client: Address
+    /// What a datagram may measure; given where the outcome is a miss.
+    let limitBytes: Int?
+    /// The whole reply to the byte, where the vector spells it out.
+    let replyText: String?
+
+    init(_ vector: HexVector) throws {
+        let text = try vector.value("expect")
+        let words = text.split(separator: " ").map(String.init)
+        outcome = text.hasPrefix("drop") ? text : words[0]
+        hasOption = words.contains("opt")
+        hasDNSSECOK = words.contains("do")
+        hasQuestion = words.contains("question") || outcome == "miss" || outcome == "local"
+        client = vector.values("client").first.flatMap { Address($0) } ?? ServingStand.loopback
+        limitBytes = vector.values("limit").first.flatMap { Int($0) }
+        replyText = vector.values("reply").first
+    }
+
+    static func text(_ outcome: FastPath.Outcome) -> String {
+        switch outcome {
+        case .answered(let code): "answered \(code)"
+        case .local: "local"
+        case .refused(let code): code.description
+        case .dropped(let reason): "drop \(reason)"
+        case .miss: "miss"
+        }
+    }
+}
+
+extension [UInt8] {
+    var hexText: String {
+        map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
+    }
+}

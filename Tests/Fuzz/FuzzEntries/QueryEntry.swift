@@ -1,0 +1,59 @@
+// Bytes from a client, through the fast path over a filled cache: as a datagram, on a stream, and from a stranger.
+
+import AnswerCache
+import DNSWire
+import TestSupport
+
+extension FuzzEntry {
+    package static let query = FuzzEntry(name: "Query") { bytes in
+        let loopback = ServingStand.loopback
+        check(bytes, from: loopback, isStream: false)
+        check(bytes, from: loopback, isStream: true)
+        check(bytes, from: .v4(0xC633_6401), isStream: false)
+    }
+
+    private static let partition = Partition(rawValue: 1)
+    private static let access = AccessList(["127.0.0.0/8"].compactMap { Prefix($0) })
+
+    /// The names that the seeds ask for: more records than a datagram holds, a few, none, no such name.
+    private static let cache: AnswerCache = {
+        let cache = AnswerCache(limitBytes: 4 << 20, seed: (1, 2))
+        keep(100, of: "www.example.com", .a, in: cache)
+        keep(2, of: "www.example.com", .aaaa, in: cache)
+        keep(1, of: "www.example.com", .https, in: cache)
+        keep(5, of: ".", .ns, in: cache)
+        for (text, kind) in [("example.com", Answer.Kind.noData), ("none.example", .noSuchName)] {
+            guard let name = Name(text) else { preconditionFailure("the name is one") }
+            store(Answer(negative: kind), Question(name, .a), in: cache)
+        }
+        return cache
+    }()
+
+    private static func keep(_ count: Int, of text: String, _ type: RecordType, in cache: AnswerCache) {
+        guard let name = Name(text) else { preconditionFailure("the name is one") }
+        let record = ResourceRecord(owner: name, type: type, ttlSeconds: 300, data: [192, 0, 2, 1])
+        store(Answer(records: Array(repeating: record, count: count)), Question(name, type), in: cache)
+    }
+
+    private static func store(_ answer: Answer, _ question: Question, in cache: AnswerCache) {
+        cache.store(
+            RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
+            partition: partition, provenance: .provider, nowMilliseconds: 0)
+    }
+
+    private static func check(_ packet: [UInt8], from client: Address, isStream: Bool) {
+        var path = FastPath(cache: cache, access: access, partition: partition, version: ServingStand.version)
+        var outcome = FastPath.Outcome.dropped(.short)
+        let limit = isStream ? StreamFraming.maxMessageBytes : nil
+        let reply = [UInt8](capacity: limit ?? EDNS.ourPayloadBytes) { output in
+            outcome = path.respond(
+                to: packet.span, from: client, nowMilliseconds: 7_000, streamLimitBytes: limit, into: &output)
+        }
+        let fault = ReplyShape.fault(of: reply, outcome, to: packet, isStream: isStream)
+        precondition(fault == nil, "\(outcome): \(fault ?? "")")
+        switch outcome {
+        case .answered, .local, .miss: precondition(client.isLoopback, "a stranger is refused")
+        case .refused, .dropped: break
+        }
+    }
+}

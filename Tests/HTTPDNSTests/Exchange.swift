@@ -1,0 +1,43 @@
+// What the tests of this module say over and over: names, records, replies with a body of text.
+
+import DNSWire
+import HTTPDNS
+import Testing
+
+func name(_ text: String) throws -> Name {
+    try #require(Name(text))
+}
+
+func question(_ text: String, _ type: RecordType = .a) throws -> Question {
+    Question(try name(text), type)
+}
+
+func record(_ owner: String, _ type: RecordType, _ ttlSeconds: UInt32, _ text: String) throws -> ResourceRecord {
+    ResourceRecord(
+        owner: try name(owner), type: type, ttlSeconds: ttlSeconds,
+        data: try #require(PresentationForm.bytes(of: text, as: type)))
+}
+
+func reply(_ text: String, status: Int = 200, _ headers: [(String, String)] = []) -> HTTPReply {
+    HTTPReply(
+        status: status, headers: HTTPHeaders(headers.map { HTTPHeaders.Field($0.0, $0.1) }), body: Array(text.utf8))
+}
+
+/// What the dialect makes of a reply, with errors as values.
+func outcome(
+    of reply: HTTPReply, to question: Question, by dialect: some Dialect
+) -> Result<Answer, DialectError> {
+    Result { () throws(DialectError) in try dialect.answer(from: reply, to: question) }
+}
+
+extension Result where Success == Answer, Failure == DialectError {
+    var error: DialectError? {
+        guard case .failure(let error) = self else { return nil }
+        return error
+    }
+
+    var isGarbage: Bool {
+        guard case .garbage = error else { return false }
+        return true
+    }
+}

@@ -1,0 +1,113 @@
+// The lab over real HTTP on loopback: what its faults look like to a client.
+
+import DNSWire
+import Glibc
+import HTTPDNS
+import Testing
+import httpdns_lab
+
+/// What faults look like on the wire, over loopback.
+struct LabListenerTests {
+    private static let rightBody = Array("192.0.2.1;192.0.2.2,300".utf8)
+
+    private func loopback(_ port: UInt16 = 0) throws -> Endpoint {
+        try #require(Endpoint("127.0.0.1:\(port)"))
+    }
+
+    /// The reply to one GET while this fault is in force.
+    private func reply(under command: String, to target: String = "/d?dn=www.example") throws -> RawClient {
+        let lab = Lab(try ZoneParser.zone(from: ZoneTests.text, file: "test.zone"))
+        let set = ControlPaths(lab).respond(to: HTTPRequest(method: .post, url: "/fault?kind=\(command)"))
+        try #require(set.status == 200)
+        let context = ListenerContext(respond: { lab.respond(to: $0) }, generation: { lab.resets })
+        let listener = try HTTPListener(
+            on: try loopback(), credentials: nil, context: context)
+        return try RawClient.get(target, port: listener.port)
+    }
+
+    @Test("without a fault, the dialect's bytes")
+    func right() throws {
+        let reply = try reply(under: "none")
+        #expect(reply.head.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(reply.body == LabListenerTests.rightBody && reply.failure == 0)
+    }
+
+    @Test("escapes in a query reach the dialect as they came")
+    func escapes() throws {
+        #expect(try reply(under: "none", to: "/d?ttl=1&dn=w%77w%2Eexample").body == LabListenerTests.rightBody)
+        #expect(try reply(under: "none", to: "/d?dn=%zz").head.hasPrefix("HTTP/1.1 400 "))
+    }
+
+    @Test("a delay ends in the right reply")
+    func delay() throws {
+        #expect(try reply(under: "delay&value=20").body == LabListenerTests.rightBody)
+    }
+
+    @Test("a status comes with its Retry-After")
+    func status() throws {
+        let reply = try reply(under: "status&value=429&retry-after=7")
+        #expect(reply.head.hasPrefix("HTTP/1.1 429 ") && reply.head.contains("Retry-After: 7\r\n"))
+    }
+
+    @Test("a reset is RST and not one byte")
+    func reset() throws {
+        let reply = try reply(under: "reset")
+        #expect(reply.failure == ECONNRESET && reply.bytes.isEmpty)
+    }
+
+    @Test("a short body ends before its announced length, a long one behind it")
+    func lengths() throws {
+        let short = try reply(under: "short")
+        #expect(short.body == LabListenerTests.rightBody && short.announcedBytes == 123)
+        let long = try reply(under: "long")
+        #expect(long.body == LabListenerTests.rightBody && long.announcedBytes == 20)
+        #expect(!long.head.contains("chunked"))
+    }
+
+    @Test("empty, huge and garbage bodies come with status 200")
+    func bodies() throws {
+        #expect(try reply(under: "empty").announcedBytes == 0)
+        #expect(try reply(under: "huge").body.count == 204_800)
+        let garbage = try reply(under: "garbage").body
+        #expect(garbage.count == 256)
+        #expect(try reply(under: "garbage").body == garbage)
+    }
+
+    @Test("a drip is the right reply in the end")
+    func drip() throws {
+        #expect(try reply(under: "drip", to: "/d?dn=x.any.example").body == Array("192.0.2.9,300".utf8))
+    }
+
+    @Test("a reset lets a hanging request go without an answer")
+    func hang() throws {
+        let lab = Lab(try ZoneParser.zone(from: ZoneTests.text, file: "test.zone"))
+        let control = ControlPaths(lab)
+        _ = control.respond(to: HTTPRequest(method: .post, url: "/fault?kind=hang"))
+        // The reset comes from inside the request, so that it is known to be there.
+        let context = ListenerContext(
+            respond: { lab.respond(to: $0) },
+            generation: {
+                let generation = lab.resets
+                lab.reset()
+                return generation
+            })
+        let listener = try HTTPListener(
+            on: try loopback(), credentials: nil, context: context)
+        let reply = try RawClient.get("/d?dn=www.example", port: listener.port)
+        #expect(reply.bytes.isEmpty && reply.failure == 0)
+    }
+
+    @Test("a port in use is an error with its number")
+    func portInUse() throws {
+        let context = ListenerContext(respond: { _ in (HTTPReply(), nil) }, generation: { 0 })
+        let first = try HTTPListener(on: try loopback(), credentials: nil, context: context)
+        let same = try loopback(first.port)
+        do throws(ListenError) {
+            _ = try HTTPListener(on: same, credentials: nil, context: context)
+            Issue.record("the port was taken twice")
+        } catch {
+            #expect(error.errno == EADDRINUSE)
+        }
+        #expect(first.port != 0)
+    }
+}

@@ -1,0 +1,162 @@
+// The lab without sockets: its paths, its faults and its control endpoint.
+
+import DNSWire
+import HTTPDNS
+import Testing
+import httpdns_lab
+
+struct LabTests {
+    private let lab: Lab
+    private let control: ControlPaths
+
+    init() throws {
+        lab = Lab(try ZoneParser.zone(from: ZoneTests.text, file: "test.zone"))
+        control = ControlPaths(lab)
+    }
+
+    private func post(_ url: String) -> Int {
+        control.respond(to: HTTPRequest(method: .post, url: url)).status
+    }
+
+    private func get(_ url: String) -> String {
+        String(decoding: control.respond(to: HTTPRequest(url: url)).body, as: UTF8.self)
+    }
+
+    private func fault(_ url: String) -> Fault? {
+        lab.respond(to: HTTPRequest(url: url)).fault
+    }
+
+    @Test("every dialect has its path, with and without a provider", arguments: ["", "/p/alpha"], Dialects.names)
+    func paths(prefix: String, dialectName: String) throws {
+        let path = ["dnspod": "/d", "json": "/resolve"][dialectName] ?? "/dns-query"
+        let dialect = try #require(Dialects.make(named: dialectName, url: prefix + path))
+        let asked = try question("www.example")
+        let (reply, fault) = lab.respond(to: try dialect.request(for: asked))
+        #expect(fault == nil)
+        #expect(try dialect.answer(from: reply, to: asked).addresses.map(\.description) == ["192.0.2.1", "192.0.2.2"])
+    }
+
+    @Test("/dns-query speaks JSON to those who ask for it")
+    func jsonAtDoHPath() throws {
+        let dialect = JSONDialect(url: "/dns-query")
+        let asked = try question("www.example", .aaaa)
+        let (reply, _) = lab.respond(to: try dialect.request(for: asked))
+        #expect(try dialect.answer(from: reply, to: asked).addresses.map(\.description) == ["2001:db8::1"])
+    }
+
+    @Test(
+        "unknown paths are 404, requests without a question are 400",
+        arguments: [
+            ("/", 404), ("/p/alpha", 404), ("/p/", 404), ("/x", 404), ("/d", 400), ("/p/a/resolve", 400),
+            ("/dns-query?dns=AAAA", 400),
+        ])
+    func badRequests(url: String, status: Int) {
+        #expect(lab.respond(to: HTTPRequest(url: url)).reply.status == status)
+    }
+
+    @Test("requests are counted by provider and by question until a reset")
+    func counts() {
+        for url in ["/d?dn=www.example", "/p/alpha/d?dn=WWW.example", "/p/alpha/resolve?name=nope.example&type=28"] {
+            _ = lab.respond(to: HTTPRequest(url: url))
+        }
+        #expect(
+            get("/requests") == """
+                {"names":{"nope.example":1,"www.example":2},"providers":{"alpha":2,"default":1},\
+                "questions":{"alpha nope.example AAAA":1,"alpha www.example A":1,"default www.example A":1},"total":3}
+
+                """)
+        #expect(post("/reset") == 200)
+        #expect(get("/requests") == #"{"names":{},"providers":{},"questions":{},"total":0}"# + "\n")
+    }
+
+    @Test("a fault hits whom it names, and the more it names the more it counts")
+    func faultScopes() {
+        #expect(post("/fault?kind=hang") == 200)
+        #expect(post("/fault?kind=empty&provider=alpha") == 200)
+        #expect(post("/fault?kind=status&value=503&retry-after=7&name=www.example") == 200)
+        #expect(post("/fault?kind=delay&value=50&provider=alpha&name=WWW.example") == 200)
+        #expect(fault("/d?dn=a.example") == .hang)
+        #expect(fault("/p/alpha/d?dn=a.example") == .empty)
+        #expect(fault("/d?dn=www.example") == .status(503, retryAfter: "7"))
+        #expect(fault("/p/alpha/d?dn=www.example") == .delay(milliseconds: 50))
+        #expect(get("/faults").contains(#"{"fault":"status 503 retry-after 7","name":"www.example"}"#))
+        #expect(post("/fault?kind=none&provider=alpha&name=www.example") == 200)
+        #expect(fault("/p/alpha/d?dn=www.example") == .status(503, retryAfter: "7"))
+        #expect(post("/reset") == 200)
+        #expect(fault("/d?dn=www.example") == nil)
+    }
+
+    @Test("every kind is known by the name it is shown with", arguments: Fault.plain.map(\.name))
+    func kinds(name: String) {
+        #expect(post("/fault?kind=\(name)") == 200)
+        #expect(fault("/d?dn=www.example")?.description == name)
+    }
+
+    @Test(
+        "a bad command changes nothing",
+        arguments: [
+            "/fault?kind=bogus", "/fault", "/fault?kind=delay", "/fault?kind=delay&value=-1",
+            "/fault?kind=delay&value=600001",
+            "/fault?kind=status&value=99", "/fault?kind=hang&name=a..b", "/record?type=A&data=1.2.3.4",
+            "/record?name=www.example&type=A&data=x", "/record?name=www.example&type=A&data=1.2.3.4&ttl=x",
+            "/record?name=www.example&type=NOPE",
+        ])
+    func badCommands(url: String) {
+        #expect(post(url) == 400)
+        #expect(get("/faults") == "[]\n")
+        #expect(
+            lab.respond(to: HTTPRequest(url: "/d?dn=www.example")).reply.body == Array("192.0.2.1;192.0.2.2,300".utf8))
+    }
+
+    @Test("records change at run time, and come back with a reset")
+    func records() {
+        #expect(post("/record?name=www.example&type=A&data=192.0.2.7,192.0.2.8&ttl=5") == 200)
+        #expect(
+            lab.respond(to: HTTPRequest(url: "/d?dn=www.example")).reply.body == Array("192.0.2.7;192.0.2.8,5".utf8))
+        #expect(post("/record?name=www.example&type=A") == 200)
+        #expect(lab.respond(to: HTTPRequest(url: "/d?dn=www.example")).reply.body.isEmpty)
+        #expect(post("/reset") == 200)
+        #expect(!lab.respond(to: HTTPRequest(url: "/d?dn=www.example")).reply.body.isEmpty)
+    }
+
+    @Test("the control endpoint knows its paths only")
+    func controlPaths() {
+        #expect(post("/requests") == 404)
+        #expect(control.respond(to: HTTPRequest(url: "/reset")).status == 404)
+    }
+}
+
+struct LabArgumentsTests {
+    @Test("a whole command line is read")
+    func whole() throws {
+        let line = "--zone z --http 127.0.0.1:0 --https [::1]:8443 --cert c --key k --control 127.0.0.1:9"
+        var expected = LabArguments()
+        expected.zone = "z"
+        expected.http = Endpoint("127.0.0.1:0")
+        expected.https = Endpoint("[::1]:8443")
+        expected.control = Endpoint("127.0.0.1:9")
+        expected.certificate = "c"
+        expected.key = "k"
+        #expect(try LabArguments.parse(line.split(separator: " ").map(String.init)) == .run(expected))
+        #expect(try LabArguments.parse(["--help"]) == .help)
+        #expect(try LabArguments.parse(["--zone", "z", "--version"]) == .version)
+    }
+
+    @Test(
+        "mistakes name what was found",
+        arguments: [
+            ("", "no zone"), ("--zone", "--zone needs a value"), ("--zone z", "nothing to listen on"),
+            ("-z", "unknown option -z"),
+            ("--zone z --https 127.0.0.1:1", "--https without a certificate"),
+            ("--zone z --http localhost:1", "--http localhost:1 is no address with a port"),
+            ("--zone z --http 127.0.0.1", "--http 127.0.0.1 is no address with a port"),
+            ("--zone z --http ::1:80", "--http ::1:80 is no address with a port"),
+            ("--zone z --http [127.0.0.1]:80", "--http [127.0.0.1]:80 is no address with a port"),
+            ("--zone z --http 127.0.0.1:65536", "--http 127.0.0.1:65536 is no address with a port"),
+        ])
+    func mistakes(line: String, finding: String) {
+        #expect { try LabArguments.parse(line.split(separator: " ").map(String.init)) } throws: {
+            ($0 as? LabArguments.UsageError)?.finding == finding
+        }
+    }
+}

@@ -1,0 +1,113 @@
+// Which changes of files are noticed.
+
+import Glibc
+import Testing
+
+@testable import LinuxIO
+
+struct FileWatchTests {
+    private let directory = TemporaryDirectory()
+
+    @Test func `writing in place, renaming over and removing are noticed, and told once`() throws {
+        directory.write("1", to: "conf")
+        let watch = try FileWatch([directory("conf")])
+        #expect(try watch.takeChangedPaths() == [])
+        directory.write("2", to: "conf")
+        #expect(becomesReady(watch.descriptor))
+        #expect(try watch.takeChangedPaths() == [directory("conf")])
+        #expect(try watch.takeChangedPaths() == [])
+        directory.write("3", to: "conf.new")
+        directory.move("conf.new", over: "conf")
+        #expect(try watch.takeChangedPaths() == [directory("conf")])
+        directory.write("4", to: "conf")
+        #expect(try watch.takeChangedPaths() == [directory("conf")])
+        unsafe unlink(directory("conf"))
+        #expect(try watch.takeChangedPaths() == [directory("conf")])
+    }
+
+    @Test func `neighbours are not reported`() throws {
+        directory.write("1", to: "conf")
+        directory.write("1", to: "other")
+        let watch = try FileWatch([directory("conf"), directory("missing")])
+        directory.write("2", to: "other")
+        directory.write("2", to: "conf.swp")
+        #expect(try watch.takeChangedPaths() == [])
+        directory.write("1", to: "missing")
+        #expect(try watch.takeChangedPaths() == [directory("missing")])
+    }
+
+    @Test func `a change behind a chain of links is noticed`() throws {
+        directory.makeDirectory("run")
+        directory.makeDirectory("etc")
+        directory.write("1", to: "run/stub")
+        directory.link("run/conf", to: "stub")
+        directory.link("etc/conf", to: "../run/conf")
+        let path = directory("etc/conf")
+        let watch = try FileWatch([path])
+        directory.write("2", to: "run/new")
+        directory.move("run/new", over: "run/stub")
+        #expect(try watch.takeChangedPaths() == [path])
+        directory.write("3", to: "run/other")
+        #expect(try watch.takeChangedPaths() == [])
+        directory.link("etc/conf.new", to: "../run/other")
+        directory.move("etc/conf.new", over: "etc/conf")
+        #expect(try watch.takeChangedPaths() == [path])
+        directory.write("4", to: "run/other")
+        #expect(try watch.takeChangedPaths() == [path])
+        directory.write("4", to: "run/stub")
+        #expect(try watch.takeChangedPaths() == [], "no longer on the way")
+    }
+
+    @Test func `a linked directory that is switched is noticed`() throws {
+        directory.makeDirectory("v1")
+        directory.makeDirectory("v2")
+        directory.write("1", to: "v1/conf")
+        directory.write("2", to: "v2/conf")
+        directory.link("current", to: "v1")
+        let path = directory("current/conf")
+        let watch = try FileWatch([path])
+        directory.link("next", to: "v2")
+        directory.move("next", over: "current")
+        #expect(try watch.takeChangedPaths() == [path])
+        directory.write("3", to: "v2/conf")
+        #expect(try watch.takeChangedPaths() == [path])
+    }
+
+    @Test func `directories that are missing, come, go and come again are followed`() throws {
+        let path = directory("a/b/conf")
+        let watch = try FileWatch([path])
+        directory.makeDirectory("a")
+        #expect(try watch.takeChangedPaths() == [path])
+        directory.makeDirectory("a/b")
+        #expect(try watch.takeChangedPaths() == [path])
+        directory.write("1", to: "a/b/conf")
+        #expect(try watch.takeChangedPaths() == [path])
+        directory.move("a/b", over: "a/gone")
+        #expect(try watch.takeChangedPaths() == [path])
+        directory.makeDirectory("a/b")
+        #expect(try watch.takeChangedPaths() == [path])
+        directory.write("2", to: "a/b/conf")
+        #expect(try watch.takeChangedPaths() == [path])
+    }
+
+    @Test func `links that lead in a circle end`() throws {
+        directory.link("one", to: "two")
+        directory.link("two", to: "one")
+        let watch = try FileWatch([directory("one")])
+        unsafe unlink(directory("two"))
+        #expect(try watch.takeChangedPaths() == [directory("one")])
+        directory.write("1", to: "two")
+        #expect(try watch.takeChangedPaths() == [directory("one")])
+    }
+
+    @Test func `a path leads through its links to its file`() {
+        directory.makeDirectory("d")
+        directory.link("l", to: "./d/../d//conf")
+        let entries = SymbolicLinks.entries(of: directory("l"))
+        #expect(
+            entries == [
+                DirectoryEntry(directory: directory.path, name: "l"),
+                DirectoryEntry(directory: directory("d"), name: "conf"),
+            ])
+    }
+}

@@ -1,0 +1,82 @@
+// Addresses as text and in the kernel's form.
+
+import Glibc
+import LinuxIO
+import Testing
+
+struct SocketAddressTests {
+    @Test(
+        "text is read and printed",
+        arguments: [
+            ("127.0.0.1:53", "127.0.0.1:53"), ("0.0.0.0:0", "0.0.0.0:0"), ("255.255.255.255:65535", nil),
+            ("[::1]:53", nil), ("[::]:5300", nil), ("[2001:DB8:0:0:0:0:0:1]:53", "[2001:db8::1]:53"),
+            ("[::ffff:192.0.2.1]:53", nil), ("[fe80::1%1]:53", nil), ("[fe80::1%lo]:53", "[fe80::1%1]:53"),
+            ("192.0.2.1:00053", "192.0.2.1:53"),
+        ] as [(String, String?)])
+    func textIsReadAndPrinted(text: String, printed: String?) throws {
+        let address = try #require(SocketAddress(text))
+        #expect(address.description == printed ?? text)
+        #expect(SocketAddress(address.description) == address)
+    }
+
+    @Test(
+        "what is no address with a port is refused",
+        arguments: [
+            "", ":", ":53", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+53",
+            "127.0.0.1:53 ", " 127.0.0.1:53", "127.0.0.1:5a", "127.0.0.1:000053", "127.0.0:53", "127.0.0.01:53",
+            "127.0.0.256:53", "127.0.0.1.1:53", "localhost:53", "::1:53", "[::1]", "[::1]53", "[]:53", "[:53", "]:53",
+            "[127.0.0.1]:53", "[::1%]:53", "[::1%0]:53", "[::1%no-such-interface]:53", "[1:2:3:4:5:6:7:8:9]:53",
+            "127.0.0.1\0:53", "[::1%lo\0]:53", "127.0.0.1:5\u{0663}", "[::1:53",
+        ])
+    func badTextIsRefused(text: String) {
+        #expect(SocketAddress(text) == nil)
+    }
+
+    @Test func `bytes of other lengths than 4 and 16 are refused`() {
+        for count in 0...20 {
+            let address = SocketAddress(ipBytes: [UInt8](repeating: 7, count: count), port: 1)
+            #expect((address != nil) == (count == 4 || count == 16))
+        }
+    }
+
+    @Test func `bytes come back as they were given`() {
+        let four: [UInt8] = [192, 0, 2, 1]
+        let sixteen = (1...16).map { UInt8($0) }
+        #expect(SocketAddress(ipBytes: four, port: 1)?.ipBytes == four)
+        #expect(SocketAddress(ipBytes: sixteen, port: 1)?.ipBytes == sixteen)
+        #expect(SocketAddress(ipBytes: sixteen, port: 1)?.isIPv6 == true)
+    }
+
+    @Test(
+        "loopback and wildcard are told apart from the rest",
+        arguments: [
+            ("127.0.0.1:1", true, false), ("127.255.0.9:1", true, false), ("128.0.0.1:1", false, false),
+            ("0.0.0.0:1", false, true), ("[::1]:1", true, false), ("[::]:1", false, true),
+            ("[::2]:1", false, false), ("[::ffff:127.0.0.1]:1", true, false), ("[::127.0.0.1]:1", false, false),
+            ("[fe80::1%1]:1", false, false),
+        ])
+    func kinds(text: String, isLoopback: Bool, isWildcard: Bool) throws {
+        let address = try #require(SocketAddress(text))
+        #expect(address.isLoopback == isLoopback)
+        #expect(address.isWildcard == isWildcard)
+    }
+
+    @Test(
+        "the kernel's form keeps everything",
+        arguments: ["192.0.2.1:53", "[2001:db8::1]:53", "[fe80::1%1]:65535", "0.0.0.0:0"])
+    func kernelFormKeepsEverything(text: String) throws {
+        let address = try #require(SocketAddress(text))
+        #expect(SocketAddress(address.kernel.storage) == address)
+    }
+
+    @Test func `an IPv4 address and the same bits in IPv6 are two addresses`() {
+        #expect(SocketAddress("0.0.0.1:1") != SocketAddress("[::1]:1"))
+        #expect(SocketAddress("0.0.0.0:1") != SocketAddress("[::]:1"))
+    }
+
+    @Test func `other families are no socket address`() {
+        var storage = sockaddr_storage()
+        storage.ss_family = sa_family_t(AF_UNIX)
+        #expect(SocketAddress(storage) == nil)
+    }
+}

@@ -1,0 +1,57 @@
+// A directory of its own for each test, removed with everything in it.
+
+import Glibc
+
+@testable import LinuxIO
+
+final class TemporaryDirectory {
+    let path: String
+
+    init() {
+        var template = Array("/tmp/linuxio-XXXXXX".utf8CString)
+        precondition(unsafe mkdtemp(&template) != nil, "no temporary directory")
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        TemporaryDirectory.remove(path)
+    }
+
+    func callAsFunction(_ name: String) -> String { path + "/" + name }
+
+    /// Writes in place, as `>` does in a shell.
+    func write(_ text: String, to name: String) {
+        let descriptor = unsafe open(self(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        precondition(descriptor >= 0, "cannot write \(name)")
+        let bytes = Array(text.utf8)
+        precondition(unsafe Glibc.write(descriptor, bytes, bytes.count) == bytes.count, "cannot write \(name)")
+        close(descriptor)
+    }
+
+    func makeDirectory(_ name: String) { precondition(unsafe mkdir(self(name), 0o755) == 0, "mkdir \(name)") }
+
+    func link(_ name: String, to target: String) {
+        precondition(unsafe symlink(target, self(name)) == 0, "symlink \(name)")
+    }
+
+    func move(_ name: String, over other: String) {
+        precondition(unsafe rename(self(name), self(other)) == 0, "rename \(name)")
+    }
+
+    private static func remove(_ path: String) {
+        for name in Directory.names(in: path) {
+            let inner = path + "/" + name
+            if unsafe unlink(inner) != 0 { remove(inner) }
+        }
+        _ = unsafe rmdir(path)
+    }
+}
+
+/// Long enough for a machine under load; a test that waits so long fails.
+let patience: Duration = .seconds(20)
+
+/// Blocks until the descriptor has something; false after `patience`.
+func becomesReady(_ descriptor: Int32, for events: Int32 = POLLIN) -> Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+    return unsafe poll(&entry, 1, Int32(patience.components.seconds) * 1000) == 1
+}

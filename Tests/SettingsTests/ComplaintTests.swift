@@ -1,0 +1,106 @@
+// What is said about wrong files: the table in WrongFiles.swift, and what a table cannot hold.
+
+import Settings
+import Testing
+
+func complaints(_ text: String) -> [String] {
+    complaints(Array(text.utf8))
+}
+
+private func complaints(_ bytes: [UInt8]) -> [String] {
+    do throws(SettingsError) {
+        _ = try Settings.parse(bytes: bytes, file: "f")
+        return []
+    } catch {
+        return error.complaints.map(\.description)
+    }
+}
+
+@Suite("Complaints")
+struct ComplaintTests {
+    @Test(
+        "a wrong file is answered with place, finding, what is allowed, and a hint",
+        arguments: wrongSections + wrongValues + wrongProviders + wrongSyntax)
+    func wrongFile(_ file: Case) {
+        #expect(complaints(file.text) == file.complaints, "\(file.text)")
+    }
+
+    @Test("bytes that are not UTF-8 are named with their place, also behind a byte order mark")
+    func notUTF8() {
+        #expect(complaints(Array("# é\nx = \"é".utf8) + [0xFF]) == ["f:2:7: syntax: a byte that is not UTF-8"])
+        #expect(complaints([0xEF, 0xBB, 0xBF, 0x20, 0xC3]) == ["f:1:2: syntax: a byte that is not UTF-8"])
+        #expect(complaints([0xED, 0xA0, 0x80]) == ["f:1:1: syntax: a byte that is not UTF-8"])
+    }
+
+    @Test("a file of 1 MiB is read and one more byte is refused")
+    func size() {
+        let mebibyte = String(repeating: String(repeating: " ", count: 4095) + "\n", count: 256)
+        #expect(complaints(mebibyte) == [])
+        #expect(complaints(mebibyte + " ") == ["f:1:1: syntax: the file is larger than 1 MiB"])
+    }
+
+    @Test("a line of 4096 bytes is read and one more byte is refused")
+    func lineLength() {
+        let line = "#" + String(repeating: "x", count: 4095)
+        #expect(complaints("\n\(line)\n") == [])
+        #expect(complaints("\n\(line)x\n") == ["f:2:1: syntax: the line is longer than 4096 bytes"])
+    }
+
+    @Test("nesting is refused before it can exhaust the stack, whatever brackets strings and comments hold")
+    func depth() {
+        let message = "values are nested deeper than 16 levels"
+        #expect(complaints("a = " + String(repeating: "[", count: 4000)) == ["f:1:1: syntax: \(message)"])
+        #expect(complaints("a = [\n" + String(repeating: "[\n", count: 9000)) == ["f:17:1: syntax: \(message)"])
+        #expect(complaints("a = " + String(repeating: "{b=", count: 1000)) == ["f:1:1: syntax: \(message)"])
+        #expect(complaints("a" + String(repeating: ".a", count: 1000) + " = 1") == ["f:1:1: syntax: \(message)"])
+        let brackets = String(repeating: "[", count: 100)
+        #expect(
+            complaints("# \(brackets)\n[log]\nlevel = \"\(brackets)\"").first?.hasPrefix("f:3:9: log.level:") == true)
+        #expect(complaints("[log]\nlevel = '''\n\(brackets)\n'''").first?.hasPrefix("f:2:9: log.level:") == true)
+    }
+
+    @Test("control characters in a file do not reach the terminal, and long texts are cut")
+    func display() {
+        #expect(
+            complaints("[server]\n\"a\\u001b[31m\\n\" = 1")
+                == [#"f:2:1: unknown key "a\u001b[31m\n" in [server]; allowed: listen, threads, allow"#])
+        let long = String(repeating: "x", count: 1000)
+        #expect(
+            complaints("[log]\nlevel = \"\(long)\"")
+                == [
+                    "f:2:9: log.level: found \"\(long.prefix(60))\"...; "
+                        + #"allowed: "error", "warning", "info", "debug""#
+                ])
+    }
+
+    @Test("complaints stand in the order of the file, and those beyond fifty are counted")
+    func bound() {
+        let text = "[server]\n" + (0..<60).map { "zz\($0) = 1\n" }.joined()
+        #expect(throws: SettingsError.self) { try parse(text) }
+        do throws(SettingsError) {
+            _ = try Settings.parse(bytes: Array(text.utf8), file: "f")
+        } catch {
+            #expect(error.complaints.map(\.line) == Array(2...51))
+            #expect(error.omitted == 10)
+            #expect(error.description.hasSuffix("\nand 10 more"))
+        }
+    }
+
+    @Test("bounds on lists hold at their edges")
+    func listBounds() {
+        let servers = { (count: Int) in
+            "[system-resolver]\nservers = [" + (0..<count).map { "\"192.0.2.\($0)\"," }.joined() + "]"
+        }
+        #expect(complaints(servers(8)) == [])
+        #expect(
+            complaints(servers(9)) == [
+                "f:2:11: system-resolver.servers: found 9 elements; "
+                    + #"allowed: an array of 0 to 8 strings "ADDR[:PORT]""#
+            ])
+        let providers = { (count: Int) in
+            (0..<count).map { "[[provider]]\nname=\"p\($0)\"\ndialect=\"json\"\nurl=\"http://192.0.2.1\"\n" }.joined()
+        }
+        #expect(complaints(providers(32)) == [])
+        #expect(complaints(providers(33)) == ["f:1:1: provider: found 33 tables; allowed: 1 to 32"])
+    }
+}

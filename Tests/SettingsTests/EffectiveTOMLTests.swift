@@ -1,0 +1,82 @@
+// What `--print-effective` prints, and the example file, against what the daemon does without a file.
+
+import FoundationEssentials
+import Settings
+import Testing
+
+@Suite("Effective settings")
+struct EffectiveTOMLTests {
+    @Test("the defaults print as a file that gives the defaults")
+    func defaultsRoundTrip() throws {
+        #expect(try parse(Settings.defaults.effectiveTOML) == .defaults)
+        #expect(
+            Settings.defaults.effectiveTOML.hasPrefix(
+                """
+                [server]
+                listen = ["127.0.0.1:53", "[::1]:53"]
+                threads = 0
+                allow = ["127.0.0.0/8", "::1/128"]
+
+                [[provider]]
+                name = "alidns"
+                dialect = "json"
+                url = "https://dns.alidns.com/resolve"
+                addresses = ["223.5.5.5", "223.6.6.6"]
+
+                """))
+    }
+
+    @Test("what is set is printed, odd values and odd characters too")
+    func changesRoundTrip() throws {
+        let settings = try parse(
+            #"""
+            [server]
+            listen = ["[fe80::1]:5353"]
+            threads = 3
+            allow = ["0.0.0.0/0", "::/0"]
+            [[provider]]
+            name = "x"
+            dialect = "doh"
+            url = "http://127.0.0.1:8080/dns-query"
+            host = "lab.example"
+            method = "POST"
+            [[provider]]
+            name = "y"
+            dialect = "dnspod"
+            url = "https://[2001:db8::1]/d"
+            addresses = ["192.0.2.1"]
+            sni = "s.example"
+            verify-name = "v.example"
+            ca-file = "/a \"b\"\\c\té"
+            account = "1"
+            [system-resolver]
+            servers = ["192.0.2.1:54"]
+            resolv-conf = "/r"
+            [cache]
+            size = "1025KiB"
+            min-ttl = "1500ms"
+            max-ttl = "61s"
+            negative-max-ttl = "0ms"
+            [control]
+            socket = ""
+            [log]
+            level = "debug"
+            """#)
+        #expect(try parse(settings.effectiveTOML) == settings)
+        for line in [
+            "min-ttl = \"1500ms\"", "size = \"1025KiB\"", "socket = \"\"", "method = \"POST\"", "sni = \"s.example\"",
+        ] {
+            #expect(settings.effectiveTOML.contains(line + "\n"), "\(line)")
+        }
+    }
+
+    @Test("the example file says what serves without a file")
+    func exampleFile() throws {
+        let path = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined() + "/etc/httpdnsd.toml"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(try parse(text) == .defaults)
+        for line in Settings.defaults.effectiveTOML.split(separator: "\n") where !line.hasPrefix("method") {
+            #expect(text.contains(line), "\(line)")
+        }
+    }
+}

@@ -1,0 +1,94 @@
+// Files that are no TOML, and what is said about them. Reasons are ours, places come from toml11.
+
+let wrongSyntax: [Case] = [
+    Case(
+        #"a ="#,
+        #"f:1:4: syntax: a value is missing after the ="#),
+    Case(
+        #"é = 1"#,
+        #"f:1:1: syntax: neither a key nor a [table] header"#),
+    Case(
+        #"a = 1\#na"#,
+        #"f:2:2: syntax: a = is missing after the key"#),
+    Case(
+        #"a = "abc"#,
+        #"f:1:5: syntax: the string has no closing quote, or a bad character or escape"#),
+    Case(
+        #"a = "\q""#,
+        #"f:1:5: syntax: the string has no closing quote, or a bad character or escape"#),
+    Case(
+        #"a = [1, 2"#,
+        #"f:2:1: syntax: a , or the closing ] of the array is missing"#),
+    Case(
+        #"a = [1 2]"#,
+        #"f:1:8: syntax: a , or the closing ] of the array is missing"#),
+    Case(
+        #"[server"#,
+        #"f:1:1: syntax: neither a key nor a [table] header"#),
+    Case(
+        #"[server]]"#,
+        #"f:1:9: syntax: a table header must end its line"#),
+    Case(
+        #"[[server]\#n"#,
+        #"f:1:1: syntax: neither a key nor a [table] header"#),
+    Case(
+        #"a = 1 b = 2"#,
+        #"f:1:7: syntax: a line must end after its value"#),
+    Case(
+        #"a = 1\#na = 2"#,
+        #"f:2:5: syntax: this was defined before"#),
+    Case(
+        #"[a]\#n[a]"#,
+        #"f:2:1: syntax: this was defined before"#),
+    Case(
+        #"a = 2021-13-45"#,
+        #"f:1:15: syntax: not a valid date"#),
+    Case(
+        #"= 3"#,
+        #"f:1:1: syntax: a key is missing before the ="#),
+    Case(
+        #"a = {b = 1, }"#,
+        #"f:1:13: syntax: no , may stand before the } of an inline table"#),
+    Case(
+        #"a = {b = 1"#,
+        #"f:1:11: syntax: the closing } of the inline table is missing"#),
+    Case(
+        #"a = """abc"#,
+        #"f:1:5: syntax: the string of several lines has no end, or a bad character or escape"#),
+    Case(
+        #"a = nope"#,
+        #"f:1:5: syntax: not a value (a string needs quotes)"#),
+    Case(
+        #"a = 'x"#,
+        #"f:1:5: syntax: the string has no closing quote, or a bad character or escape"#),
+    Case(
+        #"a = 1."#,
+        #"f:1:6: syntax: not a value (a string needs quotes)"#),
+    Case(
+        #"a = 01"#,
+        #"f:1:5: syntax: a number may not start with a zero"#),
+    Case(
+        #"]"#,
+        #"f:1:1: syntax: neither a key nor a [table] header"#),
+    Case(
+        #""é" = "é" x"#,
+        #"f:1:11: syntax: a line must end after its value"#),
+    Case(
+        #"a = "x\#ty"#,
+        #"f:1:5: syntax: the string has no closing quote, or a bad character or escape"#),
+    Case(
+        #"a = "\ud800""#,
+        #"f:1:12: syntax: the string has a bad escape"#),
+    Case(
+        #"[[a]]\#n[a]"#,
+        #"f:2:1: syntax: this was defined before"#),
+    Case(
+        #"a = [[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]"#,
+        #"f:1:1: syntax: values are nested deeper than 16 levels"#),
+    Case(
+        #"a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a = 1"#,
+        #"f:1:1: syntax: values are nested deeper than 16 levels"#),
+    Case(
+        #"a = 25:00:00"#,
+        #"f:1:13: syntax: not a valid time"#),
+]

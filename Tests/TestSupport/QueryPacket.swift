@@ -1,0 +1,34 @@
+// Queries as clients send them, and some that no client sends.
+
+package import DNSWire
+
+package struct QueryPacket {
+    package var id: UInt16 = 0x1234
+    /// RD, as every stub sets it.
+    package var flags: UInt16 = 0x0100
+    package var name: Name
+    package var type: RecordType
+    package var recordClass: UInt16 = 1
+    /// An OPT record with this payload size; nil: none.
+    package var payloadSize: UInt16?
+    package var version: UInt8 = 0
+    /// The OPT record's data.
+    package var options: [UInt8] = []
+
+    package init(_ name: Name, _ type: RecordType, payloadSize: UInt16? = nil) {
+        self.name = name
+        self.type = type
+        self.payloadSize = payloadSize
+    }
+
+    package var question: Question { Question(name, type) }
+
+    package var bytes: [UInt8] {
+        var bytes = pair(id) + pair(flags) + pair(1) + pair(0) + pair(0) + pair(payloadSize == nil ? 0 : 1)
+        bytes += name.wire + pair(type.rawValue) + pair(recordClass)
+        guard let payloadSize else { return bytes }
+        return bytes + [0] + pair(41) + pair(payloadSize) + [0, version, 0, 0] + pair(UInt16(options.count)) + options
+    }
+
+    private func pair(_ value: UInt16) -> [UInt8] { [UInt8(value >> 8), UInt8(value & 0xFF)] }
+}

@@ -1,0 +1,69 @@
+// A fast path over a cache of its own, asked one packet at a time: what a serving thread does, without sockets.
+
+package import AnswerCache
+package import DNSWire
+
+package struct ServingStand: ~Copyable {
+    package let cache: AnswerCache
+    private var path: FastPath
+    package let partition: Partition
+
+    package static let loopback = Address.v4(0x7F00_0001)
+    package static let version = "1.2.3"
+
+    package init(
+        limitBytes: Int = 1 << 20, allow: [Prefix] = Prefix.everywhere, partition: Partition = Partition(rawValue: 1)
+    ) {
+        cache = AnswerCache(limitBytes: limitBytes, seed: (0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210))
+        path = FastPath(
+            cache: cache, access: AccessList(allow), partition: partition, version: ServingStand.version)
+        self.partition = partition
+    }
+
+    /// The output has exactly the room that the fast path asks for: a byte more ends the process.
+    package mutating func ask(
+        _ packet: [UInt8], from client: Address = ServingStand.loopback, atSeconds seconds: Double = 0,
+        streamLimitBytes: Int? = nil
+    ) -> (outcome: FastPath.Outcome, reply: [UInt8]) {
+        var outcome: FastPath.Outcome?
+        let room = streamLimitBytes ?? EDNS.ourPayloadBytes
+        let reply = [UInt8](capacity: room) { output in
+            outcome = path.respond(
+                to: packet.span, from: client, nowMilliseconds: Int64(seconds * 1000),
+                streamLimitBytes: streamLimitBytes, into: &output)
+        }
+        return (outcome ?? .dropped(.short), reply)
+    }
+
+    /// Allocations of this thread while the fast path answers the packet `count` times into one buffer. The age of
+    /// what is cached grows from run to run, so that TTLs are counted down.
+    package mutating func allocations(
+        answering packet: [UInt8], streamLimitBytes: Int?, count: Int, counter: () -> UInt64
+    ) -> UInt64 {
+        let room = streamLimitBytes ?? EDNS.ourPayloadBytes
+        var allocations: UInt64 = 0
+        _ = [UInt8](capacity: room) { output in
+            let before = counter()
+            for run in 0..<count {
+                output.removeAll()
+                _ = path.respond(
+                    to: packet.span, from: ServingStand.loopback, nowMilliseconds: Int64(run),
+                    streamLimitBytes: streamLimitBytes, into: &output)
+            }
+            allocations = counter() - before
+        }
+        return allocations
+    }
+
+    package func keep(
+        _ answer: Answer, for question: Question, atSeconds seconds: Double = 0, provenance: Provenance = .provider
+    ) {
+        cache.store(
+            RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
+            partition: partition, provenance: provenance, nowMilliseconds: Int64(seconds * 1000))
+    }
+}
+
+extension Prefix {
+    package static let everywhere = ["0.0.0.0/0", "::/0"].compactMap { Prefix($0) }
+}

@@ -1,0 +1,99 @@
+// Which module may know which: the picture of ARCHITECTURE.md as a table. What is not in it is not imported, neither
+// by a source file nor by Package.swift.
+
+enum Arrows {
+    /// Module or program, to what it may import. Glibc and Synchronization come with the compiler, FoundationEssentials
+    /// reads and writes JSON; the rest are targets of the package.
+    static let allowed: [String: Set<String>] = [
+        "httpdnsd": ["Daemon", "LinuxIO"],
+        "httpdnsctl": ["Control", "Glibc", "LinuxIO"],
+        "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
+        "Daemon": [
+            "AnswerCache", "Control", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver", "Settings",
+            "Synchronization",
+        ],
+        "AnswerCache": ["DNSWire", "Synchronization"],
+        "Resolver": ["DNSWire"],
+        "HTTPDNS": ["DNSWire", "FoundationEssentials"],
+        "HTTPClient": ["CCurl"],
+        "Settings": ["CTOML", "DNSWire"],
+        "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
+        "Control": ["FoundationEssentials"],
+        "DNSWire": [],
+    ]
+
+    private static let withTheCompiler: Set<String> = ["Glibc", "Synchronization", "FoundationEssentials"]
+
+    static func imports(_ file: SourceFile) -> [Complaint] {
+        guard file.isSwift, let module = file.module else { return noFoundation(file) }
+        guard let allowed = allowed[module] else {
+            return [Complaint(path: file.path, line: 1, what: "\(module) has no line in the table of arrows")]
+        }
+        return Rules.complaints(file, file.codeLines) { line in
+            imported(line).flatMap { allowed.contains($0) ? nil : "\(module) may not import \($0)" }
+        }
+    }
+
+    /// Tests import what they test, and not Foundation.
+    private static func noFoundation(_ file: SourceFile) -> [Complaint] {
+        guard file.isSwift else { return [] }
+        return Rules.complaints(file, file.codeLines) { line in
+            imported(line).flatMap { $0 == "Foundation" || $0 == "FoundationNetworking" ? "\($0) is too large" : nil }
+        }
+    }
+
+    private static func imported(_ line: Substring) -> String? {
+        let words = SwiftCode.words(line).map(\.word)
+        guard let keyword = words.firstIndex(of: "import"), keyword <= 2, keyword + 1 < words.count else { return nil }
+        let kinds: Set<Substring> = ["struct", "class", "enum", "protocol", "func", "let", "var", "typealias"]
+        let name = kinds.contains(words[keyword + 1]) ? keyword + 2 : keyword + 1
+        return name < words.count ? String(words[name]) : nil
+    }
+
+    /// The manifest's `module` and `program` lines of Sources, against the table.
+    static func manifest(_ file: SourceFile) -> [Complaint] {
+        var found: [Complaint] = []
+        for (name, dependencies) in targets(in: file.text) {
+            guard let allowed = allowed[name] else { continue }
+            let extra = dependencies.subtracting(allowed).sorted()
+            let missing = allowed.subtracting(withTheCompiler).subtracting(dependencies).sorted()
+            if !extra.isEmpty { found.append(Complaint(path: file.path, line: 1, what: "\(name) gets \(extra)")) }
+            if !missing.isEmpty { found.append(Complaint(path: file.path, line: 1, what: "\(name) lacks \(missing)")) }
+        }
+        let declared = Set(targets(in: file.text).map(\.name))
+        for name in allowed.keys.sorted() where !declared.contains(name) {
+            found.append(Complaint(path: file.path, line: 1, what: "\(name) is in the table and not here"))
+        }
+        return found
+    }
+
+    /// Each call of `module` or `program` with what is quoted in its array.
+    private static func targets(in manifest: String) -> [(name: String, dependencies: Set<String>)] {
+        let lines = manifest.split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
+        let flat = " " + lines.joined(separator: " ")
+        return ["module(", "program("].flatMap { call in
+            parts(of: flat, after: call).compactMap { text -> (String, Set<String>)? in
+                let call = text.prefix { $0 != ")" }
+                let quoted = quotes(in: call)
+                guard call.drop(while: { $0 == " " }).hasPrefix("\""), let name = quoted.first else { return nil }
+                let array = call.drop { $0 != "[" }.prefix { $0 != "]" }
+                return (name, Set(quotes(in: array)))
+            }
+        }
+    }
+
+    private static func parts(of text: String, after call: String) -> [Substring] {
+        var parts: [Substring] = []
+        var rest = text[...]
+        while let found = rest.firstRange(of: " " + call) {
+            rest = rest[found.upperBound...]
+            parts.append(rest)
+        }
+        return parts
+    }
+
+    private static func quotes(in text: Substring) -> [String] {
+        let pieces = text.split(separator: "\"", omittingEmptySubsequences: false)
+        return pieces.indices.filter { !$0.isMultiple(of: 2) }.map { String(pieces[$0]) }
+    }
+}

@@ -1,0 +1,194 @@
+// Each house rule on a sample that breaks it and on its nearest neighbour that does not: a rule that cannot fail
+// checks nothing.
+
+import Testing
+
+struct RuleTests {
+    private func file(_ text: String, _ path: String = "Sources/DNSWire/Sample.swift") -> SourceFile {
+        SourceFile(path: path, text: text)
+    }
+
+    private func lines(_ count: Int) -> String { String(repeating: "let line = 1\n", count: count) }
+
+    @Test("file length")
+    func fileLength() {
+        #expect(Rules.fileLength(file(lines(400))).isEmpty && !Rules.fileLength(file(lines(401))).isEmpty)
+        #expect(!Rules.fileLength(file(lines(401), "scripts/run")).isEmpty)
+        #expect(Rules.fileLength(file(lines(401), "README.md")).isEmpty)
+    }
+
+    @Test(
+        "function length",
+        arguments: [
+            "func work() {\n", "init?(x: Int) {\n", "    var sum: Int {\n", "deinit {\n",
+            "subscript(at: Int) -> Int {\n",
+            "func work(\n  a: Int\n) {\n", "static let table = {\n",
+        ])
+    func functionLength(head: String) {
+        let headLines = head.count { $0 == "\n" }
+        let longest = head + lines(60 - headLines - 1) + "}\n"
+        let tooLong = head + lines(60 - headLines) + "}\n"
+        #expect(Rules.functionLength(file(longest)).isEmpty)
+        #expect(
+            Rules.functionLength(file(tooLong)) == [
+                Complaint(path: "Sources/DNSWire/Sample.swift", line: 1, what: "61 lines in one function")
+            ])
+        // Neither the type around a function nor a brace in a string is counted.
+        #expect(Rules.functionLength(file("struct Long {\n" + longest + longest + "}\n")).isEmpty)
+        #expect(Rules.functionLength(file("func text() {\n  let a = \"{\"\n}\n" + lines(80))).isEmpty)
+        #expect(
+            Rules.functionLength(file("protocol P {\n  func ask()\n  func tell()\n}\nstruct S {\n" + lines(80) + "}\n"))
+                .isEmpty)
+    }
+
+    @Test("line length")
+    func lineLength() {
+        let line = "// " + String(repeating: "é", count: 117)
+        #expect(Rules.lineLength(file(line)).isEmpty && !Rules.lineLength(file(line + "x")).isEmpty)
+    }
+
+    @Test("what a file opens with")
+    func head() {
+        #expect(!Rules.head(file("import A\n")).isEmpty && !Rules.head(file("/// Doc.\nstruct A {}\n")).isEmpty)
+        #expect(Rules.head(file("// Why.\nimport A\n")).isEmpty)
+        #expect(!Rules.head(file(String(repeating: "// Why.\n", count: 6))).isEmpty)
+        #expect(Rules.head(file("// Why.\n//\n// Invariants\n// - a\n// - b\n// - c\n")).isEmpty)
+    }
+
+    @Test("the last newline")
+    func lastNewline() {
+        #expect(
+            !Rules.lastNewline(file("a", "etc/a.toml")).isEmpty && Rules.lastNewline(file("a\n", "etc/a.toml")).isEmpty)
+        #expect(Rules.lastNewline(file("", "etc/empty")).isEmpty)
+    }
+
+    @Test(
+        "file names",
+        arguments: [
+            "QueryHelper", "Utils", "Common", "String+Trim", "StringExtensions", "Types", "Constants", "AnswerData",
+        ])
+    func fileNames(stem: String) {
+        #expect(!Rules.fileName(file("", "Sources/DNSWire/\(stem).swift")).isEmpty)
+    }
+
+    @Test("file names that say something", arguments: ["DataLayout", "Name", "Database", "RecordType", "Informant"])
+    func goodFileNames(stem: String) {
+        #expect(Rules.fileName(file("", "Sources/DNSWire/\(stem).swift")).isEmpty)
+    }
+
+    @Test(
+        "type names",
+        arguments: [
+            "struct QueryManager {", "final class AnswerService: Sendable {", "enum Utils {",
+            "package protocol RequestHandler {",
+            "typealias UserInfo = Int", "private struct Base {",
+        ])
+    func typeNames(line: String) {
+        #expect(!Rules.typeNames(file(line)).isEmpty)
+        #expect(Rules.typeNames(file("// " + line)).isEmpty && Rules.typeNames(file("let text = \"\(line)\"")).isEmpty)
+    }
+
+    @Test("words that put something off")
+    func promises() {
+        for word in ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"] {
+            #expect(!Rules.promises(file("// \(word): later\n")).isEmpty)
+            #expect(!Rules.promises(file("# \(word)\n", "scripts/run")).isEmpty)
+            #expect(Rules.promises(file("let a\(word)X = 1\n")).isEmpty)
+        }
+    }
+
+    @Test("folders of one machine")
+    func machinePaths() {
+        for folder in ["home", "root", "work", "Users"] {
+            #expect(!Rules.machinePaths(file("see /\(folder)/me/file\n", "README.md")).isEmpty)
+        }
+        #expect(Rules.machinePaths(file("/etc/httpdnsd/httpdnsd.toml /var/lib/httpdnsd /run/x\n", "README.md")).isEmpty)
+    }
+
+    @Test("calls that stop the process")
+    func traps() {
+        for text in ["try" + "! run()", "a as" + "! B", "fatal" + "Error(\"no\")"] {
+            #expect(!Rules.traps(file("let a = \(text)\n", "Tests/X/X.swift")).isEmpty)
+            #expect(Rules.traps(file("// let a = \(text)\n")).isEmpty)
+        }
+    }
+
+    @Test(
+        "force unwraps", arguments: ["name!", "list[0]!", "call()!", "a!.b", "a?.b!.c", "var x: String!", "f(a!, b)"])
+    func forceUnwraps(text: String) {
+        #expect(!Rules.forceUnwraps(file(text)).isEmpty)
+        #expect(Rules.forceUnwraps(file(text, "Tests/X/X.swift")).isEmpty)
+    }
+
+    @Test(
+        "exclamation marks that unwrap nothing",
+        arguments: [
+            "a != b", "a!=b", "!isTrue", "f(!a)", "#if !DEBUG", "\"no!\"", "// no!", "[!a]", "#\"a\"!\"#",
+            "\"\\(a(\"b\"))!\"",
+        ])
+    func noForceUnwraps(text: String) {
+        #expect(Rules.forceUnwraps(file(text)).isEmpty)
+    }
+
+    @Test("access levels")
+    func accessLevels() {
+        #expect(!Rules.accessLevels(file("pub" + "lic struct A {}\n")).isEmpty)
+        #expect(Rules.accessLevels(file("package struct A {} // the pub" + "lic\nlet publicSuffix = 1\n")).isEmpty)
+    }
+
+    @Test("promises that the compiler cannot check")
+    func uncheckedPromises() throws {
+        let listed = try #require(Rules.uncheckedFiles.sorted().first)
+        let promise = "final class A: @unchecked " + "Sendable {}\n"
+        #expect(!Rules.uncheckedPromises(file("// Proof.\n" + promise)).isEmpty)
+        #expect(!Rules.uncheckedPromises(file("import B\n" + promise, listed)).isEmpty)
+        #expect(Rules.uncheckedPromises(file("/// Proof.\n@safe\n" + promise, listed)).isEmpty)
+        #expect(!Rules.uncheckedPromises(file("nonisolated(" + "unsafe) var a = 1\n")).isEmpty)
+    }
+
+    @Test("imports")
+    func imports() {
+        #expect(Arrows.imports(file("import Glibc\n")).count == 1)
+        #expect(Arrows.imports(file("package import struct Foundation.Data\n", "Sources/HTTPDNS/A.swift")).count == 1)
+        #expect(Arrows.imports(file("import FoundationEssentials\n", "Sources/HTTPDNS/A.swift")).isEmpty)
+        #expect(Arrows.imports(file("import DNSWire\n", "Sources/AnswerCache/A.swift")).isEmpty)
+        #expect(Arrows.imports(file("import AnswerCache\n", "Sources/Resolver/A.swift")).count == 1)
+        #expect(Arrows.imports(file("import Foundation\n", "Tests/X/A.swift")).count == 1)
+        #expect(Arrows.imports(file("\n", "Sources/Stranger/A.swift")).count == 1)
+        #expect(Arrows.imports(file("// import Glibc\nlet important = 1\n")).isEmpty)
+    }
+
+    @Test("the manifest's arrows")
+    func manifest() {
+        let good = Arrows.allowed.map { name, imports in
+            let targets = imports.filter { !["Glibc", "Synchronization", "FoundationEssentials"].contains($0) }
+            return
+                "        module(\n            \"\(name)\", [\(targets.map { "\"\($0)\"" }.joined(separator: ", "))]),"
+        }.sorted().joined(separator: "\n")
+        func complaints(_ text: String) -> [String] {
+            Arrows.manifest(file(text, "Package.swift")).map(\.what)
+        }
+        #expect(complaints(good).isEmpty)
+        let extra = good.replacing("\"Resolver\", [\"DNSWire\"", with: "\"Resolver\", [\"DNSWire\", \"LinuxIO\"")
+        #expect(complaints(extra) == ["Resolver gets [\"LinuxIO\"]"])
+        let missing = good.replacing("\"Resolver\", [\"DNSWire\"", with: "\"Resolver\", [")
+        #expect(complaints(missing) == ["Resolver lacks [\"DNSWire\"]"])
+        let gone = good.replacing("\"Resolver\", [", with: "\"Resolved\", [")
+        #expect(complaints(gone) == ["Resolver is in the table and not here"])
+    }
+
+    @Test("what lies at the top level")
+    func topLevel() {
+        #expect(TopLevel.strangers(among: ["Sources", "docs", "README.md", "notes.txt"]) == ["docs", "notes.txt"])
+    }
+
+    @Test("comments and strings of every kind are told from code")
+    func withoutTexts() {
+        let code = SwiftCode.withoutTexts(
+            "a /* b /* c */ d */ e // f\ng \"h\\\"i\" j \"\"\"\nk \"l\" m\n\"\"\" n #\"o\\\"# "
+                + "p \"\\(q(\"r\") + s)t\" #if"
+        )
+        #expect(code.split { $0 == " " || $0 == "\n" } == ["a", "e", "g", "j", "n", "p", "#if"])
+        #expect(code.count { $0 == "\n" } == 3)
+    }
+}

@@ -1,0 +1,160 @@
+// The house rules that a program can check, each a function from a file to what is wrong with it. The words that are
+// forbidden are put together here, so that this file may obey the rules.
+
+enum Rules {
+    static let maxFileLines = 400
+    static let maxFunctionLines = 60
+    static let maxLineLength = 120
+    static let maxHeadLines = 5
+
+    // MARK: size
+
+    static func fileLength(_ file: SourceFile) -> [Complaint] {
+        let count = file.text.count { $0 == "\n" }
+        guard file.isProgram, count > maxFileLines else { return [] }
+        return [Complaint(path: file.path, line: count, what: "the file has more than \(maxFileLines) lines")]
+    }
+
+    static func functionLength(_ file: SourceFile) -> [Complaint] {
+        guard file.isSwift else { return [] }
+        return SwiftCode.bodies(in: file.code).filter { $0.lineCount > maxFunctionLines }.map {
+            Complaint(path: file.path, line: $0.firstLine, what: "\($0.lineCount) lines in one function")
+        }
+    }
+
+    static func lineLength(_ file: SourceFile) -> [Complaint] {
+        guard file.isProgram else { return [] }
+        return complaints(file, file.lines) { $0.count > maxLineLength ? "\($0.count) columns" : nil }
+    }
+
+    static func head(_ file: SourceFile) -> [Complaint] {
+        guard file.isSwift else { return [] }
+        let count = file.lines.prefix { $0.hasPrefix("//") && !$0.hasPrefix("///") }.count
+        guard count == 0 || (count > maxHeadLines && !statesInvariants(file)) else { return [] }
+        return [Complaint(path: file.path, line: 1, what: "\(count) lines say what the file is for")]
+    }
+
+    /// Data structures open with their invariants, state machines with their diagram: as long as it takes.
+    private static func statesInvariants(_ file: SourceFile) -> Bool {
+        file.lines.prefix { $0.hasPrefix("//") }.contains("//")
+    }
+
+    static func lastNewline(_ file: SourceFile) -> [Complaint] {
+        guard !file.text.isEmpty, !file.text.hasSuffix("\n") else { return [] }
+        return [Complaint(path: file.path, line: file.lines.count, what: "no newline at the end")]
+    }
+
+    // MARK: words
+
+    private static let emptyNouns: Set<String> = [
+        "Manager", "Helper", "Helpers", "Util", "Utils", "Utility", "Utilities", "Handler", "Processor", "Service",
+        "Base",
+        "Impl", "Info", "Data", "Extras", "Common", "Extensions",
+    ]
+
+    static func fileName(_ file: SourceFile) -> [Complaint] {
+        guard file.isSwift else { return [] }
+        let stem = String(file.name.dropLast(".swift".count))
+        let isDrawer = ["Types", "Constants"].contains(stem) || stem.contains("+")
+        guard isDrawer || emptyNouns.contains(lastWord(of: stem)) else { return [] }
+        return [Complaint(path: file.path, line: 1, what: "the file's name says nothing of its job")]
+    }
+
+    static func typeNames(_ file: SourceFile) -> [Complaint] {
+        guard file.isSwift else { return [] }
+        let keywords: Set<Substring> = ["struct", "class", "enum", "protocol", "typealias", "actor"]
+        return complaints(file, file.codeLines) { line in
+            let words = SwiftCode.words(line).map(\.word)
+            let names = zip(words, words.dropFirst()).filter { keywords.contains($0.0) }.map { String($0.1) }
+            return names.first { emptyNouns.contains(lastWord(of: $0)) }.map {
+                "the name \($0) says nothing of its job"
+            }
+        }
+    }
+
+    /// "RecordData" gives "Data".
+    private static func lastWord(of name: String) -> String {
+        guard let start = name.lastIndex(where: \.isUppercase) else { return name }
+        return String(name[start...])
+    }
+
+    static func promises(_ file: SourceFile) -> [Complaint] {
+        let words: Set<Substring> = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]
+        return complaints(file, file.lines) { line in
+            SwiftCode.words(line).first { words.contains($0.word) }.map { "\($0.word): open an issue or do it" }
+        }
+    }
+
+    static func machinePaths(_ file: SourceFile) -> [Complaint] {
+        let folders = ["home", "root", "work", "Users", "tmp/hd"].map { "/" + $0 + "/" }
+        return complaints(file, file.lines) { line in
+            folders.first { line.contains($0) }.map { "\($0) is a folder of one machine" }
+        }
+    }
+
+    // MARK: safety
+
+    static func traps(_ file: SourceFile) -> [Complaint] {
+        guard file.isSwift else { return [] }
+        let traps = ["try" + "!", "as" + "!", "fatal" + "Error("]
+        return complaints(file, file.codeLines) { line in
+            traps.first { line.contains($0) }.map { "\($0) stops the process" }
+        }
+    }
+
+    static func forceUnwraps(_ file: SourceFile) -> [Complaint] {
+        guard file.isSwift, file.isSource else { return [] }
+        return complaints(file, file.codeLines) { line in
+            let characters = Array(line)
+            let isUnwrapped = characters.indices.dropFirst().contains { index in
+                let before = characters[index - 1]
+                let endsValue = before.isLetter || before.isNumber || ")]?_`".contains(before)
+                let isComparison = index + 1 < characters.count && characters[index + 1] == "="
+                return characters[index] == "!" && endsValue && !isComparison
+            }
+            return isUnwrapped ? "a value is unwrapped by force" : nil
+        }
+    }
+
+    static func accessLevels(_ file: SourceFile) -> [Complaint] {
+        guard file.isSwift else { return [] }
+        return complaints(file, file.codeLines) { line in
+            SwiftCode.words(line).contains { $0.word == "pub" + "lic" } ? "programs have no outside: use package" : nil
+        }
+    }
+
+    /// Files with a promise that the compiler cannot check; the proof stands in the comment before it.
+    static let uncheckedFiles: Set<String> = [
+        "Sources/AnswerCache/AnswerCache.swift", "Sources/AnswerCache/AnswerTable.swift",
+        "Sources/Daemon/Tally.swift",
+    ]
+
+    static func makesUncheckedPromise(_ file: SourceFile) -> Bool {
+        file.isSwift && file.codeLines.contains(where: isUncheckedPromise)
+    }
+
+    static func uncheckedPromises(_ file: SourceFile) -> [Complaint] {
+        guard file.isSwift else { return [] }
+        let lines = file.lines
+        return file.codeLines.enumerated().filter { isUncheckedPromise($0.element) }.compactMap { index, _ in
+            guard uncheckedFiles.contains(file.path) else {
+                return Complaint(path: file.path, line: index + 1, what: "this file is not on the list")
+            }
+            let before = lines[..<index].last { !$0.drop { $0 == " " }.hasPrefix("@") } ?? ""
+            guard !before.drop(while: { $0 == " " }).hasPrefix("//") else { return nil }
+            return Complaint(path: file.path, line: index + 1, what: "no proof stands before it")
+        }
+    }
+
+    private static func isUncheckedPromise(_ line: Substring) -> Bool {
+        line.contains("@unchecked " + "Sendable") || line.contains("nonisolated(" + "unsafe)")
+    }
+
+    static func complaints(
+        _ file: SourceFile, _ lines: [Substring], _ finding: (Substring) -> String?
+    ) -> [Complaint] {
+        lines.enumerated().compactMap { index, line in
+            finding(line).map { Complaint(path: file.path, line: index + 1, what: $0) }
+        }
+    }
+}
