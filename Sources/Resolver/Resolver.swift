@@ -44,7 +44,7 @@ package struct Resolver {
         if case .here(let answer) = route {
             around.actions.append(.reply(waiter, answer, .local))
         } else if let number = numberOfQuestion[question] {
-            change(number, now: now) { $0.join(waiter, &$1) }
+            change(number) { $0.join(waiter, &$1) }
         } else if lookups.count < Bounds.maxLookups {
             let providers = route == .anywhere ? around.ranking.order(for: question.type, now: now) : []
             let number = nextLookup
@@ -53,7 +53,7 @@ package struct Resolver {
             lookups[number] = Lookup(
                 question, providers: providers, inTrouble: providers.allSatisfy { around.ranking.isBackedOff($0, now) },
                 hasSystem: hasSystem, now: now)
-            change(number, now: now) { lookup, around in
+            change(number) { lookup, around in
                 lookup.join(waiter, &around)
                 lookup.start(now: now, &around)
             }
@@ -64,21 +64,19 @@ package struct Resolver {
 
     private mutating func fetchFinished(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {
         guard let number = lookupOfFetch[id] else { return }
-        change(number, now: now) { $0.fetchFinished(id, result, now: now, &$1) }
+        change(number) { $0.fetchFinished(id, result, now: now, &$1) }
     }
 
     private mutating func timePassed(now: Instant) {
         while let number = deadlines.popDue(now) {
-            change(number, now: now) { $0.timePassed(now: now, &$1) }
+            change(number) { $0.timePassed(now: now, &$1) }
         }
     }
 
     // MARK: tables
 
     /// The one place where a lookup changes, so that fetches, questions and deadlines always agree with it.
-    private mutating func change(
-        _ number: UInt64, now: Instant, _ body: (inout Lookup, inout Lookup.Surroundings) -> Void
-    ) {
+    private mutating func change(_ number: UInt64, _ body: (inout Lookup, inout Lookup.Surroundings) -> Void) {
         guard var lookup = lookups.removeValue(forKey: number) else { return }
         body(&lookup, &around)
         for id in around.begun { lookupOfFetch[id] = number }
