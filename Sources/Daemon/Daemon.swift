@@ -20,7 +20,7 @@ final class Daemon {
     private let startedAt: Instant
     private let loop: EventLoop
     private let signals: SignalWatch
-    private let listen: [SocketAddress]
+    private let ports: PortBinding
     private let cache: AnswerCache
     private let resolving: ResolvingLoop
     private let threads: ServingThreads
@@ -34,14 +34,16 @@ final class Daemon {
         self.options = options
         log = Log(level: settings.log.level)
         startedAt = Clock.now()
-        listen = options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen
         do {
             SignalWatch.ignoreBrokenPipes()
             // Before there are other threads: they inherit the mask.
             signals = try SignalWatch(StopSignal.all + [StopSignal.reload])
             try HTTPClient.prepareProcess()
             let threadCount = settings.server.threads == 0 ? Machine.coreCount : settings.server.threads
-            let ports = try PortBinding(listen, threads: threadCount)
+            let isDefault = options.listen.isEmpty && settings.server.listen == Settings.defaults.server.listen
+            ports = try PortBinding(
+                options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen,
+                threads: threadCount, mayLackSome: isDefault)
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
@@ -70,9 +72,10 @@ final class Daemon {
     func run() throws(SystemError) {
         _ = try loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
         apply(settings)
+        for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
         log(
             .ready(
-                listen: listen.map(\.description), threads: threads.count,
+                listen: ports.addresses.map(\.description), threads: threads.count,
                 providers: resolving.providers.providers.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
         while stopSignal == nil {
@@ -148,7 +151,7 @@ final class Daemon {
 
     private func readNameservers(now: Instant) {
         let ourselves = ListenAddresses(
-            listen.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
+            ports.addresses.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
         var list = NameserverList(settings.systemResolver.servers.map(Nameserver.init), without: ourselves)
         if settings.systemResolver.servers.isEmpty {
             do throws(SystemError) {
@@ -179,7 +182,7 @@ final class Daemon {
     private func answer(_ line: [UInt8]) -> String {
         Statistics(
             resolving: resolving, threads: threads, cache: cache, startedAt: startedAt, now: Clock.now(),
-            listen: listen
+            listen: ports.addresses
         ).answer(to: line)
     }
 }

@@ -7,6 +7,7 @@ import Settings
 
 enum LogEvent {
     case ready(listen: [String], threads: Int, providers: [String], systemServers: [String])
+    case addressLeftOut(String)
     case stopping(signal: String)
     case stopped
     case settingsReloaded(needRestart: [String])
@@ -20,7 +21,7 @@ enum LogEvent {
     var level: Settings.Log.Level {
         switch self {
         case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .nameserversChanged: .info
-        case .providerDown, .nameserverLoops, .fileUnreadable: .warning
+        case .providerDown, .nameserverLoops, .fileUnreadable, .addressLeftOut: .warning
         case .settingsRefused: .error
         }
     }
@@ -30,6 +31,7 @@ enum LogEvent {
         case .ready(let listen, let threads, let providers, let systemServers):
             "ready: listening on \(list(listen)) (UDP x\(threads), TCP); providers \(list(providers)); "
                 + "system resolver \(list(systemServers))"
+        case .addressLeftOut(let failure): failure
         case .stopping(let signal): "stopping on \(signal)"
         case .stopped: "stopped"
         case .settingsReloaded(let needRestart):
