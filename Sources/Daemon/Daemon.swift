@@ -162,7 +162,7 @@ final class Daemon {
         }
         if list.servers != resolving.system.servers {
             resolving.setNameservers(list.servers, now: now)
-            log(.nameserversChanged(list.servers.map(\.description)))
+            log(.nameserversChanged(list))
         }
         announceUpstreams(now: now)
     }

@@ -3,6 +3,7 @@
 
 import Control
 import LinuxIO
+import Resolver
 import Settings
 
 enum LogEvent {
@@ -15,7 +16,7 @@ enum LogEvent {
     case providerDown(name: String, reason: String)
     case providerUp(name: String)
     case nameserverLoops(String)
-    case nameserversChanged([String])
+    case nameserversChanged(NameserverList)
     case fileUnreadable(path: String, reason: String)
 
     var level: Settings.Log.Level {
@@ -43,9 +44,25 @@ enum LogEvent {
         case .providerUp(let name): "provider \(name) answers"
         case .nameserverLoops(let server):
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
-        case .nameserversChanged(let servers): "system resolver is now \(list(servers))"
+        case .nameserversChanged(let nameservers): text(nameservers)
         case .fileUnreadable(let path, let reason): "\(path) can't be read: \(reason)"
         }
+    }
+
+    /// Those that are not asked are said too, or an operator would look for the reason elsewhere.
+    private func text(_ nameservers: NameserverList) -> String {
+        let omitted = nameservers.omitted.map { omitted in
+            let reason =
+                switch omitted.why {
+                case .ourselves: "we listen there"
+                case .repeated: "named twice"
+                case .tooMany: "more than \(NameserverList.maxServers)"
+                }
+            return "\(omitted.server) (\(reason))"
+        }
+        let unreadable = nameservers.unreadable.map { "\($0.debugDescription) (no address)" }
+        let asked = "system resolver is now \(list(nameservers.servers.map(\.description)))"
+        return omitted.isEmpty && unreadable.isEmpty ? asked : "\(asked); not asked: \(list(omitted + unreadable))"
     }
 
     private func list(_ items: [String]) -> String { items.isEmpty ? "none" : items.joined(separator: ", ") }
