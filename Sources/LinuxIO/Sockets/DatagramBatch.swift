@@ -5,8 +5,8 @@
 // - `queued` replies stand in `outgoing[0..<queued]`, each pointing at its own part of `replies` and at the peer's
 //   address where it was received.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 @safe package struct DatagramBatch: ~Copyable {
     /// One call is shared by up to so many; more gains little (the call's cost is spread already) and delays the first.

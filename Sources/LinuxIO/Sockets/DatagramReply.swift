@@ -1,7 +1,7 @@
 // A single reply through a serving socket, from any thread: the kernel takes one datagram at a time.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 extension DatagramSocket {
     /// - Parameter askedAddress: what `DatagramBatch.askedAddress` gave when the question came.
