@@ -48,20 +48,18 @@ final class Daemon {
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             let access = AccessList(settings.server.allow)
+            let makeFastPath = { @Sendable [cache] in
+                FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion)
+            }
             let mailbox = try Mailbox<Handover>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
-                listeners: ports.listeners, loop: loop, access: access,
-                fastPath: FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion))
+                listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath())
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop), streams: streams,
-                mailbox: mailbox, cache: cache, partition: Daemon.partition)
+                mailbox: mailbox, cache: cache, partition: Daemon.partition, fastPath: makeFastPath())
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
-            threads = try ServingThreads(
-                ports.datagrams, mailbox: mailbox,
-                makeFastPath: { [cache] in
-                    FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion)
-                })
+            threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
         }
