@@ -70,7 +70,8 @@ struct EvictionTests {
             table.store(answer, lifetimeSeconds: 60, under: key(question), nowMilliseconds: 0)
             let storage = unsafe table.slots[0].storage
             let taken = unsafe MemoryLayout<Slot>.stride + Int(hd_allocated_bytes(storage))
-            #expect(table.bytes >= taken, "name of \(nameLength)")
+            // A free chunk that is 16 bytes too large is handed out whole.
+            #expect(table.bytes + 16 >= taken, "name of \(nameLength)")
             #expect(table.bytes <= taken + 40, "name of \(nameLength)")
         }
     }
