@@ -21,7 +21,8 @@ package struct Partition: RawRepresentable, Hashable, Sendable {
 /// The name of a key in lower case, in whole words so that it is hashed and compared eight bytes at a time.
 /// Invariant: bytes behind the name, up to the word border, are zero.
 struct FoldedName: ~Copyable {
-    private var words = InlineArray<32, UInt64>(repeating: 0)
+    /// Not in place: a span of an `InlineArray` of this size costs a copy of the whole (Swift 6.3).
+    private var words = [UInt64](repeating: 0, count: 32)
     private(set) var byteCount = 0
 
     private var wordCount: Int { (byteCount + 7) / 8 }
@@ -35,19 +36,12 @@ struct FoldedName: ~Copyable {
     mutating func set(_ source: Span<UInt8>, from start: Int, count: Int) {
         precondition(count <= 255, "a name has at most 255 bytes")
         byteCount = count
-        var index = 0
+        guard count > 0 else { return }
         unsafe source.extracting(start..<(start + count)).withUnsafeBytes { bytes in
-            while (index + 1) * 8 <= count {
-                words[index] = FoldedName.lowercased(
-                    unsafe bytes.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self))
-                index += 1
-            }
-            guard index * 8 < count else { return }
-            var last: UInt64 = 0
-            for position in stride(from: count - 1, through: index * 8, by: -1) {
-                last = last << 8 | UInt64(unsafe bytes[position])
-            }
-            words[index] = FoldedName.lowercased(last)
+            var folded = words.mutableSpan
+            folded[(count - 1) / 8] = 0
+            unsafe folded.withUnsafeMutableBytes { unsafe $0.copyMemory(from: bytes) }
+            for index in 0...((count - 1) / 8) { folded[index] = FoldedName.lowercased(folded[index]) }
         }
     }
 

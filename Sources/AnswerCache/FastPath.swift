@@ -52,8 +52,9 @@ package struct FastPath: ~Copyable {
             Reply.write(code: .refused, to: query, in: packet, extendedError: .prohibited, into: &output)
             return .refused(.refused)
         }
-        if let answer = OwnAnswer(query, in: packet, version: version) {
-            return answer.write(to: query, in: packet, from: client, into: &output)
+        if OwnAnswer.isDue(to: query) {
+            return OwnAnswer(query, in: packet, version: version)
+                .write(to: query, in: packet, from: client, into: &output)
         }
         key.set(packet, from: Header.byteCount, count: query.nameBytes, type: query.type, hashing: cache.hashing)
         let code = cached(

@@ -9,15 +9,16 @@ struct OwnAnswer {
     /// RFC 8482 section 4.2 leaves the TTL open; long enough that a client does not ask again at once.
     private static let anyTTLSeconds: UInt32 = 3600
 
-    /// Nil for what is looked up.
-    init?(_ query: Query, in packet: Span<UInt8>, version: String) {
-        if query.recordClass == Query.classCH {
-            answer = OwnAnswer.chaos(query.name(in: packet), version: version)
-        } else if query.type == .any {
-            answer = OwnAnswer.minimalAny(query.name(in: packet))
-        } else {
-            return nil
-        }
+    /// False for what is looked up.
+    static func isDue(to query: Query) -> Bool {
+        query.recordClass == Query.classCH || query.type == .any
+    }
+
+    /// - Parameter query: one that `isDue`.
+    init(_ query: Query, in packet: Span<UInt8>, version: String) {
+        let name = query.name(in: packet)
+        answer =
+            query.recordClass == Query.classCH ? OwnAnswer.chaos(name, version: version) : OwnAnswer.minimalAny(name)
     }
 
     /// Other CHAOS names, and CHAOS from elsewhere, are refused: they tell an attacker what runs here.

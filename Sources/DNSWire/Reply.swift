@@ -134,7 +134,8 @@ package enum Reply {
 }
 
 extension OutputSpan<UInt8> {
-    @_lifetime(self: copy self)
+    /// Inlined by order: ten calls per reply, each with its own look at pointer and capacity.
+    @inline(__always) @_lifetime(self: copy self)
     mutating func appendBigEndian(_ value: UInt16) {
         append(UInt8(value >> 8))
         append(UInt8(truncatingIfNeeded: value))

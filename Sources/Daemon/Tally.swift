@@ -66,7 +66,8 @@ struct Tally {
         let before = version.load(ordering: .relaxed)
         version.store(before &+ 1, ordering: .relaxed)
         atomicMemoryFence(ordering: .releasing)
-        for count in Count.allCases { unsafe cells[count.rawValue].store(tally[count], ordering: .relaxed) }
+        let counts = tally.counts.span
+        for index in 0..<Count.allCases.count { unsafe cells[index].store(counts[index], ordering: .relaxed) }
         version.store(before &+ 2, ordering: .releasing)
     }
 

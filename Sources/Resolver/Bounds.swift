@@ -19,6 +19,10 @@ package enum Bounds {
     static let systemHedge: Duration = .milliseconds(1000)
     /// A system resolver's answer waits so long for a provider's; RFC 8767 section 5 has 1.8 s for the same choice.
     static let systemPatience: Duration = .milliseconds(1800)
+    /// The same two while every provider is backed off: an outage must not cost each new name 1.8 s, and a provider
+    /// that is back still has time for a new connection.
+    static let systemHedgeInTrouble: Duration = .milliseconds(100)
+    static let systemPatienceInTrouble: Duration = .milliseconds(400)
     /// What the system resolver said in a provider's place is kept so long at most: soon the provider is asked again.
     static let systemSubstituteTTLSeconds: UInt32 = 30
 

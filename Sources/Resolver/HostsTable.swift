@@ -36,8 +36,9 @@ package struct HostsTable: Sendable {
         if nameOfReverse[reverse] == nil { nameOfReverse[reverse] = name }
     }
 
-    /// A name in the file has no other addresses than the file gives it: NODATA for the rest, service bindings included,
-    /// which carry addresses too (RFC 9460 section 7.3). Nil for other names, and for types that the file cannot know.
+    /// A name in the file has no other addresses than the file gives it: NODATA for the rest, service bindings
+    /// included, which carry addresses too (RFC 9460 section 7.3). Nil for other names, and for types that the file
+    /// cannot know.
     func answer(_ question: Question) -> Answer? {
         let ttl = Bounds.hostsTTLSeconds
         if question.type == .ptr, let name = nameOfReverse[question.name] {
