@@ -1,7 +1,6 @@
 # Providers and nameservers that go away and come back, and addresses that are dead.
 
 import socket
-import time
 
 from cases import LAB_WWW, SYSTEM_WWW, Case
 from digging import dig
@@ -25,9 +24,9 @@ class Outage(Case):
         self.system = self.nsd()
 
     def dig(self, server, name, *arguments):
-        began = time.monotonic()
         reply = dig(server, *arguments, name, "A")
-        self.assertLess(time.monotonic() - began, CLIENT_PATIENCE)
+        # By dig's own watch: starting dig may take long on a busy machine, and no client waits for that.
+        self.assertLess(reply.seconds, CLIENT_PATIENCE)
         return reply
 
     def recovers(self, server, expected):
