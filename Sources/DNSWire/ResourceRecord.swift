@@ -34,7 +34,7 @@ package struct ResourceRecord: Equatable, Sendable {
         return data.suffix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    func withTTL(_ seconds: UInt32) -> ResourceRecord {
+    package func withTTL(_ seconds: UInt32) -> ResourceRecord {
         ResourceRecord(owner: owner, type: type, ttlSeconds: seconds, data: data)
     }
 }

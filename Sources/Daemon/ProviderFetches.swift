@@ -25,6 +25,8 @@ final class ProviderFetches {
 
     private struct Running {
         let provider: ProviderID
+        /// Its own, because new settings may take the provider away while its answer is on the way.
+        let dialect: any Dialect
         let question: Question
         let transfer: TransferID
         let startedAt: Instant
@@ -77,8 +79,8 @@ final class ProviderFetches {
                 headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body,
                 timeout: ProviderFetches.timeout, connectTimeout: ProviderFetches.connectTimeout), now: now)
         running[id] = Running(
-            provider: provider, question: question, transfer: transfer, startedAt: now,
-            addressIndex: providers[index].addressIndex)
+            provider: provider, dialect: providers[index].dialect, question: question, transfer: transfer,
+            startedAt: now, addressIndex: providers[index].addressIndex)
         fetchOfTransfer[transfer] = id
     }
 
@@ -121,9 +123,6 @@ final class ProviderFetches {
     private func conclude(
         _ fetch: Running, _ result: Result<TransferReply, TransferFailure>, now: Instant
     ) -> Result<Answer, FetchFailure> {
-        guard let index = providers.firstIndex(where: { $0.id == fetch.provider }) else {
-            return .failure(.unreachable)
-        }
         switch result {
         case .failure(let failure):
             failed(fetch, FetchFailure(failure), failure.description)
@@ -132,15 +131,20 @@ final class ProviderFetches {
             let headers = HTTPHeaders(transfer.headers.map { HTTPHeaders.Field($0.name, $0.value) })
             let reply = HTTPReply(status: transfer.status, headers: headers, body: transfer.body)
             do throws(DialectError) {
-                let answer = try providers[index].dialect.answer(from: reply, to: fetch.question)
-                providers[index].latency.record(fetch.startedAt.duration(to: now))
-                if providers[index].answered() { transitions.append(.providerUp(name: providers[index].name)) }
+                let answer = try fetch.dialect.answer(from: reply, to: fetch.question)
+                answered(fetch, now: now)
                 return .success(answer)
             } catch {
                 failed(fetch, FetchFailure(error), error.description)
                 return .failure(FetchFailure(error))
             }
         }
+    }
+
+    private func answered(_ fetch: Running, now: Instant) {
+        guard let index = providers.firstIndex(where: { $0.id == fetch.provider }) else { return }
+        providers[index].latency.record(fetch.startedAt.duration(to: now))
+        if providers[index].answered() { transitions.append(.providerUp(name: providers[index].name)) }
     }
 
     private func failed(_ fetch: Running, _ failure: FetchFailure, _ reason: String) {

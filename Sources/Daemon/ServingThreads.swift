@@ -40,6 +40,11 @@ final class ServingThreads {
         }
     }
 
+    /// A start that fails later on must not leave threads behind.
+    deinit {
+        stop()
+    }
+
     var count: Int { running.count }
 
     /// The sum over all threads; whole batches of each.
@@ -49,6 +54,7 @@ final class ServingThreads {
         return sum
     }
 
+    /// May be called again.
     func stop() {
         _ = stopping.post(())
         for thread in running { thread.thread.take()?.join() }

@@ -71,7 +71,7 @@ package struct DoHDialect: Dialect {
         let rendered = RenderedAnswer(answer, to: question)
         let message = message(answering: question) { query, packet, output in
             Reply.write(
-                Reply.Body(rendered), to: query, in: packet, ageSeconds: 0, limit: DoHDialect.maxMessageBytes,
+                Reply.Body(rendered), to: query, in: packet, ageSeconds: 0, limit: StreamFraming.maxMessageBytes,
                 into: &output)
         }
         return HTTPReply(
@@ -87,9 +87,6 @@ package struct DoHDialect: Dialect {
         return HTTPReply(headers: HTTPHeaders([.init("Content-Type", DoHDialect.mediaType)]), body: message)
     }
 
-    /// RFC 1035 section 4.2.2.
-    private static let maxMessageBytes = 65_535
-
     /// A reply repeats its query, and the query for a question is always the same.
     private func message(
         answering question: Question, write: (Query, Span<UInt8>, inout OutputSpan<UInt8>) -> Void
@@ -98,7 +95,7 @@ package struct DoHDialect: Dialect {
         guard case .query(let query) = Query.receive(packet.span) else {
             preconditionFailure("what question(from:) accepted is a query")
         }
-        return [UInt8](capacity: DoHDialect.maxMessageBytes) { output in
+        return [UInt8](capacity: StreamFraming.maxMessageBytes) { output in
             write(query, packet.span, &output)
         }
     }

@@ -39,9 +39,3 @@ extension Answer {
         ttlSeconds > age ? ttlSeconds - age : 0
     }
 }
-
-extension ResourceRecord {
-    fileprivate func withTTL(_ ttlSeconds: UInt32) -> ResourceRecord {
-        ResourceRecord(owner: owner, type: type, ttlSeconds: ttlSeconds, data: data)
-    }
-}

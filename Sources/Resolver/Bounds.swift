@@ -19,6 +19,10 @@ package enum Bounds {
     static let systemHedge: Duration = .milliseconds(1000)
     /// A system resolver's answer waits so long for a provider's; RFC 8767 section 5 has 1.8 s for the same choice.
     static let systemPatience: Duration = .milliseconds(1800)
+    /// The same two while every provider is backed off: an outage must not cost each new name 1.8 s, and a provider
+    /// that is back still has time for a new connection.
+    static let systemHedgeInTrouble: Duration = .milliseconds(100)
+    static let systemPatienceInTrouble: Duration = .milliseconds(400)
     /// What the system resolver said in a provider's place is kept so long at most: soon the provider is asked again.
     static let systemSubstituteTTLSeconds: UInt32 = 30
 
@@ -34,7 +38,7 @@ package enum Bounds {
 
     /// Names in /etc/hosts change with the file, which is watched: a short life for what clients keep of it.
     static let hostsTTLSeconds: UInt32 = 10
-    /// Lines of /etc/hosts that are read; block lists of this size exist.
+    /// Names of /etc/hosts that are kept, from the first; block lists of this size exist.
     static let maxHostsEntries = 500_000
 
     /// How long each nameserver is waited for before the next is asked as well, by round. A cache answers within

@@ -37,7 +37,8 @@ package struct HostsTable: Sendable {
     }
 
     /// A name in the file has no other addresses than the file gives it: NODATA for the rest, service bindings
-    /// included, which carry addresses too (RFC 9460 section 7.3). Nil for other names, and for types that the file cannot know.
+    /// included, which carry addresses too (RFC 9460 section 7.3). Nil for other names, and for types that the file
+    /// cannot know.
     func answer(_ question: Question) -> Answer? {
         let ttl = Bounds.hostsTTLSeconds
         if question.type == .ptr, let name = nameOfReverse[question.name] {

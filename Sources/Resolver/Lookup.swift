@@ -5,7 +5,7 @@
 //                 │ all failed, or 1 s gone        │ (also after the clients were settled)
 //                 ▼                                │
 //               asking the system resolver too ────┘
-//                 │ it answers; providers get until 1.8 s
+//                 │ it answers; providers get until 1.8 s (both sooner while all of them are backed off)
 //                 ▼
 //               settled: clients have the system resolver's answer, a late provider's still goes to the cache
 //
@@ -15,7 +15,7 @@ import DNSWire
 
 struct Lookup {
     let question: Question
-    private(set) var waiters: [Waiter] = []
+    private var waiters: [Waiter] = []
     private(set) var isFinished = false
     /// True when the system resolver is the proper source for this name and not a substitute.
     private let isSystemName: Bool
@@ -60,15 +60,18 @@ struct Lookup {
         var ended: [FetchID] = []
     }
 
-    /// - Parameter providers: in the order to ask them; empty for names that only the system resolver may see.
-    init(_ question: Question, providers: [ProviderID], hasSystem: Bool, isSystemName: Bool, now: Instant) {
+    /// - Parameters:
+    ///   - providers: in the order to ask them; empty for what only the system resolver can be asked.
+    ///   - inTrouble: every one of them failed lately.
+    init(_ question: Question, providers: [ProviderID], inTrouble: Bool, hasSystem: Bool, now: Instant) {
         self.question = question
-        self.isSystemName = isSystemName
+        isSystemName = providers.isEmpty
         giveUpAt = now + Bounds.answerWithin
-        holdUntil = now + Bounds.systemPatience
+        holdUntil = now + (inTrouble ? Bounds.systemPatienceInTrouble : Bounds.systemPatience)
         untried = providers.prefix(Bounds.maxProviderAttempts)
         nextProviderAt = now
-        system = hasSystem ? .waiting(until: now + Bounds.systemHedge) : .absent
+        let systemAt = now + (inTrouble ? Bounds.systemHedgeInTrouble : Bounds.systemHedge)
+        system = hasSystem ? .waiting(until: systemAt) : .absent
     }
 
     var nextDeadline: Instant {
@@ -92,8 +95,10 @@ struct Lookup {
     mutating func join(_ waiter: Waiter, _ around: inout Surroundings) {
         if case .settled(let answer) = system {
             around.actions.append(.reply(waiter, answer, .system))
-        } else {
+        } else if waiters.count < Bounds.maxWaiters {
             waiters.append(waiter)
+        } else {
+            around.actions.append(.fail(waiter, .notReady))
         }
     }
 

@@ -40,60 +40,43 @@ package struct Resolver {
     // MARK: events
 
     private mutating func asked(_ question: Question, _ waiter: Waiter, now: Instant) {
-        switch LocalNames.route(question, hosts) {
-        case .here(let answer): around.actions.append(.reply(waiter, answer, .local))
-        case .system: look(up: question, for: waiter, providers: [], isSystemName: true, now: now)
-        case .anywhere:
-            let order = around.ranking.order(for: question.type, now: now)
-            look(up: question, for: waiter, providers: order, isSystemName: order.isEmpty, now: now)
-        }
-    }
-
-    private mutating func look(
-        up question: Question, for waiter: Waiter, providers: [ProviderID], isSystemName: Bool, now: Instant
-    ) {
-        if let number = numberOfQuestion[question] {
-            change(number, now: now) { lookup, around in
-                guard lookup.waiters.count < Bounds.maxWaiters else {
-                    around.actions.append(.fail(waiter, .notReady))
-                    return
-                }
+        let route = LocalNames.route(question, hosts)
+        if case .here(let answer) = route {
+            around.actions.append(.reply(waiter, answer, .local))
+        } else if let number = numberOfQuestion[question] {
+            change(number) { $0.join(waiter, &$1) }
+        } else if lookups.count < Bounds.maxLookups {
+            let providers = route == .anywhere ? around.ranking.order(for: question.type, now: now) : []
+            let number = nextLookup
+            nextLookup += 1
+            numberOfQuestion[question] = number
+            lookups[number] = Lookup(
+                question, providers: providers, inTrouble: providers.allSatisfy { around.ranking.isBackedOff($0, now) },
+                hasSystem: hasSystem, now: now)
+            change(number) { lookup, around in
                 lookup.join(waiter, &around)
+                lookup.start(now: now, &around)
             }
-            return
-        }
-        guard lookups.count < Bounds.maxLookups else {
+        } else {
             around.actions.append(.fail(waiter, .notReady))
-            return
-        }
-        let number = nextLookup
-        nextLookup += 1
-        numberOfQuestion[question] = number
-        lookups[number] = Lookup(
-            question, providers: providers, hasSystem: hasSystem, isSystemName: isSystemName, now: now)
-        change(number, now: now) { lookup, around in
-            lookup.join(waiter, &around)
-            lookup.start(now: now, &around)
         }
     }
 
     private mutating func fetchFinished(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {
         guard let number = lookupOfFetch[id] else { return }
-        change(number, now: now) { $0.fetchFinished(id, result, now: now, &$1) }
+        change(number) { $0.fetchFinished(id, result, now: now, &$1) }
     }
 
     private mutating func timePassed(now: Instant) {
         while let number = deadlines.popDue(now) {
-            change(number, now: now) { $0.timePassed(now: now, &$1) }
+            change(number) { $0.timePassed(now: now, &$1) }
         }
     }
 
     // MARK: tables
 
     /// The one place where a lookup changes, so that fetches, questions and deadlines always agree with it.
-    private mutating func change(
-        _ number: UInt64, now: Instant, _ body: (inout Lookup, inout Lookup.Surroundings) -> Void
-    ) {
+    private mutating func change(_ number: UInt64, _ body: (inout Lookup, inout Lookup.Surroundings) -> Void) {
         guard var lookup = lookups.removeValue(forKey: number) else { return }
         body(&lookup, &around)
         for id in around.begun { lookupOfFetch[id] = number }

@@ -12,6 +12,8 @@ struct UpstreamRanking {
         var failuresInARow = 0
         var backedOffUntil: Instant?
 
+        func isBackedOff(_ now: Instant) -> Bool { (backedOffUntil ?? now) > now }
+
         mutating func measure(_ elapsed: Duration) {
             // A request that was carried over a sleep says nothing beyond its time-out.
             let sample = min(elapsed, Bounds.providerTimeout).milliseconds
@@ -39,12 +41,16 @@ struct UpstreamRanking {
         standings.contains { $0.traits.id == provider }
     }
 
+    func isBackedOff(_ provider: ProviderID, _ now: Instant) -> Bool {
+        standings.contains { $0.traits.id == provider && $0.isBackedOff(now) }
+    }
+
     /// Best first: those not backed off, by latency, the unmeasured before the measured so that each is tried; then the
     /// backed-off ones, soonest back first. Equals stand in the order of the settings.
     func order(for type: RecordType, now: Instant) -> [ProviderID] {
         let usable = standings.filter { $0.traits.supports(type) }
-        let ready = usable.filter { ($0.backedOffUntil ?? now) <= now }
-        let waiting = usable.filter { ($0.backedOffUntil ?? now) > now }
+        let ready = usable.filter { !$0.isBackedOff(now) }
+        let waiting = usable.filter { $0.isBackedOff(now) }
         let byLatency = stableSort(ready) { ($0.latency ?? 0) < ($1.latency ?? 0) }
         let byReturn = stableSort(waiting) { ($0.backedOffUntil ?? now) < ($1.backedOffUntil ?? now) }
         return (byLatency + byReturn).map(\.traits.id)
@@ -78,7 +84,7 @@ struct UpstreamRanking {
     /// Failures during a back-off are the same trouble: many requests break together.
     mutating func failed(_ provider: ProviderID, now: Instant) {
         update(provider) { standing in
-            guard (standing.backedOffUntil ?? now) <= now else { return }
+            guard !standing.isBackedOff(now) else { return }
             let doublings = min(standing.failuresInARow, 5)
             standing.failuresInARow += 1
             standing.backedOffUntil = now + min(Bounds.backOffFloor * (1 << doublings), Bounds.backOffCeiling)

@@ -70,7 +70,8 @@ struct EvictionTests {
             table.store(answer, lifetimeSeconds: 60, under: key(question), nowMilliseconds: 0)
             let storage = unsafe table.slots[0].storage
             let taken = unsafe MemoryLayout<Slot>.stride + Int(hd_allocated_bytes(storage))
-            #expect(table.bytes >= taken, "name of \(nameLength)")
+            // glibc adds a rest that is too small for a piece of its own: up to 16 bytes, now and then.
+            #expect(table.bytes >= taken - 16, "name of \(nameLength)")
             #expect(table.bytes <= taken + 40, "name of \(nameLength)")
         }
     }

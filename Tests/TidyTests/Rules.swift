@@ -86,7 +86,7 @@ enum Rules {
     }
 
     static func machinePaths(_ file: SourceFile) -> [Complaint] {
-        let folders = ["home", "root", "work", "Users", "tmp/hd"].map { "/" + $0 + "/" }
+        let folders = ["home", "root", "work", "Users"].map { "/" + $0 + "/" }
         return complaints(file, file.lines) { line in
             folders.first { line.contains($0) }.map { "\($0) is a folder of one machine" }
         }

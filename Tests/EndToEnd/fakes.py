@@ -1,0 +1,115 @@
+# Upstreams that say exactly what a test wants, bytes and all, each on threads of its own until it is closed.
+
+import socket
+import struct
+import threading
+
+import wire
+
+
+class FakeProvider:
+    """A server for HTTP/1.1 that answers each connection once. `respond` goes from the request's head to raw bytes."""
+
+    def __init__(self, respond):
+        self.respond = respond
+        self.asked = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def provider(self, dialect, name="fake"):
+        return {"name": name, "dialect": dialect, "url": f"http://{self.address}/query"}
+
+    def _serve(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.settimeout(3)
+                try:
+                    head = b""
+                    while b"\r\n\r\n" not in head and (chunk := connection.recv(65536)):
+                        head += chunk
+                    self.asked += 1
+                    connection.sendall(self.respond(head))
+                except OSError:
+                    continue
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join()
+
+
+class FakeNameserver:
+    """UDP and TCP on one port. `respond(query, is_stream)` gives the replies, in order; a reply that is a pair of bytes and
+    True leaves from another port than the one that was asked."""
+
+    def __init__(self, respond):
+        self.respond = respond
+        # (query, client's address, is_stream)
+        self.queries = []
+        self.datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        while True:
+            self.listener = socket.create_server(("127.0.0.1", 0))
+            self.server = "127.0.0.1:%d" % self.listener.getsockname()[1]
+            try:
+                self.datagrams.bind(self.listener.getsockname())
+                break
+            except OSError:
+                self.listener.close()
+        self.threads = [threading.Thread(target=run, daemon=True) for run in (self._datagrams, self._streams)]
+        for thread in self.threads:
+            thread.start()
+
+    def _datagrams(self):
+        while True:
+            query, client = self.datagrams.recvfrom(65535)
+            if not query:
+                return
+            self.queries.append((query, client, False))
+            for reply in self.respond(query, False):
+                packet, from_elsewhere = reply if isinstance(reply, tuple) else (reply, False)
+                (self.stranger if from_elsewhere else self.datagrams).sendto(packet, client)
+
+    def _streams(self):
+        while True:
+            try:
+                connection, client = self.listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.settimeout(3)
+                try:
+                    length = struct.unpack("!H", connection.recv(2, socket.MSG_WAITALL))[0]
+                    query = connection.recv(length, socket.MSG_WAITALL)
+                    self.queries.append((query, client, True))
+                    for reply in self.respond(query, True):
+                        connection.sendall(struct.pack("!H", len(reply)) + reply)
+                    connection.recv(1)
+                except (OSError, struct.error):
+                    continue
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        # An empty datagram ends the other thread.
+        self.stranger.sendto(b"", self.datagrams.getsockname())
+        for thread in self.threads:
+            thread.join()
+        self.datagrams.close()
+        self.stranger.close()
+
+
+def reply(query, records=(), id=None, flags=0x8180, question=None):
+    """A reply to the question of `query`. Records are (owner, type number, TTL, data)."""
+    asked = wire.Message(query)
+    body = b"".join(
+        wire.name(owner) + struct.pack("!HHIH", type, 1, ttl, len(data)) + data for owner, type, ttl, data in records)
+    id = asked.id if id is None else id
+    question = asked.question if question is None else question
+    return wire.header(id, flags, an=len(records)) + question + body

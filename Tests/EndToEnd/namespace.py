@@ -1,0 +1,45 @@
+# A network namespace with a loopback interface of its own, and files of its own in /etc: port 53, resolv.conf and hosts
+# as a real machine has them, without touching the machine. Needs root.
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+
+class Namespace:
+    """Made when it is created, gone after `remove`. `prefix` before a command runs it inside."""
+
+    def __init__(self, resolv_conf="nameserver 127.0.0.1\n", hosts="127.0.0.1 localhost\n"):
+        # The process id keeps two runs of the tests apart, and the object's own those of one run.
+        self.name = f"e2e{os.getpid()}-{id(self) & 0xFFFFFF:x}"
+        self.prefix = ("ip", "netns", "exec", self.name)
+        self.files = Path("/etc/netns") / self.name
+        self._made_parent = not self.files.parent.exists()
+        self.files.mkdir(parents=True)
+        try:
+            (self.files / "resolv.conf").write_text(resolv_conf)
+            (self.files / "hosts").write_text(hosts)
+            (self.files / "nsswitch.conf").write_text("hosts: files dns\n")
+            self._run("ip", "netns", "add", self.name)
+            self._run("ip", "-n", self.name, "link", "set", "lo", "up")
+        except BaseException:
+            self.remove()
+            raise
+
+    def run(self, *command, timeout=15):
+        """A command inside, ended: with returncode, stdout and stderr."""
+        return subprocess.run([*self.prefix, *map(str, command)], capture_output=True, text=True, timeout=timeout)
+
+    def remove(self):
+        subprocess.run(["ip", "netns", "delete", self.name], capture_output=True)
+        shutil.rmtree(self.files, ignore_errors=True)
+        if self._made_parent:
+            try:
+                self.files.parent.rmdir()
+            except OSError:
+                pass  # Another namespace lives there.
+
+    @staticmethod
+    def _run(*command):
+        subprocess.run(command, check=True, capture_output=True)

@@ -1,0 +1,56 @@
+# Where things are, which ports are free, and how tests wait: by polling for what they want to see, with a deadline.
+
+import os
+import random
+import socket
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ZONE = ROOT / "etc" / "lab.zone"
+
+# Set by `run`; read when a program is started.
+binaries = Path(os.environ.get("HTTPDNSD_BINARIES", ROOT / ".build" / "release"))
+
+_handed_out = set()
+_lock = threading.Lock()
+
+
+def free_port(host="127.0.0.1"):
+    """A port that nobody has on UDP and TCP. It lies under the range from which the kernel gives ports to clients, so
+    that none of the many clients of these tests takes it before its server does."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with _lock:
+        while True:
+            port = random.randrange(10000, 32000)
+            if port in _handed_out or not all(_is_free(family, kind, host, port) for kind in KINDS):
+                continue
+            _handed_out.add(port)
+            return port
+
+
+KINDS = (socket.SOCK_DGRAM, socket.SOCK_STREAM)
+
+
+def _is_free(family, kind, host, port):
+    with socket.socket(family, kind) as probe:
+        if kind == socket.SOCK_STREAM:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+            return True
+        except OSError:
+            return False
+
+
+def eventually(condition, within=10.0, what="the condition", every=0.02):
+    """The first true value of `condition()`; fails after `within` seconds."""
+    deadline = time.monotonic() + within
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what}: not within {within} s")
+        time.sleep(every)

@@ -1,0 +1,340 @@
+# Real programs as children of a test: started on free ports with files in a directory of their own, known to be ready by
+# their own word, and stopped by their process id.
+
+import atexit
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import places
+from places import eventually, free_port
+
+_running = set()
+
+
+@atexit.register
+def _kill_all():
+    for process in list(_running):
+        process.kill()
+
+
+class Program:
+    """A child process with a directory and a log of its output."""
+
+    def __init__(self, name):
+        self.name = name
+        self.directory = Path(tempfile.mkdtemp(prefix=f"e2e-{name}-"))
+        # Programs that drop their rights must be able to pass through.
+        self.directory.chmod(0o755)
+        self.log_path = self.directory / "log"
+        self.process = None
+        self.last_words = ""
+
+    def start(self, *command, prefix=(), **options):
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(
+                [*map(str, prefix), *map(str, command)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, **options)
+        _running.add(self.process)
+
+    @property
+    def log(self):
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else self.last_words
+
+    @property
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def wait_for(self, pattern, within=10.0, since=0):
+        """The first match of `pattern` in the log from the offset `since`."""
+        def look():
+            found = re.search(pattern, self.log[since:], re.MULTILINE)
+            if not found and not self.is_running:
+                raise AssertionError(f"{self.name} ended with {self.process.returncode}:\n{self.log}")
+            return found
+        return eventually(look, within, f"{self.name} says {pattern!r}")
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        """At once, without a chance to say good-bye."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            _running.discard(self.process)
+
+    def stop(self, within=10.0):
+        """Asks it to end; its exit code."""
+        if self.is_running:
+            self.process.terminate()
+            try:
+                self.process.wait(within)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise AssertionError(f"{self.name} does not end on SIGTERM:\n{self.log}") from None
+        _running.discard(self.process)
+        return self.process.returncode if self.process else 0
+
+    def close(self):
+        try:
+            self.stop()
+        finally:
+            self.last_words = self.log
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def _toml(value):
+    """JSON's strings, numbers, booleans and arrays are TOML's as well."""
+    return json.dumps(value)
+
+
+class Daemon(Program):
+    """httpdnsd. Its settings never name the machine's own resolver: without `system` there is a closed port."""
+
+    def __init__(self, providers, system=None, host="127.0.0.1", listen=None, prefix=(), sections="", server=""):
+        super().__init__("httpdnsd")
+        self.host = host
+        self.port = free_port(host)
+        bracketed = f"[{host}]" if ":" in host else host
+        self.listen = listen or [f"{bracketed}:{self.port}"]
+        self.providers = providers
+        self.system = [f"127.0.0.1:{free_port()}"] if system is None else system
+        self.control = self.directory / "control.sock"
+        self.config = self.directory / "httpdnsd.toml"
+        self.prefix = prefix
+        self.sections = sections
+        self.server = server
+        self.expected_exit = 0
+
+    def settings(self):
+        lines = ["[server]", f"listen = {_toml(self.listen)}", self.server, ""]
+        for provider in self.providers:
+            lines += ["[[provider]]", *(f"{key} = {_toml(value)}" for key, value in provider.items()), ""]
+        if self.system != "resolv.conf":
+            lines += ["[system-resolver]", f"servers = {_toml(self.system)}"]
+        lines += ["[control]", f"socket = {_toml(str(self.control))}", self.sections, ""]
+        return "\n".join(lines)
+
+    def run(self):
+        """Starts it, ready or not."""
+        self.config.write_text(self.settings())
+        self.start(places.binaries / "httpdnsd", "--config", self.config, prefix=self.prefix)
+        return self
+
+    def up(self):
+        since = len(self.log)
+        self.run()
+        self.wait_for("^httpdnsd: ready: ", since=since)
+        return self
+
+    def close(self):
+        try:
+            code = self.stop()
+            if code != self.expected_exit:
+                raise AssertionError(f"httpdnsd ended with {code}:\n{self.log}")
+        finally:
+            super().close()
+
+    @property
+    def address(self):
+        return (self.host, self.port)
+
+    def ask_control(self, line):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            client.settimeout(5)
+            client.connect(str(self.control))
+            client.sendall(line.encode() + b"\n")
+            answer = b""
+            while chunk := client.recv(65536):
+                answer += chunk
+            return answer.decode()
+
+    def stats(self):
+        return json.loads(self.ask_control("stats --json"))
+
+    def failures(self, provider):
+        return next(entry["failures"] for entry in self.stats()["providers"] if entry["name"] == provider)
+
+    def reload(self, within=5.0):
+        """SIGHUP; what the daemon says to it."""
+        since = len(self.log)
+        self.signal(signal.SIGHUP)
+        return self.wait_for("^httpdnsd: settings .*(\n  .*)*", within, since).group(0)
+
+
+def ctl(daemon, *arguments):
+    """httpdnsctl, ended: with returncode, stdout and stderr."""
+    command = [places.binaries / "httpdnsctl", "--socket", daemon.control, *arguments]
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=15)
+
+
+class Nameserver(Program):
+    """Any DNS server of Debian's: ready when it answers."""
+
+    def __init__(self, name, host="127.0.0.1", port=None):
+        super().__init__(name)
+        self.host = host
+        self.port = port or free_port(host)
+
+    @property
+    def server(self):
+        return f"{self.host}:{self.port}"
+
+    def wait_until_it_answers(self, within=10.0):
+        query = bytes.fromhex("abcd01000001000000000000") + b"\0\0\x02\0\x01"
+
+        def answers():
+            if not self.is_running:
+                raise AssertionError(f"{self.name} ended with {self.process.returncode}:\n{self.log}")
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+                client.settimeout(0.2)
+                client.connect((self.host, self.port))
+                try:
+                    client.send(query)
+                    return client.recv(4096)[:2] == query[:2]
+                except OSError:
+                    return False
+        eventually(answers, within, f"{self.name} answers")
+        return self
+
+
+class NSD(Nameserver):
+    """An authoritative server for "example.", which tests use as system resolver: it answers what it has."""
+
+    ZONE = """
+        $ORIGIN example.
+        $TTL 600
+        @             SOA   ns hostmaster 1 7200 900 1209600 30
+        @             NS    ns
+        ns            A     192.0.2.54
+        www.lab       A     203.0.113.10
+        www.lab       AAAA  2001:db8:ffff::10
+        lab           MX    10 mail.lab
+        text.lab      TXT   "from nsd"
+        *.any.lab     A     203.0.113.99
+        only.system   A     203.0.113.77
+    """
+
+    def __init__(self, zone=None, prefix=(), **options):
+        super().__init__("nsd", **options)
+        lines = (zone or NSD.ZONE).strip().splitlines()
+        (self.directory / "zone").write_text("\n".join(line.strip() for line in lines) + "\n")
+        self.prefix = prefix
+        (self.directory / "nsd.conf").write_text(f"""
+server:
+    ip-address: {self.host}@{self.port}
+    username: ""
+    chroot: ""
+    zonesdir: "{self.directory}"
+    database: ""
+    pidfile: "{self.directory}/pid"
+    xfrdfile: "{self.directory}/xfrd"
+    zonelistfile: "{self.directory}/zonelist"
+    cookie-secret-file: ""
+    xfrdir: "{self.directory}"
+    server-count: 1
+    reuseport: no
+    refuse-any: no
+    rrl-ratelimit: 0
+remote-control:
+    control-enable: no
+zone:
+    name: "example."
+    zonefile: "zone"
+""")
+
+    def run(self):
+        self.start("nsd", "-d", "-c", self.directory / "nsd.conf", prefix=self.prefix)
+        return self
+
+    def up(self):
+        return self.run().wait_until_it_answers()
+
+
+class Unbound(Nameserver):
+    """A resolver that knows one local zone and asks nobody."""
+
+    def __init__(self):
+        super().__init__("unbound")
+        (self.directory / "unbound.conf").write_text(f"""
+server:
+    interface: {self.host}@{self.port}
+    do-daemonize: no
+    username: ""
+    chroot: ""
+    directory: "{self.directory}"
+    pidfile: ""
+    use-syslog: no
+    num-threads: 1
+    do-not-query-localhost: no
+    module-config: "iterator"
+    local-zone: "lab.example." static
+    local-data: "www.lab.example. 600 IN A 203.0.113.20"
+    local-data: 'text.lab.example. 600 IN TXT "from unbound"'
+    local-zone: "." refuse
+remote-control:
+    control-enable: no
+""")
+
+    def up(self):
+        self.start("unbound", "-d", "-c", self.directory / "unbound.conf")
+        return self.wait_until_it_answers()
+
+
+class Dnsmasq(Nameserver):
+    """A forwarder to one server."""
+
+    def __init__(self, forward_to):
+        super().__init__("dnsmasq")
+        self.forward_to = forward_to
+
+    def up(self):
+        host, port = self.forward_to
+        self.start(
+            "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--user=root",
+            "--bind-interfaces", f"--listen-address={self.host}", f"--port={self.port}", "--cache-size=0",
+            f"--server={host}#{port}", f"--pid-file={self.directory}/pid", "--log-queries", "--log-facility=-")
+        self.wait_for("started")
+        return self
+
+
+class Nginx(Program):
+    """A web server with the given `server` blocks, and a log line for each request."""
+
+    def __init__(self, servers):
+        super().__init__("nginx")
+        self.access_log = self.directory / "access.log"
+        (self.directory / "nginx.conf").write_text(f"""
+daemon off;
+worker_processes 1;
+pid {self.directory}/pid;
+error_log stderr notice;
+events {{ worker_connections 256; }}
+http {{
+    log_format seen '$server_name $host $ssl_server_name $server_protocol $connection $status';
+    access_log {self.access_log} seen;
+    client_body_temp_path {self.directory}/body;
+    proxy_temp_path {self.directory}/proxy;
+    fastcgi_temp_path {self.directory}/fastcgi;
+    uwsgi_temp_path {self.directory}/uwsgi;
+    scgi_temp_path {self.directory}/scgi;
+    {servers}
+}}
+""")
+
+    def up(self):
+        self.start("nginx", "-c", self.directory / "nginx.conf", "-e", "stderr")
+        self.wait_for("start worker process ")
+        return self
+
+    def requests(self):
+        """The lines of the access log as dictionaries."""
+        keys = ("server", "host", "sni", "protocol", "connection", "status")
+        lines = self.access_log.read_text().splitlines() if self.access_log.exists() else []
+        return [dict(zip(keys, line.split())) for line in lines]

@@ -1,0 +1,104 @@
+# Every question is accounted for, at every moment, whatever providers and clients do: clients that vanish, connections
+# cut in the midst of answers, and every fault of the lab at once.
+
+import random
+import socket
+import struct
+import threading
+import time
+
+from cases import Case
+from lab import Lab
+from places import eventually
+from programs import NSD
+from wire import Datagrams, Stream, opt, query
+
+SECONDS = 8
+FAULTS = [
+    ("none", None), ("delay", 50), ("delay", 700), ("hang", None), ("reset", None), ("garbage", None), ("empty", None),
+    ("drip", None), ("short", None), ("long", None), ("huge", None), ("status", 500), ("status", 429), ("status", 302),
+]
+NAMES_PER_FAULT = 12
+
+
+class Accounting(Case):
+    expected_seconds = SECONDS + 8
+
+    def setUp(self):
+        self.provider, self.system = self.lab(), self.nsd()
+        self.names = ["www.lab.example", "nothing.lab.example", "localhost", "big.lab.example", "single"]
+        for number, (fault, value) in enumerate(FAULTS):
+            for copy in range(NAMES_PER_FAULT):
+                name = f"{fault}{number}-{copy}.any.lab.example"
+                self.names.append(name)
+                # Some faults hit every provider, some only one.
+                if fault != "none":
+                    self.provider.fault(fault, name=name, value=value, provider=(None, "json", "doh")[copy % 3])
+        kinds = [self.provider.provider(kind) for kind in ("json", "doh", "dnspod")]
+        # Few TTLs survive, so that there are always questions to fetch.
+        self.server = self.daemon(kinds, system=[self.system.server], sections='[cache]\nmax-ttl = "1s"')
+
+    def packet(self, chance):
+        if chance.random() < 0.05:
+            return chance.randbytes(chance.randrange(40))
+        name, type = chance.choice(self.names), chance.choice(("A", "A", "AAAA", "MX", "ANY"))
+        return query(name, type, id=chance.randrange(65536), edns=chance.choice((None, opt(), opt(version=1))))
+
+    def vanishing_datagrams(self, chance):
+        with Datagrams(self.server.address) as client:
+            for _ in range(chance.randrange(1, 30)):
+                client.send(self.packet(chance))
+
+    def patient_datagrams(self, chance):
+        with Datagrams(self.server.address, timeout=0.5) as client:
+            for _ in range(20):
+                client.send(self.packet(chance))
+            for _ in range(5):
+                client.receive()
+
+    def vanishing_stream(self, chance):
+        with Stream(self.server.address, timeout=2) as client:
+            client.send(*(self.packet(chance) for _ in range(chance.randrange(1, 100))))
+            if chance.random() < 0.5:
+                client.receive()
+            if chance.random() < 0.5:
+                # Reset instead of a polite end.
+                client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    def half_a_question(self, chance):
+        with Stream(self.server.address, timeout=2) as client:
+            client.send(self.packet(chance))
+            client.socket.sendall(struct.pack("!H", 100) + b"half")
+
+    def load(self, seed, until):
+        chance = random.Random(seed)
+        clients = [self.vanishing_datagrams, self.patient_datagrams, self.vanishing_stream, self.half_a_question]
+        while time.monotonic() < until:
+            try:
+                chance.choice(clients)(chance)
+            except (OSError, EOFError):
+                continue
+
+    def test_the_sum_is_right_at_every_moment(self):
+        until = time.monotonic() + SECONDS
+        clients = [threading.Thread(target=self.load, args=(seed, until)) for seed in range(8)]
+        for client in clients:
+            client.start()
+        samples = 0
+        while time.monotonic() < until:
+            self.assertSums(self.server.stats())
+            samples += 1
+        for client in clients:
+            client.join()
+        eventually(lambda: self.server.stats()["inflight"] == 0, within=12, what="nothing is in flight")
+        stats = self.server.stats()
+        self.assertSums(stats)
+        self.assertGreater(samples, 20)
+        self.assertGreater(stats["queries"]["total"], 1000)
+        for source in ("cache", "provider", "system", "local", "refused"):
+            self.assertGreater(stats["responses"][source], 0, source)
+        self.assertGreater(stats["dropped"]["gone"], 0)
+        self.assertEqual(0, sum(entry["connections"]["open"] < 0 for entry in stats["providers"]))
+        self.assertEqual(sum(stats["rcodes"].values()), sum(stats["responses"].values()))
+        seen = {kind for entry in stats["providers"] for kind in entry["failures"]}
+        self.assertLessEqual({"reset", "garbage", "status", "throttled"}, seen)

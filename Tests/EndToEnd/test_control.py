@@ -1,0 +1,85 @@
+# The control socket as operators use it: httpdnsctl, socat, and what both say when something is wrong.
+
+import json
+import stat
+import subprocess
+from types import SimpleNamespace
+
+from cases import Case
+from digging import dig
+from lab import Lab
+from programs import Daemon, ctl
+
+# design.md section 4.4, as far as there is a source for it.
+KEYS = {
+    "schema": (), "version": (), "uptime_s": (), "queries": ("total", "udp", "tcp"),
+    "responses": ("cache", "stale", "provider", "system", "local", "refused", "failure"),
+    "rcodes": ("NOERROR", "NXDOMAIN", "SERVFAIL"), "dropped": (), "inflight": (), "latency_us": (),
+    "cache": ("entries", "bytes", "hits", "misses", "insertions", "evictions"), "providers": (),
+    "system": ("requests", "failures", "servers"), "process": ("rss_bytes", "open_fds", "threads"),
+}
+PROVIDER_KEYS = {"name", "dialect", "state", "requests", "names", "failures", "latency_ms", "connections"}
+
+
+class Control(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.provider = cls.share(Lab()).up()
+        cls.server = cls.share(Daemon([cls.provider.provider("json")])).up()
+        for name in ("www.lab.example", "www.lab.example", "nothing.lab.example", "localhost"):
+            dig(cls.server, name, "A")
+
+    def test_every_key_of_stats(self):
+        stats = json.loads(ctl(self.server, "stats", "--json").stdout)
+        for key, members in KEYS.items():
+            self.assertIn(key, stats)
+            self.assertLessEqual(set(members), set(stats[key]) if members else set())
+        self.assertLessEqual(PROVIDER_KEYS, set(stats["providers"][0]))
+        self.assertEqual((1, "json", "up"), (
+            stats["schema"], stats["providers"][0]["dialect"], stats["providers"][0]["state"]))
+        self.assertEqual((1, 2, 1), tuple(stats["responses"][key] for key in ("cache", "provider", "local")))
+        self.assertEqual((3, 1), tuple(stats["rcodes"][key] for key in ("NOERROR", "NXDOMAIN")))
+        self.assertGreater(stats["process"]["rss_bytes"], 1 << 20)
+        self.assertSums(stats)
+
+    def test_status_and_stats_as_text(self):
+        status = ctl(self.server, "status")
+        self.assertEqual((0, ""), (status.returncode, status.stderr))
+        self.assertIn(self.server.listen[0], status.stdout)
+        self.assertIn("json", status.stdout)
+        self.assertIn("queries", ctl(self.server, "stats").stdout)
+        self.assertIn("stats", ctl(self.server, "help").stdout)
+
+    def test_json_is_one_line_however_it_is_asked(self):
+        for line in ("stats --json", '{"command":"stats"}', '{"command":"status"}', '{"command":"nonsense"}', "{"):
+            done = subprocess.run(
+                ["socat", "-", f"UNIX:{self.server.control}"], input=f"{line}\n", capture_output=True, text=True,
+                timeout=10)
+            self.assertEqual(1, done.stdout.count("\n"), line)
+            self.assertIsInstance(json.loads(done.stdout), dict)
+        self.assertIn("error", json.loads(done.stdout))
+
+    def test_exit_codes(self):
+        nobody = SimpleNamespace(control=self.server.directory / "nobody.sock")
+        for code, server, arguments in (
+                (0, self.server, ["status"]), (0, nobody, ["--help"]), (0, nobody, ["--version"]),
+                (1, self.server, ["nonsense"]), (1, self.server, ["stats", "--nonsense"]),
+                (2, nobody, ["status"]), (3, self.server, []), (3, self.server, ["--nonsense"])):
+            with self.subTest(arguments):
+                done = ctl(server, *arguments)
+                self.assertEqual(code, done.returncode, done.stdout + done.stderr)
+                if code > 1:
+                    self.assertTrue(done.stderr.startswith("httpdnsctl: "), done.stderr)
+                    self.assertEqual("", done.stdout)
+
+    def test_hostile_clients_of_the_socket(self):
+        for line in ("", "x" * 100_000, "\0\xff", "stats " * 300, '{"command":' + "[" * 2000):
+            try:
+                answer = self.server.ask_control(line)
+            except (BrokenPipeError, ConnectionResetError):
+                continue
+            self.assertIn("error", answer)
+        self.assertEqual(1, self.server.stats()["schema"])
+
+    def test_everyone_may_open_the_socket(self):
+        self.assertEqual(0o666, stat.S_IMODE(self.server.control.stat().st_mode))

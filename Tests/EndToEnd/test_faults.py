@@ -1,0 +1,104 @@
+# Everything that a provider can do wrong: counted for what it is, and never the client's problem.
+
+from cases import LAB_WWW, SYSTEM_WWW, Case
+from digging import dig
+from lab import Lab
+from places import eventually, free_port
+from programs import NSD
+
+# Fault and value of the lab, and the failure that it is counted as.
+QUICK = [
+    ("reset", None, "reset"), ("garbage", None, "garbage"), ("empty", None, "garbage"), ("short", None, "reset"),
+    ("long", None, "garbage"), ("huge", None, "garbage"), ("status", 500, "status"), ("status", 404, "status"),
+    ("status", 302, "status"), ("status", 429, "throttled"),
+]
+# Ended by a time-out only.
+SLOW = ["hang", "drip", "delay"]
+
+
+class Faults(Case):
+    expected_seconds = 10
+
+    @classmethod
+    def setUpClass(cls):
+        cls.provider = cls.share(Lab()).up()
+        cls.system = cls.share(NSD()).up()
+
+    def setUp(self):
+        self.provider.reset()
+
+    def test_the_next_provider_answers_and_the_failure_is_counted(self):
+        for kind in ("json", "doh", "doh-post"):
+            for fault, value, failure in QUICK:
+                with self.subTest(f"{kind} {fault} {value or ''}"):
+                    self.provider.reset()
+                    self.provider.fault(fault, provider="bad", value=value)
+                    server = self.daemon([self.provider.provider(kind, "bad"), self.provider.provider(kind, "good")])
+                    reply = dig(server, "www.lab.example", "A")
+                    self.assertEqual(("NOERROR", LAB_WWW), (reply.status, reply.data))
+                    self.assertLess(reply.seconds, 1)
+                    self.assertEqual({failure: 1}, server.failures("bad"))
+                    self.assertEqual({}, server.failures("good"))
+                    self.assertEqual({"bad": 1, "good": 1}, self.provider.requests()["providers"])
+                    self.assertEqual(["down", "up"], [each["state"] for each in server.stats()["providers"]])
+                    server.close()
+
+    def test_the_plain_dialect_too(self):
+        for fault, value, failure in QUICK:
+            # An empty body is how this dialect says that there is nothing, and an end that is cut off shows no more.
+            if fault in ("empty", "long"):
+                continue
+            with self.subTest(f"{fault} {value or ''}"):
+                self.provider.reset()
+                self.provider.fault(fault, provider="bad", value=value)
+                server = self.daemon([self.provider.provider("dnspod", "bad"), self.provider.provider("json", "good")])
+                self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+                self.assertEqual({failure: 1}, server.failures("bad"))
+
+    def test_an_empty_plain_answer_is_not_believed_while_another_knows_better(self):
+        self.provider.fault("empty", provider="bad")
+        server = self.daemon([self.provider.provider("dnspod", "bad"), self.provider.provider("json", "good")])
+        self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+
+    def test_a_slow_provider_is_hedged(self):
+        for fault in SLOW:
+            with self.subTest(fault):
+                self.provider.reset()
+                self.provider.fault(fault, provider="slow", value=10_000)
+                server = self.daemon([self.provider.provider("doh", "slow"), self.provider.provider("doh", "good")])
+                reply = dig(server, "www.lab.example", "A")
+                self.assertEqual(LAB_WWW, reply.data)
+                self.assertLess(reply.seconds, 1.5)
+                # From then on the good one is asked first.
+                self.assertLess(dig(server, "next.any.lab.example", "A").seconds, 0.3)
+
+    def test_silence_is_counted_as_a_timeout(self):
+        self.provider.fault("hang", provider="hang")
+        self.provider.fault("drip", provider="drip")
+        self.provider.fault("delay", provider="late", value=10_000)
+        servers = {name: self.daemon([self.provider.provider("doh", name)], system=[self.system.server])
+                   for name in ("hang", "drip", "late")}
+        for server in servers.values():
+            self.assertEqual(SYSTEM_WWW, dig(server, "www.lab.example", "A").data)
+        for name, server in servers.items():
+            eventually(lambda: server.failures(name) == {"timeout": 1}, within=6, what=f"{name} has timed out")
+
+    def test_a_closed_port_is_counted_as_refused(self):
+        closed = {"name": "closed", "dialect": "json", "url": f"http://127.0.0.1:{free_port()}/resolve"}
+        server = self.daemon([closed, self.provider.provider("json")])
+        self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+        self.assertEqual({"refused": 1}, server.failures("closed"))
+
+    def test_redirects_are_not_followed(self):
+        self.provider.fault("status", provider="moved", value=302)
+        server = self.daemon([self.provider.provider("json", "moved")], system=[self.system.server])
+        self.assertEqual(SYSTEM_WWW, dig(server, "www.lab.example", "A").data)
+        self.assertEqual({"moved": 1}, self.provider.requests()["providers"])
+
+    def test_a_provider_recovers(self):
+        self.provider.fault("status", provider="bad", value=500)
+        server = self.daemon([self.provider.provider("json", "bad")])
+        self.assertEqual("SERVFAIL", dig(server, "www.lab.example", "A").status)
+        self.provider.reset()
+        eventually(lambda: dig(server, "www.lab.example", "A").data == LAB_WWW, within=10)
+        self.assertEqual("up", server.stats()["providers"][0]["state"])

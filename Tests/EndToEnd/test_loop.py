@@ -1,0 +1,43 @@
+# A system resolver that sends our own questions back to us.
+
+import re
+
+from cases import LAB_WWW, Case
+from digging import dig
+from places import eventually
+from programs import Daemon, Dnsmasq
+
+
+class Loop(Case):
+    expected_seconds = 3
+
+    def test_a_server_that_leads_back_to_us_is_asked_no_more(self):
+        provider = self.lab()
+        server = self.own(Daemon([provider.provider("dnspod")]))
+        forwarder = self.own(Dnsmasq(server.address)).up()
+        server.system = [forwarder.server]
+        server.up()
+        server.wait_for(f"nameserver {forwarder.server} sends our own questions back")
+        self.assertEqual([], server.stats()["system"]["servers"])
+        # Only a system resolver could know these.
+        for name in ("printer.local", "lab.example"):
+            self.assertEqual("SERVFAIL", dig(server, name, "TXT").status)
+        self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+        stats = server.stats()
+        self.assertEqual(1, stats["dropped"]["loop"])
+        self.assertLess(stats["queries"]["total"], 20, "no storm")
+        self.assertSums(stats)
+        self.assertEqual(1, len(re.findall("sends our own questions", server.log)))
+
+    def test_it_is_found_again_after_a_reload_and_the_others_stay(self):
+        nsd = self.nsd()
+        server = self.own(Daemon([self.lab().provider("dnspod")]))
+        forwarder = self.own(Dnsmasq(server.address)).up()
+        server.system = [nsd.server]
+        server.up()
+        server.system = [forwarder.server, nsd.server]
+        server.config.write_text(server.settings())
+        server.reload()
+        server.wait_for(f"nameserver {forwarder.server} sends our own questions back")
+        eventually(lambda: server.stats()["system"]["servers"] == [nsd.server])
+        self.assertEqual({'"from nsd"'}, dig(server, "text.lab.example", "TXT").data)

@@ -1,0 +1,136 @@
+# Providers and nameservers that go away and come back, and addresses that are dead.
+
+import socket
+
+from cases import LAB_WWW, SYSTEM_WWW, Case
+from digging import dig
+from lab import Lab
+from places import eventually, free_port
+from programs import NSD, Daemon, Unbound
+
+# What a stub resolver waits, by resolv.conf(5).
+CLIENT_PATIENCE = 5
+
+
+def closed_provider():
+    return {"name": "closed", "dialect": "json", "url": f"http://127.0.0.1:{free_port()}/resolve"}
+
+
+class Outage(Case):
+    expected_seconds = 15
+
+    def setUp(self):
+        self.provider = self.lab()
+        self.system = self.nsd()
+
+    def dig(self, server, name, *arguments):
+        reply = dig(server, *arguments, name, "A")
+        # By dig's own watch: starting dig may take long on a busy machine, and no client waits for that.
+        self.assertLess(reply.seconds, CLIENT_PATIENCE)
+        return reply
+
+    def recovers(self, server, expected):
+        """A new name each time, so that no cache answers."""
+        numbers = iter(range(10_000))
+        eventually(lambda: dig(server, f"again{next(numbers)}.any.lab.example", "A").data == expected, within=40,
+                   every=0.2)
+
+    def test_one_after_the_other_goes_and_both_come_back(self):
+        server = self.daemon([self.provider.provider("doh")], system=[self.system.server])
+        self.assertEqual({"192.0.2.99"}, self.dig(server, "a.any.lab.example").data)
+        self.provider.kill()
+        self.assertEqual(SYSTEM_WWW, self.dig(server, "www.lab.example").data)
+        self.assertEqual(SYSTEM_WWW, self.dig(server, "www.lab.example", "+tcp").data)
+        # What was fetched before is still there.
+        self.assertEqual({"192.0.2.99"}, self.dig(server, "a.any.lab.example").data)
+        self.system.kill()
+        reply = self.dig(server, "b.any.lab.example")
+        self.assertEqual("SERVFAIL", reply.status)
+        self.assertIn(reply.extended_error, (22, 23))
+        self.assertFalse(self.dig(server, "c.any.lab.example", "+noedns").has_opt)
+        self.system.up()
+        self.recovers(server, {"203.0.113.99"})
+        self.provider.up()
+        self.recovers(server, {"192.0.2.99"})
+        self.assertRegex(server.log, "provider doh fails: (refused|reset)(.|\n)*provider doh answers")
+        self.assertSums(server.stats())
+
+    def test_silence_is_answered_in_time_too(self):
+        server = self.daemon([self.provider.provider("json"), self.provider.provider("doh")],
+                             system=[self.system.server])
+        self.provider.fault("hang")
+        reply = self.dig(server, "www.lab.example")
+        self.assertEqual(SYSTEM_WWW, reply.data)
+        self.assertLess(reply.seconds, 2.5)
+        self.provider.reset()
+        self.recovers(server, {"192.0.2.99"})
+
+    def test_silence_everywhere_is_a_failure_in_time(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+            silent.bind(("127.0.0.1", 0))
+            self.silence(f"127.0.0.1:{silent.getsockname()[1]}")
+
+    def silence(self, nameserver):
+        server = self.daemon([self.provider.provider("json")], system=[nameserver])
+        self.provider.fault("hang")
+        reply = self.dig(server, "www.lab.example")
+        self.assertEqual(("SERVFAIL", True), (reply.status, reply.extended_error in (22, 23)))
+        self.provider.reset()
+        self.recovers(server, {"192.0.2.99"})
+        self.assertSums(server.stats())
+
+
+class DeadAddresses(Case):
+    expected_seconds = 4
+
+    def test_the_second_address_of_a_provider_is_dialled_when_the_first_refuses(self):
+        provider = self.lab(host="127.0.0.3")
+        server = self.daemon([provider.provider("json", addresses=["127.0.0.2", "127.0.0.3"])])
+        # Nothing but the provider's other address is left to ask.
+        eventually(lambda: dig(server, "www.lab.example", "A").data == LAB_WWW, within=5)
+        self.assertEqual({"refused": 1}, server.failures("json"))
+        self.assertEqual({"192.0.2.99"}, dig(server, "next.any.lab.example", "A").data)
+        self.assertEqual({"refused": 1}, server.failures("json"))
+
+    def test_an_address_that_dies_is_left(self):
+        port = free_port()
+        first, second = self.own(Lab()), self.own(Lab())
+        first.http, second.http = f"127.0.0.4:{port}", f"127.0.0.5:{port}"
+        first.up()
+        second.up()
+        server = self.daemon([first.provider("doh", addresses=["127.0.0.4", "127.0.0.5"])])
+        self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+        self.assertEqual((1, 0), (first.requests()["total"], second.requests()["total"]))
+        first.kill()
+        numbers = iter(range(1000))
+        eventually(lambda: dig(server, f"n{next(numbers)}.any.lab.example", "A").data == {"192.0.2.99"}, within=5)
+        self.assertGreaterEqual(second.requests()["total"], 1)
+
+
+class SystemResolvers(Case):
+    expected_seconds = 4
+
+    def test_a_list_of_servers_is_tried_in_order(self):
+        nsd = self.nsd()
+        # DNSPod's plain text has addresses only, so that other types are for the system resolver.
+        server = self.daemon([self.lab().provider("dnspod")], system=[f"127.0.0.1:{free_port()}", nsd.server])
+        self.assertEqual({'"from nsd"'}, dig(server, "text.lab.example", "TXT").data)
+
+    def test_unbound_as_system_resolver(self):
+        unbound = self.own(Unbound()).up()
+        provider = self.lab()
+        server = self.daemon([provider.provider("dnspod")], system=[unbound.server])
+        self.assertEqual({'"from unbound"'}, dig(server, "text.lab.example", "TXT").data)
+        self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+        self.assertEqual("NXDOMAIN", dig(server, "nothing.lab.example", "TXT").status)
+        provider.kill()
+        # A new start has an empty cache.
+        server.stop()
+        server.up()
+        self.assertEqual({"203.0.113.20"}, dig(server, "+tcp", "WWW.lab.example", "A").data)
+
+    def test_large_answers_are_fetched_over_tcp(self):
+        records = "\n".join(f"large.lab A 198.51.100.{number}" for number in range(1, 201))
+        nsd = self.nsd(zone=NSD.ZONE + records)
+        server = self.daemon([closed_provider()], system=[nsd.server])
+        self.assertEqual(200, len(dig(server, "+tcp", "large.lab.example", "A").data))

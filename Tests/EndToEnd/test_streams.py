@@ -1,0 +1,157 @@
+# DNS over TCP as RFC 7766 and 9210 have it: many questions on a connection, answers in any order, and an end to clients
+# that are idle, slow or too many.
+
+import socket
+import struct
+import time
+
+from cases import LAB_WWW, Case
+from lab import Lab
+from places import eventually
+from programs import Daemon
+from wire import FORMERR, Stream, opt, query
+
+# As in StreamConnection and StreamServer.
+IDLE, TRANSFER, PER_CLIENT = 10, 5, 128
+
+
+class StreamCase(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.provider = cls.share(Lab()).up()
+        cls.server = cls.share(Daemon([cls.provider.provider("json"), cls.provider.provider("doh")])).up()
+
+
+class Answers(StreamCase):
+    def test_a_fast_answer_overtakes_a_slow_one(self):
+        self.provider.fault("delay", name="slow.any.lab.example", value=1500)
+        with Stream(self.server.address) as client:
+            client.send(query("slow.any.lab.example", id=1), query("fast.any.lab.example", id=2))
+            self.assertEqual([2, 1], [client.receive().id, client.receive().id])
+
+    def test_many_questions_in_one_segment(self):
+        names = [f"many{number}.any.lab.example" for number in range(200)]
+        with Stream(self.server.address) as client:
+            client.send(*(query(name, id=number) for number, name in enumerate(names)))
+            replies = [client.receive() for _ in names]
+        self.assertEqual(set(range(200)), {reply.id for reply in replies})
+        self.assertEqual({("192.0.2.99",)}, {tuple(reply.addresses) for reply in replies})
+
+    def test_a_question_that_comes_byte_by_byte(self):
+        packet = query("www.lab.example", id=9)
+        with Stream(self.server.address) as client:
+            client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for byte in struct.pack("!H", len(packet)) + packet:
+                client.socket.sendall(bytes([byte]))
+            self.assertEqual(LAB_WWW, client.receive().addresses)
+
+    def test_a_client_that_has_ended_its_side_still_gets_its_answers(self):
+        self.provider.fault("delay", name="half.any.lab.example", value=300)
+        with Stream(self.server.address) as client:
+            client.send(query("half.any.lab.example"), query("www.lab.example", id=2))
+            client.socket.shutdown(socket.SHUT_WR)
+            self.assertEqual({2, 0x1234}, {client.receive().id, client.receive().id})
+            self.assertLess(client.seconds_until_closed(within=2), 2)
+
+    def test_garbage_on_a_connection(self):
+        with Stream(self.server.address) as client:
+            client.send(b"", b"\0", query("www.lab.example", flags=0x8100), b"\xff" * 12)
+            client.send(query("www.lab.example", id=3) + b"\0" * 60000)
+            self.assertEqual(FORMERR, client.receive().rcode)
+            self.assertEqual(4, client.ask("www.lab.example", id=4).id)
+        self.assertSums(self.server.stats())
+
+    def test_edns_over_tcp(self):
+        with Stream(self.server.address) as client:
+            reply = client.ask("big.lab.example", edns=opt(payload=512))
+            self.assertEqual((100, False), (len(reply.addresses), reply.is_truncated))
+            self.assertIsNotNone(reply.opt)
+            self.assertIsNone(client.ask("big.lab.example").opt)
+
+
+class IdleClients(StreamCase):
+    expected_seconds = IDLE
+
+    def test_an_idle_connection_is_closed(self):
+        with Stream(self.server.address) as client:
+            client.ask("www.lab.example")
+            self.assertGreater(client.seconds_until_closed(within=IDLE + 2), IDLE - 1)
+
+
+class SlowWriters(StreamCase):
+    expected_seconds = 2 * TRANSFER
+
+    def test_half_a_question_is_not_waited_for(self):
+        with Stream(self.server.address) as client:
+            client.socket.sendall(b"\0\x20abc")
+            self.assertGreater(client.seconds_until_closed(within=TRANSFER + 2), TRANSFER - 1)
+
+    def test_dripping_does_not_help(self):
+        with Stream(self.server.address) as client:
+            began = time.monotonic()
+            client.socket.settimeout(0.4)
+            client.socket.sendall(b"\x01\0")
+            while time.monotonic() < began + TRANSFER + 2:
+                try:
+                    client.socket.sendall(b"x")
+                    if client.socket.recv(1) == b"":
+                        return
+                except TimeoutError:
+                    continue
+                except ConnectionError:
+                    return
+            self.fail("still connected")
+
+
+class SlowReaders(StreamCase):
+    expected_seconds = TRANSFER + 2
+
+    def test_a_client_that_does_not_read_is_cut(self):
+        with Stream(self.server.address) as warm:
+            warm.ask("big.lab.example")
+        with socket.socket() as client:
+            # Small buffers on this side, so that the daemon's fill up soon.
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.settimeout(0.2)
+            client.connect(self.server.address)
+            packet = query("big.lab.example")
+            block = (struct.pack("!H", len(packet)) + packet) * 200
+            deadline = time.monotonic() + TRANSFER + 5
+            while time.monotonic() < deadline:
+                try:
+                    client.send(block)
+                except TimeoutError:
+                    continue
+                except ConnectionError:
+                    break
+            else:
+                self.fail("still connected")
+        rss = self.server.stats()["process"]["rss_bytes"]
+        self.assertLess(rss, 64 << 20)
+        eventually(lambda: self.server.stats()["inflight"] == 0)
+        self.assertSums(self.server.stats())
+
+
+class TooManyConnections(StreamCase):
+    def test_one_client_cannot_take_all_connections(self):
+        connections = [Stream(self.server.address) for _ in range(PER_CLIENT)]
+        try:
+            for client in connections:
+                client.send(query("www.lab.example"))
+            for client in connections:
+                self.assertEqual(LAB_WWW, client.receive().addresses)
+            with Stream(self.server.address) as refused:
+                self.assertLess(refused.seconds_until_closed(within=3), 3)
+            with Stream(self.server.address, source="127.0.0.8") as other:
+                self.assertEqual(LAB_WWW, other.ask("www.lab.example").addresses)
+        finally:
+            for client in connections:
+                client.socket.close()
+        # Room again, once the daemon has seen that they are gone.
+        def answered():
+            with Stream(self.server.address) as client:
+                try:
+                    return client.ask("www.lab.example").addresses == LAB_WWW
+                except (EOFError, ConnectionError):
+                    return False
+        eventually(answered, within=3)
