@@ -25,7 +25,8 @@ class Coalescing(Case):
         return "".join(self.chance.choice((letter.upper(), letter.lower())) for letter in NAME)
 
     def edns(self, number):
-        choices = (None, opt(), opt(payload=512), opt(payload=4096, do=True), opt(payload=0), opt(options=b"\xfd\xe9\0\0"))
+        unknown = opt(options=b"\xfd\xe9\0\0")
+        choices = (None, opt(), opt(payload=512), opt(payload=4096, do=True), opt(payload=0), unknown)
         return choices[number % len(choices)]
 
     def ask_all(self, names):

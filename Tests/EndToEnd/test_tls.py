@@ -8,7 +8,7 @@ from certificates import Authority
 from digging import dig
 from lab import Lab
 from places import eventually, free_port
-from programs import NSD, Daemon, Nginx
+from programs import NSD, Nginx
 from wire import Stream, query
 
 ONE, OTHER, UNKNOWN = "dns-one.test", "dns-other.test", "unknown.test"
