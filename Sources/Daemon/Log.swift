@@ -16,14 +16,12 @@ enum LogEvent {
     case nameserverLoops(String)
     case nameserversChanged([String])
     case fileUnreadable(path: String, reason: String)
-    case tableFull(what: String, limit: Int)
-    case callFailed(what: String, reason: String)
 
     var level: Settings.Log.Level {
         switch self {
         case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .nameserversChanged: .info
-        case .providerDown, .nameserverLoops, .fileUnreadable, .tableFull: .warning
-        case .settingsRefused, .callFailed: .error
+        case .providerDown, .nameserverLoops, .fileUnreadable: .warning
+        case .settingsRefused: .error
         }
     }
 
@@ -45,8 +43,6 @@ enum LogEvent {
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
         case .nameserversChanged(let servers): "system resolver is now \(list(servers))"
         case .fileUnreadable(let path, let reason): "\(path) can't be read: \(reason)"
-        case .tableFull(let what, let limit): "\(what): the limit of \(limit) is reached"
-        case .callFailed(let what, let reason): "\(what): \(reason)"
         }
     }
 

@@ -19,14 +19,11 @@ struct Provider {
     private(set) var failures: [FetchFailure: UInt64] = [:]
     var latency = LatencyHistogram()
 
-    /// Nil for a dialect that does not exist or a provider without an address, which settings never give.
+    /// Nil for a provider without an address, which settings never give.
     init?(id: ProviderID, _ settings: Settings.Provider) {
-        let dialect = Dialects.make(
-            named: settings.dialectName, url: settings.url.path, account: settings.account ?? "")
-        guard let dialect else { return nil }
         self.id = id
         self.settings = settings
-        self.dialect = dialect
+        dialect = Provider.dialect(settings)
         endpoints = settings.addresses.compactMap { address in
             HTTPEndpoint(
                 scheme: settings.url.isSecure ? .https : .http, host: settings.url.host.plainText,
@@ -44,6 +41,14 @@ struct Provider {
         let types: ProviderTraits.Types =
             if dialect.supports(.mx) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
         return ProviderTraits(id: id, types: types)
+    }
+
+    private static func dialect(_ settings: Settings.Provider) -> any Dialect {
+        switch settings.dialect {
+        case .dnspod: DNSPod(url: settings.url.path, account: settings.account ?? "")
+        case .json: JSONDialect(url: settings.url.path)
+        case .doh: DoHDialect(url: settings.url.path, method: settings.method == .get ? .get : .post)
+        }
     }
 
     /// True when it had failed before.
@@ -121,9 +126,4 @@ extension Settings.ProviderURL.Host {
         case .address(let address): address.description
         }
     }
-}
-
-extension Settings.Provider {
-    /// POST is a dialect of its own to `Dialects`.
-    fileprivate var dialectName: String { dialect == .doh && method == .post ? "doh-post" : dialect.rawValue }
 }

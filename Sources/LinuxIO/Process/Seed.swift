@@ -1,4 +1,4 @@
-// Randomness from the kernel: query ids, hash seeds, the choice of a source. Fit for secrets.
+// Randomness from the kernel: query IDs, hash seeds, the choice of a source. Fit for secrets.
 
 internal import CLinux
 internal import Glibc

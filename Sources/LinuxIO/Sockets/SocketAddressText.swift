@@ -53,7 +53,7 @@ extension SocketAddress: CustomStringConvertible {
     }
 
     /// The address alone, RFC 5952 for IPv6.
-    package var ipText: String {
+    private var ipText: String {
         let bytes = ipBytes
         return unsafe String(unsafeUninitializedCapacity: Int(INET6_ADDRSTRLEN)) { buffer in
             unsafe buffer.withMemoryRebound(to: CChar.self) { text in
