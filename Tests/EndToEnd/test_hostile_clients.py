@@ -4,11 +4,13 @@
 import re
 import socket
 import struct
+import threading
+import time
 
 from cases import Case
 from fakes import FakeNameserver, reply
 from places import eventually
-from wire import NOERROR, Stream, query
+from wire import NOERROR, Datagrams, Stream, query
 
 # StreamConnection.maxUnsentBytes and one answer more.
 UNSENT_PER_CLIENT = 320 * 1024
@@ -66,3 +68,42 @@ class LargeAnswers(Case):
         self.settled()
         self.assertLess(rss_anon(self.server) - before, 60 * UNSENT_PER_CLIENT + (8 << 20))
         self.assertSums(self.server.stats())
+
+
+class AskingWithoutEnd(Case):
+    expected_seconds = 6
+
+    def test_names_of_our_own_over_tcp(self):
+        """They are answered by the thread that fetches; others get their turn there."""
+        provider = self.lab()
+        server = self.daemon([provider.provider("json")])
+        stop = threading.Event()
+
+        def ask():
+            with socket.create_connection(server.address) as client:
+                block = frame(query("localhost")) * 400
+                reader = threading.Thread(target=read, args=(client,))
+                reader.start()
+                while not stop.is_set():
+                    client.sendall(block)
+                client.shutdown(socket.SHUT_WR)
+                reader.join()
+
+        def read(client):
+            while client.recv(1 << 18):
+                continue
+        askers = [threading.Thread(target=ask) for _ in range(2)]
+        for asker in askers:
+            asker.start()
+        try:
+            eventually(lambda: server.stats()["responses"]["local"] > 1000)
+            with Datagrams(server.address) as client:
+                for number in range(5):
+                    began = time.monotonic()
+                    self.assertEqual({"192.0.2.99"}, client.ask(f"n{number}.any.lab.example").addresses)
+                    self.assertLess(time.monotonic() - began, 2)
+        finally:
+            stop.set()
+            for asker in askers:
+                asker.join()
+        self.assertSums(server.stats())
