@@ -1,6 +1,7 @@
 # Clients that want the daemon to stop serving others: by asking without reading, without end, or by taking all that can
 # be taken. Those who behave must not notice.
 
+import os
 import re
 import socket
 import struct
@@ -25,6 +26,11 @@ def frame(packet):
 def rss_anon(server):
     status = open(f"/proc/{server.process.pid}/status").read()
     return int(re.search(r"RssAnon:\s+(\d+)", status).group(1)) * 1024
+
+
+def cpu_seconds(server):
+    fields = open(f"/proc/{server.process.pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class LargeAnswers(Case):
@@ -107,3 +113,27 @@ class AskingWithoutEnd(Case):
             for asker in askers:
                 asker.join()
         self.assertSums(server.stats())
+
+
+class NoDescriptors(Case):
+    def test_a_control_client_that_cannot_be_accepted_does_not_keep_us_busy(self):
+        provider = self.lab()
+        server = self.daemon([provider.provider("json")], prefix=("prlimit", "--nofile=40:40"))
+        with Datagrams(server.address) as client:
+            client.ask("www.lab.example")
+        clients = [Stream(server.address) for _ in range(40)]
+        for client in clients:
+            self.addCleanup(client.socket.close)
+        descriptors = f"/proc/{server.process.pid}/fd"
+        eventually(lambda: len(os.listdir(descriptors)) == 40)
+        with socket.socket(socket.AF_UNIX) as operator:
+            operator.settimeout(10)
+            operator.connect(str(server.control))
+            operator.sendall(b"stats --json\n")
+            before = cpu_seconds(server)
+            # Measured over a time, because it is about doing nothing.
+            time.sleep(1)
+            self.assertLess(cpu_seconds(server) - before, 0.1)
+            for client in clients:
+                client.socket.close()
+            self.assertIn(b'"schema":1', operator.recv(65536))
