@@ -19,6 +19,7 @@ struct Handover: Sendable {
 /// One of N threads, each with sockets of its own on every listen address.
 struct ServingThread: ~Copyable {
     private let sockets: [DatagramSocket]
+    private let queue: EventQueue
     private let mailbox: Mailbox<Handover>
     private let published: PublishedTally
     private var tally = Tally()
@@ -29,9 +30,12 @@ struct ServingThread: ~Copyable {
     /// Batches taken from one socket before the others get their turn.
     private static let maxRounds = 8
 
-    init(sockets: [DatagramSocket], fastPath: consuming FastPath, mailbox: Mailbox<Handover>, published: PublishedTally)
-    {
+    init(
+        sockets: [DatagramSocket], queue: EventQueue, fastPath: consuming FastPath, mailbox: Mailbox<Handover>,
+        published: PublishedTally
+    ) {
         self.sockets = sockets
+        self.queue = queue
         self.fastPath = fastPath
         self.mailbox = mailbox
         self.published = published
@@ -39,7 +43,7 @@ struct ServingThread: ~Copyable {
 
     /// Serves until something is posted to `stop`.
     mutating func serve(until stop: Mailbox<Void>) throws(SystemError) {
-        let loop = try EventLoop()
+        let loop = EventLoop(on: queue)
         let ready = ReadySockets()
         for (index, socket) in sockets.enumerated() {
             _ = try loop.watch(socket.descriptor.raw, for: .readable) { _ in ready.indexes.append(index) }

@@ -11,6 +11,7 @@ import time
 from cases import Case
 from fakes import FakeNameserver, reply
 from places import eventually
+from programs import Daemon
 from wire import NOERROR, Datagrams, Stream, query
 
 # StreamConnection.maxUnsentBytes and one answer more.
@@ -137,3 +138,20 @@ class NoDescriptors(Case):
             for client in clients:
                 client.socket.close()
             self.assertIn(b'"schema":1', operator.recv(65536))
+
+    def test_a_start_with_too_few_says_so(self):
+        """However few they are: an exit code and a reason, or all is well."""
+        for count in range(5, 30):
+            server = Daemon([NOBODY], prefix=("prlimit", f"--nofile={count}:{count}"))
+            server.expected_exit = 1
+            server.run()
+            try:
+                eventually(lambda: server.process.poll() is not None or "ready" in server.log)
+                if server.is_running:
+                    server.expected_exit = 0
+                    return
+                self.assertEqual(1, server.process.returncode, f"{count} descriptors: {server.log}")
+                self.assertIn("EMFILE", server.log)
+            finally:
+                server.close()
+        self.fail("30 descriptors are not enough")
