@@ -7,6 +7,10 @@ import LinuxIO
 final class ControlServer {
     /// Operators and scrapers of one machine.
     private static let maxClients = 32
+    /// Connections taken at once, so that somebody who makes them without end does not hold up the loop.
+    private static let maxAccepts = 16
+    /// Without descriptors nothing is accepted for so long: the connections that wait would wake the loop again at once.
+    private static let pause: Duration = .seconds(1)
     /// To send a line, and to take an answer.
     private static let timeout: Duration = .seconds(5)
     /// Everyone may connect and read; what changes state will ask for the peer's credentials.
@@ -16,30 +20,49 @@ final class ControlServer {
     private let loop: EventLoop
     private let answer: ([UInt8]) -> String
     private var clients: [Int32: ControlClient] = [:]
+    private var listening: EventLoop.Registration?
+    private var pausedUntil: Instant?
 
     /// - Parameter answer: from a request line to all that is sent back.
     init(path: String, loop: EventLoop, answer: @escaping ([UInt8]) -> String) throws(SystemError) {
         listener = try LocalSocket(path: path, mode: ControlServer.socketMode)
         self.loop = loop
         self.answer = answer
-        _ = try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in accept() }
+        listening = try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in accept() }
     }
 
-    var nextDeadline: Instant? { clients.values.map(\.deadline).min() }
+    var nextDeadline: Instant? { (clients.values.map(\.deadline) + [pausedUntil].compactMap { $0 }).min() }
 
     func timePassed(now: Instant) {
+        if let pausedUntil, pausedUntil <= now { pause(until: nil) }
         for (descriptor, client) in clients where client.deadline <= now { close(descriptor, client) }
     }
 
     private func accept() {
-        while let accepted = try? listener.accept() {
-            let descriptor = accepted.socket.descriptor.raw
-            guard clients.count < ControlServer.maxClients else { continue }
-            let watched = try? loop.watch(descriptor, for: .readable) { [unowned self] _ in ready(descriptor) }
-            guard let registration = watched else { continue }
-            clients[descriptor] = ControlClient(
-                socket: accepted.socket, registration: registration, deadline: Clock.now() + ControlServer.timeout)
+        for _ in 0..<ControlServer.maxAccepts {
+            do throws(SystemError) {
+                guard let accepted = try listener.accept() else { return }
+                admit(accepted.socket)
+            } catch {
+                // Other errors are about the connection that was being accepted; its client is gone.
+                guard !error.isExhaustion else { return pause(until: Clock.now() + ControlServer.pause) }
+            }
         }
+    }
+
+    /// Nil: connections are accepted again.
+    private func pause(until instant: Instant?) {
+        pausedUntil = instant
+        if let listening { try? loop.change(listening, to: instant == nil ? .readable : []) }
+    }
+
+    private func admit(_ socket: StreamSocket) {
+        let descriptor = socket.descriptor.raw
+        guard clients.count < ControlServer.maxClients else { return }
+        let watched = try? loop.watch(descriptor, for: .readable) { [unowned self] _ in ready(descriptor) }
+        guard let registration = watched else { return }
+        clients[descriptor] = ControlClient(
+            socket: socket, registration: registration, deadline: Clock.now() + ControlServer.timeout)
     }
 
     private func ready(_ descriptor: Int32) {

@@ -34,14 +34,15 @@ final class Daemon {
         self.options = options
         log = Log(level: settings.log.level)
         startedAt = Clock.now()
-        listen = options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen
+        let addresses = options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen
         do {
             SignalWatch.ignoreBrokenPipes()
             // Before there are other threads: they inherit the mask.
             signals = try SignalWatch(StopSignal.all + [StopSignal.reload])
             try HTTPClient.prepareProcess()
             let threadCount = settings.server.threads == 0 ? Machine.coreCount : settings.server.threads
-            let ports = try PortBinding(listen, threads: threadCount)
+            let ports = try PortBinding(addresses, threads: threadCount)
+            listen = ports.addresses
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))

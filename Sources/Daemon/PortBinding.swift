@@ -3,6 +3,8 @@
 import LinuxIO
 
 struct PortBinding {
+    /// As they were bound: where port 0 was asked for, with the port that the kernel chose.
+    let addresses: [SocketAddress]
     let datagrams: [[DatagramSocket]]
     let listeners: [Listener]
 
@@ -29,12 +31,15 @@ struct PortBinding {
     init(_ addresses: [SocketAddress], threads: Int) throws(Failure) {
         var listeners: [Listener] = []
         var datagrams = [[DatagramSocket]](repeating: [], count: threads)
-        for address in addresses {
+        var bound: [SocketAddress] = []
+        for wanted in addresses {
             // A listener does not share its port, so it finds other daemons that sockets with SO_REUSEPORT would join.
-            let listener = try PortBinding.bind(address, .tcp) { address throws(SystemError) in
-                try Listener(on: address)
+            let (listener, address) = try PortBinding.bind(wanted, .tcp) { wanted throws(SystemError) in
+                let listener = try Listener(on: wanted)
+                return (listener, try listener.localAddress())
             }
             listeners.append(listener)
+            bound.append(address)
             for thread in 0..<threads {
                 let socket = try PortBinding.bind(address, .udp) { address throws(SystemError) in
                     try DatagramSocket(serving: address)
@@ -42,6 +47,7 @@ struct PortBinding {
                 datagrams[thread].append(socket)
             }
         }
+        self.addresses = bound
         self.listeners = listeners
         self.datagrams = datagrams
     }
