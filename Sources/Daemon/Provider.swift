@@ -37,9 +37,11 @@ struct Provider {
     var dialectName: String { settings.dialect.rawValue }
     var endpoint: HTTPEndpoint { endpoints[addressIndex] }
 
+    /// A dialect that reads only some of the other types is asked for addresses alone: it would take the place of a
+    /// provider that can be asked for anything.
     var traits: ProviderTraits {
         let types: ProviderTraits.Types =
-            if dialect.supports(.mx) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
+            if dialect.supports(.https) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
         return ProviderTraits(id: id, types: types)
     }
 
@@ -57,7 +59,8 @@ struct Provider {
         return !isUp
     }
 
-    /// True when it had answered before. An address that can't be reached makes room for the next one, once.
+    /// True when it had answered before and is to blame now. An address that can't be reached makes room for the next
+    /// one, once.
     mutating func failed(_ failure: FetchFailure, atAddress index: Int) -> Bool {
         failures[failure, default: 0] += 1
         switch failure {
@@ -65,6 +68,7 @@ struct Provider {
             if index == addressIndex { addressIndex = (addressIndex + 1) % endpoints.count }
         case .status, .throttled, .garbage, .server, .overload, .unsupported: break
         }
+        guard failure.isUpstreams else { return false }
         defer { isUp = false }
         return isUp
     }

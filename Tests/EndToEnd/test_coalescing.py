@@ -72,6 +72,14 @@ class Coalescing(Case):
         self.assertEqual(CLIENTS, self.server.stats()["responses"]["cache"] - stats["responses"]["cache"])
         self.assertEqual(1, self.provider.asked(NAME))
 
+    def test_an_answer_that_comes_amid_the_questions_is_asked_for_once(self):
+        for place in range(5):
+            name = f"amid-{place}.any.lab.example"
+            replies = self.ask_all([name] * CLIENTS)
+            self.assertEqual({"192.0.2.99"}, set().union(*(reply.addresses for reply, *_ in replies.values())))
+            self.assertEqual((CLIENTS, 1), (len(replies), self.provider.asked(name)))
+        self.assertSums(self.server.stats())
+
     def test_a_thousand_failures_are_one_request_too(self):
         self.provider.fault("status", name=NAME, value=500)
         replies = self.ask_all([self.mixed_case() for _ in range(CLIENTS)])

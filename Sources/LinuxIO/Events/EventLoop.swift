@@ -1,8 +1,8 @@
 // Waits for descriptors and calls whoever watches them: epoll, level-triggered, one thread. There are no timers
 // inside: the caller owns the deadlines and passes the next one to `turn`.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// What a descriptor is ready for, or wants to be told about.
 package struct Readiness: OptionSet, Hashable, Sendable {

@@ -1,6 +1,6 @@
 // Socket addresses as text: `127.0.0.1:53`, `[::1]:53`, `[fe80::1%eth0]:53`. Strict: the port is never left out.
 
-internal import Glibc
+import Glibc
 
 extension SocketAddress {
     /// Nil for anything else than an address and a decimal port of 0 to 65535; host names are not looked up.
