@@ -33,6 +33,9 @@ package struct FrameReader: Sendable {
     /// True in the middle of a frame: a stream that ends now was cut.
     package var hasPartialFrame: Bool { pendingBytes > 0 }
 
+    /// True when `nextMessage` has one.
+    package var hasWholeMessage: Bool { lengthOfNext.map { pendingBytes >= StreamFraming.lengthBytes + $0 } ?? false }
+
     /// Takes bytes from the front as far as there is room, and says how many it took.
     package mutating func append(_ bytes: Span<UInt8>) -> Int {
         let count = min(bytes.count, freeBytes)
@@ -46,9 +49,7 @@ package struct FrameReader: Sendable {
 
     /// The next whole message; nil when more bytes are needed. May be empty: a length of 0 is legal framing.
     package mutating func nextMessage() -> [UInt8]? {
-        guard pendingBytes >= StreamFraming.lengthBytes else { return nil }
-        let length = Int(pending[taken]) << 8 | Int(pending[taken + 1])
-        guard pendingBytes >= StreamFraming.lengthBytes + length else { return nil }
+        guard let length = lengthOfNext, hasWholeMessage else { return nil }
         let start = taken + StreamFraming.lengthBytes
         let message = Array(pending[start..<(start + length)])
         taken = start + length
@@ -57,6 +58,10 @@ package struct FrameReader: Sendable {
             taken = 0
         }
         return message
+    }
+
+    private var lengthOfNext: Int? {
+        pendingBytes >= StreamFraming.lengthBytes ? Int(pending[taken]) << 8 | Int(pending[taken + 1]) : nil
     }
 
     private var pendingBytes: Int { pending.count - taken }

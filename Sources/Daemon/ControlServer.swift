@@ -7,13 +7,14 @@ import LinuxIO
 final class ControlServer {
     /// Operators and scrapers of one machine.
     private static let maxClients = 32
+    /// Connections taken at once, so that somebody who makes them without end does not hold up the loop.
+    private static let maxAccepts = 16
+    /// Without descriptors nothing is accepted for so long: the connections that wait would wake the loop again at once.
+    private static let pause: Duration = .seconds(1)
     /// To send a line, and to take an answer.
     private static let timeout: Duration = .seconds(5)
     /// Everyone may connect and read; what changes state will ask for the peer's credentials.
     private static let socketMode: UInt32 = 0o666
-    /// Without descriptors nothing is accepted for so long: a client that waits would wake the loop at once, again and
-    /// again.
-    private static let pause: Duration = .seconds(1)
 
     private let listener: LocalSocket
     private let loop: EventLoop
@@ -33,17 +34,26 @@ final class ControlServer {
     var nextDeadline: Instant? { (clients.values.map(\.deadline) + [pausedUntil].compactMap { $0 }).min() }
 
     func timePassed(now: Instant) {
-        if let pausedUntil, pausedUntil <= now { listen(pausedUntil: nil) }
+        if let pausedUntil, pausedUntil <= now { pause(until: nil) }
         for (descriptor, client) in clients where client.deadline <= now { close(descriptor, client) }
     }
 
     private func accept() {
-        do throws(SystemError) {
-            while let accepted = try listener.accept() { admit(accepted.socket) }
-        } catch {
-            // Other errors are about the connection that was being accepted; its client is gone.
-            if error.isExhaustion { listen(pausedUntil: Clock.now() + ControlServer.pause) }
+        for _ in 0..<ControlServer.maxAccepts {
+            do throws(SystemError) {
+                guard let accepted = try listener.accept() else { return }
+                admit(accepted.socket)
+            } catch {
+                // Other errors are about the connection that was being accepted; its client is gone.
+                guard !error.isExhaustion else { return pause(until: Clock.now() + ControlServer.pause) }
+            }
         }
+    }
+
+    /// Nil: connections are accepted again.
+    private func pause(until instant: Instant?) {
+        pausedUntil = instant
+        if let listening { try? loop.change(listening, to: instant == nil ? .readable : []) }
     }
 
     private func admit(_ socket: StreamSocket) {
@@ -53,12 +63,6 @@ final class ControlServer {
         guard let registration = watched else { return }
         clients[descriptor] = ControlClient(
             socket: socket, registration: registration, deadline: Clock.now() + ControlServer.timeout)
-    }
-
-    /// Pauses until the instant, or goes on accepting.
-    private func listen(pausedUntil instant: Instant?) {
-        pausedUntil = instant
-        if let listening { try? loop.change(listening, to: instant == nil ? .readable : []) }
     }
 
     private func ready(_ descriptor: Int32) {

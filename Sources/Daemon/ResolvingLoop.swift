@@ -28,6 +28,8 @@ final class ResolvingLoop {
     private var loopProbes: LoopProbes?
     /// A server that turned out to lead back to us, for the log; taken once.
     private var loopingServers: [Nameserver] = []
+    /// Already past when it is asked for: the next turn does not wait.
+    private var settledAt: Instant
     private var lastRendered: (question: Question, answer: Answer, rendered: RenderedAnswer)?
 
     init(
@@ -41,6 +43,7 @@ final class ResolvingLoop {
         self.mailbox = mailbox
         self.cache = cache
         self.partition = partition
+        settledAt = Clock.now()
         self.fastPath = fastPath
         _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in takeHandovers() }
     }
@@ -48,10 +51,13 @@ final class ResolvingLoop {
     /// Clients that wait, those still in the mailbox left out.
     var clientsWaiting: Int { clients.count }
 
-    /// When `timePassed` is due.
+    /// When `timePassed` and `settle` are due.
     var nextDeadline: Instant? {
-        [resolver.nextDeadline, providers.nextDeadline, system.nextDeadline, streams.nextDeadline].compactMap { $0 }
-            .min()
+        if streams.hasMisses { return settledAt }
+        return [resolver.nextDeadline, providers.nextDeadline, system.nextDeadline, streams.nextDeadline].compactMap {
+            $0
+        }
+        .min()
     }
 
     func timePassed(now: Instant) {
@@ -61,20 +67,21 @@ final class ResolvingLoop {
         if let deadline = resolver.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
     }
 
-    /// Takes what finished since the last turn of the loop, and everything that follows from it.
+    /// Takes what finished since the last turn of the loop, and everything that follows from it. Questions that streams
+    /// bring meanwhile wait for the next turn: a client that asks as fast as it is answered must not keep us here.
     func settle(now: Instant) {
+        settledAt = now
+        for miss in streams.takeMisses() {
+            let client = Client(query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now)
+            asked(client, now: now)
+        }
         repeat {
-            for miss in streams.takeMisses() {
-                let client = Client(
-                    query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now)
-                asked(client, now: now)
-            }
             events += providers.takeFinished().map { .fetchFinished($0.id, $0.result) }
             events += system.takeFinished().map { .fetchFinished($0.id, $0.result) }
             let batch = events
             events.removeAll(keepingCapacity: true)
             for event in batch { handle(event, now: now) }
-        } while streams.hasMisses || providers.hasFinished || system.hasFinished
+        } while providers.hasFinished || system.hasFinished
     }
 
     /// Changes that come from outside: settings, hosts, network.

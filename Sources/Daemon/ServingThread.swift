@@ -39,16 +39,11 @@ struct ServingThread: ~Copyable {
 
     /// Serves until something is posted to `stop`.
     mutating func serve(until stop: Mailbox<Void>) throws(SystemError) {
-        let loop = try EventLoop()
-        let ready = ReadySockets()
-        for (index, socket) in sockets.enumerated() {
-            _ = try loop.watch(socket.descriptor.raw, for: .readable) { _ in ready.indexes.append(index) }
-        }
-        _ = try loop.watch(stop.descriptor, for: .readable) { _ in ready.isStopping = true }
-        while !ready.isStopping {
-            try loop.turn(until: nil)
-            for index in ready.indexes { drain(sockets[index]) }
-            ready.indexes.removeAll(keepingCapacity: true)
+        var waits = PollSet(sockets.map { $0.descriptor.raw } + [stop.descriptor])
+        while true {
+            try waits.wait()
+            if waits.isReady(sockets.count) { return }
+            for index in sockets.indices where waits.isReady(index) { drain(sockets[index]) }
         }
     }
 
@@ -98,11 +93,6 @@ struct ServingThread: ~Copyable {
         tally[.handedOver] -= rejected
         tally[.droppedOverload] += rejected
         handovers.removeAll(keepingCapacity: true)
-    }
-
-    private final class ReadySockets {
-        var indexes: [Int] = []
-        var isStopping = false
     }
 }
 

@@ -13,6 +13,9 @@ final class StreamConnection {
     static let maxInFlight = 64
     /// Answers that wait for the client to read; at this point no more questions are read.
     static let maxUnsentBytes = 256 * 1024
+    /// Questions that are in flight by then may still be answered, by up to 4 MiB: a client that has not taken this
+    /// much does not read, and is cut before its answers fill our memory.
+    private static let maxOverdueBytes = 512 * 1024
     private static let readBytes = 16 * 1024
 
     let client: Address
@@ -50,23 +53,25 @@ final class StreamConnection {
     }
 
     private var canRead: Bool {
-        !hasEnded && inFlight < StreamConnection.maxInFlight && unsent.count < StreamConnection.maxUnsentBytes
+        !hasEnded && !isBroken && inFlight < StreamConnection.maxInFlight
+            && unsent.count < StreamConnection.maxUnsentBytes
     }
 
-    /// Whole messages that have arrived; each is in flight from now on.
-    func read(now: Instant) -> [[UInt8]] {
-        var messages: [[UInt8]] = []
+    /// A whole message that has arrived, in flight from now on; nil when there is none, or no room for its answer.
+    func nextQuestion(now: Instant) -> [UInt8]? {
         while canRead {
             if let message = frames.nextMessage() {
-                messages.append(message)
                 inFlight += 1
                 waitingSince = now
-            } else if !receive(now: now) {
-                break
+                return message
             }
+            guard receive(now: now) else { break }
         }
-        return messages
+        return nil
     }
+
+    /// A message that was read from the socket already can be taken now: nothing will wake the loop for it.
+    var hasQuestion: Bool { canRead && frames.hasWholeMessage }
 
     /// An empty answer means that the question was dropped.
     func answered(with message: [UInt8], now: Instant) {
@@ -74,6 +79,7 @@ final class StreamConnection {
         guard !message.isEmpty else { return }
         if unsent.isEmpty { waitingSince = now }
         unsent += StreamFraming.frame(message)
+        if unsent.count > StreamConnection.maxOverdueBytes { isBroken = true }
     }
 
     func write(now: Instant) {

@@ -10,10 +10,12 @@ final class StreamServer {
     static let maxConnections = 512
     /// From one address, so that one client can't take them all.
     static let maxPerClient = 128
+    /// Connections taken at once, so that somebody who makes them without end does not hold up the loop.
+    private static let maxAccepts = 64
     /// Without descriptors nothing is accepted for so long.
     private static let pause: Duration = .seconds(1)
-    /// Rounds of reading and answering for one connection before the others get their turn.
-    private static let maxRounds = 8
+    /// Questions of one connection that are answered before the others get their turn.
+    private static let maxQuestionsPerTurn = 256
 
     struct ConnectionID: Hashable {
         fileprivate let number: UInt64
@@ -83,11 +85,14 @@ final class StreamServer {
     // MARK: connections
 
     private func accept(from listener: Listener) {
-        do throws(SystemError) {
-            while let accepted = try listener.accept() { admit(accepted.socket, Address(accepted.peer)) }
-        } catch {
-            // Other errors are about the connection that was being accepted; its client is gone.
-            if error.isExhaustion { pauseAccepting(until: Clock.now() + StreamServer.pause) }
+        for _ in 0..<StreamServer.maxAccepts {
+            do throws(SystemError) {
+                guard let accepted = try listener.accept() else { return }
+                admit(accepted.socket, Address(accepted.peer))
+            } catch {
+                // Other errors are about the connection that was being accepted; its client is gone.
+                guard !error.isExhaustion else { return pauseAccepting(until: Clock.now() + StreamServer.pause) }
+            }
         }
     }
 
@@ -143,13 +148,15 @@ final class StreamServer {
     /// Reads, answers and writes what can be, in turns that are bounded so that others get theirs; closes what has
     /// ended.
     private func pump(_ id: ConnectionID, _ connection: StreamConnection, now: Instant) {
-        connection.isBehind = true
-        for _ in 0..<StreamServer.maxRounds where connection.isBehind {
-            let messages = connection.read(now: now)
-            for message in messages { answer(message, id, connection, now: now) }
-            connection.write(now: now)
-            connection.isBehind = !messages.isEmpty
+        connection.write(now: now)
+        for _ in 0..<StreamServer.maxQuestionsPerTurn {
+            guard let message = connection.nextQuestion(now: now) else { break }
+            answer(message, id, connection, now: now)
+            // A client that reads as fast as it asks has its answers in few writes, and is never taken for a slow one.
+            if !connection.hasQuestion { connection.write(now: now) }
         }
+        connection.write(now: now)
+        connection.isBehind = connection.hasQuestion
         if connection.isOver {
             close(id, connection)
         } else {

@@ -13,13 +13,13 @@ from digging import dig
 from lab import Lab
 from places import eventually, free_port
 from programs import Daemon
-from wire import Datagrams
+from wire import Datagrams, Stream
 
 
 def httpdnsd(*arguments):
     """Run to its end."""
     return subprocess.run(
-        [places.binaries / "httpdnsd", *map(str, arguments)], capture_output=True, text=True, timeout=10)
+        [places.binaries / "httpdnsd", *map(str, arguments)], capture_output=True, text=True, timeout=places.PATIENCE)
 
 
 class Starting(Case):
@@ -31,7 +31,7 @@ class Starting(Case):
         """The last words of a daemon that must not start."""
         server.expected_exit = 1
         self.own(server).run()
-        self.assertEqual(1, server.process.wait(10))
+        self.assertEqual(1, server.process.wait(places.PATIENCE))
         return server.log
 
     def test_a_port_in_use_is_named_with_its_holder(self):
@@ -55,6 +55,15 @@ class Starting(Case):
         server = Daemon([self.provider.provider("json")])
         server.listen = ["192.0.2.1:5353"]
         self.assertIn("192.0.2.1:5353", self.refused(server))
+
+    def test_port_0_is_one_port(self):
+        """The kernel's choice, the same for UDP and TCP, and said."""
+        server = Daemon([self.provider.provider("json")], listen=["127.0.0.1:0"])
+        self.own(server).up()
+        port = int(re.search(r"listening on 127\.0\.0\.1:(\d+) ", server.log).group(1))
+        for client in Datagrams(("127.0.0.1", port)), Stream(("127.0.0.1", port)):
+            with client:
+                self.assertEqual({"127.0.0.1"}, client.ask("localhost").addresses)
 
     def test_bad_settings_are_found_with_line_and_column(self):
         server = Daemon([self.provider.provider("json")], server='thread = 2')

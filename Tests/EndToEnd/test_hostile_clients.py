@@ -1,0 +1,157 @@
+# Clients that want the daemon to stop serving others: by asking without reading, without end, or by taking all that can
+# be taken. Those who behave must not notice.
+
+import os
+import re
+import socket
+import struct
+import threading
+import time
+
+from cases import Case
+from fakes import FakeNameserver, reply
+from places import eventually
+from programs import Daemon
+from wire import NOERROR, Datagrams, Stream, query
+
+# StreamConnection.maxUnsentBytes and one answer more.
+UNSENT_PER_CLIENT = 320 * 1024
+# Asked for addresses only, and not there.
+NOBODY = {"name": "nobody", "dialect": "dnspod", "url": "http://127.0.0.1:1/d"}
+
+
+def frame(packet):
+    return struct.pack("!H", len(packet)) + packet
+
+
+def rss_anon(server):
+    status = open(f"/proc/{server.process.pid}/status").read()
+    return int(re.search(r"RssAnon:\s+(\d+)", status).group(1)) * 1024
+
+
+def cpu_seconds(server):
+    fields = open(f"/proc/{server.process.pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class LargeAnswers(Case):
+    """57 KB of TXT in the cache."""
+
+    def setUp(self):
+        records = [("huge.example", 16, 600, b"\xff" + b"%05d" % number + b"x" * 250) for number in range(210)]
+        nameserver = FakeNameserver(
+            lambda asked, is_stream: [reply(asked, records) if is_stream else reply(asked, flags=0x8380)])
+        self.addCleanup(nameserver.close)
+        self.server = self.daemon([NOBODY], system=[nameserver.server])
+        with Stream(self.server.address) as client:
+            self.assertEqual(210, len(client.ask("huge.example", "TXT").answers))
+
+    def asker(self, count):
+        client = Stream(self.server.address)
+        self.addCleanup(client.socket.close)
+        client.socket.sendall(frame(query("huge.example", "TXT")) * count)
+        return client
+
+    def settled(self):
+        """Waits until no more questions are taken."""
+        seen = []
+
+        def unchanged():
+            seen.append(self.server.stats()["queries"]["tcp"])
+            return len(seen) > 10 and len(set(seen[-10:])) == 1
+        eventually(unchanged, every=0.03)
+
+    def test_a_client_that_reads_late_has_every_answer(self):
+        """Questions that were read from the socket while its answers were held up are not forgotten."""
+        client = self.asker(400)
+        self.settled()
+        for _ in range(400):
+            self.assertEqual(NOERROR, client.receive().rcode)
+
+    def test_many_that_never_read_cost_what_the_bound_allows(self):
+        before = rss_anon(self.server)
+        for _ in range(60):
+            self.asker(200)
+        self.settled()
+        self.assertLess(rss_anon(self.server) - before, 60 * UNSENT_PER_CLIENT + (8 << 20))
+        self.assertSums(self.server.stats())
+
+
+class AskingWithoutEnd(Case):
+    expected_seconds = 6
+
+    def test_names_of_our_own_over_tcp(self):
+        """They are answered by the thread that fetches; others get their turn there."""
+        provider = self.lab()
+        server = self.daemon([provider.provider("json")])
+        stop = threading.Event()
+
+        def ask():
+            with socket.create_connection(server.address) as client:
+                block = frame(query("localhost")) * 400
+                reader = threading.Thread(target=read, args=(client,))
+                reader.start()
+                while not stop.is_set():
+                    client.sendall(block)
+                client.shutdown(socket.SHUT_WR)
+                reader.join()
+
+        def read(client):
+            while client.recv(1 << 18):
+                continue
+        askers = [threading.Thread(target=ask) for _ in range(2)]
+        for asker in askers:
+            asker.start()
+        try:
+            eventually(lambda: server.stats()["responses"]["local"] > 1000)
+            with Datagrams(server.address) as client:
+                for number in range(5):
+                    began = time.monotonic()
+                    self.assertEqual({"192.0.2.99"}, client.ask(f"n{number}.any.lab.example").addresses)
+                    self.assertLess(time.monotonic() - began, 2)
+        finally:
+            stop.set()
+            for asker in askers:
+                asker.join()
+        self.assertSums(server.stats())
+
+
+class NoDescriptors(Case):
+    def test_a_control_client_that_cannot_be_accepted_does_not_keep_us_busy(self):
+        provider = self.lab()
+        server = self.daemon([provider.provider("json")], prefix=("prlimit", "--nofile=40:40"))
+        with Datagrams(server.address) as client:
+            client.ask("www.lab.example")
+        clients = [Stream(server.address) for _ in range(40)]
+        for client in clients:
+            self.addCleanup(client.socket.close)
+        descriptors = f"/proc/{server.process.pid}/fd"
+        eventually(lambda: len(os.listdir(descriptors)) == 40)
+        with socket.socket(socket.AF_UNIX) as operator:
+            operator.settimeout(10)
+            operator.connect(str(server.control))
+            operator.sendall(b"stats --json\n")
+            before = cpu_seconds(server)
+            # Measured over a time, because it is about doing nothing.
+            time.sleep(1)
+            self.assertLess(cpu_seconds(server) - before, 0.1)
+            for client in clients:
+                client.socket.close()
+            self.assertIn(b'"schema":1', operator.recv(65536))
+
+    def test_a_start_with_too_few_says_so(self):
+        """However few they are: an exit code and a reason, or all is well."""
+        for count in range(5, 30):
+            server = Daemon([NOBODY], prefix=("prlimit", f"--nofile={count}:{count}"))
+            server.expected_exit = 1
+            server.run()
+            try:
+                eventually(lambda: server.process.poll() is not None or "ready" in server.log)
+                if server.is_running:
+                    server.expected_exit = 0
+                    return
+                self.assertEqual(1, server.process.returncode, f"{count} descriptors: {server.log}")
+                self.assertIn("EMFILE", server.log)
+            finally:
+                server.close()
+        self.fail("30 descriptors are not enough")
