@@ -11,11 +11,9 @@ final class StreamConnection {
     static let transferTimeout: Duration = .seconds(5)
     /// Questions in flight; further ones wait in the client's socket (RFC 7766 section 6.2.1.1: back-pressure).
     static let maxInFlight = 64
-    /// Answers that wait for the client to read; at this point no more questions are read.
+    /// Answers that wait for the client to read; at this point no more questions are read. Those in flight by then may
+    /// still bring 4 MiB, which the server bounds for all connections together.
     static let maxUnsentBytes = 256 * 1024
-    /// Questions that are in flight by then may still be answered, by up to 4 MiB: a client that has not taken this
-    /// much does not read, and is cut before its answers fill our memory.
-    private static let maxOverdueBytes = 512 * 1024
     private static let readBytes = 16 * 1024
 
     let client: Address
@@ -23,6 +21,8 @@ final class StreamConnection {
     private let socket: StreamSocket
     private var frames = FrameReader()
     private var unsent: [UInt8] = []
+    /// What the server's sum has of `unsentBytes`.
+    var countedBytes = 0
     private var inFlight = 0
     /// There may be whole questions that have not been looked at, though the socket has nothing more to read.
     var isBehind = false
@@ -37,6 +37,8 @@ final class StreamConnection {
         self.registration = registration
         waitingSince = now
     }
+
+    var unsentBytes: Int { unsent.count }
 
     var deadline: Instant {
         let isMidway = !unsent.isEmpty || frames.hasPartialFrame
@@ -79,7 +81,6 @@ final class StreamConnection {
         guard !message.isEmpty else { return }
         if unsent.isEmpty { waitingSince = now }
         unsent += StreamFraming.frame(message)
-        if unsent.count > StreamConnection.maxOverdueBytes { isBroken = true }
     }
 
     func write(now: Instant) {
@@ -94,7 +95,8 @@ final class StreamConnection {
         }
     }
 
-    func hungUp() {
+    /// Nothing more is read or written.
+    func cut() {
         isBroken = true
     }
 

@@ -10,6 +10,9 @@ final class StreamServer {
     static let maxConnections = 512
     /// From one address, so that one client can't take them all.
     static let maxPerClient = 128
+    /// Unsent answers of all connections together. Beyond it a client is cut that has more than one answer waiting and
+    /// does not take them, so that 64 MiB are never exceeded.
+    private static let maxUnsentBytes = 32 << 20
     /// Connections taken at once, so that somebody who makes them without end does not hold up the loop.
     private static let maxAccepts = 64
     /// Without descriptors nothing is accepted for so long.
@@ -34,6 +37,7 @@ final class StreamServer {
     private var listening: [EventLoop.Registration] = []
     private var pausedUntil: Instant?
     private var connections: [ConnectionID: StreamConnection] = [:]
+    private var unsentBytes = 0
     private var connectionsOfClient: [Address: Int] = [:]
     private var nextNumber: UInt64 = 0
     private var fastPath: FastPath
@@ -134,6 +138,7 @@ final class StreamServer {
     private func close(_ id: ConnectionID, _ connection: StreamConnection) {
         loop.unwatch(connection.registration)
         connections[id] = nil
+        unsentBytes -= connection.countedBytes
         let others = connectionsOfClient[connection.client, default: 1] - 1
         connectionsOfClient[connection.client] = others == 0 ? nil : others
     }
@@ -141,7 +146,7 @@ final class StreamServer {
     private func ready(_ id: ConnectionID, _ readiness: Readiness) {
         guard let connection = connections[id] else { return }
         let now = Clock.now()
-        if readiness.contains(.hangUp) || readiness.contains(.failed) { connection.hungUp() }
+        if readiness.contains(.hangUp) || readiness.contains(.failed) { connection.cut() }
         pump(id, connection, now: now)
     }
 
@@ -157,11 +162,20 @@ final class StreamServer {
         }
         connection.write(now: now)
         connection.isBehind = connection.hasQuestion
+        countUnsent(connection)
         if connection.isOver {
             close(id, connection)
         } else {
             // Can't fail for a descriptor that is watched already.
             try? loop.change(connection.registration, to: connection.interest)
+        }
+    }
+
+    private func countUnsent(_ connection: StreamConnection) {
+        unsentBytes += connection.unsentBytes - connection.countedBytes
+        connection.countedBytes = connection.unsentBytes
+        if unsentBytes > StreamServer.maxUnsentBytes, connection.unsentBytes > StreamFraming.maxMessageBytes {
+            connection.cut()
         }
     }
 

@@ -38,18 +38,19 @@ class LargeAnswers(Case):
     """57 KB of TXT in the cache."""
 
     def setUp(self):
-        records = [("huge.example", 16, 600, b"\xff" + b"%05d" % number + b"x" * 250) for number in range(210)]
+        self.records = [("huge.example", 16, 600, b"\xff" + b"%05d" % number + b"x" * 250) for number in range(210)]
         nameserver = FakeNameserver(
-            lambda asked, is_stream: [reply(asked, records) if is_stream else reply(asked, flags=0x8380)])
+            lambda asked, is_stream: [reply(asked, self.records) if is_stream else reply(asked, flags=0x8380)])
         self.addCleanup(nameserver.close)
         self.server = self.daemon([NOBODY], system=[nameserver.server])
         with Stream(self.server.address) as client:
             self.assertEqual(210, len(client.ask("huge.example", "TXT").answers))
 
-    def asker(self, count):
-        client = Stream(self.server.address)
+    def asker(self, count, name="huge.example"):
+        # Little room on this side, so that the daemon has to wait.
+        client = Stream(self.server.address, receive_buffer=16384)
         self.addCleanup(client.socket.close)
-        client.socket.sendall(frame(query("huge.example", "TXT")) * count)
+        client.socket.sendall(frame(query(name, "TXT")) * count)
         return client
 
     def settled(self):
@@ -66,6 +67,14 @@ class LargeAnswers(Case):
         client = self.asker(400)
         self.settled()
         for _ in range(400):
+            self.assertEqual(NOERROR, client.receive().rcode)
+
+    def test_a_client_that_waits_for_many_large_answers_is_no_slow_reader(self):
+        """They come at once, from one fetch, and more than the kernel takes."""
+        self.records[:] = [("fresh.example", *record[1:]) for record in self.records]
+        client = self.asker(60, "fresh.example")
+        self.settled()
+        for _ in range(60):
             self.assertEqual(NOERROR, client.receive().rcode)
 
     def test_many_that_never_read_cost_what_the_bound_allows(self):

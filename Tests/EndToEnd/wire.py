@@ -151,8 +151,19 @@ class Datagrams:
 class Stream:
     """A TCP client of one server."""
 
-    def __init__(self, address, source=None, timeout=6.0):
-        self.socket = socket.create_connection(address, timeout, (source, 0) if source else None)
+    def __init__(self, address, source=None, timeout=6.0, receive_buffer=None):
+        self.socket = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
+        # The window is agreed on when the connection is made.
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        if source:
+            self.socket.bind((source, 0))
+        self.socket.settimeout(timeout)
+        try:
+            self.socket.connect(address)
+        except OSError:
+            self.socket.close()
+            raise
         self.unread = b""
 
     def __enter__(self):

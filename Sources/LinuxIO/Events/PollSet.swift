@@ -4,7 +4,7 @@
 
 import Glibc
 
-package struct PollSet: ~Copyable {
+package struct PollSet {
     private var entries: [pollfd]
 
     /// - Parameter descriptors: open for as long as the set is used, and few: each wait looks at all of them.
