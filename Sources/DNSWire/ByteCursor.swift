@@ -29,6 +29,27 @@ package struct MalformedMessage: Error, Equatable, Sendable {
     package let reason: Reason
 }
 
+/// For an operator: "record data of the wrong length at byte 40".
+extension MalformedMessage: CustomStringConvertible {
+    package var description: String {
+        let finding =
+            switch reason {
+            case .cut: "a field that is cut off"
+            case .labelKind: "a label of a reserved kind"
+            case .pointer: "a compression pointer that leads nowhere"
+            case .nameLength: "a name of more than 255 bytes"
+            case .dataLength: "record data of the wrong length"
+            case .tooManyRecords: "too many records"
+            case .secondOptionRecord: "a second OPT record"
+            case .aliasLoop: "aliases in a circle"
+            case .aliasChainTooLong: "too many aliases in a row"
+            case .unrelatedRecords: "records of other names only"
+            case .contradiction: "NXDOMAIN with records"
+            }
+        return "\(finding) at byte \(offset)"
+    }
+}
+
 struct ByteCursor: ~Escapable {
     private let message: Span<UInt8>
     private(set) var offset: Int

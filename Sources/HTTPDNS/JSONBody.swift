@@ -66,7 +66,7 @@ package enum JSONBody {
             @unknown default: (DecodingError.Context(codingPath: [], debugDescription: ""), "not readable")
             }
         let path = context.codingPath.map { $0.intValue.map { String($0) } ?? $0.stringValue }
-        return "JSON \(path.joined(separator: ".")) \(finding)"
+        return (["JSON"] + (path.isEmpty ? [] : [path.joined(separator: ".")]) + [finding]).joined(separator: " ")
     }
 }
 
