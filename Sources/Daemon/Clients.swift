@@ -25,6 +25,32 @@ struct Client {
     }
 }
 
+extension Client {
+    init(_ handover: Handover) {
+        query = handover.query
+        packet = handover.packet
+        path = .datagram(handover.socket, peer: handover.peer, askedAddress: handover.askedAddress)
+        askedAt = handover.receivedAt
+    }
+
+    /// The bytes that `write` leaves, within what this client takes.
+    func message(_ write: (inout OutputSpan<UInt8>) -> Void) -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: limitBytes) { buffer, count in
+            var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
+            write(&output)
+            count = unsafe output.finalize(for: buffer)
+        }
+    }
+
+    /// SERVFAIL, with the reason where the client can read it.
+    func failure(_ extendedError: ExtendedError) -> [UInt8] {
+        message { output in
+            Reply.write(
+                code: .serverFailure, to: query, in: packet.span, extendedError: extendedError, into: &output)
+        }
+    }
+}
+
 /// Invariant: a waiter's number is in the table from the time it is handed to the resolver until it is answered.
 struct Clients {
     /// More than the resolver can hold waiting would be a leak (1,024 lookups; few of them shared by many).

@@ -108,9 +108,7 @@ final class ResolvingLoop {
     private func takeHandovers() {
         let now = Clock.now()
         for handover in mailbox.takeAll() {
-            let path = Client.Path.datagram(handover.socket, peer: handover.peer, askedAddress: handover.askedAddress)
-            let client = Client(
-                query: handover.query, packet: handover.packet, path: path, askedAt: handover.receivedAt)
+            let client = Client(handover)
             if !answeredMeanwhile(client, handover.peer, now: now) { asked(client, now: now) }
         }
     }
@@ -145,8 +143,7 @@ final class ResolvingLoop {
             return
         }
         guard let waiter = clients.add(client) else {
-            tally[.droppedOverload] += 1
-            drop(client, now: now)
+            fail(client, .notReady, now: now)
             return
         }
         handle(.asked(question, waiter), now: now)
@@ -164,7 +161,8 @@ final class ResolvingLoop {
             system.abandon(id)
         case .store(let question, let answer, let source): store(question, answer, source, now: now)
         case .reply(let waiter, let answer, let source): reply(waiter, answer, source, now: now)
-        case .fail(let waiter, let extendedError): fail(waiter, extendedError, now: now)
+        case .fail(let waiter, let extendedError):
+            if let client = clients.take(waiter) { fail(client, extendedError, now: now) }
         }
     }
 
@@ -197,13 +195,8 @@ final class ResolvingLoop {
         latencies.record(client.askedAt.duration(to: now), from: source)
     }
 
-    private func fail(_ waiter: Waiter, _ extendedError: ExtendedError, now: Instant) {
-        guard let client = clients.take(waiter) else { return }
-        let message = client.message { output in
-            Reply.write(
-                code: .serverFailure, to: client.query, in: client.packet.span, extendedError: extendedError,
-                into: &output)
-        }
+    private func fail(_ client: Client, _ extendedError: ExtendedError, now: Instant) {
+        let message = client.failure(extendedError)
         guard send(message, to: client, now: now) else {
             tally[.droppedGone] += 1
             return
@@ -231,17 +224,6 @@ final class ResolvingLoop {
         let rendered = RenderedAnswer(answer, to: question)
         lastRendered = (question, answer, rendered)
         return rendered
-    }
-}
-
-extension Client {
-    /// The bytes that `write` leaves, within what this client takes.
-    func message(_ write: (inout OutputSpan<UInt8>) -> Void) -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: limitBytes) { buffer, count in
-            var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
-            write(&output)
-            count = unsafe output.finalize(for: buffer)
-        }
     }
 }
 

@@ -84,14 +84,25 @@ struct ServingThread: ~Copyable {
         }
     }
 
+    /// The main thread is behind: the client learns that at once and need not wait for its own time-out.
+    private mutating func refuse(_ handover: Handover) {
+        tally[.handedOver] -= 1
+        let message = Client(handover).failure(.notReady)
+        if handover.socket.reply(message.span, to: handover.peer, from: handover.askedAddress) {
+            tally[.failureResponses] += 1
+            tally.count(.serverFailure)
+        } else {
+            tally[.droppedOverload] += 1
+        }
+    }
+
     private mutating func handOver() {
         guard !handovers.isEmpty else { return }
         // Counted and published before they can be taken: what was taken is never more than what was handed over.
         tally[.handedOver] += UInt64(handovers.count)
         published.publish(tally)
-        let rejected = UInt64(handovers.count - mailbox.post(contentsOf: handovers))
-        tally[.handedOver] -= rejected
-        tally[.droppedOverload] += rejected
+        let accepted = mailbox.post(contentsOf: handovers)
+        for handover in handovers[accepted...] { refuse(handover) }
         handovers.removeAll(keepingCapacity: true)
     }
 }

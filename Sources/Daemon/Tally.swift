@@ -10,7 +10,7 @@ enum Count: Int, CaseIterable {
     case cacheResponses, staleResponses, providerResponses, systemResponses, localResponses
     case refusedResponses, failureResponses
     case droppedShort, droppedReply, droppedOversized
-    /// The resolving thread was behind: its mailbox or its table of clients was full.
+    /// The resolving thread was behind, and the refusal could not be sent either.
     case droppedOverload
     /// The client's connection had ended before its answer came.
     case droppedGone

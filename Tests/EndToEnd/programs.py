@@ -185,20 +185,22 @@ class Nameserver(Program):
     def server(self):
         return f"{self.host}:{self.port}"
 
-    def wait_until_it_answers(self, within=places.PATIENCE):
+    def answers(self):
         query = bytes.fromhex("abcd01000001000000000000") + b"\0\0\x02\0\x01"
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.settimeout(0.2)
+            client.connect((self.host, self.port))
+            try:
+                client.send(query)
+                return client.recv(4096)[:2] == query[:2]
+            except OSError:
+                return False
 
+    def wait_until_it_answers(self, within=places.PATIENCE):
         def answers():
             if not self.is_running:
                 raise AssertionError(f"{self.name} ended with {self.process.returncode}:\n{self.log}")
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-                client.settimeout(0.2)
-                client.connect((self.host, self.port))
-                try:
-                    client.send(query)
-                    return client.recv(4096)[:2] == query[:2]
-                except OSError:
-                    return False
+            return self.answers()
         eventually(answers, within, f"{self.name} answers")
         return self
 
@@ -251,6 +253,11 @@ zone:
     def run(self):
         self.start("nsd", "-d", "-c", self.directory / "nsd.conf", prefix=self.prefix)
         return self
+
+    def kill(self):
+        """Its children answer until they hear of their parent's end."""
+        super().kill()
+        eventually(lambda: not self.answers(), within=10)
 
     def up(self):
         return self.run().wait_until_it_answers()
