@@ -1,4 +1,4 @@
-// Who may ask. Judged before anything else is done with a question, on every transport.
+// Who may ask. Judged before a question is looked up or handed over, and over TCP when the connection is accepted.
 
 package import DNSWire
 

@@ -21,8 +21,8 @@ import DNSWire
     // Readable in this module, so that a test can walk it all and check the invariants.
     let limitBytes: Int
     let maxEntries: Int
-    let indexMask: Int
-    let index: UnsafeMutablePointer<UInt32>
+    private(set) var indexMask: Int
+    private(set) var index: UnsafeMutablePointer<UInt32>
     let slots: UnsafeMutablePointer<Slot>
     private(set) var used = 0
     private(set) var firstFree = none
@@ -35,15 +35,16 @@ import DNSWire
     /// has one slot for each; where entries are smaller still, slots run out before bytes do.
     static let smallEntryBytes = 128
 
-    /// Allocates index and slots at once; untouched slots cost no memory.
+    /// The index grows with the entries: a hit reads a random place of it, and one made for a full cache would be out
+    /// of the processor's caches, half of what a look-up costs. A power of two; 256 bytes.
+    private static let firstPositions = 64
+
+    /// Allocates slots at once; untouched ones cost no memory.
     init(limitBytes: Int) {
         self.limitBytes = limitBytes
         maxEntries = max(1, limitBytes / AnswerTable.smallEntryBytes)
-        var positions = 2
-        while positions * 3 / 4 < maxEntries { positions *= 2 }
-        indexMask = positions - 1
-        unsafe index = .allocate(capacity: positions)
-        unsafe index.initialize(repeating: 0, count: positions)
+        indexMask = AnswerTable.firstPositions - 1
+        unsafe index = AnswerTable.emptyIndex(positions: AnswerTable.firstPositions)
         unsafe slots = .allocate(capacity: maxEntries)
     }
 
@@ -139,9 +140,7 @@ import DNSWire
         newest = entry
         if oldest == AnswerTable.none { oldest = entry }
         count += 1
-        var position = home(of: entry)
-        while unsafe index[position] != 0 { position = (position + 1) & indexMask }
-        unsafe index[position] = entry + 1
+        if count * 4 > (indexMask + 1) * 3 { growIndex() } else { enterIndex(entry) }
     }
 
     /// At most one round: each step clears a mark or ends.
@@ -163,6 +162,32 @@ import DNSWire
         if newer == AnswerTable.none { newest = older } else { unsafe slots[Int(newer)].older = older }
         if older == AnswerTable.none { oldest = newer } else { unsafe slots[Int(older)].newer = newer }
         if hand == entry { hand = newer }
+    }
+
+    private func enterIndex(_ entry: UInt32) {
+        var position = home(of: entry)
+        while unsafe index[position] != 0 { position = (position + 1) & indexMask }
+        unsafe index[position] = entry + 1
+    }
+
+    /// Twice the positions, with every entry of the queue. With 32 MiB the last time is some 10,000 entries: well under
+    /// a millisecond, and all times before add up to as much.
+    private mutating func growIndex() {
+        let positions = (indexMask + 1) * 2
+        unsafe index.deallocate()
+        unsafe index = AnswerTable.emptyIndex(positions: positions)
+        indexMask = positions - 1
+        var entry = oldest
+        while entry != AnswerTable.none {
+            enterIndex(entry)
+            entry = unsafe slots[Int(entry)].newer
+        }
+    }
+
+    private static func emptyIndex(positions: Int) -> UnsafeMutablePointer<UInt32> {
+        let index = UnsafeMutablePointer<UInt32>.allocate(capacity: positions)
+        unsafe index.initialize(repeating: 0, count: positions)
+        return unsafe index
     }
 
     /// Closes the gap, so that no search stops at it: entries behind it move up as long as that brings them no nearer

@@ -37,8 +37,8 @@ struct OwnAnswer {
     private static func chaos(_ name: Name, version: String) -> RenderedAnswer? {
         let text: String
         switch name.description.lowercased() {
-        case "version.bind", "version.server": text = "httpdnsd \(version)"
-        case "id.server", "hostname.bind": text = "httpdnsd"
+        case "version.bind": text = "httpdnsd \(version)"
+        case "id.server": text = "httpdnsd"
         default: return nil
         }
         return render(

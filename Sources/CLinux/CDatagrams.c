@@ -6,29 +6,30 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-_Static_assert(sizeof(struct hd_vector) == sizeof(struct iovec), "same layout as the kernel's struct");
-_Static_assert(offsetof(struct hd_vector, count) == offsetof(struct iovec, iov_len), "same layout");
-_Static_assert(sizeof(struct hd_header) == sizeof(struct msghdr), "same layout as the kernel's struct");
-_Static_assert(offsetof(struct hd_header, address_length) == offsetof(struct msghdr, msg_namelen), "same layout");
-_Static_assert(offsetof(struct hd_header, vectors) == offsetof(struct msghdr, msg_iov), "same layout");
-_Static_assert(offsetof(struct hd_header, vector_count) == offsetof(struct msghdr, msg_iovlen), "same layout");
-_Static_assert(offsetof(struct hd_header, control) == offsetof(struct msghdr, msg_control), "same layout");
-_Static_assert(offsetof(struct hd_header, control_length) == offsetof(struct msghdr, msg_controllen), "same layout");
-_Static_assert(offsetof(struct hd_header, flags) == offsetof(struct msghdr, msg_flags), "same layout");
-_Static_assert(sizeof(struct hd_datagram) == sizeof(struct mmsghdr), "same layout as the kernel's struct");
-_Static_assert(offsetof(struct hd_datagram, length) == offsetof(struct mmsghdr, msg_len), "same layout");
-_Static_assert(CMSG_SPACE(sizeof(struct in6_pktinfo)) <= hd_control_bytes, "room for IPv6 packet information");
-_Static_assert(CMSG_SPACE(sizeof(struct in_pktinfo)) <= hd_control_bytes, "room for IPv4 packet information");
+_Static_assert(sizeof(struct clinux_vector) == sizeof(struct iovec), "same layout as the kernel's struct");
+_Static_assert(offsetof(struct clinux_vector, count) == offsetof(struct iovec, iov_len), "same layout");
+_Static_assert(sizeof(struct clinux_header) == sizeof(struct msghdr), "same layout as the kernel's struct");
+_Static_assert(offsetof(struct clinux_header, address_length) == offsetof(struct msghdr, msg_namelen), "same layout");
+_Static_assert(offsetof(struct clinux_header, vectors) == offsetof(struct msghdr, msg_iov), "same layout");
+_Static_assert(offsetof(struct clinux_header, vector_count) == offsetof(struct msghdr, msg_iovlen), "same layout");
+_Static_assert(offsetof(struct clinux_header, control) == offsetof(struct msghdr, msg_control), "same layout");
+_Static_assert(offsetof(struct clinux_header, control_length) == offsetof(struct msghdr, msg_controllen),
+               "same layout");
+_Static_assert(offsetof(struct clinux_header, flags) == offsetof(struct msghdr, msg_flags), "same layout");
+_Static_assert(sizeof(struct clinux_datagram) == sizeof(struct mmsghdr), "same layout as the kernel's struct");
+_Static_assert(offsetof(struct clinux_datagram, length) == offsetof(struct mmsghdr, msg_len), "same layout");
+_Static_assert(CMSG_SPACE(sizeof(struct in6_pktinfo)) <= clinux_control_bytes, "room for IPv6 packet information");
+_Static_assert(CMSG_SPACE(sizeof(struct in_pktinfo)) <= clinux_control_bytes, "room for IPv4 packet information");
 
-int hd_receive_datagrams(int descriptor, struct hd_datagram *datagrams, unsigned int count) {
+int clinux_receive_datagrams(int descriptor, struct clinux_datagram *datagrams, unsigned int count) {
     return recvmmsg(descriptor, (struct mmsghdr *)datagrams, count, MSG_DONTWAIT, NULL);
 }
 
-int hd_send_datagrams(int descriptor, struct hd_datagram *datagrams, unsigned int count) {
+int clinux_send_datagrams(int descriptor, struct clinux_datagram *datagrams, unsigned int count) {
     return sendmmsg(descriptor, (struct mmsghdr *)datagrams, count, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-void hd_answer_from_asked_address(struct hd_header *header) {
+void clinux_answer_from_asked_address(struct clinux_header *header) {
     struct cmsghdr *control = CMSG_FIRSTHDR((struct msghdr *)header);
     if (control == NULL) {
         header->control = NULL;

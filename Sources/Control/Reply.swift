@@ -1,6 +1,6 @@
 // What goes back over the control socket, as text for people or as one line of JSON.
 
-internal import FoundationEssentials
+import FoundationEssentials
 
 package enum Reply: Sendable {
     case status(StatusReport)

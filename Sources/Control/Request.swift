@@ -1,7 +1,7 @@
 // What a client of the control socket asks: one line, as words or as a JSON object. Bytes from anybody who may open
 // the socket become a request or a refusal here; nothing is carried out.
 
-internal import FoundationEssentials
+import FoundationEssentials
 
 package enum Command: String, CaseIterable, Sendable {
     case status, stats, help

@@ -11,6 +11,9 @@ package struct StatsReport: Codable, Equatable, Sendable {
     /// By reason: queries that get no response.
     package var dropped: [String: Int] = [:]
     package var inflight = 0
+    /// Responses over UDP that the socket did not take: the link was full, or there was no route.
+    package var unsent = 0
+    package var connections = Connections()
     package var latencyMicroseconds = Latency()
     package var cache = Cache()
     package var providers: [Provider] = []
@@ -25,7 +28,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case schema, version, queries, responses, rcodes, dropped, inflight, cache, providers, system, process
+        case schema, version, queries, responses, rcodes, dropped, inflight, unsent, cache, providers, system, process
+        case connections = "tcp"
         case uptimeSeconds = "uptime_s"
         case latencyMicroseconds = "latency_us"
     }
@@ -34,6 +38,14 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var total = 0
         package var udp = 0
         package var tcp = 0
+        package init() {}
+    }
+
+    /// Of clients, over TCP.
+    package struct Connections: Codable, Equatable, Sendable {
+        package var open = 0
+        /// Closed on arrival: one too many, or from a client that may not ask.
+        package var refused = 0
         package init() {}
     }
 
@@ -78,9 +90,16 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package struct System: Codable, Equatable, Sendable {
         package var requests = 0
         package var failures = 0
+        /// Messages that were no reply to the query they came for: late, damaged or forged.
+        package var foreignReplies = 0
         /// "ADDR:PORT"
         package var servers: [String] = []
         package init() {}
+
+        package enum CodingKeys: String, CodingKey {
+            case requests, failures, servers
+            case foreignReplies = "foreign_replies"
+        }
     }
 
     package struct Process: Codable, Equatable, Sendable {

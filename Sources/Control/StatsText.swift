@@ -1,6 +1,6 @@
 // `stats` as text: one line for each number, made from the JSON form, so that no key can be in one and not the other.
 
-internal import FoundationEssentials
+import FoundationEssentials
 
 extension StatsReport {
     /// Dotted names in order, values in one column; a provider's numbers stand under its name.

@@ -2,7 +2,7 @@
 // writer for cached answers, fresh ones and refusals. It must never write past the limit that the client set.
 
 package enum Reply {
-    /// Offset and length of what differs between two replies to the same question; the rest is copied.
+    /// The parts of a `RenderedAnswer`, wherever they are kept: borrowed from it, or from a slot of the cache.
     package struct Body: ~Escapable {
         package let code: ResponseCode
         let answerCount: UInt16
@@ -10,7 +10,6 @@ package enum Reply {
         let bytes: Span<UInt8>
         let ttlOffsets: Span<UInt16>
 
-        /// The parts of a `RenderedAnswer`, wherever they are kept.
         @_lifetime(copy bytes, copy ttlOffsets)
         package init(
             code: ResponseCode, answerCount: UInt16, authorityCount: UInt16, bytes: Span<UInt8>,

@@ -9,7 +9,7 @@ final class ControlServer {
     private static let maxClients = 32
     /// Connections taken at once, so that somebody who makes them without end does not hold up the loop.
     private static let maxAccepts = 16
-    /// Without descriptors nothing is accepted for so long: the connections that wait would wake the loop again at once.
+    /// Without descriptors nothing is accepted for so long: those that wait would wake the loop again at once.
     private static let pause: Duration = .seconds(1)
     /// To send a line, and to take an answer.
     private static let timeout: Duration = .seconds(5)

@@ -20,7 +20,7 @@ final class Daemon {
     private let startedAt: Instant
     private let loop: EventLoop
     private let signals: SignalWatch
-    private let listen: [SocketAddress]
+    private let ports: PortBinding
     private let cache: AnswerCache
     private let resolving: ResolvingLoop
     private let threads: ServingThreads
@@ -34,33 +34,32 @@ final class Daemon {
         self.options = options
         log = Log(level: settings.log.level)
         startedAt = Clock.now()
-        let addresses = options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen
         do {
             SignalWatch.ignoreBrokenPipes()
             // Before there are other threads: they inherit the mask.
             signals = try SignalWatch(StopSignal.all + [StopSignal.reload])
             try HTTPClient.prepareProcess()
             let threadCount = settings.server.threads == 0 ? Machine.coreCount : settings.server.threads
-            let ports = try PortBinding(addresses, threads: threadCount)
-            listen = ports.addresses
+            let isDefault = options.listen.isEmpty && settings.server.listen == Settings.defaults.server.listen
+            ports = try PortBinding(
+                options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen,
+                threads: threadCount, mayLackSome: isDefault)
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             let access = AccessList(settings.server.allow)
+            let makeFastPath = { @Sendable [cache] in
+                FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion)
+            }
             let mailbox = try Mailbox<Handover>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
-                listeners: ports.listeners, loop: loop, access: access,
-                fastPath: FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion))
+                listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath())
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop), streams: streams,
-                mailbox: mailbox, cache: cache, partition: Daemon.partition)
+                mailbox: mailbox, cache: cache, partition: Daemon.partition, fastPath: makeFastPath())
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
-            threads = try ServingThreads(
-                ports.datagrams, mailbox: mailbox,
-                makeFastPath: { [cache] in
-                    FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion)
-                })
+            threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
         }
@@ -71,9 +70,10 @@ final class Daemon {
     func run() throws(SystemError) {
         _ = try loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
         apply(settings)
+        for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
         log(
             .ready(
-                listen: listen.map(\.description), threads: threads.count,
+                listen: ports.addresses.map(\.description), threads: threads.count,
                 providers: resolving.providers.providers.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
         while stopSignal == nil {
@@ -149,7 +149,7 @@ final class Daemon {
 
     private func readNameservers(now: Instant) {
         let ourselves = ListenAddresses(
-            listen.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
+            ports.addresses.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
         var list = NameserverList(settings.systemResolver.servers.map(Nameserver.init), without: ourselves)
         if settings.systemResolver.servers.isEmpty {
             do throws(SystemError) {
@@ -160,7 +160,7 @@ final class Daemon {
         }
         if list.servers != resolving.system.servers {
             resolving.setNameservers(list.servers, now: now)
-            log(.nameserversChanged(list.servers.map(\.description)))
+            log(.nameserversChanged(list))
         }
         announceUpstreams(now: now)
     }
@@ -180,7 +180,7 @@ final class Daemon {
     private func answer(_ line: [UInt8]) -> String {
         Statistics(
             resolving: resolving, threads: threads, cache: cache, startedAt: startedAt, now: Clock.now(),
-            listen: listen
+            listen: ports.addresses
         ).answer(to: line)
     }
 }

@@ -3,10 +3,12 @@
 
 import Control
 import LinuxIO
+import Resolver
 import Settings
 
 enum LogEvent {
     case ready(listen: [String], threads: Int, providers: [String], systemServers: [String])
+    case addressLeftOut(String)
     case stopping(signal: String)
     case stopped
     case settingsReloaded(needRestart: [String])
@@ -14,16 +16,14 @@ enum LogEvent {
     case providerDown(name: String, reason: String)
     case providerUp(name: String)
     case nameserverLoops(String)
-    case nameserversChanged([String])
+    case nameserversChanged(NameserverList)
     case fileUnreadable(path: String, reason: String)
-    case tableFull(what: String, limit: Int)
-    case callFailed(what: String, reason: String)
 
     var level: Settings.Log.Level {
         switch self {
         case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .nameserversChanged: .info
-        case .providerDown, .nameserverLoops, .fileUnreadable, .tableFull: .warning
-        case .settingsRefused, .callFailed: .error
+        case .providerDown, .nameserverLoops, .fileUnreadable, .addressLeftOut: .warning
+        case .settingsRefused: .error
         }
     }
 
@@ -32,6 +32,7 @@ enum LogEvent {
         case .ready(let listen, let threads, let providers, let systemServers):
             "ready: listening on \(list(listen)) (UDP x\(threads), TCP); providers \(list(providers)); "
                 + "system resolver \(list(systemServers))"
+        case .addressLeftOut(let failure): failure
         case .stopping(let signal): "stopping on \(signal)"
         case .stopped: "stopped"
         case .settingsReloaded(let needRestart):
@@ -43,11 +44,25 @@ enum LogEvent {
         case .providerUp(let name): "provider \(name) answers"
         case .nameserverLoops(let server):
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
-        case .nameserversChanged(let servers): "system resolver is now \(list(servers))"
+        case .nameserversChanged(let nameservers): text(nameservers)
         case .fileUnreadable(let path, let reason): "\(path) can't be read: \(reason)"
-        case .tableFull(let what, let limit): "\(what): the limit of \(limit) is reached"
-        case .callFailed(let what, let reason): "\(what): \(reason)"
         }
+    }
+
+    /// Those that are not asked are said too, or an operator would look for the reason elsewhere.
+    private func text(_ nameservers: NameserverList) -> String {
+        let omitted = nameservers.omitted.map { omitted in
+            let reason =
+                switch omitted.why {
+                case .ourselves: "we listen there"
+                case .repeated: "named twice"
+                case .tooMany: "more than \(NameserverList.maxServers)"
+                }
+            return "\(omitted.server) (\(reason))"
+        }
+        let unreadable = nameservers.unreadable.map { "\($0.debugDescription) (no address)" }
+        let asked = "system resolver is now \(list(nameservers.servers.map(\.description)))"
+        return omitted.isEmpty && unreadable.isEmpty ? asked : "\(asked); not asked: \(list(omitted + unreadable))"
     }
 
     private func list(_ items: [String]) -> String { items.isEmpty ? "none" : items.joined(separator: ", ") }

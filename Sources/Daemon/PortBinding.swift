@@ -3,10 +3,13 @@
 import LinuxIO
 
 struct PortBinding {
-    /// As they were bound: where port 0 was asked for, with the port that the kernel chose.
+    /// As bound: the kernel's choice in the place of port 0.
     let addresses: [SocketAddress]
+    /// Thread by thread, one for each address.
     let datagrams: [[DatagramSocket]]
     let listeners: [Listener]
+    /// Addresses that this machine does not have, where that is no mistake.
+    let leftOut: [Failure]
 
     struct Failure: Error, CustomStringConvertible {
         let address: SocketAddress
@@ -22,24 +25,40 @@ struct PortBinding {
                 return "\(place): the port is in use, \(who); stop it, or set server.listen to another address"
             case let error where error.isPermissionDenied:
                 return "\(place): not permitted; ports under 1024 need root or CAP_NET_BIND_SERVICE"
+            case let error where error.isAddressUnavailable:
+                return "\(place): this machine does not have the address (\(error)); set server.listen to those it has"
             default: return "\(place): \(error)"
             }
         }
     }
 
-    /// - Parameter addresses: each gets one listener and `threads` datagram sockets.
-    init(_ addresses: [SocketAddress], threads: Int) throws(Failure) {
-        var listeners: [Listener] = []
-        var datagrams = [[DatagramSocket]](repeating: [], count: threads)
+    /// - Parameters:
+    ///   - addresses: each gets one listener and `threads` datagram sockets, all at one port.
+    ///   - mayLackSome: an address that the machine does not have is left out, as long as another one is there: the
+    ///     defaults name both families, and many machines have IPv4 alone.
+    init(_ addresses: [SocketAddress], threads: Int, mayLackSome: Bool) throws(Failure) {
         var bound: [SocketAddress] = []
-        for wanted in addresses {
-            // A listener does not share its port, so it finds other daemons that sockets with SO_REUSEPORT would join.
-            let (listener, address) = try PortBinding.bind(wanted, .tcp) { wanted throws(SystemError) in
-                let listener = try Listener(on: wanted)
-                return (listener, try listener.localAddress())
+        var listeners: [Listener] = []
+        var leftOut: [Failure] = []
+        for address in addresses {
+            do throws(Failure) {
+                // A listener does not share its port, so it finds other daemons that sockets with SO_REUSEPORT join.
+                let listener = try PortBinding.bind(address, .tcp) { address throws(SystemError) in
+                    try Listener(on: address)
+                }
+                let place = try PortBinding.bind(address, .tcp) { _ throws(SystemError) in
+                    try listener.localAddress()
+                }
+                bound.append(place)
+                listeners.append(listener)
+            } catch {
+                guard mayLackSome, error.error.isAddressUnavailable else { throw error }
+                leftOut.append(error)
             }
-            listeners.append(listener)
-            bound.append(address)
+        }
+        if bound.isEmpty, let failure = leftOut.first { throw failure }
+        var datagrams = [[DatagramSocket]](repeating: [], count: threads)
+        for address in bound {
             for thread in 0..<threads {
                 let socket = try PortBinding.bind(address, .udp) { address throws(SystemError) in
                     try DatagramSocket(serving: address)
@@ -48,8 +67,9 @@ struct PortBinding {
             }
         }
         self.addresses = bound
-        self.listeners = listeners
         self.datagrams = datagrams
+        self.listeners = listeners
+        self.leftOut = leftOut
     }
 
     private static func bind<Socket>(

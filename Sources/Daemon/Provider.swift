@@ -19,14 +19,11 @@ struct Provider {
     private(set) var failures: [FetchFailure: UInt64] = [:]
     var latency = LatencyHistogram()
 
-    /// Nil for a dialect that does not exist or a provider without an address, which settings never give.
+    /// Nil for a provider without an address, which settings never give.
     init?(id: ProviderID, _ settings: Settings.Provider) {
-        let dialect = Dialects.make(
-            named: settings.dialectName, url: settings.url.path, account: settings.account ?? "")
-        guard let dialect else { return nil }
         self.id = id
         self.settings = settings
-        self.dialect = dialect
+        dialect = Provider.dialect(settings)
         endpoints = settings.addresses.compactMap { address in
             HTTPEndpoint(
                 scheme: settings.url.isSecure ? .https : .http, host: settings.url.host.plainText,
@@ -40,10 +37,20 @@ struct Provider {
     var dialectName: String { settings.dialect.rawValue }
     var endpoint: HTTPEndpoint { endpoints[addressIndex] }
 
+    /// A dialect that reads only some of the other types is asked for addresses alone: it would take the place of a
+    /// provider that can be asked for anything.
     var traits: ProviderTraits {
         let types: ProviderTraits.Types =
-            if dialect.supports(.mx) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
+            if dialect.supports(.https) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
         return ProviderTraits(id: id, types: types)
+    }
+
+    private static func dialect(_ settings: Settings.Provider) -> any Dialect {
+        switch settings.dialect {
+        case .dnspod: DNSPod(url: settings.url.path, account: settings.account ?? "")
+        case .json: JSONDialect(url: settings.url.path)
+        case .doh: DoHDialect(url: settings.url.path, method: settings.method == .get ? .get : .post)
+        }
     }
 
     /// True when it had failed before.
@@ -52,7 +59,8 @@ struct Provider {
         return !isUp
     }
 
-    /// True when it had answered before. An address that can't be reached makes room for the next one, once.
+    /// True when it had answered before and is to blame now. An address that can't be reached makes room for the next
+    /// one, once.
     mutating func failed(_ failure: FetchFailure, atAddress index: Int) -> Bool {
         failures[failure, default: 0] += 1
         switch failure {
@@ -60,6 +68,7 @@ struct Provider {
             if index == addressIndex { addressIndex = (addressIndex + 1) % endpoints.count }
         case .status, .throttled, .garbage, .server, .overload, .unsupported: break
         }
+        guard failure.isUpstreams else { return false }
         defer { isUp = false }
         return isUp
     }
@@ -121,9 +130,4 @@ extension Settings.ProviderURL.Host {
         case .address(let address): address.description
         }
     }
-}
-
-extension Settings.Provider {
-    /// POST is a dialect of its own to `Dialects`.
-    fileprivate var dialectName: String { dialect == .doh && method == .post ? "doh-post" : dialect.rawValue }
 }

@@ -17,6 +17,7 @@ final class ResolvingLoop {
     let mailbox: Mailbox<Handover>
     private let cache: AnswerCache
     private let partition: Partition
+    private var fastPath: FastPath
     private var resolver = Resolver()
     private var clients = Clients()
     private var events: [Event] = []
@@ -33,7 +34,7 @@ final class ResolvingLoop {
 
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, streams: StreamServer,
-        mailbox: Mailbox<Handover>, cache: AnswerCache, partition: Partition
+        mailbox: Mailbox<Handover>, cache: AnswerCache, partition: Partition, fastPath: consuming FastPath
     ) throws(SystemError) {
         self.loop = loop
         self.providers = providers
@@ -43,6 +44,7 @@ final class ResolvingLoop {
         self.cache = cache
         self.partition = partition
         settledAt = Clock.now()
+        self.fastPath = fastPath
         _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in takeHandovers() }
     }
 
@@ -107,10 +109,29 @@ final class ResolvingLoop {
         let now = Clock.now()
         for handover in mailbox.takeAll() {
             let path = Client.Path.datagram(handover.socket, peer: handover.peer, askedAddress: handover.askedAddress)
-            asked(
-                Client(query: handover.query, packet: handover.packet, path: path, askedAt: handover.receivedAt),
-                now: now)
+            let client = Client(
+                query: handover.query, packet: handover.packet, path: path, askedAt: handover.receivedAt)
+            if !answeredMeanwhile(client, handover.peer, now: now) { asked(client, now: now) }
         }
+    }
+
+    /// The answer may have come while the question was on its way here; then another fetch would be one too many.
+    private func answeredMeanwhile(_ client: Client, _ peer: SocketAddress, now: Instant) -> Bool {
+        var outcome = FastPath.Outcome.miss(client.query)
+        let message = client.message { output in
+            outcome = fastPath.respond(
+                to: client.packet.span, from: Address(peer), nowMilliseconds: Clock.millisecondsSinceBoot(now),
+                into: &output)
+        }
+        guard case .answered(let code) = outcome else { return false }
+        questionsTaken += 1
+        guard send(message, to: client, now: now) else {
+            tally[.droppedGone] += 1
+            return true
+        }
+        tally.count(code)
+        tally[.cacheResponses] += 1
+        return true
     }
 
     private func asked(_ client: Client, now: Instant) {

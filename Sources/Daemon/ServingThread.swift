@@ -19,7 +19,6 @@ struct Handover: Sendable {
 /// One of N threads, each with sockets of its own on every listen address.
 struct ServingThread: ~Copyable {
     private let sockets: [DatagramSocket]
-    private let queue: EventQueue
     private let mailbox: Mailbox<Handover>
     private let published: PublishedTally
     private var tally = Tally()
@@ -30,12 +29,9 @@ struct ServingThread: ~Copyable {
     /// Batches taken from one socket before the others get their turn.
     private static let maxRounds = 8
 
-    init(
-        sockets: [DatagramSocket], queue: EventQueue, fastPath: consuming FastPath, mailbox: Mailbox<Handover>,
-        published: PublishedTally
-    ) {
+    init(sockets: [DatagramSocket], fastPath: consuming FastPath, mailbox: Mailbox<Handover>, published: PublishedTally)
+    {
         self.sockets = sockets
-        self.queue = queue
         self.fastPath = fastPath
         self.mailbox = mailbox
         self.published = published
@@ -43,16 +39,11 @@ struct ServingThread: ~Copyable {
 
     /// Serves until something is posted to `stop`.
     mutating func serve(until stop: Mailbox<Void>) throws(SystemError) {
-        let loop = EventLoop(on: queue)
-        let ready = ReadySockets()
-        for (index, socket) in sockets.enumerated() {
-            _ = try loop.watch(socket.descriptor.raw, for: .readable) { _ in ready.indexes.append(index) }
-        }
-        _ = try loop.watch(stop.descriptor, for: .readable) { _ in ready.isStopping = true }
-        while !ready.isStopping {
-            try loop.turn(until: nil)
-            for index in ready.indexes { drain(sockets[index]) }
-            ready.indexes.removeAll(keepingCapacity: true)
+        var waits = PollSet(sockets.map { $0.descriptor.raw } + [stop.descriptor])
+        while true {
+            try waits.wait()
+            if waits.isReady(sockets.count) { return }
+            for index in sockets.indices where waits.isReady(index) { drain(sockets[index]) }
         }
     }
 
@@ -102,11 +93,6 @@ struct ServingThread: ~Copyable {
         tally[.handedOver] -= rejected
         tally[.droppedOverload] += rejected
         handovers.removeAll(keepingCapacity: true)
-    }
-
-    private final class ReadySockets {
-        var indexes: [Int] = []
-        var isStopping = false
     }
 }
 

@@ -25,12 +25,11 @@ final class ServingThreads {
     ) throws(SystemError) {
         stopping = try Mailbox(capacity: 1)
         tallies = sockets.map { _ in PublishedTally() }
-        let queues = try sockets.map { _ throws(SystemError) in try EventQueue() }
         for (number, own) in sockets.enumerated() {
-            let (queue, published, stopping) = (queues[number], tallies[number], stopping)
+            let (published, stopping) = (tallies[number], stopping)
             let thread = try NamedThread("serve-\(number)") {
                 var thread = ServingThread(
-                    sockets: own, queue: queue, fastPath: makeFastPath(), mailbox: mailbox, published: published)
+                    sockets: own, fastPath: makeFastPath(), mailbox: mailbox, published: published)
                 do throws(SystemError) {
                     try thread.serve(until: stopping)
                 } catch {

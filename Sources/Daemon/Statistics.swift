@@ -57,6 +57,9 @@ struct Statistics {
         report.queries.tcp = Int(sum[.tcpQueries])
         report.queries.total = report.queries.udp + report.queries.tcp
         report.inflight = Int(sum[.handedOver] - resolving.questionsTaken) + resolving.clientsWaiting
+        report.unsent = Int(sum[.unsentReplies])
+        report.connections.open = resolving.streams.openConnections
+        report.connections.refused = Int(resolving.streams.refusedConnections)
         fill(&report, from: sum)
         fillUpstreams(&report)
         let status = ProcessStatus.current()
@@ -112,6 +115,7 @@ struct Statistics {
         }
         report.system.requests = Int(resolving.system.requests)
         report.system.failures = Int(resolving.system.failures)
+        report.system.foreignReplies = Int(resolving.system.foreignReplies)
         report.system.servers = resolving.system.servers.map(\.description)
     }
 }

@@ -10,6 +10,8 @@ final class SystemFetches {
     private(set) var servers: [Nameserver] = []
     private(set) var requests: UInt64 = 0
     private(set) var failures: UInt64 = 0
+    /// Of lookups that have ended.
+    private(set) var foreignReplies: UInt64 = 0
 
     private let loop: EventLoop
     private var randomness = SystemEntropy()
@@ -53,7 +55,7 @@ final class SystemFetches {
         guard let number = jobOfFetch.removeValue(forKey: id), let job = jobs.removeValue(forKey: number) else {
             return
         }
-        for exchange in job.exchanges.values { exchange.close(loop) }
+        end(job)
     }
 
     var hasFinished: Bool { !finished.isEmpty }
@@ -131,10 +133,15 @@ final class SystemFetches {
 
     private func finish(_ number: UInt64, _ result: Result<Answer, FetchFailure>) {
         guard let job = jobs.removeValue(forKey: number) else { return }
-        for exchange in job.exchanges.values { exchange.close(loop) }
+        end(job)
         guard let fetch = job.fetch else { return }
         jobOfFetch[fetch] = nil
         if case .failure = result { failures += 1 }
         finished.append((fetch, result))
+    }
+
+    private func end(_ job: Job) {
+        foreignReplies += UInt64(job.lookup.foreignReplies)
+        for exchange in job.exchanges.values { exchange.close(loop) }
     }
 }

@@ -20,7 +20,7 @@ enum Count: Int, CaseIterable {
     case handedOver
     case cacheHits, cacheMisses
     case noError, formatError, serverFailure, noSuchName, notImplemented, refused, badVersion, otherCode
-    /// Replies that the socket did not take.
+    /// Replies to datagrams, sent in a batch, that the socket did not take.
     case unsentReplies
 }
 

@@ -2,7 +2,7 @@
 // name that is checked nor what its TLS callback did before it shares a connection; a handle per endpoint makes
 // sharing across identities impossible. A pool without connections is dormant and holds no handle.
 
-internal import CCurl
+import CCurl
 
 final class ConnectionPool {
     /// HTTP/2 needs one; a server with HTTP/1.1 only gets as many in parallel as are polite (browsers use 6).

@@ -2,7 +2,7 @@
 // up, never makes a thread, never reads a clock, and never waits: the loop says which descriptor is ready and what
 // time it is, and takes what finished after every call.
 
-internal import CCurl
+import CCurl
 
 package final class HTTPClient {
     /// A transfer costs about 30 KiB while it runs, and a reply up to 64 KiB more: at most 24 MiB in the worst case.

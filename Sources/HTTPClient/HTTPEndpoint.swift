@@ -1,7 +1,7 @@
 // Where a provider is dialled and as whom. Every part that decides which server may answer is in the value, so two
 // endpoints that differ in any of them never share a connection. Never holds a name that would have to be looked up.
 
-internal import CCurl
+import CCurl
 
 package struct HTTPEndpoint: Hashable, Sendable {
     package enum Scheme: String, Sendable {

@@ -3,7 +3,7 @@
 // forgotten them. The exception: a socket that never got connected is closed by libcurl itself, without a word
 // (7.88, cf-socket.c), so its number may come back for another socket before the loop heard of the end of the first.
 
-internal import CCurl
+import CCurl
 
 package enum SocketInterest: Sendable {
     /// Forget the descriptor. It is closed right after, or was closed already.

@@ -1,7 +1,7 @@
 // One request on its way: owns the libcurl handle, everything the handle points to, and what came back so far.
 // What libcurl reports is only recorded here; nothing calls libcurl from its own callbacks.
 
-internal import CCurl
+import CCurl
 
 @safe final class Transfer {
     /// An HTTPDNS reply is a few hundred bytes and a DNS message at most 65,535; counted after decoding, so a

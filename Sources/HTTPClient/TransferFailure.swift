@@ -1,6 +1,6 @@
 // Why a transfer brought no reply, in the words that statistics and the resolver use. An HTTP status is no failure.
 
-internal import CCurl
+import CCurl
 
 package enum TransferFailure: Error, Hashable, Sendable {
     /// The port is closed.

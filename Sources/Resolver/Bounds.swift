@@ -38,7 +38,7 @@ package enum Bounds {
 
     /// Names in /etc/hosts change with the file, which is watched: a short life for what clients keep of it.
     static let hostsTTLSeconds: UInt32 = 10
-    /// Lines of /etc/hosts that are read; block lists of this size exist.
+    /// Names of /etc/hosts that are kept, from the first; block lists of this size exist.
     static let maxHostsEntries = 500_000
 
     /// How long each nameserver is waited for before the next is asked as well, by round. A cache answers within

@@ -92,5 +92,5 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     case unsupported
 
     /// Says something about the upstream, and not about the question or about us.
-    var isUpstreams: Bool { self != .overload && self != .unsupported }
+    package var isUpstreams: Bool { self != .overload && self != .unsupported }
 }

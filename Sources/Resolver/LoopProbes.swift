@@ -20,7 +20,7 @@ package struct LoopProbes: Sendable {
     /// systemd-resolved or unbound themselves, so a loop through these would stay hidden.)
     private static let suffix = "httpdnsd-loop.example"
 
-    /// New tokens for every start and reload.
+    /// New tokens whenever the servers change.
     package init(_ servers: [Nameserver], now: Instant, randomness: inout some RandomNumberGenerator) {
         probes = servers.compactMap { server in
             let digits = String(randomness.next(), radix: 16)

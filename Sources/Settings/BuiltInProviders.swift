@@ -1,6 +1,6 @@
 // The providers that serve when the file names none: public, free, without an account, dialled by address.
 
-internal import DNSWire
+import DNSWire
 
 extension Settings.Provider {
     package static let builtIn = [

@@ -1,7 +1,7 @@
 // Every key of the settings file: its name, its place in the values, its format with its bounds. The one list from
 // which the file is read, unknown keys are judged, and `--print-effective` is written.
 
-internal import DNSWire
+import DNSWire
 
 struct Key<Section>: Sendable {
     let name: String

@@ -1,6 +1,6 @@
 // A [[provider]] as it stands in the file, key by key, and the step to a provider, which judges the keys together.
 
-internal import DNSWire
+import DNSWire
 
 struct ProviderDraft {
     var name: String?

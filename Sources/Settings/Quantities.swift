@@ -1,6 +1,6 @@
 // Durations and sizes: a number directly followed by its unit, never a bare number.
 
-internal import DNSWire
+import DNSWire
 
 private struct Unit {
     let name: String

@@ -1,6 +1,6 @@
 // The owner of one parsed TOML file, and its values as a Swift tree. Knows the language, not the settings.
 
-internal import CTOML
+import CTOML
 
 struct TOMLNode {
     enum Value {

@@ -1,6 +1,6 @@
 // The strings that settings are made of: addresses, names, paths.
 
-internal import DNSWire
+import DNSWire
 
 extension Format<Settings.Endpoint> {
     static let listenEndpoint = Format.text(

@@ -5,8 +5,8 @@ cd "$(dirname "$0")/../.."
 . scripts/debian-packages
 
 names=1000
-rounds=15
-queries=100000
+rounds=61
+queries=25000
 idleSeconds=5
 isSmoke=false
 if [ "${1:-}" = --smoke ]; then

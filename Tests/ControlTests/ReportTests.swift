@@ -16,7 +16,8 @@ struct ReportTests {
         (stats.responses.refused, stats.responses.failure) = (0, 0)
         stats.rcodes = ["NXDOMAIN": 2, "NOERROR": 23]
         stats.dropped = ["malformed": 1]
-        stats.inflight = 2
+        (stats.inflight, stats.unsent) = (2, 1)
+        (stats.connections.open, stats.connections.refused, stats.system.foreignReplies) = (3, 4, 5)
         (stats.latencyMicroseconds.provider.p50, stats.latencyMicroseconds.provider.p99) = (900, 9000)
         stats.latencyMicroseconds.system.p95 = 8
         (stats.cache.entries, stats.cache.bytes, stats.cache.hits) = (10, 4096, 13)
@@ -42,8 +43,9 @@ struct ReportTests {
                 "failures":{"timeout":1},"latency_ms":{"p50":18,"p95":40},"name":"alidns","names":6,"requests":5,\#
                 "state":"up"}],"queries":{"tcp":8,"total":28,"udp":20},"rcodes":{"NOERROR":23,"NXDOMAIN":2},\#
                 "responses":{"cache":7,"failure":0,"local":3,"provider":5,"refused":0,"stale":6,"system":4},\#
-                "schema":1,"system":{"failures":0,"requests":0,"servers":["192.0.2.53:53","[2001:db8::53]:53"]},\#
-                "uptime_s":61,"version":"0.9.0"}
+                "schema":1,"system":{"failures":0,"foreign_replies":5,"requests":0,\#
+                "servers":["192.0.2.53:53","[2001:db8::53]:53"]},"tcp":{"open":3,"refused":4},\#
+                "unsent":1,"uptime_s":61,"version":"0.9.0"}
 
                 """#)
     }
@@ -93,9 +95,13 @@ struct ReportTests {
                 responses.system                    4
                 schema                              1
                 system.failures                     0
+                system.foreign_replies              5
                 system.requests                     0
                 system.servers.0                    192.0.2.53:53
                 system.servers.1                    [2001:db8::53]:53
+                tcp.open                            3
+                tcp.refused                         4
+                unsent                              1
                 uptime_s                            61
                 version                             0.9.0
 

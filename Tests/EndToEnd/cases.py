@@ -3,10 +3,16 @@
 import unittest
 
 from lab import Lab
+from places import free_port
 from programs import NSD, Daemon
 
 LAB_WWW = {"192.0.2.10", "192.0.2.11"}
 SYSTEM_WWW = {"203.0.113.10"}
+
+
+def closed_provider(dialect="json"):
+    """A provider at a port where nobody listens."""
+    return {"name": "closed", "dialect": dialect, "url": f"http://127.0.0.1:{free_port()}/resolve"}
 
 
 class Case(unittest.TestCase):

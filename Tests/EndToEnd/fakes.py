@@ -45,8 +45,8 @@ class FakeProvider:
 
 
 class FakeNameserver:
-    """UDP and TCP on one port. `respond(query, is_stream)` gives the replies, in order; a reply that is a pair of bytes and
-    True leaves from another port than the one that was asked."""
+    """UDP and TCP on one port. `respond(query, is_stream)` gives the replies, in order; a reply that is a pair of bytes
+    and True leaves from another port than the one that was asked."""
 
     def __init__(self, respond):
         self.respond = respond

@@ -46,7 +46,7 @@ class Lab(Program):
     def _call(self, path, method, parameters):
         given = {key.replace("_", "-"): value for key, value in parameters.items() if value is not None}
         url = f"http://{self.control}{path}?{urllib.parse.urlencode(given)}"
-        with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=5) as reply:
+        with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=places.PATIENCE) as reply:
             return json.load(reply)
 
     def fault(self, kind, provider=None, name=None, value=None, retry_after=None):

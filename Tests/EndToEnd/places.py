@@ -13,6 +13,9 @@ ZONE = ROOT / "etc" / "lab.zone"
 # Set by `run`; read when a program is started.
 binaries = Path(os.environ.get("HTTPDNSD_BINARIES", ROOT / ".build" / "release"))
 
+# What everything gets that has no deadline of its own: long, because the machine may be busy with other things.
+PATIENCE = 20.0
+
 _handed_out = set()
 _lock = threading.Lock()
 
@@ -44,7 +47,7 @@ def _is_free(family, kind, host, port):
             return False
 
 
-def eventually(condition, within=10.0, what="the condition", every=0.02):
+def eventually(condition, within=PATIENCE, what="the condition", every=0.02):
     """The first true value of `condition()`; fails after `within` seconds."""
     deadline = time.monotonic() + within
     while True:

@@ -1,5 +1,5 @@
-# Real programs as children of a test: started on free ports with files in a directory of their own, known to be ready by
-# their own word, and stopped by their process id.
+# Real programs as children of a test: started on free ports with files in a directory of their own, known to be ready
+# by their own word, and stopped by their process id.
 
 import atexit
 import json
@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import places
@@ -50,7 +49,7 @@ class Program:
     def is_running(self):
         return self.process is not None and self.process.poll() is None
 
-    def wait_for(self, pattern, within=10.0, since=0):
+    def wait_for(self, pattern, within=places.PATIENCE, since=0):
         """The first match of `pattern` in the log from the offset `since`."""
         def look():
             found = re.search(pattern, self.log[since:], re.MULTILINE)
@@ -69,7 +68,7 @@ class Program:
             self.process.wait()
             _running.discard(self.process)
 
-    def stop(self, within=10.0):
+    def stop(self, within=places.PATIENCE):
         """Asks it to end; its exit code."""
         if self.is_running:
             self.process.terminate()
@@ -147,7 +146,7 @@ class Daemon(Program):
 
     def ask_control(self, line):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-            client.settimeout(5)
+            client.settimeout(places.PATIENCE)
             client.connect(str(self.control))
             client.sendall(line.encode() + b"\n")
             answer = b""
@@ -161,7 +160,7 @@ class Daemon(Program):
     def failures(self, provider):
         return next(entry["failures"] for entry in self.stats()["providers"] if entry["name"] == provider)
 
-    def reload(self, within=5.0):
+    def reload(self, within=places.PATIENCE):
         """SIGHUP; what the daemon says to it."""
         since = len(self.log)
         self.signal(signal.SIGHUP)
@@ -171,7 +170,7 @@ class Daemon(Program):
 def ctl(daemon, *arguments):
     """httpdnsctl, ended: with returncode, stdout and stderr."""
     command = [places.binaries / "httpdnsctl", "--socket", daemon.control, *arguments]
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=15)
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=places.PATIENCE)
 
 
 class Nameserver(Program):
@@ -186,7 +185,7 @@ class Nameserver(Program):
     def server(self):
         return f"{self.host}:{self.port}"
 
-    def wait_until_it_answers(self, within=10.0):
+    def wait_until_it_answers(self, within=places.PATIENCE):
         query = bytes.fromhex("abcd01000001000000000000") + b"\0\0\x02\0\x01"
 
         def answers():

@@ -25,7 +25,8 @@ class Coalescing(Case):
         return "".join(self.chance.choice((letter.upper(), letter.lower())) for letter in NAME)
 
     def edns(self, number):
-        choices = (None, opt(), opt(payload=512), opt(payload=4096, do=True), opt(payload=0), opt(options=b"\xfd\xe9\0\0"))
+        unknown = opt(options=b"\xfd\xe9\0\0")
+        choices = (None, opt(), opt(payload=512), opt(payload=4096, do=True), opt(payload=0), unknown)
         return choices[number % len(choices)]
 
     def ask_all(self, names):
@@ -47,22 +48,37 @@ class Coalescing(Case):
             for client in clients:
                 client.socket.close()
 
-    def test_a_thousand_identical_questions_make_one_request(self):
-        self.provider.fault("delay", name=NAME, value=300)
-        names = [self.mixed_case() for _ in range(CLIENTS)]
-        replies = self.ask_all(names)
+    def assertEveryone(self, replies, names):
+        """Each client has one reply: its own letters, and OPT exactly when it sent one."""
         self.assertEqual(CLIENTS, len(replies))
         for number, (reply, *more) in replies.items():
             self.assertEqual([], more)
             self.assertEqual((number, 0, {"192.0.2.99"}), (reply.id, reply.rcode, reply.addresses))
             self.assertEqual(question(names[number]), reply.question)
             self.assertEqual(self.edns(number) is not None, reply.opt is not None)
+
+    def test_a_thousand_identical_questions_make_one_request(self):
+        self.provider.fault("delay", name=NAME, value=300)
+        names = [self.mixed_case() for _ in range(CLIENTS)]
+        self.assertEveryone(self.ask_all(names), names)
         self.assertEqual(1, self.provider.asked(NAME))
         stats = self.server.stats()
         self.assertEqual(1, stats["providers"][0]["requests"])
         self.assertEqual(CLIENTS, stats["responses"]["provider"] + stats["responses"]["cache"])
         self.assertGreater(stats["responses"]["provider"], CLIENTS // 2)
         self.assertSums(stats)
+        # And once more, from the cache.
+        self.assertEveryone(self.ask_all(names), names)
+        self.assertEqual(CLIENTS, self.server.stats()["responses"]["cache"] - stats["responses"]["cache"])
+        self.assertEqual(1, self.provider.asked(NAME))
+
+    def test_an_answer_that_comes_amid_the_questions_is_asked_for_once(self):
+        for place in range(5):
+            name = f"amid-{place}.any.lab.example"
+            replies = self.ask_all([name] * CLIENTS)
+            self.assertEqual({"192.0.2.99"}, set().union(*(reply.addresses for reply, *_ in replies.values())))
+            self.assertEqual((CLIENTS, 1), (len(replies), self.provider.asked(name)))
+        self.assertSums(self.server.stats())
 
     def test_a_thousand_failures_are_one_request_too(self):
         self.provider.fault("status", name=NAME, value=500)

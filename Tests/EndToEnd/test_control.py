@@ -1,8 +1,12 @@
 # The control socket as operators use it: httpdnsctl, socat, and what both say when something is wrong.
 
 import json
+import os
+import resource
+import socket
 import stat
 import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 from cases import Case
@@ -83,3 +87,25 @@ class Control(Case):
 
     def test_everyone_may_open_the_socket(self):
         self.assertEqual(0o666, stat.S_IMODE(self.server.control.stat().st_mode))
+
+
+class WithoutDescriptors(Case):
+    def cpu_seconds(self, server):
+        fields = Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def test_a_client_that_cannot_be_accepted_waits_and_costs_nothing(self):
+        server = self.daemon([self.lab().provider("json")])
+        pid = server.process.pid
+        limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        with socket.socket(socket.AF_UNIX) as client:
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+            client.connect(str(server.control))
+            client.sendall(b"status\n")
+            before = self.cpu_seconds(server)
+            client.settimeout(2)
+            self.assertRaises(TimeoutError, client.recv, 1)
+            self.assertLess(self.cpu_seconds(server) - before, 0.5)
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+            client.settimeout(10)
+            self.assertTrue(client.recv(100).startswith(b"httpdnsd"))

@@ -10,7 +10,6 @@ import unittest
 import wire
 from cases import LAB_WWW, Case
 from digging import dig
-from lab import Lab
 from namespace import Namespace
 from places import eventually
 from programs import Daemon
@@ -33,7 +32,6 @@ class Flood(Case):
         for number, client in enumerate(connections):
             self.addCleanup(client.socket.close)
             client.send(*(query(f"f{number}-{id}.any.lab.example", id=id, edns=opt()) for id in range(IN_FLIGHT)))
-        eventually(lambda: server.stats()["queries"]["total"] >= 20 * IN_FLIGHT, within=4)
         errors = []
         for client in connections:
             replies = [client.receive() for _ in range(IN_FLIGHT)]
@@ -90,7 +88,7 @@ class Descriptors(Case):
             self.assertIn(client.ask("miss.any.lab.example").rcode, (wire.NOERROR, wire.SERVFAIL))
         for stream in clients:
             stream.socket.close()
-        eventually(lambda: dig(server, "later.any.lab.example", "A").data == {"192.0.2.99"}, within=10)
+        eventually(lambda: dig(server, "later.any.lab.example", "A").data == {"192.0.2.99"})
         with Stream(server.address) as client:
             self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
         self.assertSums(server.stats())
@@ -105,7 +103,7 @@ class Descriptors(Case):
                 client.send(query(f"lost{number}.any.lab.example"))
                 if number % 2:
                     client.receive()
-        eventually(lambda: server.stats()["process"]["open_fds"] <= before + 2, within=5)
+        eventually(lambda: server.stats()["process"]["open_fds"] <= before + 2)
 
 
 class Restless(Case):

@@ -4,10 +4,9 @@ import re
 import struct
 
 import wire
-from cases import Case
+from cases import Case, closed_provider
 from digging import dig
 from fakes import FakeNameserver, reply
-from programs import Daemon
 
 A, TXT = 1, 16
 FORGED = "forged.example"
@@ -22,11 +21,12 @@ class Nameservers(Case):
 
     def serve(self, respond):
         """A daemon whose system resolver is a fake; its provider knows addresses only, so TXT questions go there."""
-        # The loop probe is nobody's business here.
-        self.fake = FakeNameserver(lambda query, is_stream: [] if b"httpdnsd-loop" in query else respond(query, is_stream))
+        def without_probes(query, is_stream):
+            # The loop probe is nobody's business here.
+            return [] if b"httpdnsd-loop" in query else respond(query, is_stream)
+        self.fake = FakeNameserver(without_probes)
         self.addCleanup(self.fake.close)
-        dead = {"name": "dead", "dialect": "dnspod", "url": "http://127.0.0.1:9/d"}
-        return self.daemon([dead], system=[self.fake.server])
+        return self.daemon([closed_provider("dnspod")], system=[self.fake.server])
 
     def queries(self):
         return [each for each in self.fake.queries if b"httpdnsd-loop" not in each[0]]
@@ -39,10 +39,10 @@ class Nameservers(Case):
         def respond(query, _):
             forged = [(FORGED, TXT, 60, text("forged"))]
             other = wire.question("other.example", "TXT")
+            blind = reply(query, [("right.example", TXT, 60, text("forged"))])
             return [
                 b"", b"\0", query, b"\xff" * 40, reply(query, id=(wire.Message(query).id + 1) & 0xFFFF),
-                reply(query, forged, question=other), (reply(query, [("right.example", TXT, 60, text("forged"))]), True),
-                self.right(query)]
+                reply(query, forged, question=other), (blind, True), self.right(query)]
         server = self.serve(respond)
         self.assertEqual({'"right"'}, dig(server, "right.example", "TXT").data)
         self.assertEqual(1, len(self.queries()))

@@ -1,20 +1,15 @@
 # Providers and nameservers that go away and come back, and addresses that are dead.
 
 import socket
-import time
 
-from cases import LAB_WWW, SYSTEM_WWW, Case
+from cases import LAB_WWW, SYSTEM_WWW, Case, closed_provider
 from digging import dig
 from lab import Lab
 from places import eventually, free_port
-from programs import NSD, Daemon, Unbound
+from programs import NSD, Unbound
 
 # What a stub resolver waits, by resolv.conf(5).
 CLIENT_PATIENCE = 5
-
-
-def closed_provider():
-    return {"name": "closed", "dialect": "json", "url": f"http://127.0.0.1:{free_port()}/resolve"}
 
 
 class Outage(Case):
@@ -25,9 +20,10 @@ class Outage(Case):
         self.system = self.nsd()
 
     def dig(self, server, name, *arguments):
-        began = time.monotonic()
         reply = dig(server, *arguments, name, "A")
-        self.assertLess(time.monotonic() - began, CLIENT_PATIENCE)
+        self.assertIsNotNone(reply.status, reply.text)
+        # By dig's own watch: starting dig may take long on a busy machine, and no client waits for that.
+        self.assertLess(reply.seconds, CLIENT_PATIENCE)
         return reply
 
     def recovers(self, server, expected):
@@ -88,7 +84,7 @@ class DeadAddresses(Case):
         provider = self.lab(host="127.0.0.3")
         server = self.daemon([provider.provider("json", addresses=["127.0.0.2", "127.0.0.3"])])
         # Nothing but the provider's other address is left to ask.
-        eventually(lambda: dig(server, "www.lab.example", "A").data == LAB_WWW, within=5)
+        eventually(lambda: dig(server, "www.lab.example", "A").data == LAB_WWW)
         self.assertEqual({"refused": 1}, server.failures("json"))
         self.assertEqual({"192.0.2.99"}, dig(server, "next.any.lab.example", "A").data)
         self.assertEqual({"refused": 1}, server.failures("json"))
@@ -104,7 +100,7 @@ class DeadAddresses(Case):
         self.assertEqual((1, 0), (first.requests()["total"], second.requests()["total"]))
         first.kill()
         numbers = iter(range(1000))
-        eventually(lambda: dig(server, f"n{next(numbers)}.any.lab.example", "A").data == {"192.0.2.99"}, within=5)
+        eventually(lambda: dig(server, f"n{next(numbers)}.any.lab.example", "A").data == {"192.0.2.99"})
         self.assertGreaterEqual(second.requests()["total"], 1)
 
 

@@ -19,7 +19,7 @@ from wire import Datagrams, Stream
 def httpdnsd(*arguments):
     """Run to its end."""
     return subprocess.run(
-        [places.binaries / "httpdnsd", *map(str, arguments)], capture_output=True, text=True, timeout=10)
+        [places.binaries / "httpdnsd", *map(str, arguments)], capture_output=True, text=True, timeout=places.PATIENCE)
 
 
 class Starting(Case):
@@ -31,7 +31,7 @@ class Starting(Case):
         """The last words of a daemon that must not start."""
         server.expected_exit = 1
         self.own(server).run()
-        self.assertEqual(1, server.process.wait(10))
+        self.assertEqual(1, server.process.wait(places.PATIENCE))
         return server.log
 
     def test_a_port_in_use_is_named_with_its_holder(self):

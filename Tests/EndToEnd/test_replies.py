@@ -36,7 +36,8 @@ def right(query):
 
 
 def chunked(body):
-    return f"HTTP/1.1 200 OK\r\n{TYPE}Transfer-Encoding: chunked\r\n\r\n{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
+    head = f"HTTP/1.1 200 OK\r\n{TYPE}Transfer-Encoding: chunked\r\n\r\n"
+    return f"{head}{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
 
 
 # Title, and from the query to the raw reply.

@@ -1,5 +1,6 @@
 # Providers behind a real web server: nginx with HTTP/2, TLS and virtual hosts in front of the lab.
 
+import socket
 import tempfile
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from certificates import Authority
 from digging import dig
 from lab import Lab
 from places import eventually, free_port
-from programs import NSD, Daemon, Nginx
+from programs import NSD, Nginx
 from wire import Stream, query
 
 ONE, OTHER, UNKNOWN = "dns-one.test", "dns-other.test", "unknown.test"
@@ -126,6 +127,40 @@ class BehindNginx(Case):
         server = self.daemon([stranger], system=[self.system.server])
         self.assertEqual(SYSTEM_WWW, dig(server, "www.lab.example", "A").data)
         self.assertEqual({"tls": 1}, server.failures("stranger"))
+
+    def test_a_certificate_that_has_expired_is_refused(self):
+        port = free_port()
+        block = virtual_host(ONE, port, self.authority.certificate(ONE, days=-1), self.provider, "one")
+        self.own(Nginx(block)).up()
+        server = self.daemon([self.secure(ONE, "expired", url=f"https://{ONE}:{port}/dns-query")],
+                             system=[self.system.server])
+        self.assertEqual(SYSTEM_WWW, dig(server, "www.lab.example", "A").data)
+        self.assertEqual({"tls": 1}, server.failures("expired"))
+        self.assertIn("expired", server.log)
+
+    def test_a_server_that_never_answers_the_handshake(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"https://{ONE}:{silent.getsockname()[1]}/dns-query"
+            server = self.daemon([self.secure(ONE, "silent", url=url)], system=[self.system.server])
+            reply = dig(server, "www.lab.example", "A")
+            self.assertEqual(SYSTEM_WWW, reply.data)
+            self.assertLess(reply.seconds, 2.5)
+            eventually(lambda: server.failures("silent") == {"timeout": 1})
+
+    def test_connections_that_the_server_ends_after_a_few_requests_cost_no_answer(self):
+        port = free_port()
+        block = virtual_host(ONE, port, self.authority.certificate(ONE), self.provider, "one")
+        impatient = self.own(Nginx(block.replace("server_name", "keepalive_requests 7; server_name"))).up()
+        server = self.daemon([self.secure(ONE, url=f"https://{ONE}:{port}/dns-query")])
+        self.provider.fault("delay", value=20)
+        with Stream(server.address) as client:
+            for burst in range(6):
+                client.send(*(query(f"go{burst}-{number}.any.lab.example", id=number) for number in range(30)))
+                replies = [client.receive() for _ in range(30)]
+                self.assertEqual({(0, "192.0.2.99")}, {(reply.rcode, *reply.addresses) for reply in replies})
+        self.assertEqual({}, server.failures("secure"))
+        eventually(lambda: len(impatient.requests()) >= 180)
+        self.assertGreater(len({request["connection"] for request in impatient.requests()}), 6)
 
     def test_plain_http_behind_a_tls_address_is_refused_as_tls(self):
         port = self.provider.http.rsplit(":", 1)[1]

@@ -49,10 +49,4 @@ struct ReplyRulesTests {
             #expect(outcome.error != nil || (try? outcome.get().kind) == .unprovenEmpty, "seed 1: \(body)")
         }
     }
-
-    @Test("an unknown dialect is not made")
-    func unknownDialect() {
-        #expect(Dialects.make(named: "dnspods", url: "http://127.0.0.1/") == nil)
-        #expect(Dialects.names == ["dnspod", "json", "doh", "doh-post"])
-    }
 }

@@ -48,17 +48,13 @@ struct SocketAddressTests {
     }
 
     @Test(
-        "loopback and wildcard are told apart from the rest",
+        "wildcards are told apart from the rest",
         arguments: [
-            ("127.0.0.1:1", true, false), ("127.255.0.9:1", true, false), ("128.0.0.1:1", false, false),
-            ("0.0.0.0:1", false, true), ("[::1]:1", true, false), ("[::]:1", false, true),
-            ("[::2]:1", false, false), ("[::ffff:127.0.0.1]:1", true, false), ("[::127.0.0.1]:1", false, false),
-            ("[fe80::1%1]:1", false, false),
+            ("127.0.0.1:1", false), ("0.0.0.0:1", true), ("0.0.0.1:1", false), ("[::1]:1", false), ("[::]:1", true),
+            ("[::ffff:0.0.0.0]:1", false), ("[fe80::1%1]:1", false),
         ])
-    func kinds(text: String, isLoopback: Bool, isWildcard: Bool) throws {
-        let address = try #require(SocketAddress(text))
-        #expect(address.isLoopback == isLoopback)
-        #expect(address.isWildcard == isWildcard)
+    func wildcards(text: String, isWildcard: Bool) throws {
+        #expect(try #require(SocketAddress(text)).isWildcard == isWildcard)
     }
 
     @Test(

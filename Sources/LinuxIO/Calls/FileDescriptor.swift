@@ -1,6 +1,6 @@
 // The owner of one open descriptor. Nothing else in the program closes a descriptor.
 
-internal import Glibc
+import Glibc
 
 package struct FileDescriptor: ~Copyable, Sendable {
     /// For system calls and for `EventLoop`. Valid as long as the owner lives; never to be closed by the borrower.

@@ -1,7 +1,7 @@
 // The one place where results of system calls are judged: interrupted calls are repeated, would-block is a value,
 // everything else is thrown. It must never hide an error that says our own code is wrong.
 
-internal import Glibc
+import Glibc
 
 enum SystemCall {
     /// Runs a call that may find nothing to do yet.

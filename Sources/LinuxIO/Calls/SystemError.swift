@@ -1,7 +1,7 @@
 // A system call that failed, and why. Would-block is not an error: `SystemCall` makes it a value.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 package struct SystemError: Error, Equatable {
     /// The name of the call: "bind".

@@ -1,8 +1,8 @@
 // Waits for descriptors and calls whoever watches them: epoll, level-triggered, one thread. There are no timers
 // inside: the caller owns the deadlines and passes the next one to `turn`.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// What a descriptor is ready for, or wants to be told about.
 package struct Readiness: OptionSet, Hashable, Sendable {
@@ -20,21 +20,11 @@ package struct Readiness: OptionSet, Hashable, Sendable {
     package static let failed = Readiness(rawValue: 8)
 }
 
-/// The kernel's side of a loop: made before its thread is, where the want of a descriptor can still be reported.
-package final class EventQueue: Sendable {
-    fileprivate let descriptor: FileDescriptor
-
-    /// - Throws: EMFILE, ENFILE, ENOMEM.
-    package init() throws(SystemError) {
-        descriptor = FileDescriptor(owning: try SystemCall.run("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) })
-    }
-}
-
 /// Invariants: a slot in use has a body, a free one has none and is in `freeSlots`; a slot's generation changes when
 /// it is freed, so that a registration, or an event the kernel reported earlier in the same batch, that names an older
 /// generation finds nothing. `watchers` has the newest registration of each descriptor number.
 package final class EventLoop {
-    private let queue: EventQueue
+    private let descriptor: FileDescriptor
     private var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
     private var watchers: [Int32: Registration] = [:]
@@ -57,13 +47,8 @@ package final class EventLoop {
         var body: ((Readiness) -> Void)?
     }
 
-    package convenience init() throws(SystemError) {
-        self.init(on: try EventQueue())
-    }
-
-    /// - Parameter queue: no other loop's.
-    package init(on queue: EventQueue) {
-        self.queue = queue
+    package init() throws(SystemError) {
+        descriptor = FileDescriptor(owning: try SystemCall.run("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) })
     }
 
     /// Calls `body` in each turn that finds `descriptor` ready. The body may watch, change and unwatch anything,
@@ -105,7 +90,7 @@ package final class EventLoop {
         // A library may have closed its descriptor first; then the number is unknown to epoll, or somebody else's.
         guard watchers[slot.descriptor] == registration else { return }
         watchers[slot.descriptor] = nil
-        _ = clinux_epoll_control(queue.descriptor.raw, EPOLL_CTL_DEL, slot.descriptor, 0, 0)
+        _ = clinux_epoll_control(descriptor.raw, EPOLL_CTL_DEL, slot.descriptor, 0, 0)
     }
 
     /// Waits for one batch of events, or until `deadline` (nil: without end; past: not at all), and calls the bodies.
@@ -116,7 +101,7 @@ package final class EventLoop {
         defer { isTurning = false }
         let count = try SystemCall.run("epoll_wait") {
             let milliseconds = deadline.map { Clock.milliseconds(from: Clock.now(), to: $0) } ?? -1
-            return unsafe clinux_epoll_wait(queue.descriptor.raw, &events, Int32(EventLoop.batchSize), milliseconds)
+            return unsafe clinux_epoll_wait(descriptor.raw, &events, Int32(EventLoop.batchSize), milliseconds)
         }
         for index in 0..<Int(count) {
             let event = events[index]
@@ -142,7 +127,7 @@ package final class EventLoop {
     ) throws(SystemError) {
         let tag = UInt64(registration.generation) << 32 | UInt64(registration.slot)
         try SystemCall.run("epoll_ctl") {
-            clinux_epoll_control(queue.descriptor.raw, operation, watched, interest.kernelEvents, tag)
+            clinux_epoll_control(descriptor.raw, operation, watched, interest.kernelEvents, tag)
         }
     }
 }

@@ -1,8 +1,8 @@
 // Notices when small files change: resolv.conf, hosts, settings. It watches their directories, because editors and
 // network tools replace files and links instead of writing into them. It never reads the files.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 package final class FileWatch {
     private let source: FileDescriptor

@@ -1,9 +1,9 @@
 // Values from many threads to one: bounded, and the reader sleeps on a descriptor until there is something. It never
 // blocks a writer and never drops what it accepted.
 
-internal import CLinux
-internal import Glibc
-internal import Synchronization
+import CLinux
+import Glibc
+import Synchronization
 
 package final class Mailbox<Message: Sendable>: Sendable {
     /// The lock protects the messages that are posted and not taken. Held only to append or to swap.

@@ -1,7 +1,7 @@
 // Signals as something to read, instead of handlers that interrupt anywhere.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 package final class SignalWatch {
     private let source: FileDescriptor

@@ -1,6 +1,6 @@
 // Where a path really leads: every directory entry whose change can change what the path names.
 
-internal import Glibc
+import Glibc
 
 /// An entry of a directory, which may or may not exist.
 struct DirectoryEntry: Hashable {

@@ -1,7 +1,5 @@
 // The only place where clocks are read. Everybody else is told the time.
 
-internal import Glibc
-
 /// A moment since boot, suspended time included: on Linux `ContinuousClock` reads CLOCK_BOOTTIME, so TTLs age while
 /// the lid is closed.
 package typealias Instant = ContinuousClock.Instant
@@ -14,9 +12,6 @@ package enum Clock {
         let (seconds, attoseconds) = ContinuousClock().systemEpoch.duration(to: instant).components
         return seconds * 1000 + attoseconds / attosecondsPerMillisecond
     }
-
-    /// Seconds since 1970 (UTC). It may jump: for signatures, certificates and logs, never for intervals.
-    package static func wallSeconds() -> Int64 { Int64(time(nil)) }
 
     /// A time-out for poll and epoll_wait. Rounded up, or a wait would end just before its deadline again and again.
     static func milliseconds(from now: Instant, to deadline: Instant) -> Int32 {

@@ -1,6 +1,6 @@
 // Directories: the names in one, for /proc, and one made for a socket.
 
-internal import Glibc
+import Glibc
 
 package enum Directory {
     /// Makes the directory that will hold `path`, readable for all, if only that one is missing.

@@ -1,6 +1,6 @@
 // The addresses of this machine's network interfaces, as they are now.
 
-internal import Glibc
+import Glibc
 
 package enum Interfaces {
     /// Addresses without port; empty when the kernel does not say.

@@ -1,7 +1,7 @@
 // What the process runs on, and how it ends.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 package enum Machine {
     /// Processors this process may use; a container may grant fewer than the machine has.

@@ -1,8 +1,8 @@
 // A thread with a name, for `top -H` and core dumps. Whoever starts it must join it: a thread that outlives what it
 // works on is a crash at exit.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 package struct NamedThread: ~Copyable {
     private let thread: pthread_t

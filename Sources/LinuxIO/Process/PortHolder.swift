@@ -1,6 +1,6 @@
 // Says which process holds a port that we could not bind. Only a hint for people: what it reads may change meanwhile.
 
-internal import Glibc
+import Glibc
 
 package enum PortHolder {
     package enum Transport: String, Sendable {

@@ -1,7 +1,7 @@
-// Randomness from the kernel: query ids, hash seeds, the choice of a source. Fit for secrets.
+// Randomness from the kernel: query IDs, hash seeds, the choice of a source. Fit for secrets.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// A class on purpose: a copied value would hand out the same numbers twice.
 package final class SystemEntropy: RandomNumberGenerator {

@@ -1,6 +1,6 @@
 // Text to whoever started us. Unbuffered, so that a crash loses nothing; what can't be written is lost.
 
-internal import Glibc
+import Glibc
 
 package enum StandardStreams {
     package static func writeOutput(_ text: String) { write(text, to: STDOUT_FILENO) }

@@ -1,6 +1,6 @@
 // Small files, read whole: settings, resolv.conf, hosts, /proc. Never a way around a bound.
 
-internal import Glibc
+import Glibc
 
 package enum TextFile {
     /// - Throws: ENOENT, EACCES, EISDIR and the like; EFBIG when the file has more than `maxBytes` bytes.

@@ -5,8 +5,8 @@
 // - `queued` replies stand in `outgoing[0..<queued]`, each pointing at its own part of `replies` and at the peer's
 //   address where it was received.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 @safe package struct DatagramBatch: ~Copyable {
     /// One call is shared by up to so many; more gains little (the call's cost is spread already) and delays the first.
@@ -15,9 +15,9 @@ internal import Glibc
     package static let packetBytes = 2048
 
     private let replyBytes: Int
-    private let incoming: UnsafeMutablePointer<hd_datagram>
-    private let outgoing: UnsafeMutablePointer<hd_datagram>
-    private let vectors: UnsafeMutablePointer<hd_vector>
+    private let incoming: UnsafeMutablePointer<clinux_datagram>
+    private let outgoing: UnsafeMutablePointer<clinux_datagram>
+    private let vectors: UnsafeMutablePointer<clinux_vector>
     private let peers: UnsafeMutablePointer<sockaddr_in6>
     private let controls: UnsafeMutableRawPointer
     private let packets: UnsafeMutablePointer<UInt8>
@@ -33,17 +33,17 @@ internal import Glibc
         unsafe outgoing = .allocate(capacity: capacity)
         unsafe vectors = .allocate(capacity: 2 * capacity)
         unsafe peers = .allocate(capacity: capacity)
-        unsafe controls = .allocate(byteCount: capacity * hd_control_bytes, alignment: 8)
+        unsafe controls = .allocate(byteCount: capacity * clinux_control_bytes, alignment: 8)
         unsafe packets = .allocate(capacity: capacity * DatagramBatch.packetBytes)
         unsafe replies = .allocate(capacity: capacity * replyBytes)
-        unsafe outgoing.initialize(repeating: hd_datagram(), count: capacity)
+        unsafe outgoing.initialize(repeating: clinux_datagram(), count: capacity)
         unsafe peers.initialize(repeating: sockaddr_in6(), count: capacity)
         for place in 0..<capacity {
             let packet = unsafe packets + place * DatagramBatch.packetBytes
             let reply = unsafe replies + place * replyBytes
-            unsafe (vectors + place).initialize(to: hd_vector(bytes: packet, count: DatagramBatch.packetBytes))
-            unsafe (vectors + capacity + place).initialize(to: hd_vector(bytes: reply, count: 0))
-            unsafe (incoming + place).initialize(to: hd_datagram())
+            unsafe (vectors + place).initialize(to: clinux_vector(bytes: packet, count: DatagramBatch.packetBytes))
+            unsafe (vectors + capacity + place).initialize(to: clinux_vector(bytes: reply, count: 0))
+            unsafe (incoming + place).initialize(to: clinux_datagram())
         }
     }
 
@@ -63,7 +63,7 @@ internal import Glibc
         queued = 0
         received = 0
         let count = try SystemCall.attempt("recvmmsg") {
-            unsafe hd_receive_datagrams(socket.descriptor.raw, incoming, UInt32(DatagramBatch.capacity))
+            unsafe clinux_receive_datagrams(socket.descriptor.raw, incoming, UInt32(DatagramBatch.capacity))
         }
         received = Int(count ?? 0)
         return received
@@ -115,7 +115,7 @@ internal import Glibc
         while sent < queued {
             let first = sent
             let count = try? SystemCall.attempt("sendmmsg") {
-                unsafe hd_send_datagrams(socket.descriptor.raw, outgoing + first, UInt32(queued - first))
+                unsafe clinux_send_datagrams(socket.descriptor.raw, outgoing + first, UInt32(queued - first))
             }
             if count == nil { dropped += 1 }
             sent += Int(count ?? 1)
@@ -124,13 +124,13 @@ internal import Glibc
         return dropped
     }
 
-    private func prepare(_ datagram: inout hd_datagram, _ place: Int) {
+    private func prepare(_ datagram: inout clinux_datagram, _ place: Int) {
         unsafe datagram.header.address = UnsafeMutableRawPointer(peers + place)
         unsafe datagram.header.address_length = socklen_t(MemoryLayout<sockaddr_in6>.size)
         unsafe datagram.header.vectors = vectors + place
         unsafe datagram.header.vector_count = 1
-        unsafe datagram.header.control = controls + place * hd_control_bytes
-        unsafe datagram.header.control_length = hd_control_bytes
+        unsafe datagram.header.control = controls + place * clinux_control_bytes
+        unsafe datagram.header.control_length = clinux_control_bytes
         unsafe datagram.header.flags = 0
     }
 
@@ -140,7 +140,7 @@ internal import Glibc
         unsafe outgoing[queued].header = incoming[place].header
         unsafe outgoing[queued].header.vectors = vector
         if unsafe outgoing[queued].header.control_length > 0 {
-            unsafe hd_answer_from_asked_address(&outgoing[queued].header)
+            unsafe clinux_answer_from_asked_address(&outgoing[queued].header)
         }
         queued += 1
     }

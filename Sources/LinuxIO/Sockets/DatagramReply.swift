@@ -1,7 +1,7 @@
 // A single reply through a serving socket, from any thread: the kernel takes one datagram at a time.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 extension DatagramSocket {
     /// - Parameter askedAddress: what `DatagramBatch.askedAddress` gave when the question came.
@@ -13,9 +13,9 @@ extension DatagramSocket {
         return unsafe bytes.withUnsafeBufferPointer { buffer in
             unsafe kernel.withPointer { address, length in
                 unsafe control.withUnsafeMutableBytes { control in
-                    var vector = unsafe hd_vector(
+                    var vector = unsafe clinux_vector(
                         bytes: UnsafeMutableRawPointer(mutating: buffer.baseAddress), count: buffer.count)
-                    var datagram = unsafe hd_datagram()
+                    var datagram = unsafe clinux_datagram()
                     unsafe datagram.header.address = UnsafeMutableRawPointer(address)
                     unsafe datagram.header.address_length = length
                     unsafe datagram.header.control = control.isEmpty ? nil : control.baseAddress
@@ -23,9 +23,9 @@ extension DatagramSocket {
                     unsafe datagram.header.vector_count = 1
                     return unsafe withUnsafeMutablePointer(to: &vector) { vector in
                         unsafe datagram.header.vectors = vector
-                        unsafe hd_answer_from_asked_address(&datagram.header)
+                        unsafe clinux_answer_from_asked_address(&datagram.header)
                         let sent = try? SystemCall.attempt("sendmmsg") {
-                            unsafe hd_send_datagrams(descriptor, &datagram, 1)
+                            unsafe clinux_send_datagrams(descriptor, &datagram, 1)
                         }
                         return sent != nil
                     }

@@ -1,7 +1,7 @@
 // UDP sockets of two kinds: one that serves a listen address, and one per question to an upstream. Batches are
 // received and sent elsewhere (`DatagramBatch`), through `descriptor`.
 
-internal import Glibc
+import Glibc
 
 package final class DatagramSocket: Sendable {
     package let descriptor: FileDescriptor

@@ -1,7 +1,7 @@
 // A TCP socket that listens. How many connections are kept, and whose, is decided by its owner.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 package final class Listener: Sendable {
     package let descriptor: FileDescriptor

@@ -1,7 +1,7 @@
 // The client's side of a UNIX socket: one line there, everything back. It blocks, so it is for command-line
 // programs, never for the daemon.
 
-internal import Glibc
+import Glibc
 
 package enum LocalExchange {
     /// Connects to the socket at `path`, sends `line` with a newline, and reads until the other side closes.

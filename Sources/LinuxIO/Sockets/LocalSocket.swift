@@ -1,8 +1,8 @@
 // A UNIX stream socket that listens at a path, and leaves no file behind. What callers may do is decided by the
 // owner, from their credentials.
 
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 package final class LocalSocket: Sendable {
     package let descriptor: FileDescriptor

@@ -40,16 +40,6 @@ package struct SocketAddress: Hashable, Sendable {
     /// Stands for every local address: `0.0.0.0` or `::`.
     package var isWildcard: Bool { high == 0 && low == 0 }
 
-    /// `127.0.0.0/8`, `::1`, or the former mapped into IPv6.
-    package var isLoopback: Bool {
-        if !isIPv6 { return low >> 24 == 127 }
-        return high == 0 && (low == 1 || low >> 24 == 0xFFFF_7F)
-    }
-
-    package func withPort(_ port: UInt16) -> SocketAddress {
-        SocketAddress(high: high, low: low, isIPv6: isIPv6, port: port, scopeID: scopeID)
-    }
-
     private func bytes(of number: UInt64, count: Int) -> [UInt8] {
         (1...count).map { UInt8(truncatingIfNeeded: number >> UInt64((count - $0) * 8)) }
     }

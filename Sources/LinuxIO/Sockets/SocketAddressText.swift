@@ -1,6 +1,6 @@
 // Socket addresses as text: `127.0.0.1:53`, `[::1]:53`, `[fe80::1%eth0]:53`. Strict: the port is never left out.
 
-internal import Glibc
+import Glibc
 
 extension SocketAddress {
     /// Nil for anything else than an address and a decimal port of 0 to 65535; host names are not looked up.
@@ -53,7 +53,7 @@ extension SocketAddress: CustomStringConvertible {
     }
 
     /// The address alone, RFC 5952 for IPv6.
-    package var ipText: String {
+    private var ipText: String {
         let bytes = ipBytes
         return unsafe String(unsafeUninitializedCapacity: Int(INET6_ADDRSTRLEN)) { buffer in
             unsafe buffer.withMemoryRebound(to: CChar.self) { text in

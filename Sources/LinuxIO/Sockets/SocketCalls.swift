@@ -1,6 +1,6 @@
 // What every kind of socket needs from the kernel: creation, options, bind, connect, name. No policy.
 
-internal import Glibc
+import Glibc
 
 extension FileDescriptor {
     /// A socket that never blocks and is not inherited by programs we start.

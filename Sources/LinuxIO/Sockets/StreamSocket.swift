@@ -1,7 +1,7 @@
 // One connection: TCP, or an accepted UNIX one. It never blocks and never raises SIGPIPE. Deadlines and buffers
 // belong to the owner.
 
-internal import Glibc
+import Glibc
 
 package final class StreamSocket: Sendable {
     package let descriptor: FileDescriptor

@@ -1,0 +1,37 @@
+// Log lines that carry text from outside, or a reason that an operator needs.
+
+import DNSWire
+import Resolver
+import Testing
+
+@testable import Daemon
+
+@Suite("Log")
+struct LogTests {
+    private func text(_ resolvConf: String) -> String {
+        let ourselves = ListenAddresses([(address: .v4(0x7F00_0001), port: 53)])
+        return LogEvent.nameserversChanged(
+            NameserverList(resolvConf: Array(resolvConf.utf8), without: ourselves)
+        ).text
+    }
+
+    @Test("nameservers that are asked are listed, and nothing else is said of them")
+    func plain() {
+        #expect(text("nameserver 192.0.2.53\n") == "system resolver is now 192.0.2.53:53")
+        #expect(text("") == "system resolver is now none")
+    }
+
+    @Test("nameservers that are not asked are named with the reason")
+    func omitted() {
+        #expect(
+            text("nameserver 127.0.0.1\nnameserver 192.0.2.53\nnameserver 192.0.2.53\n")
+                == "system resolver is now 192.0.2.53:53; not asked: 127.0.0.1:53 (we listen there), "
+                + "192.0.2.53:53 (named twice)")
+    }
+
+    @Test("what is no address is shown without what could move a terminal's cursor")
+    func unreadable() {
+        let line = text("nameserver \u{1B}[2Jevil\n")
+        #expect(line.hasSuffix(#"not asked: "\u{1B}[2Jevil" (no address)"#))
+    }
+}
