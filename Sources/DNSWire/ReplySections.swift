@@ -4,6 +4,8 @@ struct ReplySections {
     /// Records of the asked type and CNAME records of class IN, whoever owns them.
     let answers: [ResourceRecord]
     let answersOffset: Int
+    /// There was a record in the answer section, wanted or not.
+    let saysAnything: Bool
     /// The SOA records of the authority section.
     let startsOfAuthority: [ResourceRecord]
     /// NS records in the authority section: a referral when nothing else was said.
@@ -17,8 +19,10 @@ struct ReplySections {
         guard counts.reduce(0, +) <= UpstreamReply.maxRecords else { throw cursor.malformed(.tooManyRecords) }
         answersOffset = cursor.offset
         var answers: [ResourceRecord] = []
+        var saysAnything = false
         for _ in 0..<counts[0] {
             let head = try RecordHead(&cursor)
+            saysAnything = saysAnything || head.type != .opt
             let isWanted = question.asks(for: head.type) || head.type == .cname
             if let record = try head.record(&cursor, isWanted: isWanted) { answers.append(record) }
         }
@@ -39,6 +43,7 @@ struct ReplySections {
             _ = try head.record(&cursor, isWanted: false)
         }
         self.answers = answers
+        self.saysAnything = saysAnything
         self.startsOfAuthority = startsOfAuthority
         self.hasNameservers = hasNameservers
         self.extendedCode = extendedCode ?? 0

@@ -87,7 +87,7 @@ package enum UpstreamReply {
             return Answer(records: chain.links + chain.records)
         }
         // Somebody else's answer is a failure of the upstream, never proof that there is no data.
-        guard sections.answers.isEmpty || !chain.links.isEmpty else {
+        guard !sections.saysAnything || !chain.links.isEmpty else {
             throw .malformed(MalformedMessage(offset: sections.answersOffset, reason: .unrelatedRecords))
         }
         // A SOA record from elsewhere says nothing about this name.
