@@ -14,6 +14,9 @@ package struct ResponseCode: RawRepresentable, Hashable, Sendable {
     package static let notImplemented = ResponseCode(rawValue: 4)
     package static let refused = ResponseCode(rawValue: 5)
     package static let badVersion = ResponseCode(rawValue: 16)
+
+    /// What servers say to an OPT record that they do not know (RFC 6891 section 7): ask again without.
+    package var mayBeAboutEDNS: Bool { self == .formatError || self == .notImplemented || self == .badVersion }
 }
 
 extension ResponseCode: CustomStringConvertible {

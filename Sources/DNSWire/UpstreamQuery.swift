@@ -8,19 +8,19 @@ package enum UpstreamQuery {
     /// RD=1, one question of class IN, EDNS version 0 without DO.
     /// - Parameters:
     ///   - id: fresh and random for every datagram; 0 for DoH (RFC 8484 section 4.1).
-    ///   - payloadSize: what we take over UDP without fragments.
+    ///   - payloadSize: what we take over UDP without fragments; nil leaves EDNS out, for servers that do not know it.
     ///   - paddedTo: at least 1; the message's length becomes a multiple of it (RFC 7830). For encrypted transports.
     package static func message(
-        for question: Question, id: UInt16, payloadSize: UInt16 = UInt16(EDNS.ourPayloadBytes), paddedTo: Int? = nil
+        for question: Question, id: UInt16, payloadSize: UInt16? = UInt16(EDNS.ourPayloadBytes), paddedTo: Int? = nil
     ) -> [UInt8] {
         var message: [UInt8] = []
         message.appendBigEndian(id)
         message.appendBigEndian(Header.recursionDesiredFlag)
-        for count: UInt16 in [1, 0, 0, 1] { message.appendBigEndian(count) }
+        for count: UInt16 in [1, 0, 0, payloadSize == nil ? 0 : 1] { message.appendBigEndian(count) }
         message += question.name.wire
         message.appendBigEndian(question.type.rawValue)
         message.appendBigEndian(Query.classIN)
-        appendOptionRecord(to: &message, payloadSize: payloadSize, paddedTo: paddedTo)
+        if let payloadSize { appendOptionRecord(to: &message, payloadSize: payloadSize, paddedTo: paddedTo) }
         return message
     }
 

@@ -97,12 +97,18 @@ package enum UpstreamReply {
             negative: code == .noError ? .noData : .noSuchName, chain: chain.links, authority: authority)
     }
 
+    /// A server that can't read OPT may send its header back and no more (RFC 6891 section 7).
+    private static func questionless(_ header: Header) -> UpstreamReplyError {
+        let code = ResponseCode(rawValue: header.responseCode)
+        return header.questionCount == 0 && code.mayBeAboutEDNS ? .serverFailure(code) : .foreign(.question)
+    }
+
     private static func verifiedHeader(_ bytes: Span<UInt8>, id: UInt16) throws(UpstreamReplyError) -> Header {
         guard let header = Header(bytes) else { throw .foreign(.short) }
         guard header.isReply else { throw .foreign(.notReply) }
         guard header.id == id else { throw .foreign(.id) }
         guard header.opcode == 0 else { throw .foreign(.opcode) }
-        guard header.questionCount == 1 else { throw .foreign(.question) }
+        guard header.questionCount == 1 else { throw questionless(header) }
         return header
     }
 }

@@ -7,6 +7,7 @@ package import DNSWire
 ///
 ///     datagram --reply--> finished
 ///        |-- TC, or too many forged replies --> stream to the same server --reply--> finished
+///        |-- FORMERR and the like ------------> the same server without EDNS
 ///        |-- server failure, refused ---------> next server; this one is not asked again
 ///        `-- time-out ------------------------> next server; this exchange stays open for a late reply
 ///
@@ -68,6 +69,7 @@ package struct NameserverLookup: Sendable {
         let server: Nameserver
         let queryID: UInt16
         let isStream: Bool
+        let hasEDNS: Bool
         var foreignReplies = 0
         var isOpen = true
     }
@@ -123,6 +125,8 @@ package struct NameserverLookup: Sendable {
             switch error {
             case .foreign: foreignReply(index, now, &randomness, &actions)
             case .truncated: retryOverStream(index, now, &randomness, &actions)
+            case .serverFailure(let code) where code.mayBeAboutEDNS && exchanges[index].hasEDNS:
+                retryWithoutEDNS(index, now, &randomness, &actions)
             case .serverFailure, .lame: giveUp(index, .server, now, &randomness, &actions)
             case .malformed: giveUp(index, .garbage, now, &randomness, &actions)
             }
@@ -147,7 +151,19 @@ package struct NameserverLookup: Sendable {
             return
         }
         close(index, &actions)
-        ask(exchanges[index].server, isStream: true, for: Bounds.nameserverStreamPatience, now, &randomness, &actions)
+        ask(
+            exchanges[index].server, isStream: true, hasEDNS: exchanges[index].hasEDNS,
+            for: Bounds.nameserverStreamPatience, now, &randomness, &actions)
+    }
+
+    /// Old forwarders in home routers answer an OPT record with FORMERR (RFC 6891 section 7).
+    private mutating func retryWithoutEDNS(
+        _ index: Int, _ now: Instant, _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
+    ) {
+        let (server, isStream) = (exchanges[index].server, exchanges[index].isStream)
+        let patience = isStream ? Bounds.nameserverStreamPatience : Bounds.nameserverPatience[0]
+        close(index, &actions)
+        ask(server, isStream: isStream, hasEDNS: false, for: patience, now, &randomness, &actions)
     }
 
     private mutating func giveUp(
@@ -171,7 +187,7 @@ package struct NameserverLookup: Sendable {
             let patience = Bounds.nameserverPatience[turn / servers.count]
             turn += 1
             guard !spent.contains(server) else { continue }
-            ask(server, isStream: false, for: patience, now, &randomness, &actions)
+            ask(server, isStream: false, hasEDNS: true, for: patience, now, &randomness, &actions)
             return
         }
         phase = .lingering
@@ -180,16 +196,17 @@ package struct NameserverLookup: Sendable {
     }
 
     private mutating func ask(
-        _ server: Nameserver, isStream: Bool, for patience: Duration, _ now: Instant,
+        _ server: Nameserver, isStream: Bool, hasEDNS: Bool, for patience: Duration, _ now: Instant,
         _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
     ) {
         let exchange = Exchange(
             id: ExchangeID(number: exchanges.count), server: server,
             queryID: .random(in: 0...(.max), using: &randomness),
-            isStream: isStream)
+            isStream: isStream, hasEDNS: hasEDNS)
         exchanges.append(exchange)
         phase = .awaiting(exchange.id, until: now + patience)
-        let message = UpstreamQuery.message(for: question, id: exchange.queryID)
+        let message = UpstreamQuery.message(
+            for: question, id: exchange.queryID, payloadSize: hasEDNS ? UInt16(EDNS.ourPayloadBytes) : nil)
         actions.append(
             isStream ? .openStream(exchange.id, server, message) : .sendDatagram(exchange.id, server, message))
     }

@@ -25,6 +25,39 @@ struct NameserverLookupTests {
         #expect(run.log.last == "0ms answer \(reply)")
     }
 
+    @Test(
+        "a server that does not know EDNS is asked again without it",
+        arguments: [NameserverRun.Reply.formatError, .bareFormatError])
+    func withoutEDNS(reply: NameserverRun.Reply) {
+        var run = NameserverRun(servers: 2)
+        run.start()
+        run.receive(0, reply)
+        #expect(run.log == ["0ms datagram 0 to a", "0ms close 0", "0ms datagram 1 to a"])
+        #expect(run.hadEDNS == [true, false])
+        run.receive(1, .addresses)
+        #expect(run.log.last == "0ms answer records")
+    }
+
+    @Test("FORMERR to a query without EDNS is a failure of that server")
+    func formatErrorTwice() {
+        var run = NameserverRun(servers: 2)
+        run.start()
+        run.receive(0, .formatError)
+        run.receive(1, .formatError)
+        #expect(run.log.suffix(2) == ["0ms close 1", "0ms datagram 2 to b"])
+        #expect(run.hadEDNS == [true, false, true])
+    }
+
+    @Test("a stream without EDNS stays a stream")
+    func streamWithoutEDNS() {
+        var run = NameserverRun(servers: 1)
+        run.start()
+        run.receive(0, .truncated)
+        run.receive(1, .formatError)
+        #expect(run.log.last == "0ms stream 2 to a")
+        #expect(run.hadEDNS == [true, true, false])
+    }
+
     @Test("wrong replies are counted and never end the wait")
     func foreign() {
         var run = NameserverRun(servers: 2)

@@ -9,6 +9,7 @@ struct NameserverRun {
     /// What a server sends back; made from the query that was sent to it.
     enum Reply: CaseIterable {
         case addresses, noData, noSuchName, truncated, serverFailure, refused, referral, malformed
+        case formatError, bareFormatError
         case otherID, otherName, truncatedOtherID, ourOwnQuery, junk
 
         var isAnswer: Bool { self == .addresses || self == .noData || self == .noSuchName }
@@ -34,6 +35,8 @@ struct NameserverRun {
     }
 
     var opened: Int { queries.count }
+    /// Whether each query had an OPT record.
+    var hadEDNS: [Bool] { queries.map { $0[11] == 1 } }
     var queryIDs: [UInt16] { queries.map { UInt16($0[0]) << 8 | UInt16($0[1]) } }
 
     mutating func start() { handle(.started) }
@@ -103,7 +106,7 @@ struct NameserverRun {
         bytes[2] = 0x81
         bytes[3] = 0x80
         // The OPT record of the query goes: 11 bytes.
-        bytes.removeLast(11)
+        if bytes[11] == 1 { bytes.removeLast(11) }
         bytes[11] = 0
         let record: [UInt8] = [0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 9]
         switch reply {
@@ -113,6 +116,11 @@ struct NameserverRun {
         case .truncated: bytes[2] |= 2
         case .serverFailure: bytes[3] |= 2
         case .refused: bytes[3] |= 5
+        case .formatError: bytes[3] |= 1
+        case .bareFormatError:
+            bytes = Array(bytes.prefix(12))
+            bytes[3] |= 1
+            bytes[5] = 0
         case .referral:
             bytes += [0, 0, 2, 0, 1, 0, 0, 0, 60, 0, 1, 0]
             bytes[9] = 1
