@@ -58,7 +58,12 @@ final class ControlServer {
 
     private func admit(_ socket: StreamSocket) {
         let descriptor = socket.descriptor.raw
-        guard clients.count < ControlServer.maxClients else { return }
+        // Somebody who connects and says nothing must not keep an operator out: the oldest makes room.
+        if clients.count == ControlServer.maxClients,
+            let oldest = clients.min(by: { $0.value.deadline < $1.value.deadline })
+        {
+            close(oldest.key, oldest.value)
+        }
         let watched = try? loop.watch(descriptor, for: .readable) { [unowned self] _ in ready(descriptor) }
         guard let registration = watched else { return }
         clients[descriptor] = ControlClient(
