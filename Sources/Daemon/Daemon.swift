@@ -100,7 +100,7 @@ final class Daemon {
             log(.nameserverLoops(server.description))
             announceUpstreams(now: now)
         }
-        resolving.providers.takeTransitions().forEach { log($0) }
+        resolving.providers.takeNotable().forEach { log($0) }
     }
 
     private func takeSignals() {

@@ -15,6 +15,8 @@ enum LogEvent {
     case settingsRefused(complaints: [String])
     case providerDown(name: String, reason: String)
     case providerUp(name: String)
+    /// One of many, from a provider that is known to fail or is not to blame.
+    case requestFailed(provider: String, reason: String)
     case nameserverLoops(String)
     case nameserversChanged(NameserverList)
     case fileUnreadable(path: String, reason: String)
@@ -24,6 +26,7 @@ enum LogEvent {
         case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .nameserversChanged: .info
         case .providerDown, .nameserverLoops, .fileUnreadable, .addressLeftOut: .warning
         case .settingsRefused: .error
+        case .requestFailed: .debug
         }
     }
 
@@ -42,6 +45,7 @@ enum LogEvent {
             "settings not reloaded, the old ones stay in force:" + complaints.map { "\n  \($0)" }.joined()
         case .providerDown(let name, let reason): "provider \(name) fails: \(reason)"
         case .providerUp(let name): "provider \(name) answers"
+        case .requestFailed(let provider, let reason): "a request to \(provider) failed: \(reason)"
         case .nameserverLoops(let server):
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
         case .nameserversChanged(let nameservers): text(nameservers)

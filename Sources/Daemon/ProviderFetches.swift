@@ -16,8 +16,8 @@ final class ProviderFetches {
     private var running: [FetchID: Running] = [:]
     private var fetchOfTransfer: [TransferID: FetchID] = [:]
     private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
-    /// Providers that changed between answering and failing, for the log; taken once.
-    private var transitions: [LogEvent] = []
+    /// Providers that changed between answering and failing, and requests that failed, for the log; taken once.
+    private var notable: [LogEvent] = []
 
     /// The resolver abandons a request before; these end what it forgot.
     private static let timeout: Duration = .seconds(5)
@@ -109,9 +109,9 @@ final class ProviderFetches {
         return finished
     }
 
-    func takeTransitions() -> [LogEvent] {
-        defer { transitions = [] }
-        return transitions
+    func takeNotable() -> [LogEvent] {
+        defer { notable = [] }
+        return notable
     }
 
     func connections(of provider: Provider) -> ConnectionCounts {
@@ -144,13 +144,15 @@ final class ProviderFetches {
     private func answered(_ fetch: Running, now: Instant) {
         guard let index = providers.firstIndex(where: { $0.id == fetch.provider }) else { return }
         providers[index].latency.record(fetch.startedAt.duration(to: now))
-        if providers[index].answered() { transitions.append(.providerUp(name: providers[index].name)) }
+        if providers[index].answered() { notable.append(.providerUp(name: providers[index].name)) }
     }
 
     private func failed(_ fetch: Running, _ failure: FetchFailure, _ reason: String) {
         guard let index = providers.firstIndex(where: { $0.id == fetch.provider }) else { return }
         if providers[index].failed(failure, atAddress: fetch.addressIndex) {
-            transitions.append(.providerDown(name: providers[index].name, reason: reason))
+            notable.append(.providerDown(name: providers[index].name, reason: reason))
+        } else {
+            notable.append(.requestFailed(provider: providers[index].name, reason: reason))
         }
     }
 }
