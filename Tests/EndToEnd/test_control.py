@@ -85,6 +85,18 @@ class Control(Case):
             self.assertIn("error", answer)
         self.assertEqual(1, self.server.stats()["schema"])
 
+    def test_silent_clients_keep_nobody_out(self):
+        silent = []
+        try:
+            for _ in range(40):
+                client = socket.socket(socket.AF_UNIX)
+                silent.append(client)
+                client.connect(str(self.server.control))
+            self.assertEqual(1, self.server.stats()["schema"])
+        finally:
+            for client in silent:
+                client.close()
+
     def test_everyone_may_open_the_socket(self):
         self.assertEqual(0o666, stat.S_IMODE(self.server.control.stat().st_mode))
 

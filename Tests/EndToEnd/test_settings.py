@@ -74,6 +74,15 @@ class Effects(Case):
         eventually(lambda: dig(server, "+time=1", "www.lab.example", "A").data == LAB_WWW)
         self.assertEqual("", server.log)
 
+    def test_level_debug_tells_of_every_request_that_failed(self):
+        lab = self.own(Lab()).up()
+        lab.fault("status", value=500)
+        server = self.daemon([lab.provider("json")], sections='[log]\nlevel = "debug"')
+        for name in ("a.any.lab.example", "b.any.lab.example"):
+            dig(server, "+time=1", name, "A")
+        eventually(lambda: "provider json fails: HTTP status 500" in server.log)
+        eventually(lambda: "a request to json failed: HTTP status 500" in server.log)
+
     def test_only_the_clients_that_are_allowed(self):
         server = self.serve(server='allow = ["127.0.3.0/24"]')
         with Datagrams(server.address, source="127.0.3.200") as client:
