@@ -81,7 +81,7 @@ import DNSWire
         return unsafe body(
             Reply.Body(
                 code: ResponseCode(rawValue: slot.code), answerCount: slot.answerCount,
-                authorityCount: slot.authorityCount,
+                authorityCount: slot.authorityCount, isCut: slot.isCut,
                 bytes: Span(_unsafeElements: slot.body), ttlOffsets: Span(_unsafeElements: slot.ttlOffsets)), age)
     }
 

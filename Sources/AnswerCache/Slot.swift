@@ -16,6 +16,7 @@ import DNSWire
     private let bodyBytes: UInt16
     private let nameBytes: UInt8
     private let provenance: UInt8
+    let isCut: Bool
     var wasUsed = false
     /// Neighbours in the queue by age; `newer` links the free list when the slot is empty.
     var newer = UInt32.max
@@ -34,6 +35,7 @@ import DNSWire
         unsafe code = answer.responseCode.rawValue
         unsafe answerCount = answer.answerCount
         unsafe authorityCount = answer.authorityCount
+        unsafe isCut = answer.isCut
         unsafe bodyBytes = UInt16(answer.body.count)
         unsafe nameBytes = UInt8(key.name.byteCount)
         unsafe storage = .allocate(byteCount: storageBytes, alignment: 8)

@@ -8,6 +8,8 @@ package struct RenderedAnswer: Equatable, Sendable {
     package let authorityCount: UInt16
     package let body: [UInt8]
     package let ttlOffsets: [UInt16]
+    /// Records were left out, because no message holds them all: every reply says TC.
+    package let isCut: Bool
 
     /// A message has 65,535 bytes; header, question and OPT come off. Records beyond it are left out.
     private static let maxBodyBytes = 65_535 - Header.byteCount - Name.maxWireBytes - 4 - 256
@@ -24,6 +26,7 @@ package struct RenderedAnswer: Equatable, Sendable {
         authorityCount = authorities
         body = writer.body
         ttlOffsets = writer.ttlOffsets
+        isCut = answers < answer.records.count
     }
 
     private struct Writer {

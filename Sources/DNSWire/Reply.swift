@@ -7,17 +7,19 @@ package enum Reply {
         package let code: ResponseCode
         let answerCount: UInt16
         let authorityCount: UInt16
+        let isCut: Bool
         let bytes: Span<UInt8>
         let ttlOffsets: Span<UInt16>
 
         @_lifetime(copy bytes, copy ttlOffsets)
         package init(
-            code: ResponseCode, answerCount: UInt16, authorityCount: UInt16, bytes: Span<UInt8>,
+            code: ResponseCode, answerCount: UInt16, authorityCount: UInt16, isCut: Bool, bytes: Span<UInt8>,
             ttlOffsets: Span<UInt16>
         ) {
             self.code = code
             self.answerCount = answerCount
             self.authorityCount = authorityCount
+            self.isCut = isCut
             self.bytes = bytes
             self.ttlOffsets = ttlOffsets
         }
@@ -27,6 +29,7 @@ package enum Reply {
             code = answer.responseCode
             answerCount = answer.answerCount
             authorityCount = answer.authorityCount
+            isCut = answer.isCut
             bytes = answer.body.span
             ttlOffsets = answer.ttlOffsets.span
         }
@@ -69,7 +72,8 @@ package enum Reply {
         let nothing: [UInt8] = []
         let noOffsets: [UInt16] = []
         let body = Body(
-            code: code, answerCount: 0, authorityCount: 0, bytes: nothing.span, ttlOffsets: noOffsets.span)
+            code: code, answerCount: 0, authorityCount: 0, isCut: false, bytes: nothing.span, ttlOffsets: noOffsets.span
+        )
         write(
             body, to: query, in: packet, ageSeconds: 0, limit: EDNS.minPayloadBytes, extendedError: extendedError,
             into: &output)
@@ -81,7 +85,7 @@ package enum Reply {
         _ body: borrowing Body, into room: Int
     ) -> (bytes: Int, answers: UInt16, authorities: UInt16, isTruncated: Bool) {
         guard body.bytes.count > room else {
-            return (body.bytes.count, body.answerCount, body.authorityCount, false)
+            return (body.bytes.count, body.answerCount, body.authorityCount, body.isCut)
         }
         var bytes = 0
         var records: UInt16 = 0
