@@ -53,9 +53,13 @@ struct ServingThread: ~Copyable {
             guard let count = try? batch.receive(from: socket), count > 0 else { return }
             let now = Clock.now()
             answer(count, socket, now: now)
-            tally[.unsentReplies] += UInt64(batch.send(through: socket))
-            handOver()
+            tally[.handedOver] += UInt64(handovers.count)
+            // Before anything leaves: whoever has an answer, or takes a question over, finds it counted.
             published.publish(tally)
+            let unsent = batch.send(through: socket)
+            tally[.unsentReplies] += UInt64(unsent)
+            let refused = handOver()
+            if unsent + refused > 0 { published.publish(tally) }
             if count < DatagramBatch.capacity { return }
         }
     }
@@ -96,14 +100,13 @@ struct ServingThread: ~Copyable {
         }
     }
 
-    private mutating func handOver() {
-        guard !handovers.isEmpty else { return }
-        // Counted and published before they can be taken: what was taken is never more than what was handed over.
-        tally[.handedOver] += UInt64(handovers.count)
-        published.publish(tally)
+    /// How many had to be refused.
+    private mutating func handOver() -> Int {
+        guard !handovers.isEmpty else { return 0 }
         let accepted = mailbox.post(contentsOf: handovers)
         for handover in handovers[accepted...] { refuse(handover) }
-        handovers.removeAll(keepingCapacity: true)
+        defer { handovers.removeAll(keepingCapacity: true) }
+        return handovers.count - accepted
     }
 }
 
