@@ -3,6 +3,7 @@
 import DNSWire
 import HTTPClient
 import HTTPDNS
+import LinuxIO
 import Resolver
 import Settings
 
@@ -18,6 +19,8 @@ struct Provider {
     var requests: UInt64 = 0
     private(set) var failures: [FetchFailure: UInt64] = [:]
     var latency = LatencyHistogram()
+    /// Until then, connections that are open may be out of step with us.
+    private var distrustsConnectionsUntil: Instant?
 
     /// Nil for a provider without an address, which settings never give.
     init?(id: ProviderID, _ settings: Settings.Provider) {
@@ -52,6 +55,14 @@ struct Provider {
         case .doh: DoHDialect(url: settings.url.path, method: settings.method == .get ? .get : .post)
         }
     }
+
+    /// Over HTTP/1.1 a reply that was not for us may be one too many, and every later one on its connection would be
+    /// the one before: a neighbour's answer. Open connections are left alone until they are too old to be used.
+    mutating func distrustConnections(now: Instant) {
+        distrustsConnectionsUntil = now + HTTPClient.idleTimeout
+    }
+
+    func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
     /// True when it had failed before.
     mutating func answered() -> Bool {

@@ -77,7 +77,8 @@ final class ProviderFetches {
             TransferRequest(
                 method: request.method == .get ? .get : .post, endpoint: endpoint, target: request.url,
                 headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body,
-                timeout: ProviderFetches.timeout, connectTimeout: ProviderFetches.connectTimeout), now: now)
+                timeout: ProviderFetches.timeout, connectTimeout: ProviderFetches.connectTimeout,
+                needsOwnConnection: providers[index].distrustsConnections(now: now)), now: now)
         running[id] = Running(
             provider: provider, dialect: providers[index].dialect, question: question, transfer: transfer,
             startedAt: now, addressIndex: providers[index].addressIndex)
@@ -135,10 +136,19 @@ final class ProviderFetches {
                 answered(fetch, now: now)
                 return .success(answer)
             } catch {
-                failed(fetch, FetchFailure(error), error.description)
-                return .failure(FetchFailure(error))
+                let failure = FetchFailure(error)
+                if failure == .garbage, transfer.httpVersion == .http1 {
+                    distrustConnections(of: fetch.provider, now: now)
+                }
+                failed(fetch, failure, error.description)
+                return .failure(failure)
             }
         }
+    }
+
+    private func distrustConnections(of provider: ProviderID, now: Instant) {
+        guard let index = providers.firstIndex(where: { $0.id == provider }) else { return }
+        providers[index].distrustConnections(now: now)
     }
 
     private func answered(_ fetch: Running, now: Instant) {

@@ -158,6 +158,8 @@ extension Transfer {
         try dialRules.append(endpoint.dialRule)
         try check(unsafe ccurl_set_list(easy, CURLOPT_CONNECT_TO, dialRules.first))
         try set(CURLOPT_MAXAGE_CONN, ConnectionPool.idleSeconds)
+        try set(CURLOPT_FRESH_CONNECT, request.needsOwnConnection ? 1 : 0)
+        try set(CURLOPT_FORBID_REUSE, request.needsOwnConnection ? 1 : 0)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         try set(CURLOPT_TCP_KEEPIDLE, ConnectionPool.idleSeconds)
         try set(CURLOPT_TCP_KEEPINTVL, ConnectionPool.idleSeconds)

@@ -21,11 +21,13 @@ package struct TransferRequest: Sendable {
     package var timeout: Duration
     /// Until the TLS handshake is done; at most `timeout`.
     package var connectTimeout: Duration
+    /// Dial anew and hang up after the reply: for a server whose open connections are not trusted.
+    package var needsOwnConnection: Bool
 
     package init(
         method: Method = .get, endpoint: HTTPEndpoint, target: String,
         headers: [(name: String, value: String)] = [], body: [UInt8] = [], timeout: Duration,
-        connectTimeout: Duration
+        connectTimeout: Duration, needsOwnConnection: Bool = false
     ) {
         self.method = method
         self.endpoint = endpoint
@@ -34,6 +36,7 @@ package struct TransferRequest: Sendable {
         self.body = body
         self.timeout = timeout
         self.connectTimeout = connectTimeout
+        self.needsOwnConnection = needsOwnConnection
     }
 }
 

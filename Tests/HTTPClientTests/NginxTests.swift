@@ -151,6 +151,16 @@ import Testing
         #expect(loop.client.connections == ConnectionCounts(open: 1, opened: 2, reused: 0))
     }
 
+    @Test("a request that wants a connection of its own neither takes an open one nor leaves one")
+    func ownConnection() throws {
+        let shared = try makeRequest()
+        var own = shared
+        own.needsOwnConnection = true
+        let requests = [shared, own, own, shared]
+        #expect(requests.map { loop.reply(to: $0)?.newConnections } == [1, 1, 1, 0])
+        #expect(loop.client.connections == ConnectionCounts(open: 1, opened: 3, reused: 1))
+    }
+
     @Test("idle connections are closed in time, and then no deadline is left")
     func idle() throws {
         let request = try makeRequest()
