@@ -9,8 +9,6 @@ final class ControlServer {
     private static let maxClients = 32
     /// Connections taken at once, so that somebody who makes them without end does not hold up the loop.
     private static let maxAccepts = 16
-    /// Without descriptors nothing is accepted for so long: those that wait would wake the loop again at once.
-    private static let pause: Duration = .seconds(1)
     /// To send a line, and to take an answer.
     private static let timeout: Duration = .seconds(5)
     /// Everyone may connect and read; what changes state will ask for the peer's credentials.
@@ -20,21 +18,22 @@ final class ControlServer {
     private let loop: EventLoop
     private let answer: ([UInt8]) -> String
     private var clients: [Int32: ControlClient] = [:]
-    private var listening: EventLoop.Registration?
-    private var pausedUntil: Instant?
+    private var acceptPause: AcceptPause
 
     /// - Parameter answer: from a request line to all that is sent back.
     init(path: String, loop: EventLoop, answer: @escaping ([UInt8]) -> String) throws(SystemError) {
         listener = try LocalSocket(path: path, mode: ControlServer.socketMode)
         self.loop = loop
+        acceptPause = AcceptPause(loop)
         self.answer = answer
-        listening = try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in accept() }
+        acceptPause.add(
+            try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in accept() })
     }
 
-    var nextDeadline: Instant? { (clients.values.map(\.deadline) + [pausedUntil].compactMap { $0 }).min() }
+    var nextDeadline: Instant? { (clients.values.map(\.deadline) + [acceptPause.until].compactMap { $0 }).min() }
 
     func timePassed(now: Instant) {
-        if let pausedUntil, pausedUntil <= now { pause(until: nil) }
+        acceptPause.timePassed(now: now)
         for (descriptor, client) in clients where client.deadline <= now { close(descriptor, client) }
     }
 
@@ -45,15 +44,9 @@ final class ControlServer {
                 admit(accepted.socket)
             } catch {
                 // Other errors are about the connection that was being accepted; its client is gone.
-                guard !error.isExhaustion else { return pause(until: Clock.now() + ControlServer.pause) }
+                guard !error.isExhaustion else { return acceptPause.begin(now: Clock.now()) }
             }
         }
-    }
-
-    /// Nil: connections are accepted again.
-    private func pause(until instant: Instant?) {
-        pausedUntil = instant
-        if let listening { try? loop.change(listening, to: instant == nil ? .readable : []) }
     }
 
     private func admit(_ socket: StreamSocket) {

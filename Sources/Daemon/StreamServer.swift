@@ -15,8 +15,6 @@ final class StreamServer {
     private static let maxUnsentBytes = 32 << 20
     /// Connections taken at once, so that somebody who makes them without end does not hold up the loop.
     private static let maxAccepts = 64
-    /// Without descriptors nothing is accepted for so long.
-    private static let pause: Duration = .seconds(1)
     /// Questions of one connection that are answered before the others get their turn.
     private static let maxQuestionsPerTurn = 256
 
@@ -34,8 +32,7 @@ final class StreamServer {
     private let loop: EventLoop
     private let access: AccessList
     private let listeners: [Listener]
-    private var listening: [EventLoop.Registration] = []
-    private var pausedUntil: Instant?
+    private var acceptPause: AcceptPause
     private var connections: [ConnectionID: StreamConnection] = [:]
     private var unsentBytes = 0
     private var connectionsOfClient: [Address: Int] = [:]
@@ -50,17 +47,18 @@ final class StreamServer {
     ) throws(SystemError) {
         self.listeners = listeners
         self.loop = loop
+        acceptPause = AcceptPause(loop)
         self.access = access
         self.fastPath = fastPath
         for listener in listeners {
             let registration = try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in
                 accept(from: listener)
             }
-            listening.append(registration)
+            acceptPause.add(registration)
         }
     }
 
-    var nextDeadline: Instant? { (connections.values.map(\.deadline) + [pausedUntil].compactMap { $0 }).min() }
+    var nextDeadline: Instant? { (connections.values.map(\.deadline) + [acceptPause.until].compactMap { $0 }).min() }
 
     var openConnections: Int { connections.count }
 
@@ -82,7 +80,7 @@ final class StreamServer {
 
     /// Ends connections that are idle, slow to write their question or slow to read their answers.
     func timePassed(now: Instant) {
-        if let pausedUntil, pausedUntil <= now { resumeAccepting() }
+        acceptPause.timePassed(now: now)
         for (id, connection) in connections where connection.deadline <= now { close(id, connection) }
     }
 
@@ -95,7 +93,7 @@ final class StreamServer {
                 admit(accepted.socket, Address(accepted.peer))
             } catch {
                 // Other errors are about the connection that was being accepted; its client is gone.
-                guard !error.isExhaustion else { return pauseAccepting(until: Clock.now() + StreamServer.pause) }
+                guard !error.isExhaustion else { return acceptPause.begin(now: Clock.now()) }
             }
         }
     }
@@ -108,17 +106,6 @@ final class StreamServer {
             return
         }
         open(socket, client)
-    }
-
-    /// A connection that can't be accepted for want of descriptors would wake the loop again at once.
-    private func pauseAccepting(until instant: Instant) {
-        pausedUntil = instant
-        for registration in listening { try? loop.change(registration, to: []) }
-    }
-
-    private func resumeAccepting() {
-        pausedUntil = nil
-        for registration in listening { try? loop.change(registration, to: .readable) }
     }
 
     private func open(_ socket: StreamSocket, _ client: Address) {
