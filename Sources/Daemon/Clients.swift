@@ -16,6 +16,9 @@ struct Client {
     let path: Path
     let askedAt: Instant
 
+    /// In the letters of this client.
+    var question: Question { Question(query.name(in: packet.span), query.type) }
+
     /// What a reply to this client may measure.
     var limitBytes: Int {
         switch path {

@@ -20,7 +20,6 @@ final class ResolvingLoop {
     private var fastPath: FastPath
     private var resolver = Resolver()
     private var clients = Clients()
-    private var events: [Event] = []
     private(set) var tally = Tally()
     /// Of those that were handed over; the rest is in the mailbox or among the streams' misses.
     private(set) var questionsTaken: UInt64 = 0
@@ -76,11 +75,9 @@ final class ResolvingLoop {
             asked(client, now: now)
         }
         repeat {
-            events += providers.takeFinished().map { .fetchFinished($0.id, $0.result) }
-            events += system.takeFinished().map { .fetchFinished($0.id, $0.result) }
-            let batch = events
-            events.removeAll(keepingCapacity: true)
-            for event in batch { handle(event, now: now) }
+            for (id, result) in providers.takeFinished() + system.takeFinished() {
+                handle(.fetchFinished(id, result), now: now)
+            }
         } while providers.hasFinished || system.hasFinished
     }
 
@@ -123,18 +120,13 @@ final class ResolvingLoop {
         }
         guard case .answered(let code) = outcome else { return false }
         questionsTaken += 1
-        guard send(message, to: client, now: now) else {
-            tally[.droppedGone] += 1
-            return true
-        }
-        tally.count(code)
-        tally[.cacheResponses] += 1
+        answer(client, with: message, code, as: .cacheResponses, now: now)
         return true
     }
 
     private func asked(_ client: Client, now: Instant) {
         questionsTaken += 1
-        let question = Question(client.query.name(in: client.packet.span), client.query.type)
+        let question = client.question
         if let server = loopProbes?.loopingServer(asking: question, now: now) {
             system.leaveOut(server)
             loopingServers.append(server)
@@ -180,29 +172,31 @@ final class ResolvingLoop {
 
     private func reply(_ waiter: Waiter, _ answer: Answer, _ source: Source, now: Instant) {
         guard let client = clients.take(waiter) else { return }
-        let question = Question(client.query.name(in: client.packet.span), client.query.type)
         let message = client.message { output in
             Reply.write(
-                Reply.Body(rendered(answer, question)), to: client.query, in: client.packet.span, ageSeconds: 0,
+                Reply.Body(rendered(answer, client.question)), to: client.query, in: client.packet.span, ageSeconds: 0,
                 limit: client.limitBytes, into: &output)
         }
-        guard send(message, to: client, now: now) else {
-            tally[.droppedGone] += 1
-            return
-        }
-        tally.count(answer.responseCode)
-        tally[source.count] += 1
-        latencies.record(client.askedAt.duration(to: now), from: source)
+        let isSent = self.answer(client, with: message, answer.responseCode, as: source.count, now: now)
+        if isSent { latencies.record(client.askedAt.duration(to: now), from: source) }
     }
 
     private func fail(_ client: Client, _ extendedError: ExtendedError, now: Instant) {
-        let message = client.failure(extendedError)
+        answer(client, with: client.failure(extendedError), .serverFailure, as: .failureResponses, now: now)
+    }
+
+    /// Every reply of this thread leaves here, and is counted once. False when the client has gone.
+    @discardableResult
+    private func answer(
+        _ client: Client, with message: [UInt8], _ code: ResponseCode, as count: Count, now: Instant
+    ) -> Bool {
         guard send(message, to: client, now: now) else {
             tally[.droppedGone] += 1
-            return
+            return false
         }
-        tally.count(.serverFailure)
-        tally[.failureResponses] += 1
+        tally.count(code)
+        tally[count] += 1
+        return true
     }
 
     /// No answer: a stream must still learn that the question is not in flight any more.

@@ -75,11 +75,8 @@ struct ServingThread: ~Copyable {
             let outcome = batch.exchange(place) { packet, reply in
                 fastPath.respond(to: packet, from: Address(peer), nowMilliseconds: nowMilliseconds, into: &reply)
             }
-            guard case .miss(let query) = outcome else {
-                tally.count(outcome)
-                continue
-            }
-            tally[.cacheMisses] += 1
+            tally.count(outcome)
+            guard case .miss(let query) = outcome else { continue }
             let packet = batch.bytes(place)
             handovers.append(
                 Handover(
@@ -111,7 +108,7 @@ struct ServingThread: ~Copyable {
 }
 
 extension Tally {
-    /// Everything but a miss, which is counted where it ends.
+    /// A miss counts for the cache alone: its response is counted where it is given.
     mutating func count(_ outcome: FastPath.Outcome) {
         switch outcome {
         case .answered(let code):

@@ -47,8 +47,7 @@ struct Statistics {
 
     private var stats: StatsReport {
         // The serving threads' counts are read once, so that everything below speaks of one moment.
-        let serving = threads.tally
-        var sum = serving
+        var sum = threads.tally
         sum += resolving.streams.tally
         sum += resolving.tally
         var report = StatsReport()
