@@ -13,6 +13,7 @@ struct ProviderDraft {
     var caFile: String?
     var account: String?
     var method: Settings.Provider.Method?
+    var budgetPerSecond = 100
 }
 
 extension ProviderDraft {
@@ -21,7 +22,8 @@ extension ProviderDraft {
         self.init(
             name: provider.name, dialect: provider.dialect, url: provider.url, addresses: provider.addresses,
             sni: provider.sni, verifyName: provider.verifyName, host: provider.host, caFile: provider.caFile,
-            account: provider.account, method: provider.dialect == .doh ? provider.method : nil)
+            account: provider.account, method: provider.dialect == .doh ? provider.method : nil,
+            budgetPerSecond: provider.budgetPerSecond)
     }
 
     /// What is missing or contradicts itself, with the key that it is about; none if `provider` gives one.
@@ -62,6 +64,7 @@ extension ProviderDraft {
         guard !dialled.isEmpty else { return nil }
         return Settings.Provider(
             name: name, dialect: dialect, url: url, addresses: dialled, sni: sni, verifyName: verifyName, host: host,
-            caFile: caFile, account: account, method: method ?? .get)
+            caFile: caFile, account: account, method: method ?? .get,
+            budgetPerSecond: budgetPerSecond)
     }
 }
