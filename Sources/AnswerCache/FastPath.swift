@@ -14,7 +14,7 @@ package struct FastPath: ~Copyable {
         /// A reply from the cache was written.
         case answered(ResponseCode)
         /// Likewise; and this reply is the first one for which the answer is due for a refresh.
-        case answeredAndDue(ResponseCode, Query)
+        case answeredAndDue(ResponseCode, Question)
         /// A reply about ourselves was written (version.bind, ANY).
         case local
         /// A refusal was written: not allowed, malformed, or nothing a stub asks.
@@ -78,7 +78,7 @@ package struct FastPath: ~Copyable {
                     return body.code
                 }
                 guard freshness == .due, table.askForRefresh(entry) else { return .answered(code) }
-                return .answeredAndDue(code, query)
+                return .answeredAndDue(code, Question(query.name(in: packet), query.type))
             }
             return .miss(query)
         }

@@ -20,7 +20,7 @@ struct Lookup {
     let question: Question
     /// Begun ahead of the expiry, and not by a client.
     let isRefresh: Bool
-    private let policy: NamePolicy
+    let policy: NamePolicy
     private var waiters: [Waiter] = []
     private(set) var isFinished = false
     /// Why there was no answer; nil while it is in flight, and when there was one.
@@ -137,7 +137,7 @@ struct Lookup {
     ) {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return }
         let attempt = running.remove(at: index)
-        around.end(attempt.id, attempt.upstream, now: now)
+        around.end(attempt.id, attempt.upstream, isHeard: true, now: now)
         switch result {
         case .success(let answer): answered(attempt, answer, now: now, &around)
         case .failure(let failure): failed(attempt, failure, now: now, &around)
@@ -148,7 +148,7 @@ struct Lookup {
     mutating func timePassed(now: Instant, _ around: inout Surroundings) {
         for attempt in running where attempt.until <= now {
             around.actions.append(.abandon(attempt.id))
-            around.end(attempt.id, attempt.upstream, now: now)
+            around.end(attempt.id, attempt.upstream, isHeard: false, now: now)
             failed(attempt, .timeout, now: now, &around)
         }
         running.removeAll { $0.until <= now }
@@ -160,7 +160,7 @@ struct Lookup {
     ) {
         switch attempt.upstream {
         case .provider(let provider):
-            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now))
             if answer.kind == .unprovenEmpty {
                 unproven = unproven ?? (answer, .provider(provider))
                 nextProviderAt = now
@@ -286,7 +286,7 @@ struct Lookup {
     private mutating func abandonAll(now: Instant, _ around: inout Surroundings) {
         for attempt in running {
             around.actions.append(.abandon(attempt.id))
-            around.end(attempt.id, attempt.upstream, now: now)
+            around.end(attempt.id, attempt.upstream, isHeard: false, now: now)
             if case .provider(let provider) = attempt.upstream {
                 around.ranking.overtaken(provider, after: attempt.startedAt.duration(to: now))
             }

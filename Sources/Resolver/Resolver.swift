@@ -218,10 +218,11 @@ package struct Resolver {
         if let learned = around.learned {
             around.learned = nil
             failures.answered(lookup.question)
+            guard lookup.policy.prefetches else { return }
             plan.learned(lookup.question, learned, isRefresh: lookup.isRefresh, now: now)
         } else if let failure = lookup.failure {
             let retryAt = failures.failed(lookup.question, failure, recheck: lookup.recheck, now: now)
-            plan.failed(lookup.question, retryAt: retryAt)
+            if lookup.policy.prefetches { plan.failed(lookup.question, retryAt: retryAt) }
         }
         guard lookup.isRefresh, lookup.isFinished else { return }
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }

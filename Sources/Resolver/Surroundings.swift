@@ -20,9 +20,9 @@ struct Surroundings {
         return id
     }
 
-    mutating func end(_ id: FetchID, _ upstream: Upstream, now: Instant) {
+    mutating func end(_ id: FetchID, _ upstream: Upstream, isHeard: Bool, now: Instant) {
         ended.append(id)
-        if case .provider(let provider) = upstream { ranking.ended(provider, now: now) }
+        if case .provider(let provider) = upstream { ranking.ended(provider, isHeard: isHeard, now: now) }
     }
 }
 

@@ -99,19 +99,20 @@ struct UpstreamRanking {
         }
     }
 
-    mutating func ended(_ provider: ProviderID, now: Instant) {
+    /// - Parameter isHeard: something came back, be it a failure.
+    mutating func ended(_ provider: ProviderID, isHeard: Bool, now: Instant) {
         update(provider) { standing in
             standing.outstanding = max(0, standing.outstanding - 1)
+            if isHeard { standing.silentSince = now }
             if standing.outstanding == 0 { standing.silentSince = nil }
         }
     }
 
-    mutating func answered(_ provider: ProviderID, after elapsed: Duration, now: Instant) {
+    mutating func answered(_ provider: ProviderID, after elapsed: Duration) {
         if standings.contains(where: { $0.traits.id == provider && $0.failuresInARow > 0 }) { hasRecovered = true }
         update(provider) { standing in
             standing.failuresInARow = 0
             standing.backedOffUntil = nil
-            if standing.silentSince != nil { standing.silentSince = now }
             standing.measure(elapsed)
         }
     }
