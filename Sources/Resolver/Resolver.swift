@@ -73,7 +73,7 @@ package struct Resolver {
         }
         plan.asked(question, now: now)
         let policy = policy.of(question.name)
-        let expired = aged.flatMap { policy.usable($0) }
+        let expired = aged.flatMap { policy.usable($0, now: now) }
         if let number = numberOfQuestion[question] {
             change(number, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else if let failure = failures.failure(of: question, now: now) {
