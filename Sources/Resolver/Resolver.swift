@@ -47,7 +47,7 @@ package struct Resolver {
             refresh(question, now: now)
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
-        case .restored(let answers): for answer in answers { plan.restored(answer, now: now) }
+        case .restored(let answers): restore(answers, now: now)
         case .forgotten(let questions): forget(questions)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .upstreamsChanged(let providers, let hasSystem):
@@ -144,6 +144,10 @@ package struct Resolver {
     }
 
     // MARK: refreshes
+
+    private mutating func restore(_ answers: [RestoredAnswer], now: Instant) {
+        for answer in answers where policy.of(answer.question.name).prefetches { plan.restored(answer, now: now) }
+    }
 
     private var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes }
 
