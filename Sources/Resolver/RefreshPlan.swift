@@ -16,6 +16,8 @@ struct RefreshPlan {
         let question: Question
         var demand: Demand
         var expiresAt: Instant
+        /// Its turn, kept while it is postponed: who is due first is refreshed first.
+        var dueAt: Instant
         var lifetimeSeconds: UInt32 = 0
         /// What it was before it came back too small; nil while nothing is suspected.
         var usualSeconds: UInt32?
@@ -28,10 +30,17 @@ struct RefreshPlan {
         /// The answer that stands was fetched ahead, and so many in a row were not read.
         var isRefreshed = false
         var unread = 0
-        /// Its hits are counted, and its turn is yet to come.
+        /// Its hits are counted, and there was no room for it.
         var isPostponed = false
         /// Asks and hits, one at least.
         var uses = 1
+
+        init(_ question: Question, _ demand: Demand, expiresAt: Instant) {
+            self.question = question
+            self.demand = demand
+            self.expiresAt = expiresAt
+            dueAt = expiresAt
+        }
 
         var isInUse: Bool {
             // What does not exist must be asked for again: a scan of invented names is not worth a single refresh.
@@ -65,7 +74,7 @@ struct RefreshPlan {
     /// By a client whom the cache could not answer, or could for the last time.
     mutating func asked(_ question: Question, now: Instant) {
         guard let number = numberOf[question] else {
-            add(Entry(question: question, demand: Demand(now: now), expiresAt: now))
+            add(Entry(question, Demand(now: now), expiresAt: now))
             return
         }
         entries[number].demand.count(1, now: now)
@@ -75,19 +84,18 @@ struct RefreshPlan {
 
     /// Everything here is due at once.
     mutating func wanted(_ question: Question, now: Instant) {
-        let number = numberOf[question] ?? add(Entry(question: question, demand: Demand(now: now), expiresAt: now))
+        let number = numberOf[question] ?? add(Entry(question, Demand(now: now), expiresAt: now))
         entries[number].isWanted = true
-        deadlines.set(now, for: UInt64(number))
+        schedule(number, at: now)
     }
 
-    /// From a former life of the process; whoever is known already is known better.
+    /// From a former life of the process; whoever is known already is known better, and keeps the place.
     mutating func restored(_ answer: RestoredAnswer, now: Instant) {
-        guard numberOf[answer.question] == nil else { return }
+        guard numberOf[answer.question] == nil, entries.count < Bounds.maxPlanned else { return }
         let demand = Demand(perSecond: answer.demandPerSecond, now: now)
-        var entry = Entry(question: answer.question, demand: demand, expiresAt: answer.expiresAt)
+        var entry = Entry(answer.question, demand, expiresAt: answer.expiresAt)
         entry.lifetimeSeconds = answer.lifetimeSeconds
-        let due = max(now, answer.expiresAt - lead(answer.lifetimeSeconds))
-        deadlines.set(due, for: UInt64(add(entry)))
+        schedule(add(entry), at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
     }
 
     mutating func learned(_ question: Question, _ answer: Learned, isRefresh: Bool, now: Instant) {
@@ -104,24 +112,25 @@ struct RefreshPlan {
         if entries[number].countsDown || entries[number].usualSeconds != nil {
             // Never at once again: an end that has passed already would be asked about in circles.
             let turnover = max(end, now + Bounds.turnoverDelay) + jitter.next(upTo: Bounds.turnoverDelay)
-            deadlines.set(turnover, for: UInt64(number))
+            schedule(number, at: turnover)
         } else if answer.ttlSeconds > 0 {
             let lead = lead(answer.ttlSeconds)
-            deadlines.set(end - lead - jitter.next(upTo: lead / 4), for: UInt64(number))
+            schedule(number, at: end - lead - jitter.next(upTo: lead / 4))
         }
     }
 
     /// No upstream answered; it is worth asking again at this time.
     mutating func failed(_ question: Question, retryAt: Instant) {
         guard let number = numberOf[question] else { return }
-        deadlines.set(retryAt + jitter.next(upTo: Bounds.turnoverDelay), for: UInt64(number))
+        schedule(number, at: retryAt + jitter.next(upTo: Bounds.turnoverDelay))
     }
 
-    /// It is in use, and there is no room for its refresh before this time.
-    mutating func postponed(_ question: Question, until instant: Instant) {
+    /// It is in use, and there is no room for its refresh yet. Whoever says so must not ask for what is due before there
+    /// is.
+    mutating func postponed(_ question: Question, now: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
-        deadlines.set(instant, for: UInt64(number))
+        schedule(number, at: min(entries[number].dueAt, now))
     }
 
     // MARK: what is due
@@ -170,6 +179,11 @@ struct RefreshPlan {
     }
 
     // MARK: parts
+
+    private mutating func schedule(_ number: Int, at instant: Instant) {
+        entries[number].dueAt = instant
+        deadlines.set(instant, for: UInt64(number))
+    }
 
     private func lead(_ lifetimeSeconds: UInt32) -> Duration {
         .milliseconds(Freshness.leadMilliseconds(lifetimeSeconds))

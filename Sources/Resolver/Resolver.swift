@@ -145,11 +145,15 @@ package struct Resolver {
 
     // MARK: refreshes
 
+    /// The hottest first: what has expired meanwhile is due for all of them at once.
     private mutating func restore(_ answers: [RestoredAnswer], now: Instant) {
-        for answer in answers where policy.of(answer.question.name).prefetches { plan.restored(answer, now: now) }
+        for answer in answers.sorted(by: { $0.demandPerSecond > $1.demandPerSecond })
+        where policy.of(answer.question.name).prefetches {
+            plan.restored(answer, now: now)
+        }
     }
 
-    private var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes }
+    private var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes && lookups.count < Bounds.maxLookups }
 
     private mutating func popDueRefreshes(now: Instant) {
         guard mayRefresh, refreshesNotBefore == nil else { return }
@@ -179,12 +183,12 @@ package struct Resolver {
         guard policy.prefetches, numberOfQuestion[question] == nil, failures.failure(of: question, now: now) == nil
         else { return }
         if case .here = place { return }
-        guard mayRefresh, lookups.count < Bounds.maxLookups else { return plan.postponed(question, until: now) }
+        guard mayRefresh else { return plan.postponed(question, now: now) }
         if place == .anywhere, let provider = around.ranking.order(for: question.type, now: now).first,
             let enough = around.ranking.spend(on: provider, now: now)
         {
             refreshesNotBefore = enough
-            return plan.postponed(question, until: enough)
+            return plan.postponed(question, now: now)
         }
         refreshes.started += 1
         begin(question, place, policy, isRefresh: true, now: now) { _, _ in }
