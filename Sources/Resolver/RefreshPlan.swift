@@ -42,6 +42,9 @@ struct RefreshPlan {
             dueAt = expiresAt
         }
 
+        /// Asked before the end, the upstream would say the same end again.
+        var waitsForTurnover: Bool { countsDown || usualSeconds != nil }
+
         var isInUse: Bool {
             // What does not exist must be asked for again: a scan of invented names is not worth a single refresh.
             guard unread < Bounds.maxUnreadRefreshes, uses > 1 || !isNegative else { return false }
@@ -104,12 +107,13 @@ struct RefreshPlan {
         entries[number].isNegative = answer.isNegative
         entries[number].isWanted = false
         if !answer.isSubstitute { judgeLifetime(number, answer.ttlSeconds) }
-        if answer.ttlSeconds > 0 {
+        let waitsForTurnover = entries[number].waitsForTurnover
+        if answer.ttlSeconds > 0 || !waitsForTurnover {
             entries[number].expiresAt = now + .seconds(Int64(answer.ttlSeconds))
             entries[number].lifetimeSeconds = answer.ttlSeconds
         }
         let end = entries[number].expiresAt
-        if entries[number].countsDown || entries[number].usualSeconds != nil {
+        if waitsForTurnover {
             // Never at once again: an end that has passed already would be asked about in circles.
             let turnover = max(end, now + Bounds.turnoverDelay) + jitter.next(upTo: Bounds.turnoverDelay)
             schedule(number, at: turnover)
@@ -134,6 +138,11 @@ struct RefreshPlan {
     }
 
     // MARK: what is due
+
+    /// False where an answer is better left to end before it is fetched anew.
+    func mayBeEarly(_ question: Question) -> Bool {
+        numberOf[question].map { !entries[$0].waitsForTurnover } ?? true
+    }
 
     /// The next question whose time has come, and with it the other address family of the name if that ends soon:
     /// clients ask for both. Whether they are refreshed depends on their hits: `counted`.
@@ -191,7 +200,7 @@ struct RefreshPlan {
 
     private func isNearEnd(_ number: Int, _ now: Instant) -> Bool {
         let entry = entries[number]
-        guard !entry.countsDown, entry.usualSeconds == nil, deadlines.contains(UInt64(number)) else { return false }
+        guard !entry.waitsForTurnover, deadlines.contains(UInt64(number)) else { return false }
         return now.duration(to: entry.expiresAt) <= .seconds(Int64(entry.lifetimeSeconds)) / Bounds.earlyPart
     }
 
@@ -201,8 +210,9 @@ struct RefreshPlan {
         if let usual = entries[number].usualSeconds {
             entries[number].countsDown = seconds >= usual / 2
             entries[number].usualSeconds = nil
-        } else if !entries[number].countsDown, seconds < entries[number].lifetimeSeconds / 2 {
+        } else if seconds < entries[number].lifetimeSeconds / 2 {
             entries[number].usualSeconds = entries[number].lifetimeSeconds
+            entries[number].countsDown = false
         }
     }
 

@@ -44,7 +44,7 @@ package struct Resolver {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
         case .foundDue(let question):
             plan.asked(question, now: now)
-            refresh(question, now: now)
+            if plan.mayBeEarly(question) { refresh(question, now: now) }
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
