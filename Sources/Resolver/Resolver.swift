@@ -81,7 +81,7 @@ package struct Resolver {
         } else if lookups.count < Bounds.maxLookups {
             begin(question, place, policy, isRefresh: false, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else {
-            around.actions.append(.fail(waiter, .notReady))
+            around.refuse(waiter, expired)
         }
     }
 
