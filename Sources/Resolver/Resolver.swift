@@ -180,9 +180,11 @@ package struct Resolver {
     private mutating func refresh(_ question: Question, now: Instant) {
         let place = LocalNames.route(question, hosts)
         let policy = policy.of(question.name)
-        guard policy.prefetches, numberOfQuestion[question] == nil, failures.failure(of: question, now: now) == nil
-        else { return }
+        guard policy.prefetches, numberOfQuestion[question] == nil else { return }
         if case .here = place { return }
+        if let failure = failures.failure(of: question, now: now) {
+            return plan.failed(question, retryAt: failure.until)
+        }
         guard mayRefresh else { return plan.postponed(question, now: now) }
         if place == .anywhere, let provider = around.ranking.order(for: question.type, now: now).first,
             let enough = around.ranking.spend(on: provider, now: now)
