@@ -17,6 +17,8 @@ struct Provider {
     private(set) var addressIndex = 0
     private(set) var isUp = true
     var requests: UInt64 = 0
+    /// What the requests asked for: as many or more.
+    var names: UInt64 = 0
     private(set) var failures: [FetchFailure: UInt64] = [:]
     var latency = LatencyHistogram()
     /// Until then, connections that are open may be out of step with us.
@@ -82,6 +84,11 @@ struct Provider {
         guard failure.isUpstreams else { return false }
         defer { isUp = false }
         return isUp
+    }
+
+    /// One of several questions in a request that was answered otherwise.
+    mutating func failedInPart(_ failure: FetchFailure) {
+        failures[failure, default: 0] += 1
     }
 }
 

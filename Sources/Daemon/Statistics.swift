@@ -102,7 +102,7 @@ struct Statistics {
             var entry = StatsReport.Provider(
                 name: provider.name, dialect: provider.dialectName, state: provider.isUp ? "up" : "down")
             entry.requests = Int(provider.requests)
-            entry.names = Int(provider.requests)
+            entry.names = Int(provider.names)
             for (failure, count) in provider.failures { entry.failures[failure.rawValue] = Int(count) }
             entry.latencyMilliseconds.p50 = (provider.latency.percentile(50) ?? 0) / 1000
             entry.latencyMilliseconds.p95 = (provider.latency.percentile(95) ?? 0) / 1000
