@@ -16,6 +16,7 @@ final class Daemon {
 
     private let options: Options
     private var settings: Settings
+    private var keys: ProviderKeys
     private var log: Log
     private let startedAt: Instant
     private let loop: EventLoop
@@ -29,8 +30,9 @@ final class Daemon {
     private var stopSignal: String?
 
     /// - Throws: `StartFailure` with a text for the operator.
-    init(_ settings: Settings, _ options: Options) throws(StartFailure) {
+    init(_ settings: Settings, _ keys: ProviderKeys, _ options: Options) throws(StartFailure) {
         self.settings = settings
+        self.keys = keys
         self.options = options
         log = Log(level: settings.log.level)
         startedAt = Clock.now()
@@ -115,6 +117,7 @@ final class Daemon {
     private func reload() {
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
+            keys = try ProviderKeys(new.providers, settingsFile: SettingsFile.path(options))
             let needRestart = new.changesNeedingRestart(from: settings)
             settings = new
             apply(new)
@@ -134,7 +137,7 @@ final class Daemon {
     }
 
     private func announceUpstreams(now: Instant) {
-        let traits = resolving.providers.setProviders(settings.providers)
+        let traits = resolving.providers.setProviders(settings.providers, keys)
         let hasSystem = !resolving.system.servers.isEmpty
         resolving.handle(.upstreamsChanged(providers: traits, hasSystem: hasSystem), now: now)
     }

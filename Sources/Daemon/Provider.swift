@@ -10,6 +10,8 @@ import Settings
 struct Provider {
     let id: ProviderID
     let settings: Settings.Provider
+    /// What its key file holds, for dialects with one.
+    let key: String?
     let dialect: any Dialect
     /// One for each address, in the order of the settings; at least one.
     let endpoints: [HTTPEndpoint]
@@ -25,10 +27,11 @@ struct Provider {
     private var distrustsConnectionsUntil: Instant?
 
     /// Nil for a provider without an address, which settings never give.
-    init?(id: ProviderID, _ settings: Settings.Provider) {
+    init?(id: ProviderID, _ settings: Settings.Provider, key: String? = nil) {
         self.id = id
         self.settings = settings
-        dialect = Provider.dialect(settings)
+        self.key = key
+        dialect = Provider.dialect(settings, key)
         endpoints = settings.addresses.compactMap { address in
             HTTPEndpoint(
                 scheme: settings.url.isSecure ? .https : .http, host: settings.url.host.plainText,
@@ -50,9 +53,11 @@ struct Provider {
         return ProviderTraits(id: id, types: types)
     }
 
-    private static func dialect(_ settings: Settings.Provider) -> any Dialect {
+    private static func dialect(_ settings: Settings.Provider, _ key: String?) -> any Dialect {
         switch settings.dialect {
         case .dnspod: DNSPod(url: settings.url.path, account: settings.account ?? "")
+        case .dnspodHTTPS:
+            DNSPodHTTPS(url: settings.url.path, account: settings.account ?? "", token: key ?? "")
         case .json: JSONDialect(url: settings.url.path)
         case .doh: DoHDialect(url: settings.url.path, method: settings.method == .get ? .get : .post)
         }

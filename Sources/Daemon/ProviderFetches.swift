@@ -53,13 +53,14 @@ final class ProviderFetches {
 
     var hasFinished: Bool { !finished.isEmpty || http.hasFinished }
 
-    /// Providers whose settings are the same stay as they are, with what is known about them.
-    func setProviders(_ settings: [Settings.Provider]) -> [ProviderTraits] {
+    /// Providers whose settings and keys are the same stay as they are, with what is known about them.
+    func setProviders(_ settings: [Settings.Provider], _ keys: ProviderKeys) -> [ProviderTraits] {
         let old = providers
         providers = settings.compactMap { setting in
-            if let same = old.first(where: { $0.settings == setting }) { return same }
+            let key = keys[setting]
+            if let same = old.first(where: { $0.settings == setting && $0.key == key }) { return same }
             defer { nextProviderID += 1 }
-            return Provider(id: ProviderID(nextProviderID), setting)
+            return Provider(id: ProviderID(nextProviderID), setting, key: key)
         }
         return providers.map(\.traits)
     }

@@ -49,6 +49,12 @@ struct EffectiveTOMLTests {
             verify-name = "v.example"
             ca-file = "/a \"b\"\\c\té"
             account = "1"
+            [[provider]]
+            name = "z"
+            dialect = "dnspod-https"
+            url = "https://119.29.29.99/d"
+            account = "2"
+            key-file = "/k"
             [system-resolver]
             servers = ["192.0.2.1:54"]
             resolv-conf = "/r"
@@ -65,6 +71,7 @@ struct EffectiveTOMLTests {
         #expect(try parse(settings.effectiveTOML) == settings)
         for line in [
             "min-ttl = \"1500ms\"", "size = \"1025KiB\"", "socket = \"\"", "method = \"POST\"", "sni = \"s.example\"",
+            "dialect = \"dnspod-https\"", "key-file = \"/k\"",
         ] {
             #expect(settings.effectiveTOML.contains(line + "\n"), "\(line)")
         }

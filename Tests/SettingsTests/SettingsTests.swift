@@ -84,6 +84,11 @@ struct SettingsTests {
             dialect = "dnspod"
             url = "http://119.29.29.29/d"
             account = "1234"
+            [[provider]]
+            name = "paid"
+            dialect = "dnspod-https"
+            url = "http://119.29.29.29/d"
+            key-file = "/etc/key"
             """)
         var first = Settings.Provider.builtIn[0]
         first.name = "a.b-c_1"
@@ -101,7 +106,12 @@ struct SettingsTests {
         second.url = .init(isSecure: false, host: .address(.v4(0x771D_1D1D)), port: 80, path: "/d")
         second.addresses = [.v4(0x771D_1D1D)]
         second.account = "1234"
-        #expect(settings.providers == [first, second])
+        var third = second
+        third.name = "paid"
+        third.dialect = .dnspodHTTPS
+        third.account = nil
+        third.keyFile = "/etc/key"
+        #expect(settings.providers == [first, second, third])
     }
 
     @Test("two providers may share an address and SNI and differ in what the certificate must say")
