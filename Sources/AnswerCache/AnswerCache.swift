@@ -49,6 +49,33 @@ import Synchronization
         }
     }
 
+    /// The hits on a question's entries since the last call, all provenances together.
+    package func takeHits(_ question: Question, partition: Partition) -> Int {
+        var key = key(for: question, partition, .provider)
+        return withTable(key.hash) { table in
+            var hits = 0
+            for provenance in Provenance.allCases {
+                key.provenance = provenance
+                if let entry = table.find(key) { hits += Int(table.takeHits(entry)) }
+            }
+            return hits
+        }
+    }
+
+    /// A copy of what is kept and has expired, however long ago; the provider's before the system resolver's.
+    package func expired(_ question: Question, partition: Partition, nowMilliseconds: Int64) -> AgedAnswer? {
+        var key = key(for: question, partition, .provider)
+        return withTable(key.hash) { table in
+            for provenance in Provenance.allCases {
+                key.provenance = provenance
+                guard let entry = table.find(key) else { continue }
+                let expired = table.copy(entry, nowMilliseconds: nowMilliseconds)
+                if expired.isExpired { return expired }
+            }
+            return nil
+        }
+    }
+
     /// Removes what is kept under exactly this key.
     package func forget(_ question: Question, partition: Partition, provenance: Provenance) {
         let key = key(for: question, partition, provenance)

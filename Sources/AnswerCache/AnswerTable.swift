@@ -67,35 +67,52 @@ import DNSWire
         }
     }
 
-    func isFresh(_ entry: UInt32, nowMilliseconds: Int64) -> Bool {
-        unsafe slots[Int(entry)].ageMilliseconds(nowMilliseconds) < Int64(slots[Int(entry)].lifetimeSeconds) * 1000
+    func freshness(_ entry: UInt32, nowMilliseconds: Int64, limits: Freshness.Limits) -> Freshness {
+        let slot = unsafe slots[Int(entry)]
+        return unsafe Freshness(
+            ageMilliseconds: slot.ageMilliseconds(nowMilliseconds), lifetimeSeconds: slot.lifetimeSeconds,
+            isNegative: slot.isNegative, limits: limits)
     }
 
-    /// Marks the entry as used and hands its bytes and age to `body`, which must not keep them.
+    /// Not a hit.
+    func copy(_ entry: UInt32, nowMilliseconds: Int64) -> AgedAnswer {
+        let slot = unsafe slots[Int(entry)]
+        let answer = unsafe slot.withReplyBody { unsafe RenderedAnswer(copying: $0, isNegative: slot.isNegative) }
+        return unsafe AgedAnswer(
+            answer, ageMilliseconds: slot.ageMilliseconds(nowMilliseconds), lifetimeSeconds: slot.lifetimeSeconds)
+    }
+
+    /// Counts a hit and hands the entry's bytes and age to `body`, which must not keep them.
     mutating func withReplyBody<Result>(
         of entry: UInt32, nowMilliseconds: Int64, _ body: (borrowing Reply.Body, _ ageSeconds: UInt32) -> Result
     ) -> Result {
-        unsafe slots[Int(entry)].wasUsed = true
+        unsafe slots[Int(entry)].countHit()
         let slot = unsafe slots[Int(entry)]
         let age = unsafe UInt32(clamping: slot.ageMilliseconds(nowMilliseconds) / 1000)
-        return unsafe body(
-            Reply.Body(
-                code: ResponseCode(rawValue: slot.code), answerCount: slot.answerCount,
-                authorityCount: slot.authorityCount, isCut: slot.isCut,
-                bytes: Span(_unsafeElements: slot.body), ttlOffsets: Span(_unsafeElements: slot.ttlOffsets)), age)
+        return unsafe slot.withReplyBody { body($0, age) }
     }
+
+    /// True the first time; false until another answer stands there.
+    mutating func askForRefresh(_ entry: UInt32) -> Bool { unsafe slots[Int(entry)].askForRefresh() }
+
+    /// The hits since the last call.
+    mutating func takeHits(_ entry: UInt32) -> UInt16 { unsafe slots[Int(entry)].takeHits() }
 
     // MARK: changing
 
-    /// Puts an answer in place of what stood under the key, evicting others as needed. False when the answer alone is
+    /// Puts an answer in place of what stood under the key, whose uncounted hits it takes over, evicting others as needed. False when the answer alone is
     /// larger than the shard: it is not kept.
     @discardableResult mutating func store(
         _ answer: borrowing RenderedAnswer, lifetimeSeconds: UInt32, under key: borrowing AnswerKey,
         nowMilliseconds: Int64
     ) -> Bool {
-        if let old = find(key) { remove(old) }
+        var hits: UInt16 = 0
+        if let old = find(key) {
+            hits = takeHits(old)
+            remove(old)
+        }
         let slot = unsafe Slot(
-            answer, lifetimeSeconds: lifetimeSeconds, key: key, storedAtMilliseconds: nowMilliseconds)
+            answer, lifetimeSeconds: lifetimeSeconds, key: key, storedAtMilliseconds: nowMilliseconds, hits: hits)
         let cost = unsafe slot.costBytes
         guard cost <= limitBytes else {
             unsafe slot.storage?.deallocate()

@@ -13,6 +13,8 @@ package struct FastPath: ~Copyable {
     package enum Outcome: Equatable, Sendable {
         /// A reply from the cache was written.
         case answered(ResponseCode)
+        /// Likewise; and this reply is the first one for which the answer is due for a refresh.
+        case answeredAndDue(ResponseCode, Question)
         /// A reply about ourselves was written (version.bind, ANY).
         case local
         /// A refusal was written: not allowed, malformed, or nothing a stub asks.
@@ -57,28 +59,31 @@ package struct FastPath: ~Copyable {
                 .write(to: query, in: packet, from: client, into: &output)
         }
         key.set(packet, from: Header.byteCount, count: query.nameBytes, type: query.type, hashing: cache.hashing)
-        let code = cached(
-            query, packet, limit: streamLimitBytes ?? query.datagramLimit, nowMilliseconds, into: &output)
-        return code.map(Outcome.answered) ?? .miss(query)
+        return cached(query, packet, limit: streamLimitBytes ?? query.datagramLimit, nowMilliseconds, into: &output)
     }
 
     /// The provider's answer if there is a fresh one, else the system resolver's: both under one lock.
     private mutating func cached(
         _ query: Query, _ packet: Span<UInt8>, limit: Int, _ nowMilliseconds: Int64,
         into output: inout OutputSpan<UInt8>
-    ) -> ResponseCode? {
+    ) -> Outcome {
         cache.withTable(key.hash) { table in
             for provenance in Provenance.allCases {
                 key.provenance = provenance
-                guard let entry = table.find(key), table.isFresh(entry, nowMilliseconds: nowMilliseconds) else {
-                    continue
-                }
-                return table.withReplyBody(of: entry, nowMilliseconds: nowMilliseconds) { body, age in
+                guard let entry = table.find(key) else { continue }
+                let freshness = table.freshness(entry, nowMilliseconds: nowMilliseconds, limits: FastPath.freshOnly)
+                guard freshness == .fresh || freshness == .due else { continue }
+                let code = table.withReplyBody(of: entry, nowMilliseconds: nowMilliseconds) { body, age in
                     Reply.write(body, to: query, in: packet, ageSeconds: age, limit: limit, into: &output)
                     return body.code
                 }
+                guard freshness == .due, table.askForRefresh(entry) else { return .answered(code) }
+                return .answeredAndDue(code, Question(query.name(in: packet), query.type))
             }
-            return nil
+            return .miss(query)
         }
     }
+
+    /// Expired answers are the resolver's to give: the upstreams come first.
+    private static let freshOnly = Freshness.Limits(maxAgeSeconds: 0)
 }

@@ -10,32 +10,44 @@ import DNSWire
     let lifetimeSeconds: UInt32
     private let partition: UInt32
     private let type: UInt16
-    let code: UInt16
-    let answerCount: UInt16
-    let authorityCount: UInt16
+    private let code: UInt16
+    private let answerCount: UInt16
+    private let authorityCount: UInt16
     private let bodyBytes: UInt16
     private let nameBytes: UInt8
-    private let provenance: UInt8
-    let isCut: Bool
-    var wasUsed = false
+    private var flags: Flags
+    /// Replies given since somebody last took the count; stays at the largest number.
+    private(set) var hits: UInt16
     /// Neighbours in the queue by age; `newer` links the free list when the slot is empty.
     var newer = UInt32.max
     var older = UInt32.max
 
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+
+        static let isSystems = Flags(rawValue: 1)
+        static let isCut = Flags(rawValue: 2)
+        static let isNegative = Flags(rawValue: 4)
+        static let wasUsed = Flags(rawValue: 8)
+        static let refreshWasAsked = Flags(rawValue: 16)
+    }
+
     init(
         _ answer: borrowing RenderedAnswer, lifetimeSeconds: UInt32, key: borrowing AnswerKey,
-        storedAtMilliseconds: Int64
+        storedAtMilliseconds: Int64, hits: UInt16
     ) {
         unsafe hash = key.hash
         unsafe self.storedAtMilliseconds = storedAtMilliseconds
         unsafe self.lifetimeSeconds = lifetimeSeconds
         unsafe partition = key.partition.rawValue
-        unsafe provenance = key.provenance.rawValue
+        unsafe self.hits = hits
+        unsafe flags = key.provenance == .system ? .isSystems : []
+        if answer.isCut { unsafe flags.insert(.isCut) }
+        if answer.isNegative { unsafe flags.insert(.isNegative) }
         unsafe type = key.type
         unsafe code = answer.responseCode.rawValue
         unsafe answerCount = answer.answerCount
         unsafe authorityCount = answer.authorityCount
-        unsafe isCut = answer.isCut
         unsafe bodyBytes = UInt16(answer.body.count)
         unsafe nameBytes = UInt8(key.name.byteCount)
         unsafe storage = .allocate(byteCount: storageBytes, alignment: 8)
@@ -49,7 +61,7 @@ import DNSWire
     }
 
     func matches(_ key: borrowing AnswerKey) -> Bool {
-        guard unsafe hash == key.hash, unsafe type == key.type, unsafe provenance == key.provenance.rawValue else {
+        guard unsafe hash == key.hash, unsafe type == key.type, unsafe provenance == key.provenance else {
             return false
         }
         guard unsafe partition == key.partition.rawValue, unsafe Int(nameBytes) == key.name.byteCount else {
@@ -61,14 +73,51 @@ import DNSWire
         return true
     }
 
+    // MARK: facts
+
+    var provenance: Provenance { unsafe flags.contains(.isSystems) ? .system : .provider }
+    var isCut: Bool { unsafe flags.contains(.isCut) }
+    var isNegative: Bool { unsafe flags.contains(.isNegative) }
+
+    /// The mark of SIEVE: a reply was given since the hand came by.
+    var wasUsed: Bool {
+        get { unsafe flags.contains(.wasUsed) }
+        set { if newValue { unsafe flags.insert(.wasUsed) } else { unsafe flags.remove(.wasUsed) } }
+    }
+
+    mutating func countHit() {
+        unsafe wasUsed = true
+        if unsafe hits < UInt16.max { unsafe hits += 1 }
+    }
+
+    mutating func takeHits() -> UInt16 {
+        defer { unsafe hits = 0 }
+        return unsafe hits
+    }
+
+    /// True the first time: the refresh of this answer is asked for once, by whoever finds it due.
+    mutating func askForRefresh() -> Bool {
+        guard unsafe !flags.contains(.refreshWasAsked) else { return false }
+        unsafe flags.insert(.refreshWasAsked)
+        return true
+    }
+
     /// Never negative: a clock that counts from boot does not run backwards.
     func ageMilliseconds(_ nowMilliseconds: Int64) -> Int64 { unsafe max(0, nowMilliseconds - storedAtMilliseconds) }
 
-    var ttlOffsets: UnsafeBufferPointer<UInt16> {
+    /// What `use` gets is valid as long as the slot's storage.
+    func withReplyBody<Result>(_ use: (borrowing Reply.Body) -> Result) -> Result {
+        unsafe use(
+            Reply.Body(
+                code: ResponseCode(rawValue: code), answerCount: answerCount, authorityCount: authorityCount,
+                isCut: isCut, bytes: Span(_unsafeElements: body), ttlOffsets: Span(_unsafeElements: ttlOffsets)))
+    }
+
+    private var ttlOffsets: UnsafeBufferPointer<UInt16> {
         unsafe UnsafeBufferPointer(offsetStorage.bindMemory(to: UInt16.self))
     }
 
-    var body: UnsafeBufferPointer<UInt8> {
+    private var body: UnsafeBufferPointer<UInt8> {
         unsafe UnsafeBufferPointer(bodyStorage.bindMemory(to: UInt8.self))
     }
 

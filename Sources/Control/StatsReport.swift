@@ -16,6 +16,9 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var connections = Connections()
     package var latencyMicroseconds = Latency()
     package var cache = Cache()
+    package var prefetch = Prefetch()
+    /// Expired answers by why they were given.
+    package var stale: [String: Int] = [:]
     package var providers: [Provider] = []
     package var system = System()
     package var process = Process()
@@ -28,7 +31,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case schema, version, queries, responses, rcodes, dropped, inflight, unsent, cache, providers, system, process
+        case schema, version, queries, responses, rcodes, dropped, inflight, unsent, cache, prefetch, stale, providers,
+            system, process
         case connections = "tcp"
         case uptimeSeconds = "uptime_s"
         case latencyMicroseconds = "latency_us"
@@ -56,11 +60,13 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var provider = 0
         package var system = 0
         package var local = 0
+        /// A rule's addresses, when all else had failed.
+        package var fallback = 0
         package var refused = 0
         package var failure = 0
         package init() {}
 
-        package var sum: Int { cache + stale + provider + system + local + refused + failure }
+        package var sum: Int { cache + stale + provider + system + local + fallback + refused + failure }
     }
 
     /// Of responses, by where the answer came from.
@@ -84,6 +90,16 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var misses = 0
         package var insertions = 0
         package var evictions = 0
+        package init() {}
+    }
+
+    /// Answers fetched before they expired. What is neither succeeded nor failed is under way.
+    package struct Prefetch: Codable, Equatable, Sendable {
+        package var started = 0
+        package var succeeded = 0
+        package var failed = 0
+        /// Of those that succeeded, the ones that a client got.
+        package var used = 0
         package init() {}
     }
 

@@ -20,6 +20,8 @@ package struct ExtendedError: Hashable, Sendable {
     /// Short, ASCII, without anything secret.
     package let text: StaticString
 
+    package static let staleAnswer = ExtendedError(code: 3, text: "expired, and no upstream has answered")
+    package static let staleNoSuchName = ExtendedError(code: 19, text: "expired, and no upstream has answered")
     package static let prohibited = ExtendedError(code: 18, text: "client is not in server.allow")
     package static let noReachableAuthority = ExtendedError(code: 22, text: "no upstream answered")
     package static let networkError = ExtendedError(code: 23, text: "every upstream failed")

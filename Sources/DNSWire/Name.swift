@@ -71,6 +71,9 @@ package struct Name: Sendable {
         return labels
     }
 
+    /// Without its first label; nil for the root.
+    package var parent: Name? { isRoot ? nil : Name(unchecked: Array(wire[(1 + Int(wire[0]))...])) }
+
     /// True for the name itself and everything under it, on label borders.
     package func isWithin(_ ancestor: Name) -> Bool {
         let skipped = wire.count - ancestor.wire.count

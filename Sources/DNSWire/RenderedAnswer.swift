@@ -10,6 +10,8 @@ package struct RenderedAnswer: Equatable, Sendable {
     package let ttlOffsets: [UInt16]
     /// Records were left out, because no message holds them all: every reply says TC.
     package let isCut: Bool
+    /// There is no such name, or it has no record of the type.
+    package let isNegative: Bool
 
     /// A message has 65,535 bytes; header, question and OPT come off. Records beyond it are left out.
     private static let maxBodyBytes = 65_535 - Header.byteCount - Name.maxWireBytes - 4 - 256
@@ -27,6 +29,38 @@ package struct RenderedAnswer: Equatable, Sendable {
         body = writer.body
         ttlOffsets = writer.ttlOffsets
         isCut = answers < answer.records.count
+        isNegative = answer.kind != .records
+    }
+
+    private init(_ other: RenderedAnswer, body: [UInt8]) {
+        responseCode = other.responseCode
+        answerCount = other.answerCount
+        authorityCount = other.authorityCount
+        self.body = body
+        ttlOffsets = other.ttlOffsets
+        isCut = other.isCut
+        isNegative = other.isNegative
+    }
+
+    /// What a cache keeps of an answer, copied out of it.
+    package init(copying kept: borrowing Reply.Body, isNegative: Bool) {
+        responseCode = kept.code
+        answerCount = kept.answerCount
+        authorityCount = kept.authorityCount
+        body = kept.bytes.copied
+        ttlOffsets = kept.ttlOffsets.copied
+        isCut = kept.isCut
+        self.isNegative = isNegative
+    }
+
+    /// A copy in which every record has this TTL, in seconds.
+    package func withEveryTTL(_ ttlSeconds: UInt32) -> RenderedAnswer {
+        var body = body
+        for offset in ttlOffsets {
+            var bytes = body.mutableSpan
+            bytes.setBigEndian(ttlSeconds, at: Int(offset))
+        }
+        return RenderedAnswer(self, body: body)
     }
 
     private struct Writer {
@@ -83,6 +117,10 @@ package struct RenderedAnswer: Equatable, Sendable {
             return name.wire
         }
     }
+}
+
+extension Span {
+    fileprivate var copied: [Element] { unsafe withUnsafeBufferPointer { unsafe Array($0) } }
 }
 
 extension [UInt8] {

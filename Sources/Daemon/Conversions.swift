@@ -35,11 +35,33 @@ extension Nameserver {
     }
 }
 
-extension CachePolicy {
-    init(_ settings: Settings.Cache) {
-        self.init(
-            minTTLSeconds: UInt32(clamping: settings.minTTL.components.seconds),
-            maxTTLSeconds: UInt32(clamping: settings.maxTTL.components.seconds),
-            negativeMaxTTLSeconds: UInt32(clamping: settings.negativeMaxTTL.components.seconds))
+extension Policy {
+    init(_ settings: Settings) {
+        self.init()
+        cache = CachePolicy(
+            minTTLSeconds: settings.cache.minTTL.wholeSeconds, maxTTLSeconds: settings.cache.maxTTL.wholeSeconds,
+            negativeMaxTTLSeconds: settings.cache.negativeMaxTTL.wholeSeconds)
+        stale.maxAgeSeconds = settings.stale.maxAge.wholeSeconds
+        stale.answerTTLSeconds = settings.stale.answerTTL.wholeSeconds
+        stale.clientTimeout = settings.stale.clientTimeout
+        stale.recheck = settings.stale.recheck
+        prefetches = settings.prefetch.enabled
+        rules = RuleTable(settings.rules.map(Rule.init))
     }
+}
+
+extension Rule {
+    init(_ rule: Settings.Rule) {
+        self.init(match: rule.match)
+        stale = rule.stale
+        staleNegative = rule.staleNegative
+        prefetch = rule.prefetch
+        minTTLSeconds = rule.minTTL?.wholeSeconds
+        maxTTLSeconds = rule.maxTTL?.wholeSeconds
+        fallbackAddresses = rule.fallbackAddresses
+    }
+}
+
+extension Duration {
+    fileprivate var wholeSeconds: UInt32 { UInt32(clamping: components.seconds) }
 }

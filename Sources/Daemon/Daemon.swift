@@ -53,12 +53,13 @@ final class Daemon {
             let makeFastPath = { @Sendable [cache] in
                 FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion)
             }
-            let mailbox = try Mailbox<Handover>(capacity: ResolvingLoop.mailboxCapacity)
+            let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath())
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop), streams: streams,
-                mailbox: mailbox, cache: cache, partition: Daemon.partition, fastPath: makeFastPath())
+                mailbox: mailbox, answers: CachedAnswers(cache, partition: Daemon.partition), seed: entropy.next(),
+                fastPath: makeFastPath())
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
             threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
@@ -130,7 +131,7 @@ final class Daemon {
     private func apply(_ settings: Settings) {
         let now = Clock.now()
         log.level = settings.log.level
-        resolving.handle(.policyChanged(CachePolicy(settings.cache)), now: now)
+        resolving.handle(.policyChanged(Policy(settings)), now: now)
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
         readNameservers(now: now)

@@ -45,7 +45,7 @@ struct SourceLatencies {
         switch source {
         case .provider: provider.record(duration)
         case .system: system.record(duration)
-        case .local: break
+        case .local, .fallback: break
         }
     }
 }

@@ -14,11 +14,10 @@ final class ResolvingLoop {
     let providers: ProviderFetches
     let system: SystemFetches
     let streams: StreamServer
-    let mailbox: Mailbox<Handover>
-    private let cache: AnswerCache
-    private let partition: Partition
+    let mailbox: Mailbox<Notice>
+    private var answers: CachedAnswers
     private var fastPath: FastPath
-    private var resolver = Resolver()
+    private var resolver: Resolver
     private var clients = Clients()
     private(set) var tally = Tally()
     /// Of those that were handed over; the rest is in the mailbox or among the streams' misses.
@@ -29,30 +28,33 @@ final class ResolvingLoop {
     private var loopingServers: [Nameserver] = []
     /// Already past when it is asked for: the next turn does not wait.
     private var settledAt: Instant
-    private var lastRendered: (question: Question, answer: Answer, rendered: RenderedAnswer)?
+    /// Expired answers by why they were given.
+    private(set) var staleCauses: [StaleCause: UInt64] = [:]
 
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, streams: StreamServer,
-        mailbox: Mailbox<Handover>, cache: AnswerCache, partition: Partition, fastPath: consuming FastPath
+        mailbox: Mailbox<Notice>, answers: CachedAnswers, seed: UInt64, fastPath: consuming FastPath
     ) throws(SystemError) {
         self.loop = loop
         self.providers = providers
         self.system = system
         self.streams = streams
         self.mailbox = mailbox
-        self.cache = cache
-        self.partition = partition
+        self.answers = answers
+        resolver = Resolver(seed: seed)
         settledAt = Clock.now()
         self.fastPath = fastPath
-        _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in takeHandovers() }
+        _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in takeNotices() }
     }
 
     /// Clients that wait, those still in the mailbox left out.
     var clientsWaiting: Int { clients.count }
 
+    var refreshes: RefreshCounts { resolver.refreshes }
+
     /// When `timePassed` and `settle` are due.
     var nextDeadline: Instant? {
-        if streams.hasMisses { return settledAt }
+        if streams.hasNotices { return settledAt }
         return [resolver.nextDeadline, providers.nextDeadline, system.nextDeadline, streams.nextDeadline].compactMap {
             $0
         }
@@ -70,6 +72,7 @@ final class ResolvingLoop {
     /// bring meanwhile wait for the next turn: a client that asks as fast as it is answered must not keep us here.
     func settle(now: Instant) {
         settledAt = now
+        for question in streams.takeDue() { handle(.foundDue(question), now: now) }
         for miss in streams.takeMisses() {
             let client = Client(query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now)
             asked(client, now: now)
@@ -102,11 +105,15 @@ final class ResolvingLoop {
 
     // MARK: questions
 
-    private func takeHandovers() {
+    private func takeNotices() {
         let now = Clock.now()
-        for handover in mailbox.takeAll() {
-            let client = Client(handover)
-            if !answeredMeanwhile(client, handover.peer, now: now) { asked(client, now: now) }
+        for notice in mailbox.takeAll() {
+            switch notice {
+            case .due(let question): handle(.foundDue(question), now: now)
+            case .asked(let handover):
+                let client = Client(handover)
+                if !answeredMeanwhile(client, handover.peer, now: now) { asked(client, now: now) }
+            }
         }
     }
 
@@ -118,7 +125,12 @@ final class ResolvingLoop {
                 to: client.packet.span, from: Address(peer), nowMilliseconds: Clock.millisecondsSinceBoot(now),
                 into: &output)
         }
-        guard case .answered(let code) = outcome else { return false }
+        let code: ResponseCode
+        switch outcome {
+        case .answered(let given), .answeredAndDue(let given, _): code = given
+        case .local, .refused, .dropped, .miss: return false
+        }
+        if case .answeredAndDue(_, let question) = outcome { handle(.foundDue(question), now: now) }
         questionsTaken += 1
         answer(client, with: message, code, as: .cacheResponses, now: now)
         return true
@@ -138,7 +150,7 @@ final class ResolvingLoop {
             fail(client, .notReady, now: now)
             return
         }
-        handle(.asked(question, waiter), now: now)
+        handle(.asked(question, waiter, expired: answers.expired(question, now: now)), now: now)
     }
 
     // MARK: actions
@@ -151,34 +163,36 @@ final class ResolvingLoop {
         case .abandon(let id):
             providers.abandon(id, now: now)
             system.abandon(id)
-        case .store(let question, let answer, let source): store(question, answer, source, now: now)
+        case .store(let question, let answer, let source): answers.store(question, answer, source, now: now)
         case .reply(let waiter, let answer, let source): reply(waiter, answer, source, now: now)
+        case .replyExpired(let waiter, let expired, let cause): reply(waiter, expired, cause, now: now)
+        case .countHits(let questions): handle(answers.hits(questions), now: now)
         case .fail(let waiter, let extendedError):
             if let client = clients.take(waiter) { fail(client, extendedError, now: now) }
         }
-    }
-
-    private func store(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
-        let provenance: Provenance
-        switch source {
-        case .provider: provenance = .provider
-        case .system: provenance = .system
-        case .local: return
-        }
-        cache.store(
-            rendered(answer, question), lifetimeSeconds: answer.ttlSeconds, for: question, partition: partition,
-            provenance: provenance, nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
 
     private func reply(_ waiter: Waiter, _ answer: Answer, _ source: Source, now: Instant) {
         guard let client = clients.take(waiter) else { return }
         let message = client.message { output in
             Reply.write(
-                Reply.Body(rendered(answer, client.question)), to: client.query, in: client.packet.span, ageSeconds: 0,
+                Reply.Body(answers.rendered(answer, client.question)), to: client.query, in: client.packet.span,
+                ageSeconds: 0,
                 limit: client.limitBytes, into: &output)
         }
         let isSent = self.answer(client, with: message, answer.responseCode, as: source.count, now: now)
         if isSent { latencies.record(client.askedAt.duration(to: now), from: source) }
+    }
+
+    private func reply(_ waiter: Waiter, _ expired: ExpiredAnswer, _ cause: StaleCause, now: Instant) {
+        guard let client = clients.take(waiter) else { return }
+        let message = client.message { output in
+            Reply.write(
+                Reply.Body(expired.answer), to: client.query, in: client.packet.span, ageSeconds: 0,
+                limit: client.limitBytes, extendedError: expired.extendedError, into: &output)
+        }
+        answer(client, with: message, expired.answer.responseCode, as: .staleResponses, now: now)
+        staleCauses[cause, default: 0] += 1
     }
 
     private func fail(_ client: Client, _ extendedError: ExtendedError, now: Instant) {
@@ -211,14 +225,6 @@ final class ResolvingLoop {
         case .stream(let connection): return streams.send(message, to: connection, now: now)
         }
     }
-
-    /// A burst of clients with one question shares one rendering.
-    private func rendered(_ answer: Answer, _ question: Question) -> RenderedAnswer {
-        if let last = lastRendered, last.question == question, last.answer == answer { return last.rendered }
-        let rendered = RenderedAnswer(answer, to: question)
-        lastRendered = (question, answer, rendered)
-        return rendered
-    }
 }
 
 extension Source {
@@ -227,6 +233,7 @@ extension Source {
         case .provider: .providerResponses
         case .system: .systemResponses
         case .local: .localResponses
+        case .fallback: .fallbackResponses
         }
     }
 }

@@ -16,21 +16,34 @@ struct Handover: Sendable {
     let receivedAt: Instant
 }
 
+/// What a serving thread tells the main thread.
+enum Notice: Sendable {
+    case asked(Handover)
+    /// An answer was given that is near its end.
+    case due(Question)
+
+    var isQuestion: Bool {
+        switch self {
+        case .asked: true
+        case .due: false
+        }
+    }
+}
+
 /// One of N threads, each with sockets of its own on every listen address.
 struct ServingThread: ~Copyable {
     private let sockets: [DatagramSocket]
-    private let mailbox: Mailbox<Handover>
+    private let mailbox: Mailbox<Notice>
     private let published: PublishedTally
     private var tally = Tally()
     private var fastPath: FastPath
     private var batch = DatagramBatch(replyBytes: EDNS.ourPayloadBytes)
-    private var handovers: [Handover] = []
+    private var notices: [Notice] = []
 
     /// Batches taken from one socket before the others get their turn.
     private static let maxRounds = 8
 
-    init(sockets: [DatagramSocket], fastPath: consuming FastPath, mailbox: Mailbox<Handover>, published: PublishedTally)
-    {
+    init(sockets: [DatagramSocket], fastPath: consuming FastPath, mailbox: Mailbox<Notice>, published: PublishedTally) {
         self.sockets = sockets
         self.fastPath = fastPath
         self.mailbox = mailbox
@@ -53,7 +66,7 @@ struct ServingThread: ~Copyable {
             guard let count = try? batch.receive(from: socket), count > 0 else { return }
             let now = Clock.now()
             answer(count, socket, now: now)
-            tally[.handedOver] += UInt64(handovers.count)
+            tally[.handedOver] += UInt64(notices.count(where: \.isQuestion))
             // Before anything leaves: whoever has an answer, or takes a question over, finds it counted.
             published.publish(tally)
             let unsent = batch.send(through: socket)
@@ -76,12 +89,12 @@ struct ServingThread: ~Copyable {
                 fastPath.respond(to: packet, from: Address(peer), nowMilliseconds: nowMilliseconds, into: &reply)
             }
             tally.count(outcome)
+            if case .answeredAndDue(_, let question) = outcome { notices.append(.due(question)) }
             guard case .miss(let query) = outcome else { continue }
-            let packet = batch.bytes(place)
-            handovers.append(
-                Handover(
-                    query: query, packet: packet, peer: peer, askedAddress: batch.askedAddress(place), socket: socket,
-                    receivedAt: now))
+            let handover = Handover(
+                query: query, packet: batch.bytes(place), peer: peer, askedAddress: batch.askedAddress(place),
+                socket: socket, receivedAt: now)
+            notices.append(.asked(handover))
         }
     }
 
@@ -97,13 +110,13 @@ struct ServingThread: ~Copyable {
         }
     }
 
-    /// How many had to be refused.
+    /// How many had to be refused. A refresh that finds no room is none too many: the answer will be asked for again.
     private mutating func handOver() -> Int {
-        guard !handovers.isEmpty else { return 0 }
-        let accepted = mailbox.post(contentsOf: handovers)
-        for handover in handovers[accepted...] { refuse(handover) }
-        defer { handovers.removeAll(keepingCapacity: true) }
-        return handovers.count - accepted
+        guard !notices.isEmpty else { return 0 }
+        let accepted = mailbox.post(contentsOf: notices)
+        for case .asked(let handover) in notices[accepted...] { refuse(handover) }
+        defer { notices.removeAll(keepingCapacity: true) }
+        return notices.count - accepted
     }
 }
 
@@ -111,7 +124,7 @@ extension Tally {
     /// A miss counts for the cache alone: its response is counted where it is given.
     mutating func count(_ outcome: FastPath.Outcome) {
         switch outcome {
-        case .answered(let code):
+        case .answered(let code), .answeredAndDue(let code, _):
             self[.cacheHits] += 1
             self[.cacheResponses] += 1
             count(code)

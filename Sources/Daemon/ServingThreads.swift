@@ -21,7 +21,7 @@ final class ServingThreads {
     ///   - sockets: a thread's sockets, thread by thread.
     ///   - makeFastPath: called on each thread.
     init(
-        _ sockets: [[DatagramSocket]], mailbox: Mailbox<Handover>, makeFastPath: @escaping @Sendable () -> FastPath
+        _ sockets: [[DatagramSocket]], mailbox: Mailbox<Notice>, makeFastPath: @escaping @Sendable () -> FastPath
     ) throws(SystemError) {
         stopping = try Mailbox(capacity: 1)
         tallies = sockets.map { _ in PublishedTally() }

@@ -55,6 +55,11 @@ struct Statistics {
         report.queries.udp = Int(sum[.udpQueries])
         report.queries.tcp = Int(sum[.tcpQueries])
         report.queries.total = report.queries.udp + report.queries.tcp
+        report.prefetch.started = Int(resolving.refreshes.started)
+        report.prefetch.succeeded = Int(resolving.refreshes.succeeded)
+        report.prefetch.failed = Int(resolving.refreshes.failed)
+        report.prefetch.used = Int(resolving.refreshes.used)
+        for cause in StaleCause.allCases { report.stale[cause.rawValue] = Int(resolving.staleCauses[cause] ?? 0) }
         report.inflight = Int(sum[.handedOver] - resolving.questionsTaken) + resolving.clientsWaiting
         report.unsent = Int(sum[.unsentReplies])
         report.connections.open = resolving.streams.openConnections
@@ -74,6 +79,7 @@ struct Statistics {
         report.responses.provider = Int(sum[.providerResponses])
         report.responses.system = Int(sum[.systemResponses])
         report.responses.local = Int(sum[.localResponses])
+        report.responses.fallback = Int(sum[.fallbackResponses])
         report.responses.refused = Int(sum[.refusedResponses])
         report.responses.failure = Int(sum[.failureResponses])
         let codes: [(String, Count)] = [

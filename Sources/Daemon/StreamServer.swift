@@ -39,6 +39,7 @@ final class StreamServer {
     private var nextNumber: UInt64 = 0
     private var fastPath: FastPath
     private var misses: [Miss] = []
+    private var due: [Question] = []
     private(set) var refusedConnections: UInt64 = 0
     private(set) var tally = Tally()
 
@@ -62,7 +63,14 @@ final class StreamServer {
 
     var openConnections: Int { connections.count }
 
-    var hasMisses: Bool { !misses.isEmpty }
+    /// Something waits to be taken.
+    var hasNotices: Bool { !misses.isEmpty || !due.isEmpty }
+
+    /// Questions whose answers were given near their end, once.
+    func takeDue() -> [Question] {
+        defer { due.removeAll(keepingCapacity: true) }
+        return due
+    }
 
     /// Questions to be fetched, once.
     func takeMisses() -> [Miss] {
@@ -178,6 +186,7 @@ final class StreamServer {
             count = unsafe output.finalize(for: buffer)
         }
         tally.count(outcome)
+        if case .answeredAndDue(_, let question) = outcome { due.append(question) }
         if case .miss(let query) = outcome {
             tally[.handedOver] += 1
             misses.append(Miss(connection: id, query: query, packet: message))

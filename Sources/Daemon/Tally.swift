@@ -8,6 +8,7 @@ import Synchronization
 enum Count: Int, CaseIterable {
     case udpQueries, tcpQueries
     case cacheResponses, staleResponses, providerResponses, systemResponses, localResponses
+    case fallbackResponses
     case refusedResponses, failureResponses
     case droppedShort, droppedReply, droppedOversized
     /// The resolving thread was behind, and the refusal could not be sent either.

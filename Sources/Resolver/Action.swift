@@ -10,8 +10,28 @@ package enum Action: Equatable, Sendable {
     /// Keep this answer; its TTLs are as they should be kept.
     case store(Question, Answer, Source)
     case reply(Waiter, Answer, Source)
+    case replyExpired(Waiter, ExpiredAnswer, StaleCause)
     /// SERVFAIL, with the reason.
     case fail(Waiter, ExtendedError)
+    /// Report how often the cache has answered these since the last time: `hitsCounted`.
+    case countHits([Question])
+}
+
+/// An answer after its time, ready to be given.
+package struct ExpiredAnswer: Equatable, Sendable {
+    /// Its TTLs are those of an expired answer.
+    package let answer: RenderedAnswer
+    package let extendedError: ExtendedError
+}
+
+/// Why an expired answer was given, in the words that statistics use.
+package enum StaleCause: String, Sendable, CaseIterable {
+    /// No upstream had answered in time.
+    case timeout
+    /// Every upstream had failed.
+    case failure
+    /// Every upstream failed a short while ago.
+    case recheck
 }
 
 /// Where an answer comes from.
@@ -20,4 +40,6 @@ package enum Source: Hashable, Sendable {
     case system
     /// The daemon's own knowledge: special names, /etc/hosts.
     case local
+    /// A rule's addresses, for when all else has failed.
+    case fallback
 }

@@ -18,6 +18,9 @@ struct DeadlineQueue {
     private var positions: [UInt64: Int] = [:]
 
     var earliest: Instant? { heap.first?.instant }
+    var first: UInt64? { heap.first?.number }
+
+    func contains(_ number: UInt64) -> Bool { positions[number] != nil }
 
     /// Adds, or moves, the deadline of `number`.
     mutating func set(_ instant: Instant, for number: UInt64) {

@@ -3,17 +3,41 @@
 package import DNSWire
 
 package enum Event: Sendable {
-    /// A client's question that the cache could not answer.
-    case asked(Question, Waiter)
+    /// A client's question that the cache could not answer, with what it holds beyond its time.
+    case asked(Question, Waiter, expired: AgedAnswer?)
+    /// The cache gave an answer that is near its end, for the first time.
+    case foundDue(Question)
+    /// What `countHits` asked for.
+    case hitsCounted([(question: Question, hits: Int)])
+    /// To be there before somebody asks.
+    case wanted([Question])
+    /// What the cache held when it was loaded from the store, as far as it was in use.
+    case restored([RestoredAnswer])
+    /// The operator wants nothing to be remembered about these, or, without them, about anything.
+    case forgotten([Question]?)
     /// A fetch ended. One that was abandoned may still report; that is ignored.
     case fetchFinished(FetchID, Result<Answer, FetchFailure>)
     /// The set of upstreams, at start and after a change of settings or network. Providers that stay keep their ID,
     /// and with it what was learned about them.
     case upstreamsChanged(providers: [ProviderTraits], hasSystem: Bool)
-    case policyChanged(CachePolicy)
+    case policyChanged(Policy)
     case hostsChanged(HostsTable)
     /// The instant in `nextDeadline` has come.
     case timePassed
+}
+
+package struct RestoredAnswer: Sendable {
+    let question: Question
+    let demandPerSecond: Double
+    let lifetimeSeconds: UInt32
+    let expiresAt: Instant
+
+    package init(_ question: Question, demandPerSecond: Double, lifetimeSeconds: UInt32, expiresAt: Instant) {
+        self.question = question
+        self.demandPerSecond = demandPerSecond
+        self.lifetimeSeconds = lifetimeSeconds
+        self.expiresAt = expiresAt
+    }
 }
 
 /// A client that waits for a reply; the number means something to whoever asked.
@@ -47,10 +71,16 @@ package struct ProviderTraits: Hashable, Sendable {
 
     package let id: ProviderID
     package let types: Types
+    /// Names that one request can carry.
+    package let maxQuestions: Int
+    /// Questions that refreshes may put to it per second.
+    package let budgetPerSecond: Int
 
-    package init(id: ProviderID, types: Types) {
+    package init(id: ProviderID, types: Types, maxQuestions: Int = 1, budgetPerSecond: Int = 100) {
         self.id = id
         self.types = types
+        self.maxQuestions = maxQuestions
+        self.budgetPerSecond = budgetPerSecond
     }
 
     func supports(_ type: RecordType) -> Bool {

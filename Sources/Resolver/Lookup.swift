@@ -5,9 +5,12 @@
 //                 │ all failed, or 1 s gone        │ (also after the clients were settled)
 //                 ▼                                │
 //               asking the system resolver too ────┘
-//                 │ it answers; providers get until 1.8 s (both sooner while all of them are backed off)
+//                 │ it answers; providers get until 1.8 s (both sooner while all of them are in trouble)
 //                 ▼
 //               settled: clients have the system resolver's answer, a late provider's still goes to the cache
+//
+// Beside that, where there is an expired answer: at `clientTimeout`, or when all have failed, the clients get it; the
+// fetches go on, and what comes late still goes to the cache. A refresh is a lookup that nobody waits for yet.
 //
 // Every path ends: each fetch by its time-out, the whole by `giveUpAt`.
 
@@ -15,8 +18,18 @@ import DNSWire
 
 struct Lookup {
     let question: Question
+    /// Begun ahead of the expiry, and not by a client.
+    let isRefresh: Bool
+    let policy: NamePolicy
     private var waiters: [Waiter] = []
     private(set) var isFinished = false
+    /// Why there was no answer; nil while it is in flight, and when there was one.
+    private(set) var failure: ExtendedError?
+    private(set) var hasLearned = false
+    /// What the cache still holds and the policy allows.
+    private var expired: ExpiredAnswer?
+    /// So long the expired answer waits for the upstreams.
+    private let expiredAt: Instant
     /// True when the system resolver is the proper source for this name and not a substitute.
     private let isSystemName: Bool
     private let giveUpAt: Instant
@@ -49,41 +62,46 @@ struct Lookup {
         case failed
     }
 
-    /// What a lookup reads and writes outside itself.
-    struct Surroundings {
-        var ranking = UpstreamRanking()
-        var policy = CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 86_400, negativeMaxTTLSeconds: 600)
-        var nextFetch: UInt64 = 0
-        var actions: [Action] = []
-        /// Fetches begun and ended by the event in hand, for the resolver's table.
-        var begun: [FetchID] = []
-        var ended: [FetchID] = []
+    /// Whom a question may be put to.
+    struct Route {
+        /// In the order to ask them.
+        let providers: [ProviderID]
+        /// The system resolver is the proper source and not a substitute.
+        let isSystemName: Bool
+        let hasSystem: Bool
+        /// All providers failed lately, or are silent.
+        let inTrouble: Bool
     }
 
-    /// - Parameters:
-    ///   - providers: in the order to ask them; empty for what only the system resolver can be asked.
-    ///   - inTrouble: every one of them failed lately.
-    init(_ question: Question, providers: [ProviderID], inTrouble: Bool, hasSystem: Bool, now: Instant) {
+    init(_ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, now: Instant) {
         self.question = question
-        isSystemName = providers.isEmpty
+        self.policy = policy
+        self.isRefresh = isRefresh
+        isSystemName = route.isSystemName
         giveUpAt = now + Bounds.answerWithin
-        holdUntil = now + (inTrouble ? Bounds.systemPatienceInTrouble : Bounds.systemPatience)
-        untried = providers.prefix(Bounds.maxProviderAttempts)
+        expiredAt = now + policy.stale.clientTimeout
+        holdUntil = now + (route.inTrouble ? Bounds.systemPatienceInTrouble : Bounds.systemPatience)
+        untried = route.providers.prefix(Bounds.maxProviderAttempts)
         nextProviderAt = now
-        let systemAt = now + (inTrouble ? Bounds.systemHedgeInTrouble : Bounds.systemHedge)
-        system = hasSystem ? .waiting(until: systemAt) : .absent
+        let hedge = route.inTrouble ? Bounds.systemHedgeInTrouble : Bounds.systemHedge
+        system = route.hasSystem ? .waiting(until: now + hedge) : .absent
     }
+
+    /// After a failure: how long the expired answer stands in at once; nil without one.
+    var recheck: Duration? { expired == nil ? nil : policy.stale.recheck }
 
     var nextDeadline: Instant {
         let firstTimeout = running.map(\.until).min() ?? giveUpAt
-        let systemAt: Instant
+        var times = [giveUpAt, firstTimeout]
         switch system {
         case .settled: return firstTimeout
-        case .waiting(let until): systemAt = until
-        case .answered: systemAt = holdUntil
-        case .absent, .running, .failed: systemAt = giveUpAt
+        case .waiting(let until): times.append(until)
+        case .answered: times.append(holdUntil)
+        case .absent, .running, .failed: break
         }
-        return min(giveUpAt, firstTimeout, systemAt, nextProviderAt ?? giveUpAt)
+        if let nextProviderAt { times.append(nextProviderAt) }
+        if expired != nil, !waiters.isEmpty { times.append(expiredAt) }
+        return times.min() ?? giveUpAt
     }
 
     // MARK: what happens
@@ -92,13 +110,25 @@ struct Lookup {
         proceed(now: now, &around)
     }
 
-    mutating func join(_ waiter: Waiter, _ around: inout Surroundings) {
+    /// - Parameter expired: for all who wait, where there was none so far.
+    mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ around: inout Surroundings) {
+        if self.expired == nil, let expired { hold(expired) }
         if case .settled(let answer) = system {
             around.actions.append(.reply(waiter, answer, .system))
+        } else if expiredAt <= now, let expired = self.expired {
+            around.actions.append(.replyExpired(waiter, expired, .timeout))
         } else if waiters.count < Bounds.maxWaiters {
             waiters.append(waiter)
         } else {
             around.actions.append(.fail(waiter, .notReady))
+        }
+    }
+
+    /// An expired answer that is given soon must leave the system resolver some of the time before.
+    private mutating func hold(_ expired: ExpiredAnswer) {
+        self.expired = expired
+        if case .waiting(let until) = system, policy.stale.clientTimeout > .zero {
+            system = .waiting(until: min(until, expiredAt - policy.stale.clientTimeout / 2))
         }
     }
 
@@ -107,7 +137,7 @@ struct Lookup {
     ) {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return }
         let attempt = running.remove(at: index)
-        around.ended.append(id)
+        around.end(attempt.id, attempt.upstream, isHeard: true, now: now)
         switch result {
         case .success(let answer): answered(attempt, answer, now: now, &around)
         case .failure(let failure): failed(attempt, failure, now: now, &around)
@@ -118,7 +148,7 @@ struct Lookup {
     mutating func timePassed(now: Instant, _ around: inout Surroundings) {
         for attempt in running where attempt.until <= now {
             around.actions.append(.abandon(attempt.id))
-            around.ended.append(attempt.id)
+            around.end(attempt.id, attempt.upstream, isHeard: false, now: now)
             failed(attempt, .timeout, now: now, &around)
         }
         running.removeAll { $0.until <= now }
@@ -135,12 +165,12 @@ struct Lookup {
                 unproven = unproven ?? (answer, .provider(provider))
                 nextProviderAt = now
             } else {
-                finish(with: around.policy.applied(to: answer), from: .provider(provider), now: now, &around)
+                finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
             }
         case .system where isSystemName:
-            finish(with: around.policy.applied(to: answer), from: .system, now: now, &around)
+            finish(with: policy.cache.applied(to: answer), from: .system, now: now, &around)
         case .system:
-            system = .answered(around.policy.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds))
+            system = .answered(policy.cache.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds))
         }
     }
 
@@ -166,10 +196,13 @@ struct Lookup {
             return
         }
         if now < giveUpAt { askFurther(now: now, &around) }
-        if case .answered(let answer) = system, providersAreDone || holdUntil <= now {
+        let isExpiredDue = expired != nil && !waiters.isEmpty && expiredAt <= now
+        if case .answered(let answer) = system, providersAreDone || holdUntil <= now || isExpiredDue {
             settle(with: answer, &around)
         } else if running.isEmpty || giveUpAt <= now {
             conclude(now: now, &around)
+        } else if isExpiredDue {
+            replyExpired(.timeout, &around)
         }
     }
 
@@ -194,7 +227,7 @@ struct Lookup {
 
     /// Clients get the system resolver's answer; providers that are still running may fill the cache.
     private mutating func settle(with answer: Answer, _ around: inout Surroundings) {
-        keep(answer, from: .system, &around)
+        keep(answer, from: .system, isSubstitute: true, &around)
         replyToAll(answer, from: .system, &around)
         system = .settled(answer)
         isFinished = running.isEmpty
@@ -203,26 +236,34 @@ struct Lookup {
     /// Nothing more will come, or not in time.
     private mutating func conclude(now: Instant, _ around: inout Surroundings) {
         if let unproven {
-            let answer = around.policy.applied(to: Answer(negative: .noData, ttlSeconds: unproven.answer.ttlSeconds))
+            let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: unproven.answer.ttlSeconds))
             finish(with: answer, from: unproven.source, now: now, &around)
             return
         }
-        around.actions += waiters.map { .fail($0, someoneFailed ? .networkError : .noReachableAuthority) }
+        let failure = someoneFailed ? ExtendedError.networkError : .noReachableAuthority
+        replyExpired(.failure, &around)
+        if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &around) }
+        around.actions += waiters.map { .fail($0, failure) }
         waiters = []
         abandonAll(now: now, &around)
+        self.failure = failure
         isFinished = true
     }
 
     private mutating func finish(with answer: Answer, from source: Source, now: Instant, _ around: inout Surroundings) {
-        keep(answer, from: source, &around)
+        keep(answer, from: source, isSubstitute: false, &around)
         replyToAll(answer, from: source, &around)
         abandonAll(now: now, &around)
         isFinished = true
     }
 
     /// TTL 0 is for those who asked, and is not kept (RFC 1035 section 3.2.1).
-    private func keep(_ answer: Answer, from source: Source, _ around: inout Surroundings) {
+    private mutating func keep(_ answer: Answer, from source: Source, isSubstitute: Bool, _ around: inout Surroundings)
+    {
         if answer.ttlSeconds > 0 { around.actions.append(.store(question, answer, source)) }
+        around.learned = Learned(
+            ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute)
+        hasLearned = true
     }
 
     private mutating func replyToAll(_ answer: Answer, from source: Source, _ around: inout Surroundings) {
@@ -230,18 +271,22 @@ struct Lookup {
         waiters = []
     }
 
+    private mutating func replyExpired(_ cause: StaleCause, _ around: inout Surroundings) {
+        guard let expired else { return }
+        around.actions += waiters.map { .replyExpired($0, expired, cause) }
+        waiters = []
+    }
+
     private mutating func begin(_ upstream: Upstream, until: Instant, now: Instant, _ around: inout Surroundings) {
-        let id = FetchID(number: around.nextFetch)
-        around.nextFetch += 1
+        let id = around.begin(upstream, now: now)
         running.append(Attempt(id: id, upstream: upstream, startedAt: now, until: until))
-        around.begun.append(id)
         around.actions.append(.fetch(id, question, upstream))
     }
 
     private mutating func abandonAll(now: Instant, _ around: inout Surroundings) {
         for attempt in running {
             around.actions.append(.abandon(attempt.id))
-            around.ended.append(attempt.id)
+            around.end(attempt.id, attempt.upstream, isHeard: false, now: now)
             if case .provider(let provider) = attempt.upstream {
                 around.ranking.overtaken(provider, after: attempt.startedAt.duration(to: now))
             }

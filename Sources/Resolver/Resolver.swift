@@ -1,10 +1,12 @@
-// The slow path's mind: which upstream to ask for what, when to ask another, what to keep and what to tell whom.
-// A value without clock, socket, thread or randomness of its own: the same events give the same actions.
+// The slow path's mind: which upstream to ask for what, when to ask another, what to keep and what to tell whom, and what
+// to fetch before somebody has to wait for it. A value without clock, socket, thread or randomness of its own: the same
+// events give the same actions.
 
-import DNSWire
+package import DNSWire
 
 package struct Resolver {
-    private var around = Lookup.Surroundings()
+    private var around = Surroundings()
+    private var policy = Policy()
     private var providers: [ProviderTraits] = []
     private var hasSystem = false
     private var hosts = HostsTable.empty
@@ -13,23 +15,47 @@ package struct Resolver {
     private var lookupOfFetch: [FetchID: UInt64] = [:]
     private var nextLookup: UInt64 = 0
     private var deadlines = DeadlineQueue()
+    private var failures = FailureMemory()
+    private var plan: RefreshPlan
+    private var refreshesInFlight = 0
+    /// A budget was spent: no refresh before.
+    private var refreshesNotBefore: Instant?
+    package private(set) var refreshes = RefreshCounts()
 
-    package init() {}
+    /// - Parameter seed: spreads refreshes in time.
+    package init(seed: UInt64) {
+        plan = RefreshPlan(seed: seed)
+    }
 
     package var lookupsInFlight: Int { lookups.count }
 
     /// When `timePassed` is due; nil when nothing waits for time.
-    package var nextDeadline: Instant? { deadlines.earliest }
+    package var nextDeadline: Instant? {
+        let refresh = plan.nextDeadline.map { max($0, refreshesNotBefore ?? $0) }
+        guard mayRefresh, let refresh else { return deadlines.earliest }
+        return min(refresh, deadlines.earliest ?? refresh)
+    }
+
+    /// Asks per second, as far as they are remembered.
+    package func demand(for question: Question) -> Double { plan.demand(for: question) }
 
     package mutating func handle(_ event: Event, now: Instant, actions: inout [Action]) {
         switch event {
-        case .asked(let question, let waiter): asked(question, waiter, now: now)
+        case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
+        case .foundDue(let question):
+            plan.asked(question, now: now)
+            refresh(question, now: now)
+        case .hitsCounted(let counts): hitsCounted(counts, now: now)
+        case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
+        case .restored(let answers): for answer in answers { plan.restored(answer, now: now) }
+        case .forgotten(let questions): forget(questions)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .upstreamsChanged(let providers, let hasSystem):
             self.providers = providers
             self.hasSystem = hasSystem
             around.ranking.setProviders(providers)
-        case .policyChanged(let policy): around.policy = policy
+            failures.removeAll()
+        case .policyChanged(let policy): self.policy = policy
         case .hostsChanged(let hosts): self.hosts = hosts
         case .timePassed: timePassed(now: now)
         }
@@ -37,46 +63,135 @@ package struct Resolver {
         around.actions.removeAll(keepingCapacity: true)
     }
 
-    // MARK: events
+    // MARK: questions
 
-    private mutating func asked(_ question: Question, _ waiter: Waiter, now: Instant) {
-        let route = LocalNames.route(question, hosts)
-        if case .here(let answer) = route {
+    private mutating func asked(_ question: Question, _ waiter: Waiter, _ aged: AgedAnswer?, now: Instant) {
+        let place = LocalNames.route(question, hosts)
+        if case .here(let answer) = place {
             around.actions.append(.reply(waiter, answer, .local))
-        } else if let number = numberOfQuestion[question] {
-            change(number) { $0.join(waiter, &$1) }
+            return
+        }
+        plan.asked(question, now: now)
+        let policy = policy.of(question.name)
+        let expired = aged.flatMap { policy.usable($0) }
+        if let number = numberOfQuestion[question] {
+            change(number, now: now) { $0.join(waiter, expired, now: now, &$1) }
+        } else if let failure = failures.failure(of: question, now: now) {
+            replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
         } else if lookups.count < Bounds.maxLookups {
-            let providers = route == .anywhere ? around.ranking.order(for: question.type, now: now) : []
-            let number = nextLookup
-            nextLookup += 1
-            numberOfQuestion[question] = number
-            lookups[number] = Lookup(
-                question, providers: providers, inTrouble: providers.allSatisfy { around.ranking.isBackedOff($0, now) },
-                hasSystem: hasSystem, now: now)
-            change(number) { lookup, around in
-                lookup.join(waiter, &around)
-                lookup.start(now: now, &around)
-            }
+            begin(question, place, policy, isRefresh: false, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else {
             around.actions.append(.fail(waiter, .notReady))
         }
     }
 
+    /// It has failed a moment ago.
+    private mutating func replyInsteadOfAsking(
+        _ question: Question, _ waiter: Waiter, _ expired: ExpiredAnswer?, _ policy: NamePolicy, _ reason: ExtendedError
+    ) {
+        if let expired {
+            around.actions.append(.replyExpired(waiter, expired, .recheck))
+        } else if let fallback = policy.fallback(for: question) {
+            around.actions.append(.reply(waiter, fallback, .fallback))
+        } else {
+            around.actions.append(.fail(waiter, reason))
+        }
+    }
+
+    private mutating func begin(
+        _ question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, isRefresh: Bool, now: Instant,
+        _ join: (inout Lookup, inout Surroundings) -> Void
+    ) {
+        let number = nextLookup
+        nextLookup += 1
+        numberOfQuestion[question] = number
+        if isRefresh { refreshesInFlight += 1 }
+        lookups[number] = Lookup(
+            question, along: route(question, place, now: now), policy: policy, isRefresh: isRefresh, now: now)
+        change(number, now: now) { lookup, around in
+            join(&lookup, &around)
+            lookup.start(now: now, &around)
+        }
+    }
+
+    /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether a
+    /// provider is back: an outage must not cost every name a wait, nor the provider a flood when it returns.
+    private func route(_ question: Question, _ place: LocalNames.Route, now: Instant) -> Lookup.Route {
+        let order = place == .anywhere ? around.ranking.order(for: question.type, now: now) : []
+        let inTrouble = order.allSatisfy { around.ranking.isInTrouble($0, now) }
+        let mayWait = inTrouble && hasSystem
+        return Lookup.Route(
+            providers: mayWait ? order.filter { !around.ranking.isOnTrial($0, now) } : order,
+            isSystemName: order.isEmpty, hasSystem: hasSystem, inTrouble: inTrouble)
+    }
+
     private mutating func fetchFinished(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {
         guard let number = lookupOfFetch[id] else { return }
-        change(number) { $0.fetchFinished(id, result, now: now, &$1) }
+        change(number, now: now) { $0.fetchFinished(id, result, now: now, &$1) }
     }
 
     private mutating func timePassed(now: Instant) {
         while let number = deadlines.popDue(now) {
-            change(number) { $0.timePassed(now: now, &$1) }
+            change(number, now: now) { $0.timePassed(now: now, &$1) }
         }
+        if let held = refreshesNotBefore, held <= now { refreshesNotBefore = nil }
+        popDueRefreshes(now: now)
+    }
+
+    private mutating func forget(_ questions: [Question]?) {
+        guard let questions else { return failures.removeAll() }
+        for question in questions { failures.answered(question) }
+    }
+
+    // MARK: refreshes
+
+    private var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes }
+
+    private mutating func popDueRefreshes(now: Instant) {
+        guard mayRefresh, refreshesNotBefore == nil else { return }
+        var due: [Question] = []
+        while refreshesInFlight + due.count < Bounds.maxRefreshes {
+            let next = plan.popDue(now)
+            if next.isEmpty { break }
+            due += next
+        }
+        guard let first = due.first else { return }
+        let batch = around.ranking.order(for: first.type, now: now).first.flatMap { around.ranking.traits(of: $0) }
+        let room = batch.map { ($0.maxQuestions - due.count % $0.maxQuestions) % $0.maxQuestions } ?? 0
+        around.actions.append(.countHits(due + plan.popEarly(now, atMost: room)))
+    }
+
+    private mutating func hitsCounted(_ counts: [(question: Question, hits: Int)], now: Instant) {
+        for (question, hits) in counts {
+            let verdict = plan.counted(question, hits: hits, now: now)
+            if verdict.wasUsed { refreshes.used += 1 }
+            if verdict.isInUse { refresh(question, now: now) }
+        }
+    }
+
+    private mutating func refresh(_ question: Question, now: Instant) {
+        let place = LocalNames.route(question, hosts)
+        let policy = policy.of(question.name)
+        guard policy.prefetches, numberOfQuestion[question] == nil, failures.failure(of: question, now: now) == nil
+        else { return }
+        if case .here = place { return }
+        guard mayRefresh, lookups.count < Bounds.maxLookups else { return plan.postponed(question, until: now) }
+        if place == .anywhere, let provider = around.ranking.order(for: question.type, now: now).first,
+            let enough = around.ranking.spend(on: provider, now: now)
+        {
+            refreshesNotBefore = enough
+            return plan.postponed(question, until: enough)
+        }
+        refreshes.started += 1
+        begin(question, place, policy, isRefresh: true, now: now) { _, _ in }
     }
 
     // MARK: tables
 
     /// The one place where a lookup changes, so that fetches, questions and deadlines always agree with it.
-    private mutating func change(_ number: UInt64, _ body: (inout Lookup, inout Lookup.Surroundings) -> Void) {
+    private mutating func change(
+        _ number: UInt64, now: Instant, _ body: (inout Lookup, inout Surroundings) -> Void
+    ) {
         guard var lookup = lookups.removeValue(forKey: number) else { return }
         body(&lookup, &around)
         for id in around.begun { lookupOfFetch[id] = number }
@@ -86,9 +201,38 @@ package struct Resolver {
         if lookup.isFinished {
             numberOfQuestion[lookup.question] = nil
             deadlines.remove(number)
+            if lookup.isRefresh { refreshesInFlight -= 1 }
         } else {
             deadlines.set(lookup.nextDeadline, for: number)
             lookups[number] = lookup
         }
+        remember(lookup, now: now)
     }
+
+    /// What the next question and the next refresh must know of this one.
+    private mutating func remember(_ lookup: Lookup, now: Instant) {
+        if around.ranking.hasRecovered {
+            around.ranking.hasRecovered = false
+            failures.removeAll()
+        }
+        if let learned = around.learned {
+            around.learned = nil
+            failures.answered(lookup.question)
+            guard lookup.policy.prefetches else { return }
+            plan.learned(lookup.question, learned, isRefresh: lookup.isRefresh, now: now)
+        } else if let failure = lookup.failure {
+            let retryAt = failures.failed(lookup.question, failure, recheck: lookup.recheck, now: now)
+            if lookup.policy.prefetches { plan.failed(lookup.question, retryAt: retryAt) }
+        }
+        guard lookup.isRefresh, lookup.isFinished else { return }
+        if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }
+    }
+}
+
+/// `started = succeeded + failed` and those in flight; `used` were read before they ended.
+package struct RefreshCounts: Equatable, Sendable {
+    package var started: UInt64 = 0
+    package var succeeded: UInt64 = 0
+    package var failed: UInt64 = 0
+    package var used: UInt64 = 0
 }

@@ -11,8 +11,19 @@ struct UpstreamRanking {
         var deviation = 0.0
         var failuresInARow = 0
         var backedOffUntil: Instant?
+        /// Requests out, and since when no answer has come although one was out.
+        var outstanding = 0
+        var silentSince: Instant?
+        var budget = RefreshBudget()
 
         func isBackedOff(_ now: Instant) -> Bool { (backedOffUntil ?? now) > now }
+
+        /// Several requests are out and nothing comes back: it will be known to fail when they have timed out.
+        func isSilent(_ now: Instant) -> Bool {
+            guard let silentSince, outstanding >= Bounds.silentRequests else { return false }
+            let usual = latency.map { Duration.milliseconds(2 * ($0 + 4 * deviation)) } ?? Bounds.hedgeCeiling
+            return now - silentSince > max(usual, Bounds.silentFloor)
+        }
 
         mutating func measure(_ elapsed: Duration) {
             // A request that was carried over a sleep says nothing beyond its time-out.
@@ -28,6 +39,8 @@ struct UpstreamRanking {
     }
 
     private var standings: [Standing] = []
+    /// A provider that had failed has answered; whoever reads it sets it back.
+    var hasRecovered = false
 
     /// Providers that stay keep what was measured; new ones start without.
     mutating func setProviders(_ providers: [ProviderTraits]) {
@@ -43,6 +56,20 @@ struct UpstreamRanking {
 
     func isBackedOff(_ provider: ProviderID, _ now: Instant) -> Bool {
         standings.contains { $0.traits.id == provider && $0.isBackedOff(now) }
+    }
+
+    /// Failed lately, or silent just now.
+    func isInTrouble(_ provider: ProviderID, _ now: Instant) -> Bool {
+        standings.contains { $0.traits.id == provider && ($0.isBackedOff(now) || $0.isSilent(now)) }
+    }
+
+    /// Failed lately, and a request is out that will tell whether it is back.
+    func isOnTrial(_ provider: ProviderID, _ now: Instant) -> Bool {
+        standings.contains { $0.traits.id == provider && $0.isBackedOff(now) && $0.outstanding > 0 }
+    }
+
+    func traits(of provider: ProviderID) -> ProviderTraits? {
+        standings.first { $0.traits.id == provider }?.traits
     }
 
     /// Best first: those not backed off, by latency, the unmeasured before the measured so that each is tried; then the
@@ -65,12 +92,38 @@ struct UpstreamRanking {
         return min(max(usual, Bounds.hedgeFloor), Bounds.hedgeCeiling)
     }
 
+    mutating func begun(_ provider: ProviderID, now: Instant) {
+        update(provider) { standing in
+            standing.silentSince = standing.silentSince ?? now
+            standing.outstanding += 1
+        }
+    }
+
+    /// - Parameter isHeard: something came back, be it a failure.
+    mutating func ended(_ provider: ProviderID, isHeard: Bool, now: Instant) {
+        update(provider) { standing in
+            standing.outstanding = max(0, standing.outstanding - 1)
+            if isHeard { standing.silentSince = now }
+            if standing.outstanding == 0 { standing.silentSince = nil }
+        }
+    }
+
     mutating func answered(_ provider: ProviderID, after elapsed: Duration) {
+        if standings.contains(where: { $0.traits.id == provider && $0.failuresInARow > 0 }) { hasRecovered = true }
         update(provider) { standing in
             standing.failuresInARow = 0
             standing.backedOffUntil = nil
             standing.measure(elapsed)
         }
+    }
+
+    /// Takes the budget for one refresh. Nil: taken; else when there will be enough.
+    mutating func spend(on provider: ProviderID, now: Instant) -> Instant? {
+        var notBefore: Instant?
+        update(provider) { standing in
+            notBefore = standing.budget.spend(perSecond: standing.traits.budgetPerSecond, now: now)
+        }
+        return notBefore
     }
 
     /// Overtaken by another upstream: its latency is at least so long, which is news only beyond what was presumed.
@@ -105,8 +158,26 @@ struct UpstreamRanking {
     }
 }
 
-extension Duration {
-    fileprivate var milliseconds: Double {
-        Double(components.seconds) * 1000 + Double(components.attoseconds) / 1e15
+/// A bucket of tokens, one for each question that refreshes put to a provider. Clients' questions cost nothing: they are
+/// never refused for the sake of refreshes.
+struct RefreshBudget {
+    private var tokens = 0.0
+    private var countedAt: Instant?
+
+    /// Nil: taken; else when the next one is there.
+    mutating func spend(perSecond: Int, now: Instant) -> Instant? {
+        let rate = Double(perSecond)
+        let most = max(1, rate * Bounds.budgetBurst)
+        tokens = countedAt.map { min(most, tokens + rate * max(0, $0.duration(to: now).seconds)) } ?? most
+        countedAt = now
+        guard tokens < 1 else {
+            tokens -= 1
+            return nil
+        }
+        return now + .seconds((1 - tokens) / rate)
     }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Double { seconds * 1000 }
 }

@@ -2,7 +2,9 @@
 
 extension Settings {
     /// In the order in which they are written.
-    static let sectionNames = ["server", "provider", "system-resolver", "cache", "control", "log"]
+    static let sectionNames = [
+        "server", "provider", "system-resolver", "cache", "prefetch", "stale", "control", "log", "rule",
+    ]
 
     package var effectiveTOML: String {
         var parts = [Settings.section("[server]", Server.keys, server)]
@@ -10,9 +12,12 @@ extension Settings {
         parts += [
             Settings.section("[system-resolver]", SystemResolver.keys, systemResolver),
             Settings.section("[cache]", Cache.keys, cache),
+            Settings.section("[prefetch]", Prefetch.keys, prefetch),
+            Settings.section("[stale]", Stale.keys, stale),
             Settings.section("[control]", Control.keys, control),
             Settings.section("[log]", Log.keys, log),
         ]
+        parts += rules.map { Settings.section("[[rule]]", Rule.keys, $0) }
         return parts.joined(separator: "\n")
     }
 

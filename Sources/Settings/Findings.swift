@@ -1,5 +1,7 @@
 // Walks the values of a file, section by section, and collects whatever is wrong with them instead of stopping.
 
+import DNSWire
+
 struct Findings {
     struct Finding {
         let node: Int
@@ -11,6 +13,8 @@ struct Findings {
 
     /// Each provider costs connections, memory and statistics.
     private static let maxProviders = 32
+    /// What differs for that many groups of names is no exception any more.
+    private static let maxRules = 1000
 
     /// Means nothing if there are findings afterwards.
     mutating func settings(from root: TOMLNode) -> Settings {
@@ -23,13 +27,18 @@ struct Findings {
             case "system-resolver":
                 read(Settings.SystemResolver.keys, in: key, of: node, into: &settings.systemResolver)
             case "cache": read(Settings.Cache.keys, in: key, of: node, into: &settings.cache)
+            case "prefetch": read(Settings.Prefetch.keys, in: key, of: node, into: &settings.prefetch)
+            case "stale": read(Settings.Stale.keys, in: key, of: node, into: &settings.stale)
             case "control": read(Settings.Control.keys, in: key, of: node, into: &settings.control)
             case "log": read(Settings.Log.keys, in: key, of: node, into: &settings.log)
+            case "rule": settings.rules = rules(node)
             default: unknown(key, node, place: "at the top", known: Settings.sectionNames)
             }
         }
         judgeListen(settings.server, in: root)
-        judgeTTLs(settings.cache, in: root)
+        if let section = root.member("cache") {
+            judgeTTLs(settings.cache.minTTL, settings.cache.maxTTL, in: "cache", section)
+        }
         return settings
     }
 
@@ -62,23 +71,32 @@ struct Findings {
         }
     }
 
-    private mutating func providers(_ node: TOMLNode) -> [Settings.Provider] {
+    private typealias Table = (node: TOMLNode, members: [(key: String, node: TOMLNode)])
+
+    private mutating func tables(_ node: TOMLNode, named name: String, _ counts: ClosedRange<Int>) -> [Table] {
         guard case .array(let elements) = node.value else {
-            note(node, aboutKey: true, "provider: found \(node.found); allowed: tables [[provider]]")
+            note(node, aboutKey: true, "\(name): found \(node.found); allowed: tables [[\(name)]]")
             return []
         }
-        guard (1...Findings.maxProviders).contains(elements.count) else {
-            note(
-                node, aboutKey: true, "provider: found \(elements.count) tables; allowed: 1 to \(Findings.maxProviders)"
-            )
+        guard counts.contains(elements.count) else {
+            let allowed = "\(counts.lowerBound) to \(counts.upperBound)"
+            note(node, aboutKey: true, "\(name): found \(elements.count) tables; allowed: \(allowed)")
             return []
         }
-        var providers: [Settings.Provider] = []
+        var tables: [Table] = []
         for element in elements {
-            guard case .table(let members) = element.value else {
-                note(element, "provider: found \(element.found); allowed: tables [[provider]]")
-                continue
+            if case .table(let members) = element.value {
+                tables.append((element, members))
+            } else {
+                note(element, "\(name): found \(element.found); allowed: tables [[\(name)]]")
             }
+        }
+        return tables
+    }
+
+    private mutating func providers(_ node: TOMLNode) -> [Settings.Provider] {
+        var providers: [Settings.Provider] = []
+        for (element, members) in tables(node, named: "provider", 1...Findings.maxProviders) {
             let before = all.count
             var draft = ProviderDraft()
             read(ProviderDraft.keys, in: "provider", header: "[[provider]]", of: members, into: &draft)
@@ -98,6 +116,35 @@ struct Findings {
         return providers
     }
 
+    private mutating func rules(_ node: TOMLNode) -> [Settings.Rule] {
+        var rules: [Settings.Rule] = []
+        for (element, members) in tables(node, named: "rule", 0...Findings.maxRules) {
+            let before = all.count
+            var rule = Settings.Rule(match: [])
+            read(Settings.Rule.keys, in: "rule", header: "[[rule]]", of: members, into: &rule)
+            guard all.count == before else { continue }
+            judge(rule, element)
+            rules.append(rule)
+        }
+        return rules
+    }
+
+    private mutating func judge(_ rule: Settings.Rule, _ element: TOMLNode) {
+        if rule.match.isEmpty {
+            note(element, aboutKey: true, "this [[rule]] has no match; every rule needs it")
+        }
+        if rule == Settings.Rule(match: rule.match) {
+            let others = Settings.Rule.keys.map(\.name).filter { $0 != "match" }.joined(separator: ", ")
+            note(element, aboutKey: true, "this [[rule]] changes nothing; add one or more of \(others)")
+        }
+        if let least = rule.minTTL, let most = rule.maxTTL { judgeTTLs(least, most, in: "rule", element) }
+        guard case .array(let nodes) = element.member("match")?.value else { return }
+        var seen: Set<Name> = []
+        for (name, node) in zip(rule.match, nodes) where !seen.insert(name).inserted {
+            note(node, "rule.match: found \(node.found) for the second time; allowed: each once")
+        }
+    }
+
     private mutating func judgeListen(_ server: Settings.Server, in root: TOMLNode) {
         guard case .array(let nodes) = root.member("server")?.member("listen")?.value else { return }
         guard nodes.count == server.listen.count else { return }
@@ -107,12 +154,15 @@ struct Findings {
         }
     }
 
-    private mutating func judgeTTLs(_ cache: Settings.Cache, in root: TOMLNode) {
-        guard cache.minTTL > cache.maxTTL, let section = root.member("cache") else { return }
-        guard let node = section.member("min-ttl") ?? section.member("max-ttl") else { return }
-        let write = Format<Duration>.duration(.zero...cache.minTTL).write
-        let (least, most) = (write(cache.minTTL) ?? "", write(cache.maxTTL) ?? "")
-        note(node, "cache.min-ttl: found \(least), more than cache.max-ttl, which is \(most); allowed: at most that")
+    private mutating func judgeTTLs(_ least: Duration, _ most: Duration, in name: String, _ section: TOMLNode) {
+        guard least > most, let node = section.member("min-ttl") ?? section.member("max-ttl") else { return }
+        let write = Format<Duration>.duration(.zero...least).write
+        let (leastText, mostText) = (write(least) ?? "", write(most) ?? "")
+        note(
+            node,
+            "\(name).min-ttl: found \(leastText), more than \(name).max-ttl, which is \(mostText); "
+                + "allowed: at most that"
+        )
     }
 
     private mutating func unknown(_ key: String, _ node: TOMLNode, place: String, known: [String]) {

@@ -117,8 +117,36 @@ extension Format {
                 guard faults.isEmpty else { throw Misfit(faults) }
                 return values
             },
-            write: { "[" + $0.compactMap(write).joined(separator: ", ") + "]" })
+            write: { values in
+                let elements = values.compactMap(write)
+                let line = "[" + elements.joined(separator: ", ") + "]"
+                // A line of a settings file has a bound, and a long one is hard to read.
+                return line.utf8.count <= maxListBytes
+                    ? line : "[\n" + elements.map { "    \($0),\n" }.joined() + "]"
+            })
     }
+
+    /// One value need not be written.
+    func leavingOut(_ value: Value) -> Format where Value: Equatable & Sendable {
+        Format(allowed: allowed, read: read, write: { $0 == value ? nil : write($0) })
+    }
+}
+
+/// Longer lists are written with one element on each line.
+private let maxListBytes = 160
+
+extension Format<Bool> {
+    static let truth = Format(
+        allowed: "true or false",
+        read: { node throws(Misfit) in
+            switch node.value {
+            case .boolean(let value): return value
+            case .string("true"), .string("false"):
+                throw Misfit(node, allowed: "true or false", remedy: "leave out the quotes")
+            default: throw Misfit(node, allowed: "true or false")
+            }
+        },
+        write: { String($0) })
 }
 
 extension Format<Int> {

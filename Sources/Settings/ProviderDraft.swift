@@ -14,6 +14,7 @@ struct ProviderDraft {
     var account: String?
     var keyFile: String?
     var method: Settings.Provider.Method?
+    var budgetPerSecond = 100
 }
 
 extension ProviderDraft {
@@ -23,7 +24,7 @@ extension ProviderDraft {
             name: provider.name, dialect: provider.dialect, url: provider.url, addresses: provider.addresses,
             sni: provider.sni, verifyName: provider.verifyName, host: provider.host, caFile: provider.caFile,
             account: provider.account, keyFile: provider.keyFile,
-            method: provider.dialect == .doh ? provider.method : nil)
+            method: provider.dialect == .doh ? provider.method : nil, budgetPerSecond: provider.budgetPerSecond)
     }
 
     /// What is missing or contradicts itself, with the key that it is about; none if `provider` gives one.
@@ -76,6 +77,7 @@ extension ProviderDraft {
         guard !dialled.isEmpty else { return nil }
         return Settings.Provider(
             name: name, dialect: dialect, url: url, addresses: dialled, sni: sni, verifyName: verifyName, host: host,
-            caFile: caFile, account: account, keyFile: keyFile, method: method ?? .get)
+            caFile: caFile, account: account, keyFile: keyFile, method: method ?? .get,
+            budgetPerSecond: budgetPerSecond)
     }
 }

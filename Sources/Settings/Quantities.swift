@@ -5,12 +5,15 @@ import DNSWire
 private struct Unit {
     let name: String
     let factor: Int64
+    /// A unit that is only read: "24h" and "1d" are the same, and one is enough for writing.
+    var isWritten = true
 }
 
 private let durationUnits = [
     Unit(name: "ms", factor: 1), Unit(name: "s", factor: 1000), Unit(name: "m", factor: 60_000),
-    Unit(name: "h", factor: 3_600_000),
+    Unit(name: "h", factor: 3_600_000), Unit(name: "d", factor: 86_400_000, isWritten: false),
 ]
+private let rateUnits = [Unit(name: "/s", factor: 1)]
 private let sizeUnits = [
     Unit(name: "B", factor: 1), Unit(name: "KiB", factor: 1 << 10), Unit(name: "MiB", factor: 1 << 20),
     Unit(name: "GiB", factor: 1 << 30),
@@ -23,6 +26,14 @@ extension Format<Duration> {
             "a duration", units: durationUnits, usual: durationUnits[1], least: range.lowerBound.wholeMilliseconds,
             most: range.upperBound.wholeMilliseconds, make: { .milliseconds($0) }, count: \.wholeMilliseconds)
     }
+
+    /// For what a DNS message carries.
+    static func wholeSeconds(_ range: ClosedRange<Duration>) -> Format {
+        quantity(
+            "a duration", units: Array(durationUnits.dropFirst()), usual: durationUnits[1],
+            least: range.lowerBound.wholeMilliseconds, most: range.upperBound.wholeMilliseconds,
+            make: { .milliseconds($0) }, count: \.wholeMilliseconds)
+    }
 }
 
 extension Format<Int> {
@@ -30,6 +41,13 @@ extension Format<Int> {
     static func size(_ range: ClosedRange<Int>) -> Format {
         quantity(
             "a size", units: sizeUnits, usual: sizeUnits[2], least: Int64(range.lowerBound),
+            most: Int64(range.upperBound), make: { Int($0) }, count: { Int64($0) })
+    }
+
+    /// For each second.
+    static func rate(_ range: ClosedRange<Int>) -> Format {
+        quantity(
+            "a rate", units: rateUnits, usual: rateUnits[0], least: Int64(range.lowerBound),
             most: Int64(range.upperBound), make: { Int($0) }, count: { Int64($0) })
     }
 }
@@ -85,7 +103,7 @@ extension Format {
 
     /// In the largest unit that leaves no fraction; zero in the usual one.
     private static func text(_ count: Int64, _ units: [Unit], _ usual: Unit) -> String {
-        let unit = count == 0 ? usual : units.last { count.isMultiple(of: $0.factor) } ?? usual
+        let unit = count == 0 ? usual : units.last { $0.isWritten && count.isMultiple(of: $0.factor) } ?? usual
         return "\(count / unit.factor)\(unit.name)"
     }
 }

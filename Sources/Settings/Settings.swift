@@ -9,8 +9,12 @@ package struct Settings: Equatable, Sendable {
     package var providers = Provider.builtIn
     package var systemResolver = SystemResolver()
     package var cache = Cache()
+    package var prefetch = Prefetch()
+    package var stale = Stale()
     package var control = Control()
     package var log = Log()
+    /// Up to 1,000, in the order of the file.
+    package var rules: [Rule] = []
 
     /// What serves when there is no file: loopback, public providers, the system's nameservers.
     package static let defaults = Settings()
@@ -37,6 +41,27 @@ package struct Settings: Equatable, Sendable {
         package var minTTL = Duration.zero
         package var maxTTL = Duration.seconds(24 * 3600)
         package var negativeMaxTTL = Duration.seconds(600)
+        /// An absolute path; nil: memory only.
+        package var store: String? = "/var/lib/httpdnsd/cache.db"
+    }
+
+    package struct Prefetch: Equatable, Sendable {
+        /// Refreshes names in use before they expire.
+        package var enabled = true
+        /// Resolved at start; up to 1,000, none of them the root.
+        package var names: [Name] = []
+    }
+
+    /// Expired answers (RFC 8767).
+    package struct Stale: Equatable, Sendable {
+        /// How long after its end an answer may still be used; zero, never, to 30 days.
+        package var maxAge = Duration.seconds(86_400)
+        /// The TTL that clients see; whole seconds, 1 s to 1 h.
+        package var answerTTL = Duration.seconds(30)
+        /// How long a client waits for a fresh answer first; zero to 4 s.
+        package var clientTimeout = Duration.milliseconds(1800)
+        /// No upstream is asked again for a name for so long after it failed; 1 s to 1 h.
+        package var recheck = Duration.seconds(30)
     }
 
     package struct Control: Equatable, Sendable {
@@ -84,6 +109,27 @@ package struct Settings: Equatable, Sendable {
         package var keyFile: String?
         /// For doh.
         package var method = Method.get
+        /// Refreshes sent to it; 1 to 10,000.
+        package var budgetPerSecond = 100
+    }
+
+    /// What is different for some names; at least one thing is. Nil: as for all others.
+    package struct Rule: Equatable, Sendable {
+        /// 1 to 1,000, all different; each stands for itself and everything under it, the root for everything.
+        package var match: [Name]
+        package var stale: Bool?
+        /// Expired answers that say "no", too.
+        package var staleNegative: Bool?
+        package var prefetch: Bool?
+        /// Up to 7 days, as is `maxTTL`; at most that.
+        package var minTTL: Duration?
+        package var maxTTL: Duration?
+        /// Answered when everything else has failed; up to 16.
+        package var fallbackAddresses: [Address] = []
+
+        package init(match: [Name]) {
+            self.match = match
+        }
     }
 }
 
@@ -116,6 +162,7 @@ extension Settings {
             ("server.threads", server.threads != old.server.threads),
             ("server.allow", server.allow != old.server.allow),
             ("cache.size", cache.sizeBytes != old.cache.sizeBytes),
+            ("cache.store", cache.store != old.cache.store),
             ("control.socket", control.socket != old.control.socket),
         ].filter(\.1).map(\.0)
     }

@@ -39,6 +39,24 @@ extension Format<Address> {
         allowed: "an IPv4 or IPv6 address without port or brackets", parse: { Address($0) }, write: \.description)
 }
 
+extension Format<Name> {
+    static let name = Format.text(
+        allowed: "a domain name, such as \"www.example.com\"",
+        parse: { Settings.hostName($0).flatMap { Name($0) } }, write: \.description)
+
+    static let ruleName = Format.text(
+        allowed: "a domain name, such as \"example.com\", or \".\" for every name",
+        remedy: { node in
+            guard case .string(let text) = node.value, text.hasPrefix("*") || text.hasPrefix(".") else { return nil }
+            let rest = text.drop { $0 == "*" || $0 == "." }
+            if rest.isEmpty { return "write \".\"" }
+            return Settings.hostName(String(rest)).map {
+                "a name stands for everything under it, too: write \"\($0)\""
+            }
+        },
+        parse: { $0 == "." ? .root : Settings.hostName($0).flatMap { Name($0) } }, write: \.description)
+}
+
 extension Format<Settings.ProviderURL> {
     static let providerURL = Format.text(
         allowed: "\"https://HOST[:PORT]/PATH\" or \"http://HOST[:PORT]/PATH\" without user name, query and fragment",

@@ -53,6 +53,9 @@ struct FastPathTests {
     func expiry() {
         var stand = ServingStand()
         stand.keep(answer(7, ttlSeconds: 30), for: question, atSeconds: 5)
+        #expect(stand.ask(packet().bytes, atSeconds: 33).outcome == .answered(.noError))
+        #expect(stand.ask(packet().bytes, atSeconds: 34.9).outcome == .answeredAndDue(.noError, question))
+        // Said once.
         #expect(stand.ask(packet().bytes, atSeconds: 34.999).outcome == .answered(.noError))
         for seconds in [35, 35.001, 1e9] {
             guard case .miss = stand.ask(packet().bytes, atSeconds: seconds).outcome else {
@@ -94,7 +97,7 @@ struct FastPathTests {
         stand.keep(Answer(negative: kind, authority: authority), for: question)
         let code = kind == .noSuchName ? ResponseCode.noSuchName : .noError
         let (outcome, reply) = stand.ask(packet().bytes, atSeconds: 59)
-        #expect(outcome == .answered(code))
+        #expect(outcome == .answeredAndDue(code, question))
         let message = try DecodedMessage(reply)
         #expect(message.responseCode == code.rawValue && message.answers.isEmpty)
         #expect(message.authorities.map(\.ttl) == [1])

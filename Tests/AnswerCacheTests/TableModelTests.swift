@@ -93,7 +93,8 @@ struct TableModelTests {
         }
         let age = now - expected.storedAtMilliseconds
         #expect(
-            table.isFresh(entry, nowMilliseconds: now) == (age < Int64(expected.lifetimeSeconds) * 1_000), context)
+            (table.freshness(entry, nowMilliseconds: now, limits: .init(maxAgeSeconds: 0)) == .gone)
+                == (age >= Int64(expected.lifetimeSeconds) * 1_000), context)
         guard Bool.random(using: &random) else { return }
         model.use(key)
         table.withReplyBody(of: entry, nowMilliseconds: now) { body, ageSeconds in

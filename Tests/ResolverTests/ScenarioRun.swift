@@ -9,7 +9,7 @@ import TestSupport
 struct ScenarioRun {
     private let script: ScenarioScript
     private var vocabulary = ScenarioVocabulary()
-    private var resolver = Resolver()
+    private var resolver = Resolver(seed: 1)
     private let origin = ContinuousClock.now
     private var now: Instant
     private var running: [Fetch] = []
@@ -40,6 +40,9 @@ struct ScenarioRun {
     private mutating func takeGiven() throws {
         var upstreams: [ScenarioLine] = []
         var hosts = ""
+        var unplanned = Policy()
+        unplanned.prefetches = false
+        _ = try handle(.policyChanged(unplanned))
         for given in script.given {
             var line = given
             if line.take("hosts") {
@@ -172,6 +175,9 @@ struct ScenarioRun {
             return .store(question, answer, from: vocabulary.name(source))
         case .reply(let waiter, let answer, let source):
             return .reply(waiter.number, answer, from: vocabulary.name(source))
+        case .replyExpired(let waiter, let expired, let cause):
+            return .replyExpired(waiter.number, expired, cause)
+        case .countHits(let questions): return .countHits(questions)
         case .fail(let waiter, let extendedError): return .fail(waiter.number, extendedError: extendedError.code)
         }
     }

@@ -17,6 +17,8 @@ struct ScenarioVocabulary {
         case abandon(Question, from: String)
         case store(Question, Answer, from: String)
         case reply(UInt64, Answer, from: String)
+        case replyExpired(UInt64, ExpiredAnswer, StaleCause)
+        case countHits([Question])
         case fail(UInt64, extendedError: UInt16)
     }
 
@@ -32,6 +34,7 @@ struct ScenarioVocabulary {
         case .provider(let id): providerNames[id.number]
         case .system: "system"
         case .local: "local"
+        case .fallback: "fallback"
         }
     }
 
@@ -64,14 +67,17 @@ struct ScenarioVocabulary {
     }
 
     /// "MIN to MAX negative MAX", in seconds.
-    func policy(_ line: inout ScenarioLine) throws -> CachePolicy {
+    func policy(_ line: inout ScenarioLine) throws -> Policy {
         let lowest: UInt32 = try line.number("the lowest TTL")
         try line.require("to")
         let highest: UInt32 = try line.number("the highest TTL")
         try line.require("negative")
         let negative: UInt32 = try line.number("the highest TTL of negative answers")
         try line.end()
-        return CachePolicy(minTTLSeconds: lowest, maxTTLSeconds: highest, negativeMaxTTLSeconds: negative)
+        var policy = Policy()
+        policy.prefetches = false
+        policy.cache = CachePolicy(minTTLSeconds: lowest, maxTTLSeconds: highest, negativeMaxTTLSeconds: negative)
+        return policy
     }
 
     // MARK: what happens and what is expected
@@ -83,7 +89,7 @@ struct ScenarioVocabulary {
         let question = try question(&line)
         questions.insert(question)
         questionOfClient[waiter.number] = question
-        return .asked(question, waiter)
+        return .asked(question, waiter, expired: nil)
     }
 
     /// "fetch UPSTREAM", "abandon UPSTREAM", "store ANSWER from SOURCE", each with "for NAME TYPE" behind the first
@@ -192,6 +198,8 @@ extension ScenarioVocabulary.Expectation: CustomStringConvertible {
         case .abandon(let question, let upstream): "abandon for \(question) \(upstream)"
         case .store(let question, let answer, let source): "store for \(question) \(words(answer)) from \(source)"
         case .reply(let client, let answer, let source): "reply \(client) \(words(answer)) from \(source)"
+        case .replyExpired(let client, _, let cause): "reply \(client) expired by \(cause)"
+        case .countHits(let questions): "count \(questions)"
         case .fail(let client, let extendedError): "fail \(client) ede \(extendedError)"
         }
     }

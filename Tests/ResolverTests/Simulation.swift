@@ -11,7 +11,7 @@ struct Simulation {
         let description: String
     }
 
-    private(set) var resolver = Resolver()
+    private(set) var resolver = Resolver(seed: 1)
     private(set) var actions: [Action] = []
     private(set) var elapsed: Duration = .zero
     private var random: SeededRandom
@@ -24,6 +24,7 @@ struct Simulation {
     /// Results on their way, the earliest last.
     private var coming: [(at: Instant, id: FetchID, result: Result<Answer, FetchFailure>)] = []
     private var waiters: UInt64 = 0
+    private var counting: [Question] = []
     private var lastFetch: Int64 = -1
 
     private struct Fetch {
@@ -49,7 +50,12 @@ struct Simulation {
             try advance(to: now + .milliseconds(chance(8) ? .random(in: 0...900, using: &random) : 3))
             try happen()
         }
-        while let next = [resolver.nextDeadline, coming.last?.at].compactMap({ $0 }).min() { try advance(to: next) }
+        var unplanned = Policy()
+        unplanned.prefetches = false
+        try handle(.policyChanged(unplanned))
+        while resolver.lookupsInFlight > 0 || !coming.isEmpty,
+            let next = [resolver.nextDeadline, coming.last?.at].compactMap({ $0 }).min()
+        { try advance(to: next) }
         try require(askedBy.isEmpty, "\(askedBy.count) clients have no reply")
         try require(running.isEmpty, "\(running.count) fetches never ended")
         try require(resolver.lookupsInFlight == 0, "lookups are left")
@@ -62,7 +68,9 @@ struct Simulation {
         case 0..<5: try changeUpstreams()
         case 5..<10:
             let highest = UInt32.random(in: 0...600, using: &random)
-            try handle(.policyChanged(CachePolicy(minTTLSeconds: 0, maxTTLSeconds: highest, negativeMaxTTLSeconds: 9)))
+            var policy = Policy()
+            policy.cache = CachePolicy(minTTLSeconds: 0, maxTTLSeconds: highest, negativeMaxTTLSeconds: 9)
+            try handle(.policyChanged(policy))
         case 10..<15:
             let line = "192.0.2.1 n\(Int.random(in: 0..<40, using: &random)).example\n"
             try handle(.hostsChanged(HostsTable(parsing: Array(line.utf8))))
@@ -85,7 +93,7 @@ struct Simulation {
         waiters += 1
         let question = Question(name, type)
         askedBy[Waiter(waiters)] = (question, now)
-        try handle(.asked(question, Waiter(waiters)))
+        try handle(.asked(question, Waiter(waiters), expired: nil))
     }
 
     private mutating func changeUpstreams() throws {
@@ -143,6 +151,11 @@ struct Simulation {
         let first = actions.count
         resolver.handle(event, now: now, actions: &actions)
         for action in actions[first...] { try account(for: action) }
+        if !counting.isEmpty {
+            let counts = counting.map { (question: $0, hits: Int.random(in: 0...2, using: &random)) }
+            counting = []
+            try handle(.hitsCounted(counts))
+        }
         try require(resolver.lookupsInFlight <= Bounds.maxLookups, "too many lookups")
     }
 
@@ -171,7 +184,9 @@ struct Simulation {
         case .reply(let waiter, let answer, _):
             try require(answer.kind != .unprovenEmpty, "an unproven answer is handed out")
             try settle(waiter)
+        case .replyExpired(let waiter, _, _): try settle(waiter)
         case .fail(let waiter, _): try settle(waiter)
+        case .countHits(let questions): counting += questions
         }
     }
 

@@ -20,7 +20,7 @@ private func complaints(_ bytes: [UInt8]) -> [String] {
 struct ComplaintTests {
     @Test(
         "a wrong file is answered with place, finding, what is allowed, and a hint",
-        arguments: wrongSections + wrongValues + wrongProviders + wrongSyntax)
+        arguments: wrongSections + wrongValues + wrongProviders + wrongPolicies + wrongRules + wrongSyntax)
     func wrongFile(_ file: Case) {
         #expect(complaints(file.text) == file.complaints, "\(file.text)")
     }
@@ -102,5 +102,28 @@ struct ComplaintTests {
         }
         #expect(complaints(providers(32)) == [])
         #expect(complaints(providers(33)) == ["f:1:1: provider: found 33 tables; allowed: 1 to 32"])
+        let rules = { (count: Int) in
+            (0..<count).map { "[[rule]]\nmatch=[\"r\($0).example\"]\nstale=false\n" }.joined()
+        }
+        #expect(complaints(rules(1000)) == [])
+        #expect(complaints(rules(1001)) == ["f:1:1: rule: found 1001 tables; allowed: 0 to 1000"])
+        let names = { (count: Int) in (0..<count).map { "\"n\($0).example\",\n" }.joined() }
+        let matching = { "[[rule]]\nstale = true\nmatch = [\(names($0))]" }
+        #expect(complaints(matching(1000)) == [])
+        #expect(
+            complaints(matching(1001))
+                == ["f:3:9: rule.match: found 1001 elements; allowed: an array of 1 to 1000 names"])
+        #expect(
+            complaints("[prefetch]\nnames = [\(names(1001))]")
+                == ["f:2:9: prefetch.names: found 1001 elements; allowed: an array of 0 to 1000 names"])
+        let fallbacks = { (count: Int) in
+            "[[rule]]\nmatch = [\".\"]\nfallback-addresses = ["
+                + (0..<count).map { "\"192.0.2.\($0)\"," }.joined() + "]"
+        }
+        #expect(complaints(fallbacks(16)) == [])
+        #expect(
+            complaints(fallbacks(17)) == [
+                "f:3:22: rule.fallback-addresses: found 17 elements; allowed: an array of 0 to 16 IP addresses"
+            ])
     }
 }

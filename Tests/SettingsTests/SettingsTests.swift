@@ -52,6 +52,16 @@ struct SettingsTests {
             ("[cache]\nmin-ttl = \"1800ms\"", { $0.cache.minTTL = .milliseconds(1800) }),
             ("[cache]\nmax-ttl = \"168h\"", { $0.cache.maxTTL = .seconds(604_800) }),
             ("[cache]\nnegative-max-ttl = \"5m\"", { $0.cache.negativeMaxTTL = .seconds(300) }),
+            ("[cache]\nstore = \"\"", { $0.cache.store = nil }),
+            ("[cache]\nstore = \"/tmp/c.db\"", { $0.cache.store = "/tmp/c.db" }),
+            ("[prefetch]\nenabled = false", { $0.prefetch.enabled = false }),
+            ("[prefetch]\nnames = [\"WWW.a.example.\"]", { $0.prefetch.names = names("www.a.example") }),
+            ("[stale]\nmax-age = \"0s\"", { $0.stale.maxAge = .zero }),
+            ("[stale]\nmax-age = \"30d\"", { $0.stale.maxAge = .seconds(2_592_000) }),
+            ("[stale]\nanswer-ttl = \"1h\"", { $0.stale.answerTTL = .seconds(3600) }),
+            ("[stale]\nclient-timeout = \"4s\"", { $0.stale.clientTimeout = .seconds(4) }),
+            ("[stale]\nclient-timeout = \"0ms\"", { $0.stale.clientTimeout = .zero }),
+            ("[stale]\nrecheck = \"1s\"", { $0.stale.recheck = .seconds(1) }),
             ("[control]\nsocket = \"/tmp/s\"", { $0.control.socket = "/tmp/s" }),
             ("[control]\nsocket = \"\"", { $0.control.socket = nil }),
             ("[log]\nlevel = \"debug\"", { $0.log.level = .debug }),
@@ -79,6 +89,7 @@ struct SettingsTests {
             host = "back.example:444"
             ca-file = "/etc/ca.pem"
             method = "POST"
+            budget = "10000/s"
             [[provider]]
             name = "free"
             dialect = "dnspod"
@@ -100,6 +111,7 @@ struct SettingsTests {
         first.host = "back.example:444"
         first.caFile = "/etc/ca.pem"
         first.method = .post
+        first.budgetPerSecond = 10_000
         var second = Settings.Provider.builtIn[0]
         second.name = "free"
         second.dialect = .dnspod
@@ -114,6 +126,34 @@ struct SettingsTests {
         #expect(settings.providers == [first, second, third])
     }
 
+    @Test("each key of a rule changes its value, and rules keep their order")
+    func ruleKeys() throws {
+        let settings = try parse(
+            """
+            [[rule]]
+            match = ["corp.example", "LAN"]
+            stale = true
+            stale-negative = false
+            prefetch = false
+            min-ttl = "1500ms"
+            max-ttl = "7d"
+            fallback-addresses = ["192.0.2.1", "2001:db8::1"]
+            [[rule]]
+            match = ["."]
+            prefetch = true
+            """)
+        var first = Settings.Rule(match: names("corp.example", "lan"))
+        first.stale = true
+        first.staleNegative = false
+        first.prefetch = false
+        first.minTTL = .milliseconds(1500)
+        first.maxTTL = .seconds(7 * 24 * 3600)
+        first.fallbackAddresses = ["192.0.2.1", "2001:db8::1"].compactMap { Address($0) }
+        var second = Settings.Rule(match: [.root])
+        second.prefetch = true
+        #expect(settings.rules == [first, second])
+    }
+
     @Test("two providers may share an address and SNI and differ in what the certificate must say")
     func sharedAddress() throws {
         let provider = { (name: String, verify: String) in
@@ -125,22 +165,26 @@ struct SettingsTests {
         #expect(settings.providers.map(\.url.description) == ["https://[2001:db8::1]/", "https://[2001:db8::1]/"])
     }
 
-    @Test("a restart is needed for sockets, threads, access and the size of the cache, and for nothing else")
+    @Test("a restart is needed for sockets, threads, access, and size and store of the cache, and for nothing else")
     func restart() throws {
         let old = Settings.defaults
         var new = old
         new.providers.removeLast()
         new.log.level = .debug
         new.cache.maxTTL = .seconds(60)
+        new.prefetch.enabled = false
+        new.stale.maxAge = .zero
+        new.rules = [Settings.Rule(match: [.root])]
         #expect(new.changesNeedingRestart(from: old) == [])
         new.server.listen.removeLast()
         new.server.threads = 2
         new.server.allow = []
         new.cache.sizeBytes = 1 << 20
+        new.cache.store = nil
         new.control.socket = nil
         #expect(
             new.changesNeedingRestart(from: old)
-                == ["server.listen", "server.threads", "server.allow", "cache.size", "control.socket"])
+                == ["server.listen", "server.threads", "server.allow", "cache.size", "cache.store", "control.socket"])
     }
 
     @Test("a prefix contains what its bits say, of its own family only")
@@ -158,5 +202,6 @@ struct SettingsTests {
     }
 
     private func prefixes(_ texts: String...) -> [Prefix] { texts.compactMap { Prefix($0) } }
+    private func names(_ texts: String...) -> [Name] { texts.compactMap { Name($0) } }
     private func endpoints(_ texts: String...) -> [Settings.Endpoint] { texts.compactMap { Settings.Endpoint($0) } }
 }

@@ -18,14 +18,14 @@ let wrongSections: [Case] = [
         #"[sever]\#nthreads = 1"#,
         #"""
         f:1:1: unknown key "sever" at the top; did you mean "server"? allowed: server, provider, \#
-        system-resolver, cache, control, log
+        system-resolver, cache, prefetch, stale, control, log, rule
         """#),
     Case(
         #"[server]\#nquite-something-else = 1"#,
         #"f:2:1: unknown key "quite-something-else" in [server]; allowed: listen, threads, allow"#),
     Case(
         #"[cache]\#nprefetch = 1"#,
-        #"f:2:1: unknown key "prefetch" in [cache]; allowed: size, min-ttl, max-ttl, negative-max-ttl"#),
+        #"f:2:1: unknown key "prefetch" in [cache]; allowed: size, min-ttl, max-ttl, negative-max-ttl, store"#),
     Case(
         #"server = 3"#,
         #"f:1:1: server: found 3; allowed: a table [server]"#),
@@ -43,7 +43,10 @@ let wrongSections: [Case] = [
         #"f:1:1: server: found an array; allowed: a table [server]"#),
     Case(
         #"a = {b = {c = 1}}"#,
-        #"f:1:1: unknown key "a" at the top; allowed: server, provider, system-resolver, cache, control, log"#),
+        #"""
+        f:1:1: unknown key "a" at the top; allowed: server, provider, system-resolver, cache, prefetch, \#
+        stale, control, log, rule
+        """#),
 ]
 
 let wrongValues: [Case] = [
@@ -140,20 +143,20 @@ let wrongValues: [Case] = [
         #"[cache]\#nmin-ttl = 30"#,
         #"""
         f:2:11: cache.min-ttl: found 30; allowed: a duration from 0s to 168h with its unit (ms, s, m, \#
-        h); a unit is missing: write "30s"
+        h, d); a unit is missing: write "30s"
         """#),
     Case(
         #"[cache]\#nmin-ttl = "30""#,
         #"""
         f:2:11: cache.min-ttl: found "30"; allowed: a duration from 0s to 168h with its unit (ms, s, m, \#
-        h); a unit is missing: write "30s"
+        h, d); a unit is missing: write "30s"
         """#),
     Case(
         #"[cache]\#nmin-ttl = "-1s""#,
-        #"f:2:11: cache.min-ttl: found "-1s"; allowed: a duration from 0s to 168h with its unit (ms, s, m, h)"#),
+        #"f:2:11: cache.min-ttl: found "-1s"; allowed: a duration from 0s to 168h with its unit (ms, s, m, h, d)"#),
     Case(
         #"[cache]\#nmax-ttl = "169h""#,
-        #"f:2:11: cache.max-ttl: found "169h"; allowed: a duration from 0s to 168h with its unit (ms, s, m, h)"#),
+        #"f:2:11: cache.max-ttl: found "169h"; allowed: a duration from 0s to 168h with its unit (ms, s, m, h, d)"#),
     Case(
         #"[cache]\#nmin-ttl = "2h"\#nmax-ttl = "90m""#,
         #"f:2:11: cache.min-ttl: found "2h", more than cache.max-ttl, which is "90m"; allowed: at most that"#),
@@ -180,7 +183,7 @@ let wrongValues: [Case] = [
         #"[cache]\#nmin-ttl = "30 s""#,
         #"""
         f:2:11: cache.min-ttl: found "30 s"; allowed: a duration from 0s to 168h with its unit (ms, s, \#
-        m, h); did you mean "30s"?
+        m, h, d); did you mean "30s"?
         """#),
     Case(
         #"[server]\#nlisten = ["[192.0.2.1]:53", "192.0.2.1:+53", "[::1]53", "[::1", "", "::1"]"#,
@@ -304,10 +307,10 @@ let wrongProviders: [Case] = [
         """#,
         #"""
         f:5:1: unknown key "keys" in [[provider]]; allowed: name, dialect, url, addresses, sni, \#
-        verify-name, host, ca-file, account, key-file, method
+        verify-name, host, ca-file, account, key-file, method, budget
         """#,
         #"""
         f:6:1: unknown key "acount" in [[provider]]; did you mean "account"? allowed: name, dialect, \#
-        url, addresses, sni, verify-name, host, ca-file, account, key-file, method
+        url, addresses, sni, verify-name, host, ca-file, account, key-file, method, budget
         """#),
 ]

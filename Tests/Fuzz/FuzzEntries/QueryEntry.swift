@@ -52,7 +52,7 @@ extension FuzzEntry {
         let fault = ReplyShape.fault(of: reply, outcome, to: packet, isStream: isStream)
         precondition(fault == nil, "\(outcome): \(fault ?? "")")
         switch outcome {
-        case .answered, .local, .miss: precondition(client.isLoopback, "a stranger is refused")
+        case .answered, .answeredAndDue, .local, .miss: precondition(client.isLoopback, "a stranger is refused")
         case .refused, .dropped: break
         }
     }

@@ -1,0 +1,96 @@
+// What the settings say about answers, and what that comes to for one name: how long they are kept, whether they are
+// refreshed, whether they may be used after their time.
+
+package import DNSWire
+
+package struct Policy: Equatable, Sendable {
+    package var cache = CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 86_400, negativeMaxTTLSeconds: 600)
+    package var stale = StalePolicy()
+    package var prefetches = true
+    package var rules = RuleTable([])
+
+    package init() {}
+
+    func of(_ name: Name) -> NamePolicy {
+        let rule = rules.rule(for: name)
+        let limits = Freshness.Limits(
+            maxAgeSeconds: rule.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: rule.staleNegative ?? false)
+        return NamePolicy(
+            cache: cache.with(rule), limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
+            fallbackAddresses: rule.fallbackAddresses)
+    }
+}
+
+/// RFC 8767 section 5, whose values are the defaults.
+package struct StalePolicy: Equatable, Sendable {
+    /// Counted from the expiry; 0: never.
+    package var maxAgeSeconds: UInt32 = 86_400
+    /// The TTL that an expired answer is given with.
+    package var answerTTLSeconds: UInt32 = 30
+    /// So long the upstreams have to answer first.
+    package var clientTimeout: Duration = .milliseconds(1800)
+    /// When every upstream has failed, the expired answer is given at once for so long.
+    package var recheck: Duration = .seconds(30)
+
+    package init() {}
+}
+
+/// The settings' limits, applied to what upstreams say.
+package struct CachePolicy: Equatable, Sendable {
+    package let minTTLSeconds: UInt32
+    package let maxTTLSeconds: UInt32
+    package let negativeMaxTTLSeconds: UInt32
+
+    package init(minTTLSeconds: UInt32, maxTTLSeconds: UInt32, negativeMaxTTLSeconds: UInt32) {
+        self.minTTLSeconds = minTTLSeconds
+        self.maxTTLSeconds = maxTTLSeconds
+        self.negativeMaxTTLSeconds = negativeMaxTTLSeconds
+    }
+
+    package func applied(to answer: Answer) -> Answer {
+        switch answer.kind {
+        case .records: answer.withTTL(from: minTTLSeconds, to: maxTTLSeconds)
+        case .noData, .noSuchName, .unprovenEmpty:
+            answer.withTTL(from: 0, to: min(maxTTLSeconds, negativeMaxTTLSeconds))
+        }
+    }
+
+    /// What a rule says of a limit replaces it.
+    fileprivate func with(_ rule: Rule) -> CachePolicy {
+        CachePolicy(
+            minTTLSeconds: rule.minTTLSeconds ?? minTTLSeconds, maxTTLSeconds: rule.maxTTLSeconds ?? maxTTLSeconds,
+            negativeMaxTTLSeconds: negativeMaxTTLSeconds)
+    }
+}
+
+/// All that concerns one name.
+struct NamePolicy {
+    let cache: CachePolicy
+    let limits: Freshness.Limits
+    let stale: StalePolicy
+    let prefetches: Bool
+    let fallbackAddresses: [Address]
+
+    /// Nil when it may not be used, or not as long as a lookup can last.
+    func usable(_ aged: AgedAnswer) -> ExpiredAnswer? {
+        let latest = AgedAnswer(
+            aged.answer, ageMilliseconds: aged.ageMilliseconds + Int64(Bounds.answerWithin / .milliseconds(1)),
+            lifetimeSeconds: aged.lifetimeSeconds)
+        guard aged.isExpired, latest.freshness(limits) == .stale else { return nil }
+        return ExpiredAnswer(
+            answer: aged.answer.withEveryTTL(stale.answerTTLSeconds),
+            extendedError: aged.answer.responseCode == .noSuchName ? .staleNoSuchName : .staleAnswer)
+    }
+
+    /// What is left when every upstream and every expired answer has failed: the operator's own addresses. Nil for types
+    /// that no address answers; "no data" for the family of which there is none, since musl takes the failure of one
+    /// family for that of both.
+    func fallback(for question: Question) -> Answer? {
+        guard !fallbackAddresses.isEmpty, question.type.isAddress else { return nil }
+        let records = fallbackAddresses.filter { $0.recordType == question.type }.map {
+            ResourceRecord(owner: question.name, address: $0, ttlSeconds: Bounds.fallbackTTLSeconds)
+        }
+        return records.isEmpty
+            ? Answer(negative: .noData, ttlSeconds: Bounds.fallbackTTLSeconds) : Answer(records: records)
+    }
+}

@@ -1,0 +1,246 @@
+// Which answers to fetch anew before they expire, and when. Knows the questions that were asked lately, what there is to
+// come of them, and how much they are in use; the hits are counted where they happen and are asked for when they matter.
+//
+//     learned ──> scheduled ── its time comes ──> counted ── in use ──> refreshed, and learned again
+//                     ▲                              └────── not ────> idle: known, and let expire
+//                     └──────── asked again ────────────────────────────┘
+//
+// Invariants: `numberOf` has every entry once; `deadlines` holds exactly the scheduled ones; there are never more than
+// `Bounds.maxPlanned`.
+
+import DNSWire
+
+struct RefreshPlan {
+    private struct Entry {
+        let question: Question
+        var demand: Demand
+        var expiresAt: Instant
+        var lifetimeSeconds: UInt32 = 0
+        /// What it was before it came back too small; nil while nothing is suspected.
+        var usualSeconds: UInt32?
+        /// The upstream hands out what is left in its own cache: asked before the end, it says the same end again.
+        var countsDown = false
+        /// Nothing but "no" stands there.
+        var isNegative = false
+        /// Somebody wants it to be there, asked for or not.
+        var isWanted = false
+        /// The answer that stands was fetched ahead, and so many in a row were not read.
+        var isRefreshed = false
+        var unread = 0
+        /// Its hits are counted, and its turn is yet to come.
+        var isPostponed = false
+        /// Asks and hits, one at least.
+        var uses = 1
+
+        var isInUse: Bool {
+            // What does not exist must be asked for again: a scan of invented names is not worth a single refresh.
+            guard unread < Bounds.maxUnreadRefreshes, uses > 1 || !isNegative else { return false }
+            let lifetime = max(lifetimeSeconds, usualSeconds ?? 0)
+            return demand.perSecond * Double(lifetime) >= Bounds.expectedAsksWorthRefreshing
+        }
+    }
+
+    private var entries: [Entry] = []
+    private var numberOf: [Question: Int] = [:]
+    private var deadlines = DeadlineQueue()
+    private var jitter: Jitter
+    /// Where the search for an entry to give up goes on.
+    private var hand = 0
+
+    init(seed: UInt64) {
+        jitter = Jitter(state: seed)
+    }
+
+    /// When `popDue` has something.
+    var nextDeadline: Instant? { deadlines.earliest }
+
+    /// Asks per second; 0 for what is not known.
+    func demand(for question: Question) -> Double {
+        numberOf[question].map { entries[$0].demand.perSecond } ?? 0
+    }
+
+    // MARK: what happens
+
+    /// By a client whom the cache could not answer, or could for the last time.
+    mutating func asked(_ question: Question, now: Instant) {
+        guard let number = numberOf[question] else {
+            add(Entry(question: question, demand: Demand(now: now), expiresAt: now))
+            return
+        }
+        entries[number].demand.count(1, now: now)
+        entries[number].uses += 1
+        entries[number].unread = 0
+    }
+
+    /// Everything here is due at once.
+    mutating func wanted(_ question: Question, now: Instant) {
+        let number = numberOf[question] ?? add(Entry(question: question, demand: Demand(now: now), expiresAt: now))
+        entries[number].isWanted = true
+        deadlines.set(now, for: UInt64(number))
+    }
+
+    /// From a former life of the process; whoever is known already is known better.
+    mutating func restored(_ answer: RestoredAnswer, now: Instant) {
+        guard numberOf[answer.question] == nil else { return }
+        let demand = Demand(perSecond: answer.demandPerSecond, now: now)
+        var entry = Entry(question: answer.question, demand: demand, expiresAt: answer.expiresAt)
+        entry.lifetimeSeconds = answer.lifetimeSeconds
+        let due = max(now, answer.expiresAt - lead(answer.lifetimeSeconds))
+        deadlines.set(due, for: UInt64(add(entry)))
+    }
+
+    mutating func learned(_ question: Question, _ answer: Learned, isRefresh: Bool, now: Instant) {
+        guard let number = numberOf[question] else { return }
+        entries[number].isRefreshed = isRefresh
+        entries[number].isNegative = answer.isNegative
+        entries[number].isWanted = false
+        if !answer.isSubstitute { judgeLifetime(number, answer.ttlSeconds) }
+        if answer.ttlSeconds > 0 {
+            entries[number].expiresAt = now + .seconds(Int64(answer.ttlSeconds))
+            entries[number].lifetimeSeconds = answer.ttlSeconds
+        }
+        let end = entries[number].expiresAt
+        if entries[number].countsDown || entries[number].usualSeconds != nil {
+            // Never at once again: an end that has passed already would be asked about in circles.
+            let turnover = max(end, now + Bounds.turnoverDelay) + jitter.next(upTo: Bounds.turnoverDelay)
+            deadlines.set(turnover, for: UInt64(number))
+        } else if answer.ttlSeconds > 0 {
+            let lead = lead(answer.ttlSeconds)
+            deadlines.set(end - lead - jitter.next(upTo: lead / 4), for: UInt64(number))
+        }
+    }
+
+    /// No upstream answered; it is worth asking again at this time.
+    mutating func failed(_ question: Question, retryAt: Instant) {
+        guard let number = numberOf[question] else { return }
+        deadlines.set(retryAt + jitter.next(upTo: Bounds.turnoverDelay), for: UInt64(number))
+    }
+
+    /// It is in use, and there is no room for its refresh before this time.
+    mutating func postponed(_ question: Question, until instant: Instant) {
+        guard let number = numberOf[question] else { return }
+        entries[number].isPostponed = true
+        deadlines.set(instant, for: UInt64(number))
+    }
+
+    // MARK: what is due
+
+    /// The next question whose time has come, and with it the other address family of the name if that ends soon:
+    /// clients ask for both. Whether they are refreshed depends on their hits: `counted`.
+    mutating func popDue(_ now: Instant) -> [Question] {
+        guard let number = deadlines.popDue(now).map(Int.init) else { return [] }
+        let question = entries[number].question
+        guard let partner = question.otherFamily.flatMap({ numberOf[$0] }), isNearEnd(partner, now) else {
+            return [question]
+        }
+        deadlines.remove(UInt64(partner))
+        return [question, entries[partner].question]
+    }
+
+    /// Further questions that are due soon, for a request that has room for them.
+    mutating func popEarly(_ now: Instant, atMost count: Int) -> [Question] {
+        var questions: [Question] = []
+        while questions.count < count, let next = deadlines.first, isNearEnd(Int(next), now) {
+            deadlines.remove(next)
+            questions.append(entries[Int(next)].question)
+        }
+        return questions
+    }
+
+    /// - Parameter hits: replies from the cache since the last count.
+    mutating func counted(_ question: Question, hits: Int, now: Instant) -> Verdict {
+        guard let number = numberOf[question] else { return Verdict(isInUse: false, wasUsed: false) }
+        var entry = entries[number]
+        entry.demand.count(hits, now: now)
+        entry.uses += hits
+        if hits > 0 { entry.unread = 0 } else if !entry.isPostponed { entry.unread += 1 }
+        let wasUsed = hits > 0 && entry.isRefreshed
+        entry.isRefreshed = entry.isRefreshed && !wasUsed
+        entry.isPostponed = false
+        entries[number] = entry
+        return Verdict(isInUse: entry.isWanted || entry.isInUse, wasUsed: wasUsed)
+    }
+
+    struct Verdict: Equatable {
+        /// False: it should be left to expire.
+        let isInUse: Bool
+        /// The answer that stands was fetched ahead, and then read.
+        let wasUsed: Bool
+    }
+
+    // MARK: parts
+
+    private func lead(_ lifetimeSeconds: UInt32) -> Duration {
+        .milliseconds(Freshness.leadMilliseconds(lifetimeSeconds))
+    }
+
+    private func isNearEnd(_ number: Int, _ now: Instant) -> Bool {
+        let entry = entries[number]
+        guard !entry.countsDown, entry.usualSeconds == nil, deadlines.contains(UInt64(number)) else { return false }
+        return now.duration(to: entry.expiresAt) <= .seconds(Int64(entry.lifetimeSeconds)) / Bounds.earlyPart
+    }
+
+    /// A lifetime that is less than half of the usual one is either what is left in the upstream's cache, or the owner has
+    /// changed it. What comes after that end has passed tells.
+    private mutating func judgeLifetime(_ number: Int, _ seconds: UInt32) {
+        if let usual = entries[number].usualSeconds {
+            entries[number].countsDown = seconds >= usual / 2
+            entries[number].usualSeconds = nil
+        } else if !entries[number].countsDown, seconds < entries[number].lifetimeSeconds / 2 {
+            entries[number].usualSeconds = entries[number].lifetimeSeconds
+        }
+    }
+
+    @discardableResult
+    private mutating func add(_ entry: Entry) -> Int {
+        let number: Int
+        if entries.count < Bounds.maxPlanned {
+            number = entries.count
+            entries.append(entry)
+        } else {
+            number = leastInUse()
+            numberOf[entries[number].question] = nil
+            deadlines.remove(UInt64(number))
+            entries[number] = entry
+        }
+        numberOf[entry.question] = number
+        return number
+    }
+
+    /// Of a few, which change from time to time: a full table costs no more than a small one.
+    private mutating func leastInUse() -> Int {
+        var least = hand
+        for _ in 0..<Bounds.planSample {
+            hand = (hand + 1) % entries.count
+            if entries[hand].demand.perSecond < entries[least].demand.perSecond { least = hand }
+        }
+        hand = (hand + 1) % entries.count
+        return least
+    }
+}
+
+/// Spreads what would come at the same instant. SplitMix64 (Steele et al. 2014): the same seed, the same spread.
+struct Jitter {
+    var state: UInt64
+
+    mutating func next(upTo longest: Duration) -> Duration {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        mixed ^= mixed >> 31
+        let thousandths = Int(mixed >> 54)
+        return longest * thousandths / 1024
+    }
+}
+
+extension Question {
+    /// The same name's addresses of the other family.
+    fileprivate var otherFamily: Question? {
+        switch type {
+        case .a: Question(name, .aaaa)
+        case .aaaa: Question(name, .a)
+        default: nil
+        }
+    }
+}

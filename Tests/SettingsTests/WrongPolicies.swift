@@ -1,0 +1,141 @@
+// Every way to get wrong what decides about refreshing, expired answers and exceptions, and the exact words for it.
+
+let wrongPolicies: [Case] = [
+    Case(
+        "[prefetch]\nenabled = \"true\"",
+        #"f:2:11: prefetch.enabled: found "true"; allowed: true or false; leave out the quotes"#),
+    Case(
+        "[prefetch]\nenabled = 1",
+        "f:2:11: prefetch.enabled: found 1; allowed: true or false"),
+    Case(
+        "[prefetch]\nnames = [\"www.example.com\", \".\", \"https://example.com/\", 7]",
+        #"f:2:29: prefetch.names: found "."; allowed: a domain name, such as "www.example.com""#,
+        #"f:2:34: prefetch.names: found "https://example.com/"; allowed: a domain name, such as "www.example.com""#,
+        #"f:2:58: prefetch.names: found 7; allowed: a domain name, such as "www.example.com""#),
+    Case(
+        "[prefetch]\nname = []",
+        #"f:2:1: unknown key "name" in [prefetch]; did you mean "names"? allowed: enabled, names"#),
+    Case(
+        "[stale]\nmaxage = \"1h\"",
+        """
+        f:2:1: unknown key "maxage" in [stale]; did you mean "max-age"? allowed: max-age, answer-ttl, \
+        client-timeout, recheck
+        """),
+    Case(
+        "[stale]\nmax-age = \"31d\"",
+        #"f:2:11: stale.max-age: found "31d"; allowed: a duration from 0s to 720h with its unit (ms, s, m, h, d)"#),
+    Case(
+        "[stale]\nmax-age = false",
+        #"f:2:11: stale.max-age: found false; allowed: a duration from 0s to 720h with its unit (ms, s, m, h, d)"#),
+    Case(
+        "[stale]\nanswer-ttl = \"1500ms\"",
+        #"f:2:14: stale.answer-ttl: found "1500ms"; allowed: a duration from 1s to 1h with its unit (s, m, h, d)"#),
+    Case(
+        "[stale]\nanswer-ttl = \"0s\"",
+        #"f:2:14: stale.answer-ttl: found "0s"; allowed: a duration from 1s to 1h with its unit (s, m, h, d)"#),
+    Case(
+        "[stale]\nclient-timeout = \"4001ms\"",
+        """
+        f:2:18: stale.client-timeout: found "4001ms"; allowed: a duration from 0s to 4s with its unit \
+        (ms, s, m, h, d)
+        """),
+    Case(
+        "[stale]\nclient-timeout = \"1.8s\"",
+        """
+        f:2:18: stale.client-timeout: found "1.8s"; allowed: a duration from 0s to 4s with its unit \
+        (ms, s, m, h, d)
+        """),
+    Case(
+        "[stale]\nrecheck = \"999ms\"",
+        #"f:2:11: stale.recheck: found "999ms"; allowed: a duration from 1s to 1h with its unit (ms, s, m, h, d)"#),
+    Case(
+        "[stale]\nrecheck = 30",
+        """
+        f:2:11: stale.recheck: found 30; allowed: a duration from 1s to 1h with its unit (ms, s, m, h, d); \
+        a unit is missing: write "30s"
+        """),
+    Case(
+        "[cache]\nstore = \"cache.db\"",
+        #"f:2:9: cache.store: found "cache.db"; allowed: an absolute path of at most 4095 bytes"#),
+    Case(
+        "[[provider]]\nname = \"a\"\ndialect = \"json\"\nurl = \"https://192.0.2.1/\"\nbudget = 50",
+        """
+        f:5:10: provider.budget: found 50; allowed: a rate from 1/s to 10000/s with its unit (/s); a unit \
+        is missing: write "50/s"
+        """),
+    Case(
+        "[[provider]]\nname = \"a\"\ndialect = \"json\"\nurl = \"https://192.0.2.1/\"\nbudget = \"0/s\"",
+        #"f:5:10: provider.budget: found "0/s"; allowed: a rate from 1/s to 10000/s with its unit (/s)"#),
+    Case(
+        "[[provider]]\nname = \"a\"\ndialect = \"json\"\nurl = \"https://192.0.2.1/\"\nbudget = \"10001/s\"",
+        #"f:5:10: provider.budget: found "10001/s"; allowed: a rate from 1/s to 10000/s with its unit (/s)"#),
+]
+
+let wrongRules: [Case] = [
+    Case("rule = true", "f:1:1: rule: found true; allowed: tables [[rule]]"),
+    Case("[rule]\nstale = true", "f:1:1: rule: found a table; allowed: tables [[rule]]"),
+    Case("rule = [1]", "f:1:9: rule: found 1; allowed: tables [[rule]]"),
+    Case(
+        "[[rule]]\nstale = false",
+        "f:1:1: this [[rule]] has no match; every rule needs it"),
+    Case(
+        "\n[[rule]]\nmatch = [\"a.example\"]\nfallback-addresses = []",
+        """
+        f:2:1: this [[rule]] changes nothing; add one or more of stale, stale-negative, prefetch, min-ttl, \
+        max-ttl, fallback-addresses
+        """),
+    Case(
+        "[[rule]]\nmatch = \"a.example\"\nstale = true",
+        #"f:2:9: rule.match: found "a.example"; allowed: an array of 1 to 1000 names"#),
+    Case(
+        "[[rule]]\nmatch = []\nstale = true",
+        "f:2:9: rule.match: found 0 elements; allowed: an array of 1 to 1000 names"),
+    Case(
+        "[[rule]]\nstale = true\n"
+            + "match = [\"*.a.example\", \".b.example\", \"*\", \"a..b\", \"192.0.2.1\", \"ä.example\"]",
+        """
+        f:3:10: rule.match: found "*.a.example"; allowed: a domain name, such as "example.com", or "." for \
+        every name; a name stands for everything under it, too: write "a.example"
+        """,
+        """
+        f:3:25: rule.match: found ".b.example"; allowed: a domain name, such as "example.com", or "." for \
+        every name; a name stands for everything under it, too: write "b.example"
+        """,
+        """
+        f:3:39: rule.match: found "*"; allowed: a domain name, such as "example.com", or "." for every name; \
+        write "."
+        """,
+        #"f:3:44: rule.match: found "a..b"; allowed: a domain name, such as "example.com", or "." for every name"#,
+        """
+        f:3:52: rule.match: found "192.0.2.1"; allowed: a domain name, such as "example.com", or "." for \
+        every name
+        """,
+        """
+        f:3:65: rule.match: found "ä.example"; allowed: a domain name, such as "example.com", or "." for \
+        every name
+        """),
+    Case(
+        "[[rule]]\nmatch = [\"a.example\", \"b.example\", \"A.example.\"]\nstale = true",
+        #"f:2:36: rule.match: found "A.example." for the second time; allowed: each once"#),
+    Case(
+        "[[rule]]\nmatch = [\".\"]\nmax-ttl = \"59s\"\nmin-ttl = \"1m\"",
+        #"f:4:11: rule.min-ttl: found "1m", more than rule.max-ttl, which is "59s"; allowed: at most that"#),
+    Case(
+        "[[rule]]\nmatch = [\".\"]\nmin-ttl = \"8d\"",
+        #"f:3:11: rule.min-ttl: found "8d"; allowed: a duration from 0s to 168h with its unit (ms, s, m, h, d)"#),
+    Case(
+        "[[rule]]\nmatch = [\".\"]\nstale-negative = \"no\"",
+        #"f:3:18: rule.stale-negative: found "no"; allowed: true or false"#),
+    Case(
+        "[[rule]]\nmatch = [\".\"]\nfallback-addresses = [\"192.0.2.1:53\"]",
+        """
+        f:3:23: rule.fallback-addresses: found "192.0.2.1:53"; allowed: an IPv4 or IPv6 address without port \
+        or brackets
+        """),
+    Case(
+        "[[rule]]\nmatch = [\".\"]\nfalback-addresses = []",
+        """
+        f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
+        stale, stale-negative, prefetch, min-ttl, max-ttl, fallback-addresses
+        """),
+]
