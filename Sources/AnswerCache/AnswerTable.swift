@@ -100,8 +100,8 @@ import DNSWire
 
     // MARK: changing
 
-    /// Puts an answer in place of what stood under the key, whose uncounted hits it takes over, evicting others as needed. False when the answer alone is
-    /// larger than the shard: it is not kept.
+    /// Puts an answer in place of what stood under the key, whose uncounted hits it takes over, evicting others as
+    /// needed. False when the answer alone is larger than the shard: it is not kept.
     @discardableResult mutating func store(
         _ answer: borrowing RenderedAnswer, lifetimeSeconds: UInt32, under key: borrowing AnswerKey,
         nowMilliseconds: Int64

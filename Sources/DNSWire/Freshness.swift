@@ -1,5 +1,5 @@
-// How an answer ages, as one pure function: fresh, due for a refresh, expired but usable, gone. Cache, resolver and store
-// ask here, so that they agree about every entry at every instant. Reads no clock.
+// How an answer ages, as one pure function: fresh, due for a refresh, expired but usable, gone. Cache, resolver and
+// store ask here, so that they agree about every entry at every instant. Reads no clock.
 
 package enum Freshness: Equatable, Sendable {
     case fresh
@@ -40,8 +40,8 @@ package enum Freshness: Equatable, Sendable {
         }
     }
 
-    /// How long before its expiry an answer is due: a twentieth of its life, as early refreshes are requests for nothing,
-    /// but time enough to ask a second upstream (0.3 to 2 s), and a fiftieth where that is more.
+    /// How long before its expiry an answer is due: a twentieth of its life, as early refreshes are requests for
+    /// nothing, but time enough to ask a second upstream (0.3 to 2 s), and a fiftieth where that is more.
     package static func leadMilliseconds(_ lifetimeSeconds: UInt32) -> Int64 {
         let lifetime = Int64(lifetimeSeconds) * 1000
         return max(min(max(lifetime / 20, 300), 2000), lifetime / 50)

@@ -55,17 +55,18 @@ package enum Bounds {
     /// needs thousands.
     static let maxForeignReplies = 8
 
-    /// Questions whose demand is remembered, for refreshes: a busy office asks some thousand names within an hour. Half a
-    /// kilobyte each.
+    /// Questions whose demand is remembered, for refreshes: a busy office asks some thousand names within an hour. Half
+    /// a kilobyte each.
     static let maxPlanned = 8192
     /// Looked at for one to give up when all places are taken.
     static let planSample = 8
     /// Refreshes in flight; the rest of `maxLookups` is for clients.
     static let maxRefreshes = 256
-    /// An answer is fetched ahead when so many asks are expected in its life: about one chance in six that it is read. A
-    /// refresh that nobody reads is a request too many, one that is missing makes a client wait.
+    /// An answer is fetched ahead when so many asks are expected in its life: about one chance in six that it is read.
+    /// A refresh that nobody reads is a request too many, one that is missing makes a client wait.
     static let expectedAsksWorthRefreshing = 0.17
-    /// However popular a name was: after so many refreshes in a row that nobody read, it is left alone until it is asked.
+    /// However popular a name was: after so many refreshes in a row that nobody read, it is left alone until it is
+    /// asked.
     static let maxUnreadRefreshes = 10
     /// An answer in the last quarter of its life goes along with one that is due.
     static let earlyPart = 4
@@ -82,8 +83,8 @@ package enum Bounds {
 
     /// The operator's own addresses are given for so long: soon the upstreams are asked again.
     static let fallbackTTLSeconds: UInt32 = 30
-    /// A provider with so many requests out, and no answer since this long before, is taken for silent until its time-outs
-    /// prove it.
+    /// A provider with so many requests out, and no answer since this long before, is taken for silent until its
+    /// time-outs prove it.
     static let silentRequests = 3
     static let silentFloor: Duration = .milliseconds(300)
 }

@@ -1,5 +1,6 @@
-// Questions that no upstream could answer, and until when they are not asked again (RFC 9520): a name that fails must not
-// cost every client the full wait, nor the upstreams a request each time. Never a word about good answers: those stay.
+// Questions that no upstream could answer, and until when they are not asked again (RFC 9520): a name that fails must
+// not cost every client the full wait, nor the upstreams a request each time. Never a word about good answers: those
+// stay.
 
 import DNSWire
 

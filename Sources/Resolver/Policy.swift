@@ -82,9 +82,9 @@ struct NamePolicy {
             extendedError: aged.answer.responseCode == .noSuchName ? .staleNoSuchName : .staleAnswer)
     }
 
-    /// What is left when every upstream and every expired answer has failed: the operator's own addresses. Nil for types
-    /// that no address answers; "no data" for the family of which there is none, since musl takes the failure of one
-    /// family for that of both.
+    /// What is left when every upstream and every expired answer has failed: the operator's own addresses. Nil for
+    /// types that no address answers; "no data" for the family of which there is none, since musl takes the failure of
+    /// one family for that of both.
     func fallback(for question: Question) -> Answer? {
         guard !fallbackAddresses.isEmpty, question.type.isAddress else { return nil }
         let records = fallbackAddresses.filter { $0.recordType == question.type }.map {

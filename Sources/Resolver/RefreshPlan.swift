@@ -1,5 +1,6 @@
-// Which answers to fetch anew before they expire, and when. Knows the questions that were asked lately, what there is to
-// come of them, and how much they are in use; the hits are counted where they happen and are asked for when they matter.
+// Which answers to fetch anew before they expire, and when. Knows the questions that were asked lately, what there is
+// to come of them, and how much they are in use; the hits are counted where they happen and are asked for when they
+// matter.
 //
 //     learned ──> scheduled ── its time comes ──> counted ── in use ──> refreshed, and learned again
 //                     ▲                              └────── not ────> idle: known, and let expire
@@ -180,8 +181,8 @@ struct RefreshPlan {
         return now.duration(to: entry.expiresAt) <= .seconds(Int64(entry.lifetimeSeconds)) / Bounds.earlyPart
     }
 
-    /// A lifetime that is less than half of the usual one is either what is left in the upstream's cache, or the owner has
-    /// changed it. What comes after that end has passed tells.
+    /// A lifetime that is less than half of the usual one is either what is left in the upstream's cache, or the owner
+    /// has changed it. What comes after that end has passed tells.
     private mutating func judgeLifetime(_ number: Int, _ seconds: UInt32) {
         if let usual = entries[number].usualSeconds {
             entries[number].countsDown = seconds >= usual / 2

@@ -1,6 +1,6 @@
-// The slow path's mind: which upstream to ask for what, when to ask another, what to keep and what to tell whom, and what
-// to fetch before somebody has to wait for it. A value without clock, socket, thread or randomness of its own: the same
-// events give the same actions.
+// The slow path's mind: which upstream to ask for what, when to ask another, what to keep and what to tell whom, and
+// what to fetch before somebody has to wait for it. A value without clock, socket, thread or randomness of its own: the
+// same events give the same actions.
 
 package import DNSWire
 
@@ -114,8 +114,8 @@ package struct Resolver {
         }
     }
 
-    /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether a
-    /// provider is back: an outage must not cost every name a wait, nor the provider a flood when it returns.
+    /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether
+    /// a provider is back: an outage must not cost every name a wait, nor the provider a flood when it returns.
     private func route(_ question: Question, _ place: LocalNames.Route, now: Instant) -> Lookup.Route {
         let order = place == .anywhere ? around.ranking.order(for: question.type, now: now) : []
         let inTrouble = order.allSatisfy { around.ranking.isInTrouble($0, now) }

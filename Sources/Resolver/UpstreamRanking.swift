@@ -158,8 +158,8 @@ struct UpstreamRanking {
     }
 }
 
-/// A bucket of tokens, one for each question that refreshes put to a provider. Clients' questions cost nothing: they are
-/// never refused for the sake of refreshes.
+/// A bucket of tokens, one for each question that refreshes put to a provider. Clients' questions cost nothing: they
+/// are never refused for the sake of refreshes.
 struct RefreshBudget {
     private var tokens = 0.0
     private var countedAt: Instant?

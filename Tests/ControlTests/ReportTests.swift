@@ -38,12 +38,13 @@ struct ReportTests {
                 {"cache":{"bytes":4096,"entries":10,"evictions":0,"hits":13,"insertions":0,"misses":0},\#
                 "dropped":{"malformed":1},"inflight":2,\#
                 "latency_us":{"provider":{"p50":900,"p95":0,"p99":9000},"system":{"p50":0,"p95":8,"p99":0}},\#
+                "prefetch":{"failed":0,"started":0,"succeeded":0,"used":0},\#
                 "process":{"open_fds":17,"rss_bytes":7000000,"threads":3},\#
                 "providers":[{"connections":{"open":1,"opened":2,"reused":3},"dialect":"json",\#
                 "failures":{"timeout":1},"latency_ms":{"p50":18,"p95":40},"name":"alidns","names":6,"requests":5,\#
                 "state":"up"}],"queries":{"tcp":8,"total":28,"udp":20},"rcodes":{"NOERROR":23,"NXDOMAIN":2},\#
-                "responses":{"cache":7,"failure":0,"local":3,"provider":5,"refused":0,"stale":6,"system":4},\#
-                "schema":1,"system":{"failures":0,"foreign_replies":5,"requests":0,\#
+                "responses":{"cache":7,"failure":0,"fallback":0,"local":3,"provider":5,"refused":0,\#
+                "stale":6,"system":4},"schema":1,"stale":{},"system":{"failures":0,"foreign_replies":5,"requests":0,\#
                 "servers":["192.0.2.53:53","[2001:db8::53]:53"]},"tcp":{"open":3,"refused":4},\#
                 "unsent":1,"uptime_s":61,"version":"0.9.0"}
 
@@ -68,6 +69,10 @@ struct ReportTests {
                 latency_us.system.p50               0
                 latency_us.system.p95               8
                 latency_us.system.p99               0
+                prefetch.failed                     0
+                prefetch.started                    0
+                prefetch.succeeded                  0
+                prefetch.used                       0
                 process.open_fds                    17
                 process.rss_bytes                   7000000
                 process.threads                     3
@@ -88,6 +93,7 @@ struct ReportTests {
                 rcodes.NXDOMAIN                     2
                 responses.cache                     7
                 responses.failure                   0
+                responses.fallback                  0
                 responses.local                     3
                 responses.provider                  5
                 responses.refused                   0

@@ -9,8 +9,8 @@ package final class LocalSocket: Sendable {
     private let path: String
     private let file: FileIdentity
 
-    /// Each client is served in microseconds, but a burst must fit: a connect with a time-out does not wait for room, it
-    /// fails with EAGAIN.
+    /// Each client is served in microseconds, but a burst must fit: a connect with a time-out does not wait for room,
+    /// it fails with EAGAIN.
     static let backlog: Int32 = 128
 
     /// A socket file that nobody answers on is left from a crash and is removed.
