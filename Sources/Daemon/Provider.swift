@@ -50,7 +50,8 @@ struct Provider {
     var traits: ProviderTraits {
         let types: ProviderTraits.Types =
             if dialect.supports(.https) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
-        return ProviderTraits(id: id, types: types, budgetPerSecond: settings.budgetPerSecond)
+        return ProviderTraits(
+            id: id, types: types, maxQuestions: dialect.maxQuestions, budgetPerSecond: settings.budgetPerSecond)
     }
 
     private static func dialect(_ settings: Settings.Provider, _ key: String?) -> any Dialect {

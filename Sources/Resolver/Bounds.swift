@@ -86,5 +86,5 @@ package enum Bounds {
     /// A provider with so many requests out, and no answer since this long before, is taken for silent until its
     /// time-outs prove it.
     static let silentRequests = 3
-    static let silentFloor: Duration = .milliseconds(300)
+    static let silentFloor: Duration = .milliseconds(500)
 }

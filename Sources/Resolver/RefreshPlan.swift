@@ -62,7 +62,12 @@ struct RefreshPlan {
 
     // MARK: what happens
 
-    /// By a client whom the cache could not answer, or could for the last time.
+    /// The cache has answered it, near the answer's end: that hit is counted there, as all hits are.
+    mutating func foundDue(_ question: Question, now: Instant) {
+        if numberOf[question] == nil { asked(question, now: now) }
+    }
+
+    /// By a client whom the cache could not answer.
     mutating func asked(_ question: Question, now: Instant) {
         guard let number = numberOf[question] else {
             add(Entry(question: question, demand: Demand(now: now), expiresAt: now))
@@ -107,7 +112,7 @@ struct RefreshPlan {
             deadlines.set(turnover, for: UInt64(number))
         } else if answer.ttlSeconds > 0 {
             let lead = lead(answer.ttlSeconds)
-            deadlines.set(end - lead - jitter.next(upTo: lead / 4), for: UInt64(number))
+            deadlines.set(end - lead + jitter.next(upTo: lead / 4), for: UInt64(number))
         }
     }
 

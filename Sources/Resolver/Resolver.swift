@@ -43,7 +43,7 @@ package struct Resolver {
         switch event {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
         case .foundDue(let question):
-            plan.asked(question, now: now)
+            plan.foundDue(question, now: now)
             refresh(question, now: now)
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
@@ -107,7 +107,8 @@ package struct Resolver {
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
-            question, along: route(question, place, now: now), policy: policy, isRefresh: isRefresh, now: now)
+            question, along: route(question, place, isRefresh: isRefresh, now: now), policy: policy,
+            isRefresh: isRefresh, now: now)
         change(number, now: now) { lookup, around in
             join(&lookup, &around)
             lookup.start(now: now, &around)
@@ -116,13 +117,18 @@ package struct Resolver {
 
     /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether
     /// a provider is back: an outage must not cost every name a wait, nor the provider a flood when it returns.
-    private func route(_ question: Question, _ place: LocalNames.Route, now: Instant) -> Lookup.Route {
+    private func route(
+        _ question: Question, _ place: LocalNames.Route, isRefresh: Bool, now: Instant
+    ) -> Lookup.Route {
         let order = place == .anywhere ? around.ranking.order(for: question.type, now: now) : []
         let inTrouble = order.allSatisfy { around.ranking.isInTrouble($0, now) }
-        let mayWait = inTrouble && hasSystem
+        var worthAsking = order
+        if inTrouble, hasSystem {
+            // A silent provider has been asked enough for refreshes; a client's question may still be the lucky one.
+            worthAsking.removeAll { around.ranking.isOnTrial($0, now) || isRefresh && around.ranking.isSilent($0, now) }
+        }
         return Lookup.Route(
-            providers: mayWait ? order.filter { !around.ranking.isOnTrial($0, now) } : order,
-            isSystemName: order.isEmpty, hasSystem: hasSystem, inTrouble: inTrouble)
+            providers: worthAsking, isSystemName: order.isEmpty, hasSystem: hasSystem, inTrouble: inTrouble)
     }
 
     private mutating func fetchFinished(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {
