@@ -51,7 +51,7 @@ let package = Package(
         module("HTTPClient", ["CCurl"]),
         module("Settings", ["CTOML", "DNSWire"]),
         module("LinuxIO", ["CLinux"]),
-        module("Control"),
+        module("Control", ["DNSWire"]),
         module("DNSWire"),
 
         .target(name: "CLinux"),
@@ -66,7 +66,7 @@ let package = Package(
         tests("HTTPClientTests", ["HTTPClient"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),
-        tests("ControlTests", ["Control", "TestSupport"]),
+        tests("ControlTests", ["Control", "DNSWire", "TestSupport"]),
         tests("DaemonTests", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),

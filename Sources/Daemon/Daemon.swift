@@ -175,16 +175,18 @@ final class Daemon {
         guard let path = settings.control.socket else { return }
         do throws(SystemError) {
             try Directory.makeParent(of: path)
-            control = try ControlServer(path: path, loop: loop) { [unowned self] in answer($0) }
+            control = try ControlServer(path: path, loop: loop) { [unowned self] in answer($0, from: $1) }
         } catch {
             throw StartFailure(control: path, error)
         }
     }
 
-    private func answer(_ line: [UInt8]) -> String {
-        Statistics(
-            resolving: resolving, threads: threads, cache: cache, startedAt: startedAt, now: Clock.now(),
-            listen: ports.addresses
-        ).answer(to: line)
+    private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> AnyIterator<String> {
+        let now = Clock.now()
+        let statistics = Statistics(
+            resolving: resolving, threads: threads, cache: cache, startedAt: startedAt, now: now,
+            listen: ports.addresses)
+        return ControlCommands(statistics: statistics, resolving: resolving, cache: cache, now: now)
+            .answer(to: line, from: peer)
     }
 }

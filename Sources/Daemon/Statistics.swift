@@ -14,23 +14,7 @@ struct Statistics {
     let now: Instant
     let listen: [SocketAddress]
 
-    /// Everything that is sent back for one request line.
-    func answer(to line: [UInt8]) -> String {
-        do throws(Refusal) {
-            let request = try Request(line: line)
-            let reply: Reply =
-                switch request.command {
-                case .help: .help
-                case .stats: .stats(stats)
-                case .status: .status(status)
-                }
-            return reply.rendered(asJSON: request.wantsJSON)
-        } catch {
-            return Reply.refusal(error).rendered(asJSON: error.wantsJSON)
-        }
-    }
-
-    private var status: StatusReport {
+    var status: StatusReport {
         let stats = stats
         var report = StatusReport(
             uptimeSeconds: stats.uptimeSeconds, processID: Int(Machine.processID), listeners: listen.map(\.description),
@@ -45,7 +29,7 @@ struct Statistics {
         return report
     }
 
-    private var stats: StatsReport {
+    var stats: StatsReport {
         // The serving threads' counts are read once, so that everything below speaks of one moment.
         var sum = threads.tally
         sum += resolving.streams.tally

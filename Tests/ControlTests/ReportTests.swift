@@ -204,15 +204,21 @@ struct ReportTests {
     func help() {
         #expect(
             Reply.help.rendered(asJSON: false) == """
-                status  version, listeners, providers and cache in a few lines
-                stats   every counter
-                help    this list
-                Each takes --json; {"command":"stats"} asks for the same.
+                status                               version, listeners, providers and cache in a few lines
+                stats                                every counter
+                cache ls [NAME]                      entries of the cache: name, type, state, TTL left, provenance, code
+                cache get NAME [TYPE]                everything about the entries of a name
+                cache dump                           the records of every entry
+                flush [--tree] [--type TYPE] NAME    removes the entries of a name, with --tree all under it, too
+                flush --all                          removes every entry
+                prefetch NAME...                     resolves up to 100 names, so that the cache has them
+                help                                 this list
+                Each takes --json, and may come as JSON: {"command":"flush","name":"www.example.com","tree":true}
+                flush and prefetch are for root and for the user and group of the daemon.
 
                 """)
-        #expect(Reply.help.rendered(asJSON: true) == #"{"commands":["status","stats","help"]}"# + "\n")
-        for command in Command.allCases {
-            #expect(Reply.help.rendered(asJSON: false).contains("\(command) "))
-        }
+        #expect(
+            Reply.help.rendered(asJSON: true)
+                == #"{"commands":["status","stats","cache","flush","prefetch","help"]}"# + "\n")
     }
 }

@@ -18,7 +18,7 @@ enum Arrows {
         "HTTPClient": ["CCurl"],
         "Settings": ["CTOML", "DNSWire"],
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
-        "Control": ["FoundationEssentials"],
+        "Control": ["DNSWire", "FoundationEssentials"],
         "DNSWire": [],
     ]
 
