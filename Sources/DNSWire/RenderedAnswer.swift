@@ -12,7 +12,7 @@ package struct RenderedAnswer: Equatable, Sendable {
     package let isCut: Bool
 
     /// A message has 65,535 bytes; header, question and OPT come off. Records beyond it are left out.
-    private static let maxBodyBytes = 65_535 - Header.byteCount - Name.maxWireBytes - 4 - 256
+    static let maxBodyBytes = 65_535 - Header.byteCount - Name.maxWireBytes - 4 - 256
 
     /// Fits any reply to this question, because a question has the same length in whatever case it is asked.
     package init(_ answer: Answer, to question: Question, recordClass: UInt16 = Query.classIN) {
@@ -27,6 +27,19 @@ package struct RenderedAnswer: Equatable, Sendable {
         body = writer.body
         ttlOffsets = writer.ttlOffsets
         isCut = answers < answer.records.count
+    }
+
+    /// For parts that were checked to be such an answer.
+    init(
+        responseCode: ResponseCode, answerCount: UInt16, authorityCount: UInt16, body: [UInt8], ttlOffsets: [UInt16],
+        isCut: Bool
+    ) {
+        self.responseCode = responseCode
+        self.answerCount = answerCount
+        self.authorityCount = authorityCount
+        self.body = body
+        self.ttlOffsets = ttlOffsets
+        self.isCut = isCut
     }
 
     private struct Writer {
