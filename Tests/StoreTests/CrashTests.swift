@@ -37,7 +37,7 @@ import Testing
     @Test("a process killed at any moment leaves every finished batch, whole", arguments: 0..<12)
     func killed(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)
-        let folder = StoreFolder()
+        let folder = TemporaryFolder()
         var first = 1
         for round in 0..<3 {
             let microseconds = Int.random(in: 1_000...120_000, using: &random)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    private func finishedBatch(_ folder: StoreFolder) throws -> Int? {
+    private func finishedBatch(_ folder: TemporaryFolder) throws -> Int? {
         guard unsafe access(folder.path + "/progress", F_OK) == 0 else { return nil }
         let bytes = try TestFile.bytes(at: folder.path + "/progress")
         return Int(String(decoding: bytes.prefix { $0 != 10 }, as: UTF8.self))

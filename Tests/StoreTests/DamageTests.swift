@@ -16,7 +16,7 @@ struct DamageTests {
 
     /// The bytes of a sound file, without a log.
     private static let soundFile: [UInt8] = {
-        let folder = StoreFolder()
+        let folder = TemporaryFolder()
         var store = EntryStore(path: folder.file)
         for batch in batches { try? store.write(batch, nowMilliseconds: 1) }
         store.close()
@@ -25,7 +25,7 @@ struct DamageTests {
 
     /// Opens what lies in the folder: nothing is handed over that was not written, and afterwards the store works.
     @discardableResult
-    private func checkRecovery(_ folder: StoreFolder, _ what: String) throws -> Loaded {
+    private func checkRecovery(_ folder: TemporaryFolder, _ what: String) throws -> Loaded {
         var store = EntryStore(path: folder.file)
         let loaded = try Loaded(&store)
         let strangers = loaded.entries.filter { DamageTests.written[$0.key] != $0.value }
@@ -43,7 +43,7 @@ struct DamageTests {
         let bytes = DamageTests.soundFile
         let places = Array(0..<5) + [16, 24, 99, 100, 101] + Array(stride(from: 512, to: bytes.count, by: 3_001))
         for place in places {
-            let folder = StoreFolder()
+            let folder = TemporaryFolder()
             folder.write(Array(bytes.prefix(place)), to: folder.file)
             let loaded = try checkRecovery(folder, "cut at \(place)")
             // SQLite takes one byte for nothing, and reads zeros where the last page is cut.
@@ -56,7 +56,7 @@ struct DamageTests {
     func changedBytes(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var bytes = DamageTests.soundFile
-        let folder = StoreFolder()
+        let folder = TemporaryFolder()
         for _ in 0..<Int.random(in: 1...8, using: &random) {
             // The first page, where every byte has a meaning, more often than its size alone would have it.
             let isHead = Int.random(in: 0..<4, using: &random) == 0
@@ -73,10 +73,10 @@ struct DamageTests {
         var bytes = DamageTests.soundFile
         let page = Int.random(in: 1..<(bytes.count / 4_096), using: &random) * 4_096
         for place in page..<(page + 4_096) { bytes[place] = 0 }
-        let folder = StoreFolder()
+        let folder = TemporaryFolder()
         folder.write(bytes, to: folder.file)
         try checkRecovery(folder, "page at \(page)")
-        let noise = StoreFolder()
+        let noise = TemporaryFolder()
         noise.write((0..<20_000).map { _ in UInt8.random(in: 0...255, using: &random) }, to: noise.file)
         #expect(try checkRecovery(noise, "noise").setAside.count == 1)
     }
@@ -84,10 +84,10 @@ struct DamageTests {
     @Test("a log with changed bytes gives whole batches from the first on", arguments: 0..<20)
     func changedLog(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        let source = StoreFolder()
+        let source = TemporaryFolder()
         var store = EntryStore(path: source.file)
         for batch in DamageTests.batches { try store.write(batch, nowMilliseconds: 1) }
-        let folder = StoreFolder()
+        let folder = TemporaryFolder()
         folder.write(try TestFile.bytes(at: source.file), to: folder.file)
         var log = try TestFile.bytes(at: source.file + "-wal")
         let isCut = Bool.random(using: &random)
@@ -108,7 +108,7 @@ struct DamageTests {
             "PRAGMA application_id = 7", "PRAGMA user_version = 1", "CREATE VIEW entries AS SELECT 1",
         ])
     func foreign(sql: String) throws {
-        let folder = StoreFolder()
+        let folder = TemporaryFolder()
         folder.write([], to: folder.file)
         try Database(path: folder.file).run(sql)
         let before = try TestFile.bytes(at: folder.file)
@@ -127,7 +127,7 @@ struct DamageTests {
             ("ANALYZE", true), ("VACUUM", true), ("PRAGMA journal_mode = DELETE", true),
         ])
     func changedTables(sql: String, isOurs: Bool) throws {
-        let folder = StoreFolder()
+        let folder = TemporaryFolder()
         folder.write(DamageTests.soundFile, to: folder.file)
         try Database(path: folder.file).run(sql)
         let loaded = try checkRecovery(folder, sql)
@@ -143,7 +143,7 @@ struct DamageTests {
             "answers = 99999999", "question = x''", "body = zeroblob(200000)", "demand = 9e999",
         ])
     func editedRow(change: String) throws {
-        let folder = StoreFolder()
+        let folder = TemporaryFolder()
         folder.write(DamageTests.soundFile, to: folder.file)
         try Database(path: folder.file).run("UPDATE entries SET \(change) WHERE name = 'batch1-7.example'")
         let loaded = try checkRecovery(folder, change)
@@ -153,7 +153,7 @@ struct DamageTests {
 
     @Test("what is no regular file is an error, and is left alone")
     func notAFile() throws {
-        let folder = StoreFolder()
+        let folder = TemporaryFolder()
         let makers: [(String, (String) -> Int32)] = [
             ("a directory", { unsafe mkdir($0, 0o755) }), ("a FIFO", { unsafe mkfifo($0, 0o600) }),
             ("a symbolic link", { unsafe symlink("elsewhere", $0) }),
@@ -176,7 +176,7 @@ struct DamageTests {
 
     @Test("nine files are set aside, the tenth stays where it is")
     func crowded() throws {
-        let folder = StoreFolder()
+        let folder = TemporaryFolder()
         for number in 1...9 {
             folder.write([1, 2, 3], to: folder.file)
             #expect(try folder.load().setAside.map(\.newPath) == [folder.file + ".aside-\(number)"])
@@ -190,7 +190,7 @@ struct DamageTests {
 
     @Test("damage that comes while the file is open is noticed, set aside, and the batch is written all the same")
     func damagedWhileOpen() throws {
-        let folder = StoreFolder()
+        let folder = TemporaryFolder()
         var store = EntryStore(path: folder.file)
         // More than SQLite keeps in memory.
         try store.write(Samples.entries(30_000, prefix: "many"), nowMilliseconds: 0)

@@ -8,7 +8,7 @@ import Testing
 @testable import Store
 
 struct EntryStoreTests {
-    private let folder = StoreFolder()
+    private let folder = TemporaryFolder()
     private let samples = Samples.entries(60)
 
     private func write(_ entries: [StoredEntry], removing removals: [Removal] = []) throws {

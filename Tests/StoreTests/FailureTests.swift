@@ -9,7 +9,7 @@ import Testing
 @testable import Store
 
 struct FailureTests {
-    private let folder = StoreFolder()
+    private let folder = TemporaryFolder()
     private let entries = Samples.entries(50)
 
     @Test("a second daemon gets a clear failure, and the file when the first one is gone")
@@ -43,7 +43,7 @@ struct FailureTests {
     @Test("a full disk refuses a batch whole, and the next one is written when there is space")
     func fullDisk() async {
         await #expect(processExitsWith: .success) {
-            let folder = StoreFolder()
+            let folder = TemporaryFolder()
             var store = EntryStore(path: folder.file)
             let few = Samples.entries(50)
             let many = Samples.entries(20_000, prefix: "many")
@@ -72,7 +72,7 @@ struct FailureTests {
 
     @Test("a folder or a file that is not ours to write is a clear failure")
     func notOurs() async throws {
-        let elsewhere = StoreFolder()
+        let elsewhere = TemporaryFolder()
         do {
             var store = EntryStore(path: folder.file)
             try store.write(entries, nowMilliseconds: 0)

@@ -14,7 +14,7 @@ import Testing
         #else
         let count = 100_000
         #endif
-        let folder = StoreFolder()
+        let folder = TemporaryFolder()
         var store = EntryStore(path: folder.file)
         let entries = Samples.entries(count, prefix: "host-with-a-usual-name")
         let clock = ContinuousClock()

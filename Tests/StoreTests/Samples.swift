@@ -1,7 +1,6 @@
-// Entries of every kind, made from a seed, and a folder of its own for each test.
+// Entries of every kind, made from a seed, and what a store in a folder of its own hands over.
 
 import DNSWire
-import Glibc
 import Store
 import TestSupport
 
@@ -86,30 +85,8 @@ struct EntryKey: Hashable {
     }
 }
 
-/// Removed with everything in it.
-final class StoreFolder {
-    let path: String
-
-    init() {
-        var template = Array("/tmp/store-XXXXXX".utf8CString)
-        precondition(unsafe mkdtemp(&template) != nil, "no temporary directory")
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit {
-        for name in names { _ = unsafe Glibc.remove(path + "/" + name) }
-        _ = unsafe rmdir(path)
-    }
-
-    var file: String { path + "/cache.db" }
-
-    var names: [String] { (try? TestFile.names(in: path)) ?? [] }
-
-    func write(_ bytes: [UInt8], to path: String) {
-        guard let file = unsafe fopen(path, "wb") else { preconditionFailure("cannot write \(path)") }
-        defer { unsafe fclose(file) }
-        precondition(unsafe fwrite(bytes, 1, bytes.count, file) == bytes.count, "cannot write all of \(path)")
-    }
+extension TemporaryFolder {
+    var file: String { self("cache.db") }
 
     /// What a store in this folder's file hands over.
     func load(atMost rows: Int = 1_000_000) throws -> Loaded {
