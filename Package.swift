@@ -77,6 +77,7 @@ let package = Package(
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program("FuzzUpstreamReply", ["FuzzEntries"], path: "Tests/Fuzz/FuzzUpstreamReply"),
+        program("FuzzStoredAnswer", ["FuzzEntries"], path: "Tests/Fuzz/FuzzStoredAnswer"),
         program("FuzzQuery", ["FuzzEntries"], path: "Tests/Fuzz/FuzzQuery"),
         .target(
             name: "FuzzEntries", dependencies: ["AnswerCache", "DNSWire", "TestSupport"],

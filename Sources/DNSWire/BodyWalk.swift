@@ -70,7 +70,7 @@ private struct BodyWalk {
         for _ in 0..<count {
             guard let record = readRecord(), isOwner(record.owner, within: end, orAbove: false) else { return false }
             if followsAliases, record.type == .cname {
-                guard !hasFinalRecord, targets.count < AliasChain.maxLinks else { return false }
+                guard !hasFinalRecord, targets.count < AliasChain.maxLinks, !isKnown(record.data) else { return false }
                 targets.append(record.data)
             } else {
                 guard question.asks(for: record.type) else { return false }
@@ -83,6 +83,12 @@ private struct BodyWalk {
     mutating func readAuthority() -> Bool {
         guard let record = readRecord() else { return false }
         return record.type == .soa && isOwner(record.owner, within: end, orAbove: true)
+    }
+
+    /// A target that the chain has been at before: it would go in a circle.
+    private func isKnown(_ target: Range<Int>) -> Bool {
+        let names = [questionName] + targets
+        return names.contains { $0.count == target.count && isEqual($0, target) }
     }
 
     /// The name at the end of the chain.

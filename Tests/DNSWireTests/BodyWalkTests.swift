@@ -140,6 +140,20 @@ struct BodyWalkTests {
         }
     }
 
+    @Test("a chain that goes in a circle or is too long is refused")
+    func circles() throws {
+        let there = ResourceRecord(owner: question.name, alias: edge, ttlSeconds: 60)
+        let back = ResourceRecord(owner: edge, alias: question.name, ttlSeconds: 60)
+        for chain in [[there, back], [ResourceRecord(owner: question.name, alias: question.name, ttlSeconds: 1)]] {
+            #expect(reread(RenderedAnswer(Answer(negative: .noData, chain: chain), to: question)) == nil)
+        }
+        let names = try [question.name] + (1...12).map { try #require(Name("n\($0).example")) }
+        let links = zip(names, names.dropFirst()).map { ResourceRecord(owner: $0, alias: $1, ttlSeconds: 60) }
+        let longest = RenderedAnswer(Answer(negative: .noData, chain: Array(links.prefix(11))), to: question)
+        #expect(reread(longest) == longest)
+        #expect(reread(RenderedAnswer(Answer(negative: .noData, chain: links), to: question)) == nil)
+    }
+
     @Test("random bytes are refused or read, never fatal", arguments: 0..<5)
     func randomBytes(seed: UInt64) {
         var random = SeededRandom(seed: seed)
