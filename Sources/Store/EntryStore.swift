@@ -10,15 +10,29 @@ package struct LoadCounts: Equatable, Sendable {
     package var skipped = 0
 }
 
+/// How large the file and its log may become.
+struct StoreBounds {
+    /// 256 MiB hold a million usual entries. Beyond it the file counts as full.
+    var maxFileBytes = 256 << 20
+    /// The log is brought into the file at 4 MiB; it grows on only while somebody reads the file without an end.
+    var maxLogBytes = 32 << 20
+}
+
 package struct EntryStore: ~Copyable {
     private var place: StorePlace
+    private let bounds: StoreBounds
     /// Nil before the first use, and after a failure to open.
     private var tables: EntryTables?
     private var setAside: [SetAside] = []
 
     /// - Parameter path: of the file; its folder exists.
     package init(path: String) {
+        self.init(path: path, bounds: StoreBounds())
+    }
+
+    init(path: String, bounds: StoreBounds) {
         place = StorePlace(path: path)
+        self.bounds = bounds
     }
 
     /// Hands over what the file keeps, in no particular order, with the time of its last writing (nil: never). Damage
@@ -45,7 +59,10 @@ package struct EntryStore: ~Copyable {
         _ batch: [StoredEntry], removing removals: [Removal] = [], nowMilliseconds: Int64
     ) throws(StoreFailure) {
         do throws(StoreFailure) {
-            try open().write(batch, removing: removals, nowMilliseconds: nowMilliseconds)
+            let tables = try open()
+            if place.logBytes > bounds.maxLogBytes { try tables.checkpoint() }
+            guard place.logBytes <= bounds.maxLogBytes else { throw .locked }
+            try tables.write(batch, removing: removals, nowMilliseconds: nowMilliseconds)
         } catch {
             try beginAnew(after: error)
             try open().write(batch, removing: removals, nowMilliseconds: nowMilliseconds)
@@ -86,7 +103,7 @@ package struct EntryStore: ~Copyable {
         tables = nil
         try place.takeLock()
         try place.prepare()
-        let opened = try EntryTables(path: place.path)
+        let opened = try EntryTables(path: place.path, maxFileBytes: bounds.maxFileBytes)
         tables = opened
         return opened
     }

@@ -13,15 +13,14 @@ final class EntryTables {
     private let removeOldest: Statement
     private let setWritten: Statement
 
-    /// Pages of 4 KiB: 256 MiB hold a million usual entries. Beyond it the file counts as full.
-    private static let maxPages = 65_536
+    private static let pageBytes = 4_096
     /// Given back to the disk at once; the rest falls to the next time.
     private static let maxFreedPages = 4_096
     /// The log is cut back to this after it was larger.
     private static let maxIdleLogBytes = 4 << 20
 
     /// - Parameter path: a file that exists, perhaps empty.
-    init(path: String) throws(StoreFailure) {
+    init(path: String, maxFileBytes: Int) throws(StoreFailure) {
         let database = try Database(path: path)
         try Schema.prepare(database)
         // WAL with NORMAL: a crash or power loss may cost the last batches, never one half of a batch, and nothing
@@ -29,7 +28,8 @@ final class EntryTables {
         try database.run(
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cell_size_check = ON;
-            PRAGMA journal_size_limit = \(EntryTables.maxIdleLogBytes); PRAGMA max_page_count = \(EntryTables.maxPages)
+            PRAGMA journal_size_limit = \(EntryTables.maxIdleLogBytes);
+            PRAGMA max_page_count = \(maxFileBytes / EntryTables.pageBytes)
             """)
         try Schema.adopt(database)
         insert = try Statement(EntryRow.insert, on: database)

@@ -59,6 +59,12 @@ struct StorePlace: ~Copyable {
     /// The file that was prepared still has its name: nobody moved or deleted it.
     var isInPlace: Bool { identity != nil && identity == currentIdentity() }
 
+    /// The size of SQLite's log; 0 when there is none.
+    var logBytes: Int {
+        var status = stat()
+        return unsafe lstat(path + "-wal", &status) == 0 ? Int(status.st_size) : 0
+    }
+
     /// Renames the file to the first free of `path.aside-1` to `-9`, log and index before it: had they stayed, SQLite
     /// would take them for the new file's.
     func setAside(finding: String) throws(StoreFailure) -> SetAside {

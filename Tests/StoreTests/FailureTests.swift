@@ -40,6 +40,40 @@ struct FailureTests {
         #expect(try Loaded(&store).entries.isEmpty)
     }
 
+    @Test("somebody who reads with sqlite3 and does not end cannot make the log grow without bound")
+    func readingElsewhere() throws {
+        var store = EntryStore(path: folder.file, bounds: StoreBounds(maxLogBytes: 1 << 20))
+        try store.write(entries, nowMilliseconds: 0)
+        let other = try Database(path: folder.file)
+        try other.run("BEGIN; SELECT count(*) FROM entries")
+        let many = Samples.entries(1_000)
+        var written = 0
+        let failure = #expect(throws: StoreFailure.self) {
+            while written < 100 {
+                try store.write(many, nowMilliseconds: 0)
+                written += 1
+            }
+        }
+        #expect(failure == .locked && written > 1)
+        #expect(try TestFile.bytes(at: folder.file + "-wal").count < 3 << 20)
+        try other.run("COMMIT")
+        try store.write(many, nowMilliseconds: 0)
+        #expect(try Loaded(&store).entries.count == many.count)
+    }
+
+    @Test("a file as large as it may become takes new entries when old ones are gone")
+    func fileBound() throws {
+        var store = EntryStore(path: folder.file, bounds: StoreBounds(maxFileBytes: 1 << 20))
+        let many = Samples.entries(20_000)
+        #expect(throws: StoreFailure.full) { try store.write(many, nowMilliseconds: 0) }
+        #expect(try Loaded(&store).entries.isEmpty)
+        try store.write(Array(many.prefix(3_000)), nowMilliseconds: 0)
+        #expect(throws: StoreFailure.full) { try store.write(Array(many[3_000..<8_000]), nowMilliseconds: 0) }
+        #expect(try store.prune(expiredBeforeMilliseconds: 0, keepingAtMost: 10) == 2_990)
+        try store.write(Array(many[3_000..<6_000]), nowMilliseconds: 0)
+        #expect(try Loaded(&store).entries.count == 3_010)
+    }
+
     @Test("a full disk refuses a batch whole, and the next one is written when there is space")
     func fullDisk() async {
         await #expect(processExitsWith: .success) {
