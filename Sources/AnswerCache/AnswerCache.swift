@@ -32,6 +32,9 @@ import Synchronization
         }
     }
 
+    /// The most that fit within this limit, if all are small.
+    package static func maxEntries(limitBytes: Int) -> Int { limitBytes / AnswerTable.smallEntryBytes }
+
     deinit {
         unsafe shards.deinitialize(count: AnswerCache.shardCount)
         unsafe shards.deallocate()

@@ -44,6 +44,7 @@ struct ControlCommands {
     /// - Returns: how many entries went.
     private func flush(_ scope: QuestionScope) -> Int {
         resolving.handle(.forgotten(scope.question.map { [$0] }), now: now)
+        resolving.store?.forget(scope, now: now)
         return cache.remove(scope)
     }
 

@@ -49,6 +49,7 @@ final class Daemon {
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
+            let store = try Daemon.openStore(settings, cache: cache, loop: loop)
             let access = AccessList(settings.server.allow)
             let makeFastPath = { @Sendable [cache] in
                 FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion)
@@ -58,7 +59,8 @@ final class Daemon {
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath())
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop), streams: streams,
-                mailbox: mailbox, answers: CachedAnswers(cache, partition: Daemon.partition), seed: entropy.next(),
+                mailbox: mailbox, store: store, answers: CachedAnswers(cache, partition: Daemon.partition),
+                seed: entropy.next(),
                 fastPath: makeFastPath())
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
@@ -86,6 +88,7 @@ final class Daemon {
         log(.stopping(signal: stopSignal ?? ""))
         threads.stop()
         control = nil
+        resolving.store?.stop()
         log(.stopped)
     }
 
@@ -98,6 +101,7 @@ final class Daemon {
         control?.timePassed(now: now)
         if localFiles.takeHostsChange() { readHosts(now: now) }
         if localFiles.takeNameserversChange() { readNameservers(now: now) }
+        takeStoreEvents(now: now)
         resolving.settle(now: now)
         for server in resolving.takeLoopingServers() {
             log(.nameserverLoops(server.description))
@@ -167,6 +171,29 @@ final class Daemon {
             log(.nameserversChanged(list))
         }
         announceUpstreams(now: now)
+    }
+
+    // MARK: store
+
+    /// A file that can't be used is no reason not to serve: the store's thread says so.
+    private static func openStore(
+        _ settings: Settings, cache: AnswerCache, loop: EventLoop
+    ) throws(SystemError) -> StoreThread? {
+        guard let path = settings.cache.store else { return nil }
+        try? Directory.makeParent(of: path)
+        return try StoreThread(
+            path: path, cache: cache, maxAge: settings.stale.maxAge,
+            maxRows: AnswerCache.maxEntries(limitBytes: settings.cache.sizeBytes), loop: loop)
+    }
+
+    private func takeStoreEvents(now: Instant) {
+        guard let path = settings.cache.store else { return }
+        for event in resolving.store?.takeEvents() ?? [] {
+            log(LogEvent(event, path: path))
+            guard case .loaded(let report) = event else { continue }
+            for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
+            resolving.handle(.restored(report.inUse.map { RestoredAnswer($0, now: now) }), now: now)
+        }
     }
 
     // MARK: control

@@ -7,7 +7,7 @@ import Store
 /// A batch: removals come before entries. Entries have different keys, so that their order does not matter.
 struct StoreOrder: Sendable {
     let entries: [StoredEntry]
-    let removals: [Removal]
+    let removals: [QuestionScope]
 }
 
 /// What the thread tells, most of it for the log.
@@ -32,7 +32,7 @@ struct LoadReport: Sendable {
     /// The most asked of the restored, most first.
     var inUse: [RestoredEntry] = []
     /// Flushes that came while it was loading: to be carried out again, as an entry may have come behind them.
-    var flushedMeanwhile: [Removal] = []
+    var flushedMeanwhile: [QuestionScope] = []
 }
 
 struct RestoredEntry: Sendable {
@@ -76,9 +76,9 @@ struct HottestEntries {
     }
 }
 
-extension [Removal] {
+extension [QuestionScope] {
     /// Each once; too many become one of everything, which takes away more and never less.
-    mutating func add(_ removal: Removal) {
+    mutating func add(_ removal: QuestionScope) {
         guard !contains(removal), first != .everything else { return }
         if removal == .everything || count >= StoreLoop.maxRemovals { self = [.everything] } else { append(removal) }
     }

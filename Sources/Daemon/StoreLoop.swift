@@ -25,7 +25,7 @@ struct StoreLoop: ~Copyable {
     /// Since the last success.
     private var toldFailures: Set<StoreFailure> = []
     /// Flushes that failed: what was flushed must not come back after a restart.
-    private var unwrittenRemovals: [Removal] = []
+    private var unwrittenRemovals: [QuestionScope] = []
     private var writtenSincePruning = 0
     private var prunedAt: Instant
 

@@ -17,11 +17,11 @@ final class StoreThread {
     private var thread: NamedThread?
 
     private var collected: [Key: StoredEntry] = [:]
-    private var removals: [Removal] = []
+    private var removals: [QuestionScope] = []
     /// Nil exactly while nothing is collected.
     private var postAt: Instant?
     /// What was flushed while entries were still being loaded, perhaps behind the flush; nil when they are.
-    private var flushedWhileLoading: [Removal]? = []
+    private var flushedWhileLoading: [QuestionScope]? = []
     private var droppedEntries: UInt64 = 0
 
     private struct Key: Hashable {
@@ -94,8 +94,8 @@ final class StoreThread {
     }
 
     /// Collects a flush. What is kept after it stays.
-    func forget(_ what: Removal, now: Instant) {
-        collected = collected.filter { !what.covers($0.key.question) }
+    func forget(_ what: QuestionScope, now: Instant) {
+        collected = collected.filter { !what.contains($0.key.question) }
         removals.add(what)
         flushedWhileLoading?.add(what)
         postAt = postAt ?? now + StoreThread.interval

@@ -2,6 +2,7 @@
 // a failure; sets aside what is damaged or not ours and begins anew. For one thread, which may wait for the disk.
 // It must never delete a file that it did not make.
 
+package import DNSWire
 /// What `load` found.
 package struct LoadCounts: Equatable, Sendable {
     /// Rows that were handed over.
@@ -56,7 +57,7 @@ package struct EntryStore: ~Copyable {
 
     /// First removes, then writes, all of it or nothing; of entries with one key the last one stays.
     package mutating func write(
-        _ batch: [StoredEntry], removing removals: [Removal] = [], nowMilliseconds: Int64
+        _ batch: [StoredEntry], removing removals: [QuestionScope] = [], nowMilliseconds: Int64
     ) throws(StoreFailure) {
         do throws(StoreFailure) {
             let tables = try open()

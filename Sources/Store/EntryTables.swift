@@ -73,7 +73,8 @@ final class EntryTables {
         return written == 0 ? nil : written
     }
 
-    func write(_ batch: [StoredEntry], removing removals: [Removal], nowMilliseconds: Int64) throws(StoreFailure) {
+    func write(_ batch: [StoredEntry], removing removals: [QuestionScope], nowMilliseconds: Int64) throws(StoreFailure)
+    {
         try database.transaction { () throws(StoreFailure) in
             for removal in removals { try remove(removal) }
             for entry in batch {
@@ -105,11 +106,13 @@ final class EntryTables {
         try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
-    private func remove(_ removal: Removal) throws(StoreFailure) {
-        switch removal {
-        case .everything: try removeAll.run()
-        case .name(let name, let type): try remove(name, type, with: removeName)
-        case .tree(let name, let type): try remove(name, type, with: removeTree)
+    private func remove(_ removal: QuestionScope) throws(StoreFailure) {
+        if removal == .everything {
+            try removeAll.run()
+        } else if removal.includesDescendants {
+            try remove(removal.name, removal.type, with: removeTree)
+        } else {
+            try remove(removal.name, removal.type, with: removeName)
         }
     }
 

@@ -1,4 +1,4 @@
-// One answer as the file keeps it, and what can be removed from there. Values only: wall time is told, never read.
+// One answer as the file keeps it. A value only: wall time is told, never read.
 
 package import DNSWire
 
@@ -56,21 +56,4 @@ package struct StoredEntry: Equatable, Sendable {
 
     /// A clock that is being kept right steps back by less than this.
     private static let clockToleranceMilliseconds: Int64 = 5_000
-}
-
-/// What a flush takes away, of all networks and sources.
-package enum Removal: Hashable, Sendable {
-    case everything
-    /// Exactly this name; nil: with every type.
-    case name(Name, type: RecordType?)
-    /// The name and everything under it; nil: with every type.
-    case tree(Name, type: RecordType?)
-
-    package func covers(_ question: Question) -> Bool {
-        switch self {
-        case .everything: true
-        case .name(let name, let type): question.name == name && (type ?? question.type) == question.type
-        case .tree(let name, let type): question.name.isWithin(name) && (type ?? question.type) == question.type
-        }
-    }
 }

@@ -134,7 +134,8 @@ struct StoreThreadTests {
         for name in ["a.example", "b.a.example", "c.example"] { first.keep(try entry(name), now: start) }
         first.timePassed(now: start + .seconds(2))
         first.keep(try entry("d.a.example"), now: start + .seconds(3))
-        first.forget(.tree(try #require(Name("a.example")), type: nil), now: start + .seconds(3))
+        first.forget(
+            QuestionScope(try #require(Name("a.example")), includesDescendants: true), now: start + .seconds(3))
         first.keep(try entry("e.a.example"), now: start + .seconds(3))
         first.stop()
         #expect(try restored() == ["c.example", "e.a.example"])
@@ -144,8 +145,8 @@ struct StoreThreadTests {
     func flushWhileLoading() throws {
         let thread = try thread(ServingStand().cache)
         let name = try #require(Name("a.example"))
-        thread.forget(.name(name, type: nil), now: start)
-        #expect(try report(thread).flushedMeanwhile == [.name(name, type: nil)])
+        thread.forget(QuestionScope(name), now: start)
+        #expect(try report(thread).flushedMeanwhile == [QuestionScope(name)])
         thread.stop()
     }
 
@@ -163,15 +164,15 @@ struct StoreThreadTests {
 
     @Test("removals are kept once each, and too many become one of everything")
     func removals() throws {
-        var removals: [Removal] = []
+        var removals: [QuestionScope] = []
         let name = try #require(Name("a.example"))
-        removals.add(.name(name, type: nil))
-        removals.add(.name(name, type: nil))
-        removals.add(.tree(name, type: nil))
-        #expect(removals == [.name(name, type: nil), .tree(name, type: nil)])
-        for count in 0..<StoreLoop.maxRemovals { removals.add(.name(try #require(Name("n\(count)")), type: nil)) }
+        removals.add(QuestionScope(name))
+        removals.add(QuestionScope(name))
+        removals.add(QuestionScope(name, includesDescendants: true))
+        #expect(removals == [QuestionScope(name), QuestionScope(name, includesDescendants: true)])
+        for count in 0..<StoreLoop.maxRemovals { removals.add(QuestionScope(try #require(Name("n\(count)")))) }
         #expect(removals == [.everything])
-        removals.add(.name(name, type: nil))
+        removals.add(QuestionScope(name))
         #expect(removals == [.everything])
     }
 

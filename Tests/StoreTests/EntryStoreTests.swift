@@ -11,7 +11,7 @@ struct EntryStoreTests {
     private let folder = TemporaryFolder()
     private let samples = Samples.entries(60)
 
-    private func write(_ entries: [StoredEntry], removing removals: [Removal] = []) throws {
+    private func write(_ entries: [StoredEntry], removing removals: [QuestionScope] = []) throws {
         var store = EntryStore(path: folder.file)
         try store.write(entries, removing: removals, nowMilliseconds: Samples.storedAt)
     }
@@ -77,20 +77,23 @@ struct EntryStoreTests {
             }
         }
         let upper = try #require(Name("Example.COM"))
-        let removals: [Removal] = [
-            .name(upper, type: nil), .name(upper, type: .a), .tree(upper, type: nil), .tree(upper, type: .aaaa),
-            .tree(.root, type: .a), .tree(.root, type: nil), .everything,
+        let removals: [QuestionScope] = [
+            QuestionScope(upper), QuestionScope(upper, type: .a), QuestionScope(upper, includesDescendants: true),
+            QuestionScope(upper, includesDescendants: true, type: .aaaa),
+            QuestionScope(.root, includesDescendants: true, type: .a), QuestionScope(.root, includesDescendants: true),
+            .everything,
         ]
         var store = EntryStore(path: folder.file)
         for removal in removals {
             try store.write(all, nowMilliseconds: 0)
             try store.write([], removing: [removal], nowMilliseconds: 0)
             let left = Set(try Loaded(&store).entries.keys.map(\.question))
-            #expect(left == Set(all.map(\.question).filter { !removal.covers($0) }), "\(removal)")
+            #expect(left == Set(all.map(\.question).filter { !removal.contains($0) }), "\(removal)")
         }
         try store.write([all[3]], removing: [.everything], nowMilliseconds: 0)
         #expect(try Loaded(&store).entries == keyed([all[3]]))
-        try store.write([], removing: [.name(upper, type: nil), .tree(upper, type: nil)], nowMilliseconds: 0)
+        try store.write(
+            [], removing: [QuestionScope(upper), QuestionScope(upper, includesDescendants: true)], nowMilliseconds: 0)
         #expect(try Loaded(&store).entries.isEmpty)
     }
 
