@@ -232,7 +232,9 @@ struct StoreThreadTests {
         #endif
         do {
             var store = EntryStore(path: path)
-            let entries = try (0..<count).map { try entry("host-with-a-usual-name\($0).example", demand: Double($0 + 1)) }
+            let entries = try (0..<count).map {
+                try entry("host-with-a-usual-name\($0).example", demand: Double($0 + 1))
+            }
             try store.write(entries, nowMilliseconds: Clock.wallMilliseconds())
             store.close()
         }
