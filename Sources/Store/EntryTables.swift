@@ -22,7 +22,9 @@ final class EntryTables {
     /// - Parameter path: a file that exists, perhaps empty.
     init(path: String, maxFileBytes: Int) throws(StoreFailure) {
         let database = try Database(path: path)
-        try Schema.prepare(database)
+        let isFresh = try Schema.isFresh(database)
+        // Before anything is in the file. Pages that fall free can be given back to the disk later.
+        if isFresh { try database.run("PRAGMA auto_vacuum = INCREMENTAL") }
         // WAL with NORMAL: a crash or power loss may cost the last batches, never one half of a batch, and nothing
         // waits for the disk but a checkpoint.
         try database.run(
@@ -31,7 +33,7 @@ final class EntryTables {
             PRAGMA journal_size_limit = \(EntryTables.maxIdleLogBytes);
             PRAGMA max_page_count = \(maxFileBytes / EntryTables.pageBytes)
             """)
-        try Schema.adopt(database)
+        if isFresh { try Schema.create(database) }
         insert = try Statement(EntryRow.insert, on: database)
         select = try Statement(EntryRow.select, on: database)
         // An absent type is NULL.

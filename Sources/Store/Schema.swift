@@ -42,37 +42,31 @@ enum Schema {
         ) STRICT
         """
 
-    /// Before anything is in the file. Pages that fall free can be given back to the disk later.
-    static func prepare(_ database: borrowing Database) throws(StoreFailure) {
-        if try isEmpty(database) { try database.run("PRAGMA auto_vacuum = INCREMENTAL") }
-    }
-
-    /// Makes the tables in an empty file, and refuses every file whose tables are not exactly ours.
-    static func adopt(_ database: borrowing Database) throws(StoreFailure) {
-        if try isEmpty(database) {
-            // A closure cannot borrow the connection, so the transaction is written out; closing the file ends it.
-            try database.run(
-                """
-                BEGIN IMMEDIATE; \(entries); \(history);
-                PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version); COMMIT
-                """)
-        }
+    /// Whether nothing is in the file yet. Changes nothing.
+    ///
+    /// - Throws: `unusable` unless the tables are exactly ours.
+    static func isFresh(_ database: borrowing Database) throws(StoreFailure) -> Bool {
         let id = try database.number("PRAGMA application_id")
-        guard id == applicationID else { throw .unusable("a database of another program") }
         let found = try database.number("PRAGMA user_version")
-        guard found == version else { throw .unusable("schema version \(found), we write \(version)") }
         let statement = try Statement(
             "SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name LIMIT 3",
             on: database)
         var tables: [String] = []
         while try statement.step() { tables.append(statement.text(0)) }
+        if id == 0, found == 0, tables.isEmpty { return true }
+        guard id == applicationID else { throw .unusable("a database of another program") }
+        guard found == version else { throw .unusable("schema version \(found), we write \(version)") }
         guard tables == [entries, history] else { throw .unusable("other tables than ours") }
+        return false
     }
 
-    private static func isEmpty(_ database: borrowing Database) throws(StoreFailure) -> Bool {
-        let id = try database.number("PRAGMA application_id")
-        let version = try database.number("PRAGMA user_version")
-        let tables = try database.number("SELECT count(*) FROM sqlite_schema")
-        return id == 0 && version == 0 && tables == 0
+    /// Makes the tables in a fresh file. A closure cannot borrow the connection, so the transaction is written out;
+    /// whoever fails here closes the connection, and that ends it.
+    static func create(_ database: borrowing Database) throws(StoreFailure) {
+        try database.run(
+            """
+            BEGIN IMMEDIATE; \(entries); \(history);
+            PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version); COMMIT
+            """)
     }
 }

@@ -224,6 +224,29 @@ struct StoreThreadTests {
         #expect(try restored() == (0..<10).map { "n\($0).example" })
     }
 
+    @Test("a large store is in the cache soon, and how soon")
+    func large() throws {
+        #if DEBUG
+        let count = 2_000
+        #else
+        let count = 100_000
+        #endif
+        do {
+            var store = EntryStore(path: path)
+            let entries = try (0..<count).map {
+                try entry("host-with-a-usual-name\($0).example", demand: Double($0 + 1))
+            }
+            try store.write(entries, nowMilliseconds: Clock.wallMilliseconds())
+            store.close()
+        }
+        let thread = try thread(ServingStand(limitBytes: 32 << 20).cache)
+        let report = try report(thread)
+        thread.stop()
+        #expect(report.restored == count && report.inUse.count == min(count, StoreLoop.maxInUse))
+        #expect(report.inUse.first?.demand == Double(count))
+        print("store: \(count) entries in the cache after \(report.milliseconds) ms")
+    }
+
     @Test("the names in use are the most asked ones, most first")
     func hottest() throws {
         var hottest = HottestEntries(limit: 3)
