@@ -35,7 +35,7 @@ struct ControlCommands {
             return AnyIterator(CachePieces(of: cache, listing, nowMilliseconds: Clock.millisecondsSinceBoot(now)))
         case .flush(let scope): return whole(.removed(flush(scope)), asJSON: request.wantsJSON)
         case .prefetch(let names):
-            prefetch(names)
+            resolving.prefetch(names, now: now)
             return whole(.prefetching(names.count), asJSON: request.wantsJSON)
         }
     }
@@ -46,11 +46,6 @@ struct ControlCommands {
         resolving.handle(.forgotten(scope.question.map { [$0] }), now: now)
         resolving.store?.forget(scope, now: now)
         return cache.remove(scope)
-    }
-
-    /// Both families of each name, as clients ask for both.
-    private func prefetch(_ names: [Name]) {
-        resolving.handle(.wanted(names.flatMap { [Question($0, .a), Question($0, .aaaa)] }), now: now)
     }
 
     private func whole(_ reply: Control.Reply, asJSON: Bool) -> AnyIterator<String> {

@@ -139,6 +139,7 @@ final class Daemon {
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
         readNameservers(now: now)
+        resolving.prefetch(settings.prefetch.names, now: now)
     }
 
     private func announceUpstreams(now: Instant) {

@@ -96,6 +96,12 @@ final class ResolvingLoop {
         for action in actions { perform(action, now: now) }
     }
 
+    /// Both families of each name, as clients ask for both.
+    func prefetch(_ names: [Name], now: Instant) {
+        guard !names.isEmpty else { return }
+        handle(.wanted(names.flatMap { [Question($0, .a), Question($0, .aaaa)] }), now: now)
+    }
+
     func setNameservers(_ servers: [Nameserver], now: Instant) {
         var randomness = SystemEntropy()
         let probes = LoopProbes(servers, now: now, randomness: &randomness)

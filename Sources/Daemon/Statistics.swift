@@ -44,6 +44,13 @@ struct Statistics {
         report.prefetch.failed = Int(resolving.refreshes.failed)
         report.prefetch.used = Int(resolving.refreshes.used)
         for cause in StaleCause.allCases { report.stale[cause.rawValue] = Int(resolving.staleCauses[cause] ?? 0) }
+        if let store = resolving.store?.counts {
+            report.store.loaded = Int(store.restoredEntries)
+            report.store.written = Int(store.writtenEntries)
+            report.store.batches = Int(store.batches)
+            report.store.failures = Int(store.failures)
+            report.store.dropped = Int(store.droppedEntries)
+        }
         report.inflight = Int(sum[.handedOver] - resolving.questionsTaken) + resolving.clientsWaiting
         report.unsent = Int(sum[.unsentReplies])
         report.connections.open = resolving.streams.openConnections

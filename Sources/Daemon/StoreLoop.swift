@@ -8,6 +8,7 @@ import Store
 import Synchronization
 
 final class StoreTally: Sendable {
+    let restoredEntries = Atomic<UInt64>(0)
     let writtenEntries = Atomic<UInt64>(0)
     let batches = Atomic<UInt64>(0)
     let failures = Atomic<UInt64>(0)
@@ -89,6 +90,7 @@ struct StoreLoop: ~Copyable {
             report.skipped = counts.skipped
             report.milliseconds = Clock.millisecondsSinceBoot(Clock.now()) - boot
             report.inUse = hottest.take()
+            tally.restoredEntries.add(UInt64(report.restored), ordering: .relaxed)
             hasLoaded = true
             succeeded()
             tell(.loaded(report))

@@ -41,6 +41,7 @@ final class StoreThread {
     private static let eventsCapacity = 64
 
     struct Counts: Equatable {
+        var restoredEntries: UInt64 = 0
         var writtenEntries: UInt64 = 0
         var batches: UInt64 = 0
         /// Batches that could not be written, loading included.
@@ -76,6 +77,7 @@ final class StoreThread {
 
     var counts: Counts {
         Counts(
+            restoredEntries: tally.restoredEntries.load(ordering: .relaxed),
             writtenEntries: tally.writtenEntries.load(ordering: .relaxed),
             batches: tally.batches.load(ordering: .relaxed), failures: tally.failures.load(ordering: .relaxed),
             droppedEntries: tally.droppedEntries.load(ordering: .relaxed) + droppedEntries)

@@ -99,7 +99,6 @@ struct RefreshPlan {
         guard let number = numberOf[question] else { return }
         entries[number].isRefreshed = isRefresh
         entries[number].isNegative = answer.isNegative
-        entries[number].isWanted = false
         if !answer.isSubstitute { judgeLifetime(number, answer.ttlSeconds) }
         if answer.ttlSeconds > 0 {
             entries[number].expiresAt = now + .seconds(Int64(answer.ttlSeconds))
@@ -123,9 +122,10 @@ struct RefreshPlan {
     }
 
     /// It is in use, and there is no room for its refresh before this time.
-    mutating func postponed(_ question: Question, until instant: Instant) {
+    mutating func postponed(_ question: Question, isWanted: Bool, until instant: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
+        entries[number].isWanted = isWanted
         deadlines.set(instant, for: UInt64(number))
     }
 
@@ -155,7 +155,7 @@ struct RefreshPlan {
 
     /// - Parameter hits: replies from the cache since the last count.
     mutating func counted(_ question: Question, hits: Int, now: Instant) -> Verdict {
-        guard let number = numberOf[question] else { return Verdict(isInUse: false, wasUsed: false) }
+        guard let number = numberOf[question] else { return Verdict() }
         var entry = entries[number]
         entry.demand.count(hits, now: now)
         entry.uses += hits
@@ -163,15 +163,18 @@ struct RefreshPlan {
         let wasUsed = hits > 0 && entry.isRefreshed
         entry.isRefreshed = entry.isRefreshed && !wasUsed
         entry.isPostponed = false
+        defer { entries[number].isWanted = false }
         entries[number] = entry
-        return Verdict(isInUse: entry.isWanted || entry.isInUse, wasUsed: wasUsed)
+        return Verdict(isInUse: entry.isInUse, isWanted: entry.isWanted, wasUsed: wasUsed)
     }
 
+    /// Nothing true: it should be left to expire.
     struct Verdict: Equatable {
-        /// False: it should be left to expire.
-        let isInUse: Bool
+        var isInUse = false
+        /// In use or not.
+        var isWanted = false
         /// The answer that stands was fetched ahead, and then read.
-        let wasUsed: Bool
+        var wasUsed = false
     }
 
     // MARK: parts

@@ -44,7 +44,7 @@ package struct Resolver {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
         case .foundDue(let question):
             plan.foundDue(question, now: now)
-            refresh(question, now: now)
+            refresh(question, isWanted: false, now: now)
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
         case .restored(let answers): for answer in answers { plan.restored(answer, now: now) }
@@ -171,22 +171,26 @@ package struct Resolver {
         for (question, hits) in counts {
             let verdict = plan.counted(question, hits: hits, now: now)
             if verdict.wasUsed { refreshes.used += 1 }
-            if verdict.isInUse { refresh(question, now: now) }
+            if verdict.isInUse || verdict.isWanted { refresh(question, isWanted: verdict.isWanted, now: now) }
         }
     }
 
-    private mutating func refresh(_ question: Question, now: Instant) {
+    /// - Parameter isWanted: by the operator, whatever the policy says of refreshes.
+    private mutating func refresh(_ question: Question, isWanted: Bool, now: Instant) {
         let place = LocalNames.route(question, hosts)
         let policy = policy.of(question.name)
-        guard policy.prefetches, numberOfQuestion[question] == nil, failures.failure(of: question, now: now) == nil
+        guard policy.prefetches || isWanted, numberOfQuestion[question] == nil,
+            failures.failure(of: question, now: now) == nil
         else { return }
         if case .here = place { return }
-        guard mayRefresh, lookups.count < Bounds.maxLookups else { return plan.postponed(question, until: now) }
+        guard mayRefresh, lookups.count < Bounds.maxLookups else {
+            return plan.postponed(question, isWanted: isWanted, until: now)
+        }
         if place == .anywhere, let provider = around.ranking.order(for: question.type, now: now).first,
             let enough = around.ranking.spend(on: provider, now: now)
         {
             refreshesNotBefore = enough
-            return plan.postponed(question, until: enough)
+            return plan.postponed(question, isWanted: isWanted, until: enough)
         }
         refreshes.started += 1
         begin(question, place, policy, isRefresh: true, now: now) { _, _ in }

@@ -1,6 +1,5 @@
 # The cache in its file: back after a restart, whole after any kill, set aside when it is damaged, readable by sqlite3.
 
-import json
 import random
 import signal
 import subprocess
@@ -30,7 +29,7 @@ class Store(Case):
             self.provider.record(name, "A", address, ttl=3600)
         self.server = self.own(Daemon([self.provider.provider("json")]))
         self.file = self.server.directory / "cache.db"
-        self.server.sections = f"[cache]\nstore = {json.dumps(str(self.file))}"
+        self.server.store = self.file
 
     def ask(self, names):
         with Datagrams(self.server.address) as client:
