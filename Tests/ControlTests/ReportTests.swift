@@ -45,7 +45,8 @@ struct ReportTests {
                 "state":"up"}],"queries":{"tcp":8,"total":28,"udp":20},"rcodes":{"NOERROR":23,"NXDOMAIN":2},\#
                 "responses":{"cache":7,"failure":0,"fallback":0,"local":3,"provider":5,"refused":0,\#
                 "stale":6,"system":4},"schema":1,"stale":{},\#
-                "store":{"batches":0,"dropped":0,"failures":0,"loaded":0,"written":0},"system":{"failures":0,"foreign_replies":5,"requests":0,\#
+                "store":{"batches":0,"dropped":0,"failures":0,"loaded":0,"written":0},\#
+                "system":{"failures":0,"foreign_replies":5,"requests":0,\#
                 "servers":["192.0.2.53:53","[2001:db8::53]:53"]},"tcp":{"open":3,"refused":4},\#
                 "unsent":1,"uptime_s":61,"version":"0.9.0"}
 
