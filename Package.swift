@@ -43,20 +43,25 @@ let package = Package(
 
         module(
             "Daemon",
-            ["AnswerCache", "Control", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver", "Settings"]),
+            [
+                "AnswerCache", "Control", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver", "Settings",
+                "Store",
+            ]),
 
         module("AnswerCache", ["DNSWire"]),
         module("Resolver", ["DNSWire"]),
         module("HTTPDNS", ["DNSWire"]),
         module("HTTPClient", ["CCurl"]),
+        module("Store", ["CSQLite", "DNSWire"]),
         module("Settings", ["CTOML", "DNSWire"]),
         module("LinuxIO", ["CLinux"]),
-        module("Control"),
+        module("Control", ["DNSWire"]),
         module("DNSWire"),
 
         .target(name: "CLinux"),
         .target(name: "CTOML"),
         debian("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
+        debian("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
 
         tests("DNSWireTests", ["AnswerCache", "DNSWire", "TestSupport"], resources: ["Vectors"]),
@@ -64,13 +69,15 @@ let package = Package(
         tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
         tests("HTTPDNSTests", ["HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
         tests("HTTPClientTests", ["HTTPClient"]),
+        tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),
-        tests("ControlTests", ["Control", "TestSupport"]),
-        tests("DaemonTests", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),
+        tests("ControlTests", ["Control", "DNSWire", "TestSupport"]),
+        tests("DaemonTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program("FuzzUpstreamReply", ["FuzzEntries"], path: "Tests/Fuzz/FuzzUpstreamReply"),
+        program("FuzzStoredAnswer", ["FuzzEntries"], path: "Tests/Fuzz/FuzzStoredAnswer"),
         program("FuzzQuery", ["FuzzEntries"], path: "Tests/Fuzz/FuzzQuery"),
         .target(
             name: "FuzzEntries", dependencies: ["AnswerCache", "DNSWire", "TestSupport"],

@@ -32,6 +32,9 @@ import Synchronization
         }
     }
 
+    /// The most that fit within this limit, if all are small.
+    package static func maxEntries(limitBytes: Int) -> Int { limitBytes / AnswerTable.smallEntryBytes }
+
     deinit {
         unsafe shards.deinitialize(count: AnswerCache.shardCount)
         unsafe shards.deallocate()
@@ -73,6 +76,22 @@ import Synchronization
                 if expired.isExpired { return expired }
             }
             return nil
+        }
+    }
+
+    /// Brings back an answer that was stored before this process began, unless something has been learned since under
+    /// its key, or there is no room left without evicting.
+    ///
+    /// - Parameter storedAtMilliseconds: since boot, like all instants here; negative for what is older.
+    /// - Returns: whether it is in the cache now.
+    package func restore(
+        _ answer: RenderedAnswer, lifetimeSeconds: UInt32, for question: Question, partition: Partition,
+        provenance: Provenance, storedAtMilliseconds: Int64
+    ) -> Bool {
+        let key = key(for: question, partition, provenance)
+        return withTable(key.hash) {
+            $0.restore(
+                answer, lifetimeSeconds: lifetimeSeconds, under: key, storedAtMilliseconds: storedAtMilliseconds)
         }
     }
 

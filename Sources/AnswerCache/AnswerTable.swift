@@ -125,6 +125,26 @@ import DNSWire
         return true
     }
 
+    /// Puts an answer from an earlier life under a key that nothing stands under. False, and nothing changed, when
+    /// something does or when others would have to go: they were learned since.
+    mutating func restore(
+        _ answer: borrowing RenderedAnswer, lifetimeSeconds: UInt32, under key: borrowing AnswerKey,
+        storedAtMilliseconds: Int64
+    ) -> Bool {
+        guard find(key) == nil else { return false }
+        let slot = unsafe Slot(
+            answer, lifetimeSeconds: lifetimeSeconds, key: key, storedAtMilliseconds: storedAtMilliseconds, hits: 0)
+        let cost = unsafe slot.costBytes
+        guard bytes + cost <= limitBytes, count < maxEntries else {
+            unsafe slot.storage?.deallocate()
+            return false
+        }
+        unsafe insert(slot)
+        bytes += cost
+        insertions += 1
+        return true
+    }
+
     mutating func removeAll() {
         while oldest != AnswerTable.none { remove(oldest) }
     }

@@ -144,3 +144,22 @@ import DNSWire
             start: storage.map { unsafe $0 + nameSpace + offsetSpace }, count: Int(bodyBytes))
     }
 }
+
+/// What a walk over all entries reads.
+extension Slot {
+    var recordType: RecordType { RecordType(rawValue: unsafe type) }
+
+    /// In wire form and lower case; valid as long as the slot's storage.
+    var foldedName: UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(rebasing: nameStorage[..<Int(nameBytes)])
+    }
+
+    /// A copy; nil for an empty slot.
+    var entry: CachedEntry? {
+        guard unsafe storage != nil, let name = unsafe Name(wire: foldedName) else { return nil }
+        return unsafe CachedEntry(
+            question: Question(name, recordType), partition: Partition(rawValue: partition), provenance: provenance,
+            answer: withReplyBody { unsafe RenderedAnswer(copying: $0, isNegative: isNegative) },
+            storedAtMilliseconds: storedAtMilliseconds, lifetimeSeconds: lifetimeSeconds, hits: hits)
+    }
+}

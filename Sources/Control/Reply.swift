@@ -5,6 +5,10 @@ import FoundationEssentials
 package enum Reply: Sendable {
     case status(StatusReport)
     case stats(StatsReport)
+    /// So many entries of the cache were.
+    case removed(Int)
+    /// So many names will be resolved.
+    case prefetching(Int)
     case help
     case refusal(Refusal)
 
@@ -13,7 +17,9 @@ package enum Reply: Sendable {
         switch self {
         case .status(let report): asJSON ? json(report) : report.text
         case .stats(let report): asJSON ? json(report) : report.text
-        case .help: asJSON ? json(["commands": Command.allCases.map(\.rawValue)]) : Reply.helpText
+        case .removed(let count): asJSON ? json(["removed": count]) : "removed \(counted(count, "entry", "entries"))\n"
+        case .prefetching(let count): asJSON ? json(["names": count]) : "fetching \(counted(count, "name", "names"))\n"
+        case .help: asJSON ? json(["commands": Command.Word.allCases.map(\.rawValue)]) : Reply.helpText
         case .refusal(let refusal): asJSON ? json(["error": refusal.reason]) : "error: \(refusal.reason)\n"
         }
     }
@@ -24,13 +30,22 @@ package enum Reply: Sendable {
     }
 
     private static let helpText = """
-        status  version, listeners, providers and cache in a few lines
-        stats   every counter
-        help    this list
-        Each takes --json; {"command":"stats"} asks for the same.
+        status                               version, listeners, providers and cache in a few lines
+        stats                                every counter
+        cache ls [NAME]                      entries of the cache: name, type, state, TTL left, provenance, code
+        cache get NAME [TYPE]                everything about the entries of a name
+        cache dump                           the records of every entry
+        flush [--tree] [--type TYPE] NAME    removes the entries of a name, with --tree all under it, too
+        flush --all                          removes every entry
+        prefetch NAME...                     resolves up to 100 names, so that the cache has them
+        help                                 this list
+        Each takes --json, and may come as JSON: {"command":"flush","name":"www.example.com","tree":true}
+        flush and prefetch are for root and for the user and group of the daemon.
 
         """
 }
+
+func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
 
 /// Reports hold numbers and strings only, so that encoding cannot fail; should it, the client is told.
 func json(_ value: some Encodable) -> String {

@@ -3,16 +3,12 @@
 
 import FoundationEssentials
 
-package enum Command: String, CaseIterable, Sendable {
-    case status, stats, help
-}
-
 package struct Request: Equatable, Sendable {
     package let command: Command
     package let wantsJSON: Bool
 
-    /// Longer lines are refused. Room for every command with the longest domain name, many times over.
-    package static let maxLineBytes = 4096
+    /// Longer lines are refused. Room for as many of the longest domain names as one command takes.
+    package static let maxLineBytes = 32 * 1024
 
     package init(_ command: Command, wantsJSON: Bool = false) {
         self.command = command
@@ -36,37 +32,42 @@ package struct Request: Equatable, Sendable {
     private init(words: [String]) throws(Refusal) {
         let wantsJSON = words.contains("--json")
         guard let name = words.first else { throw Refusal("no command; \(Request.allowed)") }
-        let command = try Request.command(name, wantsJSON: wantsJSON)
-        if let other = words.dropFirst().first(where: { $0 != "--json" }) {
-            throw Refusal("unknown argument \(quoted(other)) of \(command); allowed: --json", wantsJSON: wantsJSON)
+        let word = try Request.word(name, wantsJSON: wantsJSON)
+        var fields = RequestFields(command: name)
+        do throws(RequestFault) {
+            try fields.take(words.dropFirst().filter { $0 != "--json" }, of: word)
+            self.init(try fields.command(word), wantsJSON: wantsJSON)
+        } catch {
+            throw Refusal(error.reason, wantsJSON: wantsJSON)
         }
-        self.init(command, wantsJSON: wantsJSON)
     }
 
     private init(json: [UInt8]) throws(Refusal) {
-        struct Object: Decodable {
-            let command: String
-        }
-        let object: Object
+        let fields: RequestFields
         do {
-            object = try JSONDecoder().decode(Object.self, from: Data(json))
+            fields = try JSONDecoder().decode(RequestFields.self, from: Data(json))
         } catch {
             throw Refusal("not a JSON object like {\"command\":\"stats\"}", wantsJSON: true)
         }
-        self.init(try Request.command(object.command, wantsJSON: true), wantsJSON: true)
+        let word = try Request.word(fields.command, wantsJSON: true)
+        do throws(RequestFault) {
+            self.init(try fields.command(word), wantsJSON: true)
+        } catch {
+            throw Refusal(error.reason, wantsJSON: true)
+        }
     }
 
-    private static let allowed = "allowed: \(Command.allCases.map(\.rawValue).joined(separator: ", "))"
+    private static let allowed = "allowed: \(Command.Word.allCases.map(\.rawValue).joined(separator: ", "))"
 
-    private static func command(_ name: String, wantsJSON: Bool) throws(Refusal) -> Command {
-        if let command = Command(rawValue: name) { return command }
+    private static func word(_ name: String, wantsJSON: Bool) throws(Refusal) -> Command.Word {
+        if let word = Command.Word(rawValue: name) { return word }
         let hint = nearest(to: name).map { "did you mean \"\($0)\"? " } ?? ""
         throw Refusal("unknown command \(quoted(name)); \(hint)\(allowed)", wantsJSON: wantsJSON)
     }
 
     /// The command that shares most of its beginning and end with the name, if that is half of it or more.
-    private static func nearest(to name: String) -> Command? {
-        let ranked = Command.allCases.map { command in
+    private static func nearest(to name: String) -> Command.Word? {
+        let ranked = Command.Word.allCases.map { command in
             let known = command.rawValue.utf8
             let beginning = zip(known, name.utf8).prefix { $0 == $1 }.count
             let end = zip(known.reversed(), name.utf8.reversed()).prefix { $0 == $1 }.count
@@ -92,7 +93,7 @@ package struct Refusal: Error, Equatable, Sendable {
 }
 
 /// Cut, and with everything escaped that could move a terminal's cursor.
-private func quoted(_ text: String) -> String {
+func quoted(_ text: String) -> String {
     let maxShown = 60
     let shown = text.unicodeScalars.prefix(maxShown).map { $0.escaped(asASCII: true) }.joined()
     return "\"\(shown)\"" + (text.unicodeScalars.count > maxShown ? "..." : "")

@@ -19,6 +19,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var prefetch = Prefetch()
     /// Expired answers by why they were given.
     package var stale: [String: Int] = [:]
+    package var store = Store()
     package var providers: [Provider] = []
     package var system = System()
     package var process = Process()
@@ -31,7 +32,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case schema, version, queries, responses, rcodes, dropped, inflight, unsent, cache, prefetch, stale, providers,
+        case schema, version, queries, responses, rcodes, dropped, inflight, unsent, cache, prefetch, stale, store,
+            providers,
             system, process
         case connections = "tcp"
         case uptimeSeconds = "uptime_s"
@@ -100,6 +102,18 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var failed = 0
         /// Of those that succeeded, the ones that a client got.
         package var used = 0
+        package init() {}
+    }
+
+    /// The file that outlives the process. All 0 when there is none.
+    package struct Store: Codable, Equatable, Sendable {
+        /// Answers that came back at the start.
+        package var loaded = 0
+        package var written = 0
+        package var batches = 0
+        /// Batches that could not be written, and answers that were lost to the file with them.
+        package var failures = 0
+        package var dropped = 0
         package init() {}
     }
 

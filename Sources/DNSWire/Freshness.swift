@@ -40,11 +40,11 @@ package enum Freshness: Equatable, Sendable {
         }
     }
 
-    /// How long before its expiry an answer is due: a twentieth of its life, as early refreshes are requests for
-    /// nothing, but time enough to ask a second upstream (0.3 to 2 s), and a fiftieth where that is more.
+    /// How long before its expiry an answer is due: a twenty-fifth of its life, but 0.25 to 1 s, which is enough to ask
+    /// an upstream and then another; and a fiftieth where that is more. Whatever is refreshed earlier costs requests.
     package static func leadMilliseconds(_ lifetimeSeconds: UInt32) -> Int64 {
         let lifetime = Int64(lifetimeSeconds) * 1000
-        return max(min(max(lifetime / 20, 300), 2000), lifetime / 50)
+        return max(min(max(lifetime / 25, 250), 1000), lifetime / 50)
     }
 }
 

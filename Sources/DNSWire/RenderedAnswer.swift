@@ -14,7 +14,7 @@ package struct RenderedAnswer: Equatable, Sendable {
     package let isNegative: Bool
 
     /// A message has 65,535 bytes; header, question and OPT come off. Records beyond it are left out.
-    private static let maxBodyBytes = 65_535 - Header.byteCount - Name.maxWireBytes - 4 - 256
+    static let maxBodyBytes = 65_535 - Header.byteCount - Name.maxWireBytes - 4 - 256
 
     /// Fits any reply to this question, because a question has the same length in whatever case it is asked.
     package init(_ answer: Answer, to question: Question, recordClass: UInt16 = Query.classIN) {
@@ -32,25 +32,11 @@ package struct RenderedAnswer: Equatable, Sendable {
         isNegative = answer.kind != .records
     }
 
-    private init(_ other: RenderedAnswer, body: [UInt8]) {
-        responseCode = other.responseCode
-        answerCount = other.answerCount
-        authorityCount = other.authorityCount
-        self.body = body
-        ttlOffsets = other.ttlOffsets
-        isCut = other.isCut
-        isNegative = other.isNegative
-    }
-
     /// What a cache keeps of an answer, copied out of it.
     package init(copying kept: borrowing Reply.Body, isNegative: Bool) {
-        responseCode = kept.code
-        answerCount = kept.answerCount
-        authorityCount = kept.authorityCount
-        body = kept.bytes.copied
-        ttlOffsets = kept.ttlOffsets.copied
-        isCut = kept.isCut
-        self.isNegative = isNegative
+        self.init(
+            responseCode: kept.code, answerCount: kept.answerCount, authorityCount: kept.authorityCount,
+            body: kept.bytes.copied, ttlOffsets: kept.ttlOffsets.copied, isCut: kept.isCut, isNegative: isNegative)
     }
 
     /// A copy in which every record has this TTL, in seconds.
@@ -60,7 +46,23 @@ package struct RenderedAnswer: Equatable, Sendable {
             var bytes = body.mutableSpan
             bytes.setBigEndian(ttlSeconds, at: Int(offset))
         }
-        return RenderedAnswer(self, body: body)
+        return RenderedAnswer(
+            responseCode: responseCode, answerCount: answerCount, authorityCount: authorityCount, body: body,
+            ttlOffsets: ttlOffsets, isCut: isCut, isNegative: isNegative)
+    }
+
+    /// For parts that were checked to be such an answer.
+    init(
+        responseCode: ResponseCode, answerCount: UInt16, authorityCount: UInt16, body: [UInt8], ttlOffsets: [UInt16],
+        isCut: Bool, isNegative: Bool
+    ) {
+        self.responseCode = responseCode
+        self.answerCount = answerCount
+        self.authorityCount = authorityCount
+        self.body = body
+        self.ttlOffsets = ttlOffsets
+        self.isCut = isCut
+        self.isNegative = isNegative
     }
 
     private struct Writer {

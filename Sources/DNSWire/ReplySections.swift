@@ -51,7 +51,7 @@ struct ReplySections {
 }
 
 /// What stands before a record's data (RFC 1035 section 4.1.3).
-private struct RecordHead {
+struct RecordHead {
     let owner: Name
     let type: RecordType
     let recordClass: UInt16

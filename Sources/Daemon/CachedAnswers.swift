@@ -5,6 +5,7 @@ import AnswerCache
 import DNSWire
 import LinuxIO
 import Resolver
+import Store
 
 struct CachedAnswers {
     private let cache: AnswerCache
@@ -25,17 +26,24 @@ struct CachedAnswers {
         .hitsCounted(questions.map { ($0, cache.takeHits($0, partition: partition)) })
     }
 
-    /// What the daemon knows by itself is not kept.
-    mutating func store(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
-        let provenance: Provenance
-        switch source {
-        case .provider: provenance = .provider
-        case .system: provenance = .system
-        case .local, .fallback: return
-        }
+    mutating func store(_ question: Question, _ answer: Answer, _ provenance: Provenance, now: Instant) {
         cache.store(
             rendered(answer, question), lifetimeSeconds: answer.ttlSeconds, for: question, partition: partition,
             provenance: provenance, nowMilliseconds: Clock.millisecondsSinceBoot(now))
+    }
+
+    /// The same answer for the store.
+    ///
+    /// - Parameters:
+    ///   - demand: questions per second.
+    ///   - wallMilliseconds: since 1970.
+    mutating func entry(
+        _ question: Question, _ answer: Answer, _ provenance: Provenance, demand: Double, wallMilliseconds: Int64
+    ) -> StoredEntry {
+        StoredEntry(
+            question: question, partition: partition.rawValue, provenance: StoredEntry.Provenance(provenance),
+            answer: rendered(answer, question), storedAtMilliseconds: wallMilliseconds,
+            lifetimeSeconds: answer.ttlSeconds, demand: demand)
     }
 
     /// A burst of clients with one question shares one rendering.
@@ -44,5 +52,25 @@ struct CachedAnswers {
         let rendered = RenderedAnswer(answer, to: question)
         lastRendered = (question, answer, rendered)
         return rendered
+    }
+}
+
+extension Source {
+    /// Nil for what the daemon knows by itself: it is not kept.
+    var provenance: Provenance? {
+        switch self {
+        case .provider: .provider
+        case .system: .system
+        case .local, .fallback: nil
+        }
+    }
+}
+
+extension StoredEntry.Provenance {
+    fileprivate init(_ provenance: Provenance) {
+        switch provenance {
+        case .provider: self = .provider
+        case .system: self = .system
+        }
     }
 }

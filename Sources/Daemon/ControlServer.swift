@@ -1,5 +1,6 @@
 // The stats and control socket: one line in, an answer out, connection closed. It reads the daemon's state and has
-// none of its own. Clients that are slow or too many are cut; they can't hold up anything else.
+// none of its own. Answers are made piece by piece as clients take them. Clients that are slow or too many are cut;
+// they can't hold up anything else.
 
 import Control
 import LinuxIO
@@ -9,19 +10,22 @@ final class ControlServer {
     private static let maxClients = 32
     /// Connections taken at once, so that somebody who makes them without end does not hold up the loop.
     private static let maxAccepts = 16
-    /// To send a line, and to take an answer.
-    private static let timeout: Duration = .seconds(5)
-    /// Everyone may connect and read; what changes state will ask for the peer's credentials.
+    /// To send a line, and to take something of an answer.
+    fileprivate static let timeout: Duration = .seconds(5)
+    /// Everyone may connect and read; what changes state asks for the peer's credentials.
     private static let socketMode: UInt32 = 0o666
 
     private let listener: LocalSocket
     private let loop: EventLoop
-    private let answer: ([UInt8]) -> String
+    private let answer: Answer
     private var clients: [Int32: ControlClient] = [:]
     private var acceptPause: AcceptPause
 
-    /// - Parameter answer: from a request line to all that is sent back.
-    init(path: String, loop: EventLoop, answer: @escaping ([UInt8]) -> String) throws(SystemError) {
+    /// From a request line, and who sent it, to what is sent back: pieces, each asked for when those before it have
+    /// left. They may be empty.
+    typealias Answer = (_ line: [UInt8], _ peer: LocalSocket.Peer) -> AnyIterator<String>
+
+    init(path: String, loop: EventLoop, answer: @escaping Answer) throws(SystemError) {
         listener = try LocalSocket(path: path, mode: ControlServer.socketMode)
         self.loop = loop
         acceptPause = AcceptPause(loop)
@@ -41,7 +45,7 @@ final class ControlServer {
         for _ in 0..<ControlServer.maxAccepts {
             do throws(SystemError) {
                 guard let accepted = try listener.accept() else { return }
-                admit(accepted.socket)
+                admit(accepted.socket, accepted.peer)
             } catch {
                 // Other errors are about the connection that was being accepted; its client is gone.
                 guard !error.isExhaustion else { return acceptPause.begin(now: Clock.now()) }
@@ -49,7 +53,7 @@ final class ControlServer {
         }
     }
 
-    private func admit(_ socket: StreamSocket) {
+    private func admit(_ socket: StreamSocket, _ peer: LocalSocket.Peer) {
         let descriptor = socket.descriptor.raw
         // Somebody who connects and says nothing must not keep an operator out: the oldest makes room.
         if clients.count == ControlServer.maxClients,
@@ -60,16 +64,17 @@ final class ControlServer {
         let watched = try? loop.watch(descriptor, for: .readable) { [unowned self] _ in ready(descriptor) }
         guard let registration = watched else { return }
         clients[descriptor] = ControlClient(
-            socket: socket, registration: registration, deadline: Clock.now() + ControlServer.timeout)
+            socket: socket, peer: peer, registration: registration, deadline: Clock.now() + ControlServer.timeout)
     }
 
     private func ready(_ descriptor: Int32) {
         guard var client = clients[descriptor] else { return }
+        let wasAnswering = client.isAnswering
         client.proceed(answer)
         clients[descriptor] = client
         if client.isDone {
             close(descriptor, client)
-        } else if !client.unsent.isEmpty {
+        } else if client.isAnswering && !wasAnswering {
             try? loop.change(client.registration, to: .writable)
         }
     }
@@ -81,32 +86,38 @@ final class ControlServer {
 }
 
 private struct ControlClient {
+    /// Made in one turn of the loop, so that a long answer leaves time for everything else.
+    private static let maxPiecesPerTurn = 2
+
     let socket: StreamSocket
     let registration: EventLoop.Registration
-    let deadline: Instant
-    private(set) var unsent: [UInt8] = []
+    private(set) var deadline: Instant
     private(set) var isDone = false
+    private let peer: LocalSocket.Peer
     private var line: [UInt8] = []
-    private var isAnswered = false
+    private var pieces: AnyIterator<String>?
+    private var unsent: [UInt8] = []
 
-    init(socket: StreamSocket, registration: EventLoop.Registration, deadline: Instant) {
+    init(socket: StreamSocket, peer: LocalSocket.Peer, registration: EventLoop.Registration, deadline: Instant) {
         self.socket = socket
+        self.peer = peer
         self.registration = registration
         self.deadline = deadline
     }
 
-    mutating func proceed(_ answer: ([UInt8]) -> String) {
+    var isAnswering: Bool { pieces != nil }
+
+    mutating func proceed(_ answer: ControlServer.Answer) {
         do throws(SystemError) {
-            if !isAnswered { try readLine(answer) }
-            while !unsent.isEmpty, let count = try socket.write(unsent.span) { unsent.removeFirst(count) }
-            isDone = isDone || (isAnswered && unsent.isEmpty)
+            if pieces == nil { try readLine(answer) }
+            if let pieces { try send(pieces) }
         } catch {
             isDone = true
         }
     }
 
     /// A line may end with the connection's end instead of a line feed.
-    private mutating func readLine(_ answer: ([UInt8]) -> String) throws(SystemError) {
+    private mutating func readLine(_ answer: ControlServer.Answer) throws(SystemError) {
         while true {
             switch try socket.read(maxBytes: Request.maxLineBytes) {
             case .bytes(let bytes): line += bytes
@@ -122,9 +133,25 @@ private struct ControlClient {
         }
     }
 
-    private mutating func reply(_ answer: ([UInt8]) -> String) {
-        isAnswered = true
-        let request = line.prefix { $0 != UInt8(ascii: "\n") }
-        unsent = Array(answer(Array(request)).utf8)
+    private mutating func reply(_ answer: ControlServer.Answer) {
+        pieces = answer(Array(line.prefix { $0 != UInt8(ascii: "\n") }), peer)
+    }
+
+    /// Comes back in the next turn, as long as the socket has room.
+    private mutating func send(_ pieces: AnyIterator<String>) throws(SystemError) {
+        for _ in 0..<ControlClient.maxPiecesPerTurn {
+            if unsent.isEmpty {
+                guard let piece = pieces.next() else {
+                    isDone = true
+                    return
+                }
+                unsent = Array(piece.utf8)
+            }
+            while !unsent.isEmpty {
+                guard let count = try socket.write(unsent.span) else { return }
+                unsent.removeFirst(count)
+                deadline = Clock.now() + ControlServer.timeout
+            }
+        }
     }
 }

@@ -50,6 +50,14 @@ extension Policy {
     }
 }
 
+extension RestoredAnswer {
+    init(_ entry: RestoredEntry, now: Instant) {
+        self.init(
+            entry.question, demandPerSecond: entry.demand, lifetimeSeconds: entry.lifetimeSeconds,
+            expiresAt: now + .milliseconds(entry.freshForMilliseconds))
+    }
+}
+
 extension Rule {
     init(_ rule: Settings.Rule) {
         self.init(match: rule.match)

@@ -16,6 +16,7 @@ final class Daemon {
 
     private let options: Options
     private var settings: Settings
+    private var keys: ProviderKeys
     private var log: Log
     private let startedAt: Instant
     private let loop: EventLoop
@@ -29,8 +30,9 @@ final class Daemon {
     private var stopSignal: String?
 
     /// - Throws: `StartFailure` with a text for the operator.
-    init(_ settings: Settings, _ options: Options) throws(StartFailure) {
+    init(_ settings: Settings, _ keys: ProviderKeys, _ options: Options) throws(StartFailure) {
         self.settings = settings
+        self.keys = keys
         self.options = options
         log = Log(level: settings.log.level)
         startedAt = Clock.now()
@@ -47,6 +49,7 @@ final class Daemon {
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
+            let store = try Daemon.openStore(settings, cache: cache, loop: loop)
             let access = AccessList(settings.server.allow)
             let makeFastPath = { @Sendable [cache] in
                 FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion)
@@ -56,7 +59,8 @@ final class Daemon {
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath())
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop), streams: streams,
-                mailbox: mailbox, answers: CachedAnswers(cache, partition: Daemon.partition), seed: entropy.next(),
+                mailbox: mailbox, store: store, answers: CachedAnswers(cache, partition: Daemon.partition),
+                seed: entropy.next(),
                 fastPath: makeFastPath())
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
@@ -84,6 +88,7 @@ final class Daemon {
         log(.stopping(signal: stopSignal ?? ""))
         threads.stop()
         control = nil
+        resolving.store?.stop()
         log(.stopped)
     }
 
@@ -96,6 +101,7 @@ final class Daemon {
         control?.timePassed(now: now)
         if localFiles.takeHostsChange() { readHosts(now: now) }
         if localFiles.takeNameserversChange() { readNameservers(now: now) }
+        takeStoreEvents(now: now)
         resolving.settle(now: now)
         for server in resolving.takeLoopingServers() {
             log(.nameserverLoops(server.description))
@@ -116,6 +122,7 @@ final class Daemon {
     private func reload() {
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
+            keys = try ProviderKeys(new.providers, settingsFile: SettingsFile.path(options))
             let needRestart = new.changesNeedingRestart(from: settings)
             settings = new
             apply(new)
@@ -132,10 +139,11 @@ final class Daemon {
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
         readNameservers(now: now)
+        resolving.prefetch(settings.prefetch.names, now: now)
     }
 
     private func announceUpstreams(now: Instant) {
-        let traits = resolving.providers.setProviders(settings.providers)
+        let traits = resolving.providers.setProviders(settings.providers, keys)
         let hasSystem = !resolving.system.servers.isEmpty
         resolving.handle(.upstreamsChanged(providers: traits, hasSystem: hasSystem), now: now)
     }
@@ -166,22 +174,47 @@ final class Daemon {
         announceUpstreams(now: now)
     }
 
+    // MARK: store
+
+    /// A file that can't be used is no reason not to serve: the store's thread says so.
+    private static func openStore(
+        _ settings: Settings, cache: AnswerCache, loop: EventLoop
+    ) throws(SystemError) -> StoreThread? {
+        guard let path = settings.cache.store else { return nil }
+        try? Directory.makeParent(of: path)
+        return try StoreThread(
+            path: path, cache: cache, maxAge: settings.stale.maxAge,
+            maxRows: AnswerCache.maxEntries(limitBytes: settings.cache.sizeBytes), loop: loop)
+    }
+
+    private func takeStoreEvents(now: Instant) {
+        guard let path = settings.cache.store else { return }
+        for event in resolving.store?.takeEvents() ?? [] {
+            log(LogEvent(event, path: path))
+            guard case .loaded(let report) = event else { continue }
+            for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
+            resolving.handle(.restored(report.inUse.map { RestoredAnswer($0, now: now) }), now: now)
+        }
+    }
+
     // MARK: control
 
     private func openControlSocket() throws(StartFailure) {
         guard let path = settings.control.socket else { return }
         do throws(SystemError) {
             try Directory.makeParent(of: path)
-            control = try ControlServer(path: path, loop: loop) { [unowned self] in answer($0) }
+            control = try ControlServer(path: path, loop: loop) { [unowned self] in answer($0, from: $1) }
         } catch {
             throw StartFailure(control: path, error)
         }
     }
 
-    private func answer(_ line: [UInt8]) -> String {
-        Statistics(
-            resolving: resolving, threads: threads, cache: cache, startedAt: startedAt, now: Clock.now(),
-            listen: ports.addresses
-        ).answer(to: line)
+    private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> AnyIterator<String> {
+        let now = Clock.now()
+        let statistics = Statistics(
+            resolving: resolving, threads: threads, cache: cache, startedAt: startedAt, now: now,
+            listen: ports.addresses)
+        return ControlCommands(statistics: statistics, resolving: resolving, cache: cache, now: now)
+            .answer(to: line, from: peer)
     }
 }

@@ -5,6 +5,7 @@ import Control
 import LinuxIO
 import Resolver
 import Settings
+import Store
 
 enum LogEvent {
     case ready(listen: [String], threads: Int, providers: [String], systemServers: [String])
@@ -20,11 +21,17 @@ enum LogEvent {
     case nameserverLoops(String)
     case nameserversChanged(NameserverList)
     case fileUnreadable(path: String, reason: String)
+    case storeLoaded(path: String, LoadReport)
+    case storeSetAside(path: String, SetAside)
+    case storeFails(path: String, StoreFailure)
+    case storeWorks(path: String)
 
     var level: Settings.Log.Level {
         switch self {
-        case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .nameserversChanged: .info
-        case .providerDown, .nameserverLoops, .fileUnreadable, .addressLeftOut: .warning
+        case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .nameserversChanged, .storeLoaded,
+            .storeWorks:
+            .info
+        case .providerDown, .nameserverLoops, .fileUnreadable, .addressLeftOut, .storeSetAside, .storeFails: .warning
         case .settingsRefused: .error
         case .requestFailed: .debug
         }
@@ -50,7 +57,18 @@ enum LogEvent {
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
         case .nameserversChanged(let nameservers): text(nameservers)
         case .fileUnreadable(let path, let reason): "\(path) can't be read: \(reason)"
+        case .storeLoaded(let path, let report): text(path, report)
+        case .storeSetAside(let path, let setAside):
+            "\(path) is \(setAside.finding); it is kept as \(setAside.newPath), and a fresh one is begun"
+        case .storeFails(let path, let failure): "\(path) can't be used, answers are in memory only: \(failure)"
+        case .storeWorks(let path): "\(path) can be used again"
         }
+    }
+
+    private func text(_ path: String, _ report: LoadReport) -> String {
+        let damaged = report.skipped > 0 ? ", \(report.skipped) damaged" : ""
+        let left = report.leftOut > 0 ? ", \(report.leftOut) of no use" : ""
+        return "\(report.restored) answers are back from \(path) after \(report.milliseconds) ms\(left)\(damaged)"
     }
 
     /// Those that are not asked are said too, or an operator would look for the reason elsewhere.
@@ -70,6 +88,17 @@ enum LogEvent {
     }
 
     private func list(_ items: [String]) -> String { items.isEmpty ? "none" : items.joined(separator: ", ") }
+}
+
+extension LogEvent {
+    init(_ event: StoreEvent, path: String) {
+        switch event {
+        case .loaded(let report): self = .storeLoaded(path: path, report)
+        case .setAside(let setAside): self = .storeSetAside(path: path, setAside)
+        case .failed(let failure): self = .storeFails(path: path, failure)
+        case .recovered: self = .storeWorks(path: path)
+        }
+    }
 }
 
 /// Used by the main thread only.

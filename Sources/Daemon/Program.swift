@@ -23,24 +23,25 @@ package enum Program {
     }
 
     private static func run(_ options: Options) -> Int32 {
-        let settings: Settings
         do throws(SettingsFile.Unusable) {
-            settings = try SettingsFile.read(options)
+            let settings = try SettingsFile.read(options)
+            if options.mode == .printEffective {
+                StandardStreams.writeOutput(settings.effectiveTOML)
+                return 0
+            }
+            let keys = try ProviderKeys(settings.providers, settingsFile: SettingsFile.path(options))
+            guard options.mode == .check else { return serve(settings, keys, options) }
+            StandardStreams.writeOutput("httpdnsd: settings are valid\n")
+            return 0
         } catch {
             StandardStreams.writeError(error.complaints.map { "httpdnsd: \($0)\n" }.joined())
             return 1
         }
-        switch options.mode {
-        case .check: StandardStreams.writeOutput("httpdnsd: settings are valid\n")
-        case .printEffective: StandardStreams.writeOutput(settings.effectiveTOML)
-        case .serve, .version, .help: return serve(settings, options)
-        }
-        return 0
     }
 
-    private static func serve(_ settings: Settings, _ options: Options) -> Int32 {
+    private static func serve(_ settings: Settings, _ keys: ProviderKeys, _ options: Options) -> Int32 {
         do {
-            try Daemon(settings, options).run()
+            try Daemon(settings, keys, options).run()
             return 0
         } catch let failure as StartFailure {
             StandardStreams.writeError("httpdnsd: \(failure.text)\n")

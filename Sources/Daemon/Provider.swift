@@ -10,6 +10,8 @@ import Settings
 struct Provider {
     let id: ProviderID
     let settings: Settings.Provider
+    /// What its key file holds, for dialects with one.
+    let key: String?
     let dialect: any Dialect
     /// One for each address, in the order of the settings; at least one.
     let endpoints: [HTTPEndpoint]
@@ -17,16 +19,19 @@ struct Provider {
     private(set) var addressIndex = 0
     private(set) var isUp = true
     var requests: UInt64 = 0
+    /// What the requests asked for: as many or more.
+    var names: UInt64 = 0
     private(set) var failures: [FetchFailure: UInt64] = [:]
     var latency = LatencyHistogram()
     /// Until then, connections that are open may be out of step with us.
     private var distrustsConnectionsUntil: Instant?
 
     /// Nil for a provider without an address, which settings never give.
-    init?(id: ProviderID, _ settings: Settings.Provider) {
+    init?(id: ProviderID, _ settings: Settings.Provider, key: String? = nil) {
         self.id = id
         self.settings = settings
-        dialect = Provider.dialect(settings)
+        self.key = key
+        dialect = Provider.dialect(settings, key)
         endpoints = settings.addresses.compactMap { address in
             HTTPEndpoint(
                 scheme: settings.url.isSecure ? .https : .http, host: settings.url.host.plainText,
@@ -45,12 +50,15 @@ struct Provider {
     var traits: ProviderTraits {
         let types: ProviderTraits.Types =
             if dialect.supports(.https) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
-        return ProviderTraits(id: id, types: types, budgetPerSecond: settings.budgetPerSecond)
+        return ProviderTraits(
+            id: id, types: types, maxQuestions: dialect.maxQuestions, budgetPerSecond: settings.budgetPerSecond)
     }
 
-    private static func dialect(_ settings: Settings.Provider) -> any Dialect {
+    private static func dialect(_ settings: Settings.Provider, _ key: String?) -> any Dialect {
         switch settings.dialect {
         case .dnspod: DNSPod(url: settings.url.path, account: settings.account ?? "")
+        case .dnspodHTTPS:
+            DNSPodHTTPS(url: settings.url.path, account: settings.account ?? "", token: key ?? "")
         case .json: JSONDialect(url: settings.url.path)
         case .doh: DoHDialect(url: settings.url.path, method: settings.method == .get ? .get : .post)
         }
@@ -82,6 +90,11 @@ struct Provider {
         guard failure.isUpstreams else { return false }
         defer { isUp = false }
         return isUp
+    }
+
+    /// One of several questions in a request that was answered otherwise.
+    mutating func failedInPart(_ failure: FetchFailure) {
+        failures[failure, default: 0] += 1
     }
 }
 

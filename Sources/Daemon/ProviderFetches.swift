@@ -13,8 +13,10 @@ final class ProviderFetches {
     private let http: HTTPClient
     private(set) var providers: [Provider] = []
     private var nextProviderID = 0
-    private var running: [FetchID: Running] = [:]
-    private var fetchOfTransfer: [TransferID: FetchID] = [:]
+    /// Fetches that wait to share a request.
+    private var batches = FetchBatches()
+    private var running: [TransferID: Running] = [:]
+    private var transferOfFetch: [FetchID: TransferID] = [:]
     private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
     /// Providers that changed between answering and failing, and requests that failed, for the log; taken once.
     private var notable: [LogEvent] = []
@@ -23,12 +25,15 @@ final class ProviderFetches {
     private static let timeout: Duration = .seconds(5)
     private static let connectTimeout: Duration = .seconds(2)
 
+    /// One request on its way, for one fetch or more.
     private struct Running {
         let provider: ProviderID
         /// Its own, because new settings may take the provider away while its answer is on the way.
         let dialect: any Dialect
-        let question: Question
-        let transfer: TransferID
+        /// As they were asked, those that were abandoned meanwhile included.
+        let fetches: [FetchBatches.Fetch]
+        /// How many of them are still wanted: those with an entry in `transferOfFetch`.
+        var wantedCount: Int
         let startedAt: Instant
         let addressIndex: Int
     }
@@ -44,67 +49,63 @@ final class ProviderFetches {
         }
     }
 
-    var nextDeadline: Instant? { http.nextDeadline }
+    var nextDeadline: Instant? { [http.nextDeadline, batches.nextDeadline].compactMap { $0 }.min() }
 
     var hasFinished: Bool { !finished.isEmpty || http.hasFinished }
 
-    /// Providers whose settings are the same stay as they are, with what is known about them.
-    func setProviders(_ settings: [Settings.Provider]) -> [ProviderTraits] {
+    /// Providers whose settings and keys are the same stay as they are, with what is known about them.
+    func setProviders(_ settings: [Settings.Provider], _ keys: ProviderKeys) -> [ProviderTraits] {
         let old = providers
         providers = settings.compactMap { setting in
-            if let same = old.first(where: { $0.settings == setting }) { return same }
+            let key = keys[setting]
+            if let same = old.first(where: { $0.settings == setting && $0.key == key }) { return same }
             defer { nextProviderID += 1 }
-            return Provider(id: ProviderID(nextProviderID), setting)
+            return Provider(id: ProviderID(nextProviderID), setting, key: key)
         }
         return providers.map(\.traits)
     }
 
+    /// Asks soon: where a request can carry several questions, others may join.
     func start(_ id: FetchID, _ question: Question, _ provider: ProviderID, now: Instant) {
-        guard let index = providers.firstIndex(where: { $0.id == provider }) else {
-            finished.append((id, .failure(.unreachable)))
-            return
+        let fetch = FetchBatches.Fetch(id, question, startedAt: now)
+        guard let dialect = providers.first(where: { $0.id == provider })?.dialect else {
+            return fail([fetch], .unreachable)
         }
-        let (request, endpoint): (HTTPRequest, HTTPEndpoint)
-        do throws(DialectError) {
-            request = try providers[index].dialect.request(for: question)
-            endpoint = providers[index].endpoint
-        } catch {
-            finished.append((id, .failure(FetchFailure(error))))
-            return
-        }
-        providers[index].requests += 1
-        let transfer = http.start(
-            TransferRequest(
-                method: request.method == .get ? .get : .post, endpoint: endpoint, target: request.url,
-                headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body,
-                timeout: ProviderFetches.timeout, connectTimeout: ProviderFetches.connectTimeout,
-                needsOwnConnection: providers[index].distrustsConnections(now: now)), now: now)
-        running[id] = Running(
-            provider: provider, dialect: providers[index].dialect, question: question, transfer: transfer,
-            startedAt: now, addressIndex: providers[index].addressIndex)
-        fetchOfTransfer[transfer] = id
+        // Here, because later it would take others with it.
+        guard dialect.supports(question) else { return fail([fetch], .unsupported) }
+        let batch = batches.add(fetch, to: provider, maxQuestions: dialect.maxQuestions, now: now)
+        if let batch { send(batch, now: now) }
     }
 
+    /// The request ends with the last fetch that wanted it.
     func abandon(_ id: FetchID, now: Instant) {
-        guard let fetch = running.removeValue(forKey: id) else { return }
-        fetchOfTransfer[fetch.transfer] = nil
-        http.cancel(fetch.transfer, now: now)
+        guard let transfer = transferOfFetch.removeValue(forKey: id) else {
+            batches.remove(id)
+            return
+        }
+        running[transfer]?.wantedCount -= 1
+        guard let request = running[transfer], request.wantedCount == 0 else { return }
+        running[transfer] = nil
+        http.cancel(transfer, now: now)
         // The resolver abandons what runs into its time-out; other abandoned requests were only overtaken.
-        if fetch.startedAt.duration(to: now) >= Bounds.providerTimeout { failed(fetch, .timeout, "time-out") }
+        if request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout {
+            failed(request, .timeout, "time-out")
+        }
     }
 
     func timePassed(now: Instant) {
         http.timePassed(now: now)
+        while let batch = batches.popDue(now: now) { send(batch, now: now) }
     }
 
     func takeFinished() -> [(id: FetchID, result: Result<Answer, FetchFailure>)] {
         let now = Clock.now()
         for (transfer, result) in http.takeFinished() {
-            guard let id = fetchOfTransfer.removeValue(forKey: transfer), let fetch = running.removeValue(forKey: id)
-            else {
-                continue
-            }
-            finished.append((id, conclude(fetch, result, now: now)))
+            guard let request = running.removeValue(forKey: transfer) else { continue }
+            for fetch in request.fetches { transferOfFetch[fetch.id] = nil }
+            let results = zip(request.fetches, conclude(request, result, now: now)).map { (id: $0.id, result: $1) }
+            // Failures first: what a provider answered in the same reply is the last word about it.
+            finished += results.filter { $0.result.failure != nil } + results.filter { $0.result.failure == nil }
         }
         defer { finished.removeAll(keepingCapacity: true) }
         return finished
@@ -119,31 +120,66 @@ final class ProviderFetches {
         provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: $1) }
     }
 
+    // MARK: requests
+
+    private func send(_ batch: FetchBatches.Batch, now: Instant) {
+        guard let index = providers.firstIndex(where: { $0.id == batch.provider }) else {
+            return fail(batch.fetches, .unreachable)
+        }
+        let request: HTTPRequest
+        do throws(DialectError) {
+            request = try providers[index].dialect.request(for: batch.fetches.map(\.question))
+        } catch {
+            return fail(batch.fetches, FetchFailure(error))
+        }
+        providers[index].requests += 1
+        providers[index].names += UInt64(batch.fetches.count)
+        let transfer = http.start(
+            TransferRequest(
+                method: request.method == .get ? .get : .post, endpoint: providers[index].endpoint,
+                target: request.url, headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body,
+                timeout: ProviderFetches.timeout, connectTimeout: ProviderFetches.connectTimeout,
+                needsOwnConnection: providers[index].distrustsConnections(now: now)), now: now)
+        running[transfer] = Running(
+            provider: batch.provider, dialect: providers[index].dialect, fetches: batch.fetches,
+            wantedCount: batch.fetches.count, startedAt: now, addressIndex: providers[index].addressIndex)
+        for fetch in batch.fetches { transferOfFetch[fetch.id] = transfer }
+    }
+
+    private func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {
+        finished += fetches.map { ($0.id, .failure(failure)) }
+    }
+
     // MARK: results
 
     private func conclude(
-        _ fetch: Running, _ result: Result<TransferReply, TransferFailure>, now: Instant
-    ) -> Result<Answer, FetchFailure> {
+        _ request: Running, _ result: Result<TransferReply, TransferFailure>, now: Instant
+    ) -> [Result<Answer, FetchFailure>] {
         switch result {
         case .failure(let failure):
-            failed(fetch, FetchFailure(failure), failure.description)
-            return .failure(FetchFailure(failure))
+            failed(request, FetchFailure(failure), failure.description)
+            return request.fetches.map { _ in .failure(FetchFailure(failure)) }
         case .success(let transfer):
             let headers = HTTPHeaders(transfer.headers.map { HTTPHeaders.Field($0.name, $0.value) })
             let reply = HTTPReply(status: transfer.status, headers: headers, body: transfer.body)
-            do throws(DialectError) {
-                let answer = try fetch.dialect.answer(from: reply, to: fetch.question)
-                answered(fetch, now: now)
-                return .success(answer)
-            } catch {
-                let failure = FetchFailure(error)
-                if failure == .garbage, transfer.httpVersion == .http1 {
-                    distrustConnections(of: fetch.provider, now: now)
-                }
-                failed(fetch, failure, error.description)
-                return .failure(failure)
-            }
+            let results = request.dialect.answers(from: reply, to: request.fetches.map(\.question))
+            judge(request, results, isOverHTTP1: transfer.httpVersion == .http1, now: now)
+            return results.map { $0.mapError { FetchFailure($0) } }
         }
+    }
+
+    /// A request counts as one failure at most, and a provider that has answered any of its questions is up.
+    private func judge(
+        _ request: Running, _ results: [Result<Answer, DialectError>], isOverHTTP1: Bool, now: Instant
+    ) {
+        let errors = results.compactMap(\.failure)
+        if let error = errors.first {
+            let failure = FetchFailure(error)
+            if failure == .garbage, isOverHTTP1 { distrustConnections(of: request.provider, now: now) }
+            if errors.count == results.count { return failed(request, failure, error.description) }
+            failedInPart(request, failure, error.description)
+        }
+        answered(request, now: now)
     }
 
     private func distrustConnections(of provider: ProviderID, now: Instant) {
@@ -151,49 +187,31 @@ final class ProviderFetches {
         providers[index].distrustConnections(now: now)
     }
 
-    private func answered(_ fetch: Running, now: Instant) {
-        guard let index = providers.firstIndex(where: { $0.id == fetch.provider }) else { return }
-        providers[index].latency.record(fetch.startedAt.duration(to: now))
+    private func answered(_ request: Running, now: Instant) {
+        guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
+        providers[index].latency.record(request.startedAt.duration(to: now))
         if providers[index].answered() { notable.append(.providerUp(name: providers[index].name)) }
     }
 
-    private func failed(_ fetch: Running, _ failure: FetchFailure, _ reason: String) {
-        guard let index = providers.firstIndex(where: { $0.id == fetch.provider }) else { return }
-        if providers[index].failed(failure, atAddress: fetch.addressIndex) {
+    private func failed(_ request: Running, _ failure: FetchFailure, _ reason: String) {
+        guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
+        if providers[index].failed(failure, atAddress: request.addressIndex) {
             notable.append(.providerDown(name: providers[index].name, reason: reason))
         } else {
             notable.append(.requestFailed(provider: providers[index].name, reason: reason))
         }
     }
+
+    private func failedInPart(_ request: Running, _ failure: FetchFailure, _ reason: String) {
+        guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
+        providers[index].failedInPart(failure)
+        notable.append(.requestFailed(provider: providers[index].name, reason: reason))
+    }
 }
 
-/// Keeps the loop's registrations in step with what libcurl wants watched.
-private final class DescriptorWatcher {
-    private let loop: EventLoop
-    private var registrations: [Int32: EventLoop.Registration] = [:]
-    var onReady: (Int32, Readiness) -> Void = { _, _ in }
-
-    init(_ loop: EventLoop) {
-        self.loop = loop
-    }
-
-    func update(_ descriptor: Int32, _ wants: SocketInterest) {
-        let interest: Readiness
-        switch wants {
-        case .none:
-            if let registration = registrations.removeValue(forKey: descriptor) { loop.unwatch(registration) }
-            return
-        case .read: interest = .readable
-        case .write: interest = .writable
-        case .both: interest = [.readable, .writable]
-        }
-        // Without a registration the transfer ends by its time-out.
-        if let registration = registrations[descriptor] {
-            try? loop.change(registration, to: interest)
-        } else {
-            registrations[descriptor] = try? loop.watch(descriptor, for: interest) { [unowned self] readiness in
-                onReady(descriptor, readiness)
-            }
-        }
+extension Result {
+    fileprivate var failure: Failure? {
+        guard case .failure(let failure) = self else { return nil }
+        return failure
     }
 }

@@ -15,6 +15,8 @@ final class ResolvingLoop {
     let system: SystemFetches
     let streams: StreamServer
     let mailbox: Mailbox<Notice>
+    /// Nil: memory only.
+    let store: StoreThread?
     private var answers: CachedAnswers
     private var fastPath: FastPath
     private var resolver: Resolver
@@ -33,13 +35,15 @@ final class ResolvingLoop {
 
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, streams: StreamServer,
-        mailbox: Mailbox<Notice>, answers: CachedAnswers, seed: UInt64, fastPath: consuming FastPath
+        mailbox: Mailbox<Notice>, store: StoreThread?, answers: CachedAnswers,
+        seed: UInt64, fastPath: consuming FastPath
     ) throws(SystemError) {
         self.loop = loop
         self.providers = providers
         self.system = system
         self.streams = streams
         self.mailbox = mailbox
+        self.store = store
         self.answers = answers
         resolver = Resolver(seed: seed)
         settledAt = Clock.now()
@@ -55,16 +59,17 @@ final class ResolvingLoop {
     /// When `timePassed` and `settle` are due.
     var nextDeadline: Instant? {
         if streams.hasNotices { return settledAt }
-        return [resolver.nextDeadline, providers.nextDeadline, system.nextDeadline, streams.nextDeadline].compactMap {
-            $0
-        }
-        .min()
+        return [
+            resolver.nextDeadline, providers.nextDeadline, system.nextDeadline, streams.nextDeadline,
+            store?.nextDeadline,
+        ].compactMap { $0 }.min()
     }
 
     func timePassed(now: Instant) {
         providers.timePassed(now: now)
         system.timePassed(now: now)
         streams.timePassed(now: now)
+        store?.timePassed(now: now)
         if let deadline = resolver.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
     }
 
@@ -89,6 +94,12 @@ final class ResolvingLoop {
         var actions: [Action] = []
         resolver.handle(event, now: now, actions: &actions)
         for action in actions { perform(action, now: now) }
+    }
+
+    /// Both families of each name, as clients ask for both.
+    func prefetch(_ names: [Name], now: Instant) {
+        guard !names.isEmpty else { return }
+        handle(.wanted(names.flatMap { [Question($0, .a), Question($0, .aaaa)] }), now: now)
     }
 
     func setNameservers(_ servers: [Nameserver], now: Instant) {
@@ -163,13 +174,23 @@ final class ResolvingLoop {
         case .abandon(let id):
             providers.abandon(id, now: now)
             system.abandon(id)
-        case .store(let question, let answer, let source): answers.store(question, answer, source, now: now)
+        case .store(let question, let answer, let source): keep(question, answer, source, now: now)
         case .reply(let waiter, let answer, let source): reply(waiter, answer, source, now: now)
         case .replyExpired(let waiter, let expired, let cause): reply(waiter, expired, cause, now: now)
         case .countHits(let questions): handle(answers.hits(questions), now: now)
         case .fail(let waiter, let extendedError):
             if let client = clients.take(waiter) { fail(client, extendedError, now: now) }
         }
+    }
+
+    private func keep(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
+        guard let provenance = source.provenance else { return }
+        answers.store(question, answer, provenance, now: now)
+        guard let store else { return }
+        let entry = answers.entry(
+            question, answer, provenance, demand: resolver.demand(for: question),
+            wallMilliseconds: Clock.wallMilliseconds())
+        store.keep(entry, now: now)
     }
 
     private func reply(_ waiter: Waiter, _ answer: Answer, _ source: Source, now: Instant) {

@@ -13,8 +13,10 @@ enum SettingsFile {
         let complaints: [String]
     }
 
+    static func path(_ options: Options) -> String { options.configFile ?? standardPath }
+
     static func read(_ options: Options) throws(Unusable) -> Settings {
-        let path = options.configFile ?? standardPath
+        let path = path(options)
         let bytes: [UInt8]
         do throws(SystemError) {
             bytes = try TextFile.read(path, maxBytes: maxBytes)

@@ -14,23 +14,7 @@ struct Statistics {
     let now: Instant
     let listen: [SocketAddress]
 
-    /// Everything that is sent back for one request line.
-    func answer(to line: [UInt8]) -> String {
-        do throws(Refusal) {
-            let request = try Request(line: line)
-            let reply: Reply =
-                switch request.command {
-                case .help: .help
-                case .stats: .stats(stats)
-                case .status: .status(status)
-                }
-            return reply.rendered(asJSON: request.wantsJSON)
-        } catch {
-            return Reply.refusal(error).rendered(asJSON: error.wantsJSON)
-        }
-    }
-
-    private var status: StatusReport {
+    var status: StatusReport {
         let stats = stats
         var report = StatusReport(
             uptimeSeconds: stats.uptimeSeconds, processID: Int(Machine.processID), listeners: listen.map(\.description),
@@ -45,7 +29,7 @@ struct Statistics {
         return report
     }
 
-    private var stats: StatsReport {
+    var stats: StatsReport {
         // The serving threads' counts are read once, so that everything below speaks of one moment.
         var sum = threads.tally
         sum += resolving.streams.tally
@@ -60,6 +44,13 @@ struct Statistics {
         report.prefetch.failed = Int(resolving.refreshes.failed)
         report.prefetch.used = Int(resolving.refreshes.used)
         for cause in StaleCause.allCases { report.stale[cause.rawValue] = Int(resolving.staleCauses[cause] ?? 0) }
+        if let store = resolving.store?.counts {
+            report.store.loaded = Int(store.restoredEntries)
+            report.store.written = Int(store.writtenEntries)
+            report.store.batches = Int(store.batches)
+            report.store.failures = Int(store.failures)
+            report.store.dropped = Int(store.droppedEntries)
+        }
         report.inflight = Int(sum[.handedOver] - resolving.questionsTaken) + resolving.clientsWaiting
         report.unsent = Int(sum[.unsentReplies])
         report.connections.open = resolving.streams.openConnections
@@ -108,7 +99,7 @@ struct Statistics {
             var entry = StatsReport.Provider(
                 name: provider.name, dialect: provider.dialectName, state: provider.isUp ? "up" : "down")
             entry.requests = Int(provider.requests)
-            entry.names = Int(provider.requests)
+            entry.names = Int(provider.names)
             for (failure, count) in provider.failures { entry.failures[failure.rawValue] = Int(count) }
             entry.latencyMilliseconds.p50 = (provider.latency.percentile(50) ?? 0) / 1000
             entry.latencyMilliseconds.p95 = (provider.latency.percentile(95) ?? 0) / 1000

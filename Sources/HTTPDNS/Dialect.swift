@@ -4,24 +4,35 @@
 package import DNSWire
 
 package protocol Dialect: Sendable {
+    /// How many questions one request can carry; 1 or more.
+    var maxQuestions: Int { get }
+
     /// False: the provider can't be asked for this type at all, so another upstream has to be.
     func supports(_ type: RecordType) -> Bool
 
-    /// - Throws: `unsupported` for a type or name that the dialect can't carry.
-    func request(for question: Question) throws(DialectError) -> HTTPRequest
+    /// False: the dialect can't carry this question, for its type or for its name.
+    func supports(_ question: Question) -> Bool
 
-    /// Only what the reply proves: records under names that follow from the asked one. A reply that is cut, foreign
-    /// or for another question throws; it is never "no data".
-    func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer
+    /// - Parameter questions: 1 to `maxQuestions`, of one type.
+    /// - Throws: `unsupported` when one of them can't be carried.
+    func request(for questions: [Question]) throws(DialectError) -> HTTPRequest
 
-    /// The server's side of `request(for:)`, tolerant of what other clients send.
-    func question(from request: HTTPRequest) throws(DialectError) -> Question
+    /// One result for each question, in their order, and only what the reply proves: records under names that follow
+    /// from the asked one. A reply that is cut, foreign or for another question is a failure; it is never "no data".
+    func answers(from reply: HTTPReply, to questions: [Question]) -> [Result<Answer, DialectError>]
 
-    /// The server's side of `answer(from:to:)`.
-    func reply(to question: Question, with answer: Answer) -> HTTPReply
+    /// The server's side of `request(for:)`, tolerant of what other clients send. One question or more, of one type.
+    func questions(from request: HTTPRequest) throws(DialectError) -> [Question]
 
-    /// The server's side of a failure. Dialects without response codes say it in their own way.
-    func refusal(of question: Question, as code: ResponseCode) -> HTTPReply
+    /// The server's side of `answers(from:to:)`. Dialects without response codes say a refusal in their own way.
+    /// - Parameter resolutions: one for each question.
+    func reply(to questions: [Question], with resolutions: [Resolution]) -> HTTPReply
+}
+
+/// How a server is done with a question.
+package enum Resolution: Equatable, Sendable {
+    case answer(Answer)
+    case refusal(ResponseCode)
 }
 
 package enum DialectError: Error, Equatable, Sendable {

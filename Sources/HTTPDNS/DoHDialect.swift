@@ -3,7 +3,7 @@
 
 package import DNSWire
 
-package struct DoHDialect: Dialect {
+package struct DoHDialect: SingleQuestionDialect {
     private let url: String
     private let method: HTTPRequest.Method
 
@@ -16,6 +16,8 @@ package struct DoHDialect: Dialect {
     private static let id: UInt16 = 0
 
     package func supports(_ type: RecordType) -> Bool { true }
+
+    package func supports(_ question: Question) -> Bool { true }
 
     package func request(for question: Question) throws(DialectError) -> HTTPRequest {
         switch method {

@@ -3,7 +3,7 @@
 
 package import DNSWire
 
-package struct JSONDialect: Dialect {
+package struct JSONDialect: SingleQuestionDialect {
     private let url: String
 
     package init(url: String) {
@@ -12,6 +12,8 @@ package struct JSONDialect: Dialect {
 
     /// Types whose text differs from server to server are left to `doh`.
     package func supports(_ type: RecordType) -> Bool { PresentationForm.types.contains(type) }
+
+    package func supports(_ question: Question) -> Bool { supports(question.type) && question.name.hostText != nil }
 
     package func request(for question: Question) throws(DialectError) -> HTTPRequest {
         guard supports(question.type), let name = question.name.hostText else { throw .unsupported }

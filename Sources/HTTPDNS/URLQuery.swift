@@ -57,9 +57,10 @@ package enum URLQuery {
 }
 
 extension UInt8 {
-    /// The unreserved characters of RFC 3986 section 2.3.
+    /// The unreserved characters of RFC 3986 section 2.3, and the comma: it means nothing in a query (section 3.4), and
+    /// vendors write it between names as it is.
     fileprivate var isURLSafe: Bool {
-        isHostByte || self == UInt8(ascii: ".") || self == UInt8(ascii: "~")
+        isHostByte || self == UInt8(ascii: ".") || self == UInt8(ascii: "~") || self == UInt8(ascii: ",")
     }
 
     fileprivate var hexValue: UInt8? {

@@ -15,6 +15,10 @@ package enum Bounds {
     static let answerWithin: Duration = .milliseconds(4500)
     /// One request to a provider, connection included.
     package static let providerTimeout: Duration = .milliseconds(3000)
+    /// Fetches wait so long for others to share their request: far less than any request takes.
+    static let gatherWithin: Duration = .milliseconds(1)
+    /// Room for each of 32 providers and both families; with more, the oldest leaves early.
+    static let maxOpenBatches = 64
     /// When nothing has come from the providers, the system resolver is asked as well.
     static let systemHedge: Duration = .milliseconds(1000)
     /// A system resolver's answer waits so long for a provider's; RFC 8767 section 5 has 1.8 s for the same choice.
@@ -82,5 +86,5 @@ package enum Bounds {
     /// A provider with so many requests out, and no answer since this long before, is taken for silent until its
     /// time-outs prove it.
     static let silentRequests = 3
-    static let silentFloor: Duration = .milliseconds(300)
+    static let silentFloor: Duration = .milliseconds(500)
 }

@@ -74,7 +74,12 @@ struct RefreshPlan {
 
     // MARK: what happens
 
-    /// By a client whom the cache could not answer, or could for the last time.
+    /// The cache has answered it, near the answer's end: that hit is counted there, as all hits are.
+    mutating func foundDue(_ question: Question, now: Instant) {
+        if numberOf[question] == nil { asked(question, now: now) }
+    }
+
+    /// By a client whom the cache could not answer.
     mutating func asked(_ question: Question, now: Instant) {
         guard let number = numberOf[question] else {
             add(Entry(question, Demand(now: now), expiresAt: now))
@@ -119,7 +124,7 @@ struct RefreshPlan {
             schedule(number, at: turnover)
         } else if answer.ttlSeconds > 0 {
             let lead = lead(answer.ttlSeconds)
-            schedule(number, at: end - lead - jitter.next(upTo: lead / 4))
+            schedule(number, at: end - lead + jitter.next(upTo: lead / 4))
         }
     }
 
@@ -139,9 +144,13 @@ struct RefreshPlan {
 
     // MARK: what is due
 
-    /// False where an answer is better left to end before it is fetched anew.
-    func mayBeEarly(_ question: Question) -> Bool {
-        numberOf[question].map { !entries[$0].waitsForTurnover } ?? true
+    /// By the operator, and not there yet.
+    func isWanted(_ question: Question) -> Bool { numberOf[question].map { entries[$0].isWanted } ?? false }
+
+    /// False where an answer is better left to end before it is fetched anew, and where another stands behind it.
+    func mayBeEarly(_ question: Question, now: Instant) -> Bool {
+        guard let entry = numberOf[question].map({ entries[$0] }) else { return true }
+        return !entry.waitsForTurnover && now.duration(to: entry.dueAt) <= lead(entry.lifetimeSeconds)
     }
 
     /// The next question whose time has come, and with it the other address family of the name if that ends soon:
@@ -168,7 +177,7 @@ struct RefreshPlan {
 
     /// - Parameter hits: replies from the cache since the last count.
     mutating func counted(_ question: Question, hits: Int, now: Instant) -> Verdict {
-        guard let number = numberOf[question] else { return Verdict(isInUse: false, wasUsed: false) }
+        guard let number = numberOf[question] else { return Verdict() }
         var entry = entries[number]
         entry.demand.count(hits, now: now)
         entry.uses += hits
@@ -177,14 +186,16 @@ struct RefreshPlan {
         entry.isRefreshed = entry.isRefreshed && !wasUsed
         entry.isPostponed = false
         entries[number] = entry
-        return Verdict(isInUse: entry.isWanted || entry.isInUse, wasUsed: wasUsed)
+        return Verdict(isInUse: entry.isInUse, isWanted: entry.isWanted, wasUsed: wasUsed)
     }
 
+    /// Nothing true: it should be left to expire.
     struct Verdict: Equatable {
-        /// False: it should be left to expire.
-        let isInUse: Bool
+        var isInUse = false
+        /// In use or not.
+        var isWanted = false
         /// The answer that stands was fetched ahead, and then read.
-        let wasUsed: Bool
+        var wasUsed = false
     }
 
     // MARK: parts

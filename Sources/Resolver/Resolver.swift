@@ -43,8 +43,8 @@ package struct Resolver {
         switch event {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
         case .foundDue(let question):
-            plan.asked(question, now: now)
-            if plan.mayBeEarly(question) { refresh(question, now: now) }
+            plan.foundDue(question, now: now)
+            if plan.mayBeEarly(question, now: now) { refresh(question, isWanted: false, now: now) }
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
@@ -107,7 +107,8 @@ package struct Resolver {
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
-            question, along: route(question, place, now: now), policy: policy, isRefresh: isRefresh, now: now)
+            question, along: route(question, place, isRefresh: isRefresh, now: now), policy: policy,
+            isRefresh: isRefresh, now: now)
         change(number, now: now) { lookup, around in
             join(&lookup, &around)
             lookup.start(now: now, &around)
@@ -116,13 +117,18 @@ package struct Resolver {
 
     /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether
     /// a provider is back: an outage must not cost every name a wait, nor the provider a flood when it returns.
-    private func route(_ question: Question, _ place: LocalNames.Route, now: Instant) -> Lookup.Route {
+    private func route(
+        _ question: Question, _ place: LocalNames.Route, isRefresh: Bool, now: Instant
+    ) -> Lookup.Route {
         let order = place == .anywhere ? around.ranking.order(for: question.type, now: now) : []
         let inTrouble = order.allSatisfy { around.ranking.isInTrouble($0, now) }
-        let mayWait = inTrouble && hasSystem
+        var worthAsking = order
+        if inTrouble, hasSystem {
+            // A silent provider has been asked enough for refreshes; a client's question may still be the lucky one.
+            worthAsking.removeAll { around.ranking.isOnTrial($0, now) || isRefresh && around.ranking.isSilent($0, now) }
+        }
         return Lookup.Route(
-            providers: mayWait ? order.filter { !around.ranking.isOnTrial($0, now) } : order,
-            isSystemName: order.isEmpty, hasSystem: hasSystem, inTrouble: inTrouble)
+            providers: worthAsking, isSystemName: order.isEmpty, hasSystem: hasSystem, inTrouble: inTrouble)
     }
 
     private mutating func fetchFinished(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {
@@ -173,14 +179,15 @@ package struct Resolver {
         for (question, hits) in counts {
             let verdict = plan.counted(question, hits: hits, now: now)
             if verdict.wasUsed { refreshes.used += 1 }
-            if verdict.isInUse { refresh(question, now: now) }
+            if verdict.isInUse || verdict.isWanted { refresh(question, isWanted: verdict.isWanted, now: now) }
         }
     }
 
-    private mutating func refresh(_ question: Question, now: Instant) {
+    /// - Parameter isWanted: by the operator, whatever the policy says of refreshes.
+    private mutating func refresh(_ question: Question, isWanted: Bool, now: Instant) {
         let place = LocalNames.route(question, hosts)
         let policy = policy.of(question.name)
-        guard policy.prefetches, numberOfQuestion[question] == nil else { return }
+        guard policy.prefetches || isWanted, numberOfQuestion[question] == nil else { return }
         if case .here = place { return }
         if let failure = failures.failure(of: question, now: now) {
             return plan.failed(question, retryAt: failure.until)
@@ -225,14 +232,14 @@ package struct Resolver {
             around.ranking.hasRecovered = false
             failures.removeAll()
         }
+        let isPlanned = lookup.policy.prefetches || plan.isWanted(lookup.question)
         if let learned = around.learned {
             around.learned = nil
             failures.answered(lookup.question)
-            guard lookup.policy.prefetches else { return }
-            plan.learned(lookup.question, learned, isRefresh: lookup.isRefresh, now: now)
+            if isPlanned { plan.learned(lookup.question, learned, isRefresh: lookup.isRefresh, now: now) }
         } else if let failure = lookup.failure {
             let retryAt = failures.failed(lookup.question, failure, recheck: lookup.recheck, now: now)
-            if lookup.policy.prefetches { plan.failed(lookup.question, retryAt: retryAt) }
+            if isPlanned { plan.failed(lookup.question, retryAt: retryAt) }
         }
         guard lookup.isRefresh, lookup.isFinished else { return }
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }

@@ -58,9 +58,14 @@ struct UpstreamRanking {
         standings.contains { $0.traits.id == provider && $0.isBackedOff(now) }
     }
 
+    /// Several requests are out, and none has been answered for longer than usual.
+    func isSilent(_ provider: ProviderID, _ now: Instant) -> Bool {
+        standings.contains { $0.traits.id == provider && $0.isSilent(now) }
+    }
+
     /// Failed lately, or silent just now.
     func isInTrouble(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standings.contains { $0.traits.id == provider && ($0.isBackedOff(now) || $0.isSilent(now)) }
+        isBackedOff(provider, now) || isSilent(provider, now)
     }
 
     /// Failed lately, and a request is out that will tell whether it is back.

@@ -132,6 +132,7 @@ extension ProviderDraft {
         Key("host", \.host, Format.hostHeader.orEmpty()),
         Key("ca-file", \.caFile, Format.path(maxBytes: maxPathBytes).orEmpty()),
         Key("account", \.account, Format.account.orEmpty()),
+        Key("key-file", \.keyFile, Format.path(maxBytes: maxPathBytes).orEmpty()),
         Key("method", \.method, Format<Settings.Provider.Method>.choice.optional),
         Key("budget", \.budgetPerSecond, .rate(budgets)),
     ]

@@ -12,6 +12,7 @@ struct ProviderDraft {
     var host: String?
     var caFile: String?
     var account: String?
+    var keyFile: String?
     var method: Settings.Provider.Method?
     var budgetPerSecond = 100
 }
@@ -22,8 +23,8 @@ extension ProviderDraft {
         self.init(
             name: provider.name, dialect: provider.dialect, url: provider.url, addresses: provider.addresses,
             sni: provider.sni, verifyName: provider.verifyName, host: provider.host, caFile: provider.caFile,
-            account: provider.account, method: provider.dialect == .doh ? provider.method : nil,
-            budgetPerSecond: provider.budgetPerSecond)
+            account: provider.account, keyFile: provider.keyFile,
+            method: provider.dialect == .doh ? provider.method : nil, budgetPerSecond: provider.budgetPerSecond)
     }
 
     /// What is missing or contradicts itself, with the key that it is about; none if `provider` gives one.
@@ -41,17 +42,29 @@ extension ProviderDraft {
                         + "through ourselves: add addresses = [\"...\"] with what is to be dialled"
                 ))
         }
-        if let dialect, dialect != .dnspod, account != nil {
-            list.append(("account", "provider.account: found with dialect \"\(dialect)\"; allowed: with \"dnspod\""))
-        }
-        if let dialect, dialect != .doh, method != nil {
-            list.append(("method", "provider.method: found with dialect \"\(dialect)\"; allowed: with \"doh\""))
-        }
+        list += dialect.map(contradictions(with:)) ?? []
         if let url, !url.isSecure {
             for (key, isSet) in [("sni", sni != nil), ("verify-name", verifyName != nil), ("ca-file", caFile != nil)]
             where isSet {
                 list.append((key, "provider.\(key): found with an http URL; allowed: with https"))
             }
+        }
+        return list
+    }
+
+    private func contradictions(with dialect: Settings.Provider.Dialect) -> [(key: String?, text: String)] {
+        let keys: [(key: String, isSet: Bool, dialects: [Settings.Provider.Dialect])] = [
+            ("account", account != nil, [.dnspod, .dnspodHTTPS]), ("key-file", keyFile != nil, [.dnspodHTTPS]),
+            ("method", method != nil, [.doh]),
+        ]
+        var list: [(key: String?, text: String)] = []
+        for (key, isSet, dialects) in keys where isSet && !dialects.contains(dialect) {
+            let allowed = dialects.map { quoted($0.rawValue) }.joined(separator: ", ")
+            list.append(
+                (key, "provider.\(key): found with dialect \(quoted(dialect.rawValue)); allowed: with \(allowed)"))
+        }
+        if dialect == .dnspodHTTPS, keyFile == nil {
+            list.append((nil, "this [[provider]] has no key-file; its dialect needs one with the account's token"))
         }
         return list
     }
@@ -64,7 +77,7 @@ extension ProviderDraft {
         guard !dialled.isEmpty else { return nil }
         return Settings.Provider(
             name: name, dialect: dialect, url: url, addresses: dialled, sni: sni, verifyName: verifyName, host: host,
-            caFile: caFile, account: account, method: method ?? .get,
+            caFile: caFile, account: account, keyFile: keyFile, method: method ?? .get,
             budgetPerSecond: budgetPerSecond)
     }
 }

@@ -79,7 +79,9 @@ package struct Settings: Equatable, Sendable {
 
     package struct Provider: Equatable, Sendable {
         package enum Dialect: String, CaseIterable, Sendable {
-            case dnspod, json, doh
+            case dnspod
+            case dnspodHTTPS = "dnspod-https"
+            case json, doh
         }
 
         package enum Method: String, CaseIterable, Sendable {
@@ -101,8 +103,10 @@ package struct Settings: Equatable, Sendable {
         package var host: String?
         /// Absolute path; nil: the system's certificate authorities.
         package var caFile: String?
-        /// The `id` of a DNSPod account; nil: the free service.
+        /// The `id` of a DNSPod account; nil: none is sent, as to the free service.
         package var account: String?
+        /// Absolute path to the account's token; not nil for dialects that need one.
+        package var keyFile: String?
         /// For doh.
         package var method = Method.get
         /// Refreshes sent to it; 1 to 10,000.

@@ -1,4 +1,5 @@
-// How often the lab was asked, by provider and by question: what tests compare with what they expect.
+// How often the lab was asked: requests by provider, and what they asked for by name and by question, for one request
+// may carry several. What tests compare with what they expect.
 
 import DNSWire
 import HTTPDNS
@@ -11,12 +12,15 @@ package struct Counters: Sendable {
     /// A flood of names ends up under "other" from here on.
     private static let maxKeys = 100_000
 
-    mutating func count(provider: String, question: Question) {
+    /// One request.
+    mutating func count(provider: String, questions asked: [Question]) {
         total += 1
         Counters.add(provider, to: &providers)
-        let name = question.name.description.lowercased()
-        Counters.add(name, to: &names)
-        Counters.add("\(provider) \(name) \(question.type)", to: &questions)
+        for question in asked {
+            let name = question.name.description.lowercased()
+            Counters.add(name, to: &names)
+            Counters.add("\(provider) \(name) \(question.type)", to: &questions)
+        }
     }
 
     var json: [UInt8] {

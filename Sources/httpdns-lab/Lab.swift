@@ -46,17 +46,14 @@ package final class Lab: Sendable {
             return (HTTPReply(status: 404, body: Array("no dialect at this path\n".utf8)), nil)
         }
         do throws(DialectError) {
-            let question = try dialect.question(from: request)
-            let (verdict, fault) = state.withLock { state in
-                state.counters.count(provider: provider, question: question)
-                return (
-                    state.zone.resolve(question), state.faults.fault(provider: provider, name: question.name)
-                )
+            let questions = try dialect.questions(from: request)
+            let (resolutions, fault) = state.withLock { state in
+                state.counters.count(provider: provider, questions: questions)
+                // A fault of one name is a fault of the whole request: they share its reply.
+                let faults = questions.compactMap { state.faults.fault(provider: provider, name: $0.name) }
+                return (questions.map { state.zone.resolve($0) }, faults.first)
             }
-            switch verdict {
-            case .answer(let answer): return (dialect.reply(to: question, with: answer), fault)
-            case .refusal(let code): return (dialect.refusal(of: question, as: code), fault)
-            }
+            return (dialect.reply(to: questions, with: resolutions), fault)
         } catch {
             guard case .status(let status) = error else { return (Lab.badRequest(error), nil) }
             return (HTTPReply(status: status), nil)
@@ -77,6 +74,7 @@ package final class Lab: Sendable {
 
     private static func dialect(at path: Substring, _ request: HTTPRequest) -> (any Dialect)? {
         switch path {
+        case "/d" where URLQuery.value(of: "token", in: request.url) != nil: DNSPodHTTPS(url: "", token: "")
         case "/d": DNSPod(url: "")
         case "/resolve": JSONDialect(url: "")
         case "/dns-query" where request.headers["Accept"]?.hasPrefix(JSONDialect.mediaType) == true:

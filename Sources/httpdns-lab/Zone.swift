@@ -2,13 +2,9 @@
 // records, NODATA, NXDOMAIN, or a refusal for names outside every zone. Never asks anybody else.
 
 package import DNSWire
+package import HTTPDNS
 
 package struct Zone: Sendable {
-    package enum Verdict: Equatable, Sendable {
-        case answer(Answer)
-        case refusal(ResponseCode)
-    }
-
     private var sets: [Name: [RecordType: [ResourceRecord]]] = [:]
     /// Owners and every name above them up to the root: these exist, with or without records.
     private var existing: Set<Name> = []
@@ -37,7 +33,7 @@ package struct Zone: Sendable {
     }
 
     /// Answers as a resolver that has followed everything there is.
-    package func resolve(_ question: Question) -> Verdict {
+    package func resolve(_ question: Question) -> Resolution {
         var links: [ResourceRecord] = []
         var name = question.name
         while let authority = authority(of: name) {

@@ -9,10 +9,11 @@ private enum Exit {
     static let usage: Int32 = 3
 }
 
-/// The daemon answers from memory; who waits longer than this waits for a stopped one.
+/// The daemon answers from memory; a silence that is longer than this is that of a stopped one.
 private let timeout = Duration.seconds(5)
-/// Far more than the longest report.
-private let maxAnswerBytes = 16 << 20
+/// A dump of a cache with millions of entries. All of it is taken before it is printed: a pager that waits must not
+/// make the daemon wait.
+private let maxAnswerBytes = 1 << 30
 
 private func fail(_ text: String, _ code: Int32) -> Never {
     StandardStreams.writeError("httpdnsctl: \(text)\n")

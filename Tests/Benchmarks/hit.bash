@@ -19,73 +19,21 @@ maxIdleKB=8192
 maxWakeups=0
 maxAllocations=0
 
-bin=.build/bench
-work=$(mktemp -d)
 servers=(floor httpdnsd unbound dnsmasq)
 declare -A pids=() ports=()
-
-stop_all() {
-    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-    for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
-    rm -rf "$work"
-}
-trap stop_all EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-progress() {
-    if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; fi
-}
-
-fail() {
-    progress ""
-    echo "bench: $1" >&2
-    exit 1
-}
+. Tests/Benchmarks/harness
 
 # MARK: preparation
 
 build() {
-    mkdir -p "$bin"
-    for program in echo-floor query-load; do
-        cc -O2 -Wall -Wextra -Werror -o "$bin/$program" "Tests/Benchmarks/$program.c"
-    done
+    compile echo-floor echo-floor.c
+    compile query-load query-load.c
     cc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$bin/count-allocations.so" Tests/Benchmarks/count-allocations.c
     swift build -c release --static-swift-stdlib --product httpdnsd
     swift build -c release --static-swift-stdlib --product httpdns-lab
 }
 
-# Under the range that the kernel gives out by itself, and in use by nobody. Exact enough: a server that finds its port
-# taken all the same ends, and so does the benchmark.
-free_port() {
-    local hex
-    while true; do
-        port=$((10000 + RANDOM % 20000))
-        printf -v hex ':%04X ' "$port"
-        grep -qs "$hex" /proc/net/udp /proc/net/udp6 /proc/net/tcp /proc/net/tcp6 || return 0
-    done
-}
-
 # MARK: servers
-
-# Real-time priority, where it is allowed, keeps other work of the machine from between two packets.
-scheduling() {
-    chrt -r 1 true 2>/dev/null && echo "chrt -r 1"
-}
-
-# start NAME COMMAND...: on the servers' core, in the background.
-start() {
-    local name=$1
-    shift
-    SWIFT_BACKTRACE=enable=no $realtime taskset -c 0 "$@" >"$work/$name.log" 2>&1 &
-    pids[$name]=$!
-}
-
-stop() {
-    kill "${pids[$1]}"
-    wait "${pids[$1]}" 2>/dev/null || true
-    unset "pids[$1]"
-}
 
 # What the caches are filled from, by DNS and by HTTP: the same zone.
 start_upstreams() {
@@ -117,8 +65,8 @@ zone:
     name: bench.example
     zonefile: zone
 END
-    start nsd nsd -d -c "$work/nsd.conf"
-    start lab .build/release/httpdns-lab --zone "$work/zone" --http 127.0.0.1:0
+    start nsd taskset -c 0 nsd -d -c "$work/nsd.conf"
+    start lab taskset -c 0 .build/release/httpdns-lab --zone "$work/zone" --http 127.0.0.1:0
     until grep -qx ready "$work/lab.log"; do
         kill -0 "${pids[lab]}" 2>/dev/null || fail "the lab did not start: $(tail -n 3 "$work/lab.log")"
         sleep 0.05
@@ -128,7 +76,7 @@ END
 start_floor() {
     free_port
     ports[floor]=$port
-    start floor "$bin/echo-floor" "$port"
+    start floor taskset -c 0 "$bin/echo-floor" "$port"
 }
 
 start_httpdnsd() {
@@ -147,7 +95,7 @@ servers = ["127.0.0.1:$nameserver"]
 [control]
 socket = "$work/control.sock"
 END
-    start httpdnsd "$@" .build/release/httpdnsd --config "$work/httpdnsd.toml"
+    start httpdnsd taskset -c 0 "$@" .build/release/httpdnsd --config "$work/httpdnsd.toml"
 }
 
 start_unbound() {
@@ -172,13 +120,13 @@ forward-zone:
     name: "."
     forward-addr: 127.0.0.1@$nameserver
 END
-    start unbound unbound -d -c "$work/unbound.conf"
+    start unbound taskset -c 0 unbound -d -c "$work/unbound.conf"
 }
 
 start_dnsmasq() {
     free_port
     ports[dnsmasq]=$port
-    start dnsmasq dnsmasq --keep-in-foreground --conf-file=/dev/null --pid-file= --user="$(id -un)" \
+    start dnsmasq taskset -c 0 dnsmasq --keep-in-foreground --conf-file=/dev/null --pid-file= --user="$(id -un)" \
         --listen-address=127.0.0.1 --bind-interfaces --port="$port" --no-resolv --no-hosts --no-poll \
         --server="127.0.0.1#$nameserver" --cache-size=10000
 }
@@ -275,19 +223,6 @@ table() {
         }' order="${servers[*]}" "$work/rounds"
 }
 
-status=0
-
-# goal TEXT VALUE LIMIT: one line of the verdict.
-goal() {
-    local verdict=ok
-    if ! awk -v value="$2" -v limit="$3" 'BEGIN { exit !(value <= limit) }'; then
-        verdict=MISSED
-        $isSmoke || status=1
-    fi
-    if $isSmoke; then verdict="not judged"; fi
-    echo "$1 $2 (wanted <= $3): $verdict"
-}
-
 report() {
     echo "$rounds rounds of $queries cached A queries over $names names, one serving thread on core 0, load on core 1"
     table | tee "$work/table"
@@ -300,7 +235,7 @@ report() {
 
 [ "$(nproc)" -ge 2 ] || fail "needs two cores: one for the servers, one for the load"
 PATH=$PATH:/usr/sbin
-install_missing "${build_packages[@]}" gcc nsd unbound dnsmasq-base
+install_missing "${build_packages[@]}" "${bench_packages[@]}"
 build
 realtime=$(scheduling || true)
 start_upstreams

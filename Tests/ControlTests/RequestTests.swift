@@ -1,6 +1,7 @@
 // What a line means, and the exact words when it means nothing.
 
 import Control
+import DNSWire
 import TestSupport
 import Testing
 
@@ -11,13 +12,28 @@ private func outcome(_ line: String) -> String {
 private func outcome(_ line: [UInt8]) -> String {
     do throws(Refusal) {
         let request = try Request(line: line)
-        return "\(request.command)\(request.wantsJSON ? " as JSON" : "")"
+        return "\(words(request.command))\(request.wantsJSON ? " as JSON" : "")"
     } catch {
         return Reply.refusal(error).rendered(asJSON: error.wantsJSON)
     }
 }
 
-private let allowed = "allowed: status, stats, help"
+private func words(_ command: Command) -> String {
+    switch command {
+    case .status, .stats, .help: command.word
+    case .cache(let view, let scope): "cache \(view.rawValue) \(words(scope))"
+    case .flush(let scope): "flush \(words(scope))"
+    case .prefetch(let names): "prefetch \(names)"
+    }
+}
+
+private func words(_ scope: QuestionScope) -> String {
+    "\(scope.includesDescendants ? "under " : "")\(scope.name) \(scope.type?.description ?? "all types")"
+}
+
+private let allowed = "allowed: status, stats, cache, flush, prefetch, help"
+private let cacheUsage = "allowed: cache ls [NAME], cache get NAME [TYPE], cache dump"
+private let flushUsage = "allowed: flush [--tree] [--type TYPE] NAME, flush --all"
 
 @Suite("Requests")
 struct RequestTests {
@@ -40,7 +56,7 @@ struct RequestTests {
             ("statz", "error: unknown command \"statz\"; did you mean \"stats\"? \(allowed)\n"),
             ("sttus", "error: unknown command \"sttus\"; did you mean \"status\"? \(allowed)\n"),
             ("hlp", "error: unknown command \"hlp\"; did you mean \"help\"? \(allowed)\n"),
-            ("flush", "error: unknown command \"flush\"; \(allowed)\n"),
+            ("explode", "error: unknown command \"explode\"; \(allowed)\n"),
             ("STATS", "error: unknown command \"STATS\"; \(allowed)\n"),
             ("stats --reset", "error: unknown argument \"--reset\" of stats; allowed: --json\n"),
             ("stats -x --json", "{\"error\":\"unknown argument \\\"-x\\\" of stats; allowed: --json\"}\n"),
@@ -59,12 +75,12 @@ struct RequestTests {
         #expect(Reply.isRefusal(outcome(line).utf8))
     }
 
-    @Test("a line of 4096 bytes is read, a longer one refused, and what is shown of it is short")
+    @Test("a line of 32 KiB is read, a longer one refused, and what is shown of it is short")
     func length() {
-        let long = String(repeating: "x", count: 4096)
+        let long = String(repeating: "x", count: 32_768)
         #expect(outcome(long) == "error: unknown command \"\(long.prefix(60))\"...; \(allowed)\n")
-        #expect(outcome(long + "x") == "error: the line is longer than 4096 bytes\n")
-        #expect(outcome(String(repeating: " ", count: 4090) + "status") == "status")
+        #expect(outcome(long + "x") == "error: the line is longer than 32768 bytes\n")
+        #expect(outcome(String(repeating: " ", count: 32_762) + "status") == "status")
     }
 
     @Test("bytes that are not UTF-8 are refused")
@@ -77,7 +93,10 @@ struct RequestTests {
     func randomBytes() {
         let seed: UInt64 = 0xC0_57_20
         var random = SeededRandom(seed: seed)
-        let pieces = ["stats", " ", "--json", "{", "}", "\"", ":", "command", "[", "\\u00", "1", "\0", "\n", "é"]
+        let pieces = [
+            "stats", "cache", "get ", "flush ", "--type", "--tree", "a.example", " ", "--json", "{", "}", "\"", ":",
+            "command", "[", "\\u00", "1", "\0", "\n", "é",
+        ]
         for round in 0..<3000 {
             var line = (0..<Int.random(in: 0..<12, using: &random)).flatMap { _ in
                 Array((pieces.randomElement(using: &random) ?? "").utf8)
@@ -87,6 +106,121 @@ struct RequestTests {
             let isPrintable = text.unicodeScalars.dropLast().allSatisfy { $0.value >= 0x20 && $0.value < 0x7F }
             #expect(isPrintable, "seed \(seed) round \(round): \(text)")
         }
+    }
+}
+
+@Suite("Requests about the cache")
+struct CacheRequestTests {
+    @Test(
+        "words and JSON objects mean the same",
+        arguments: [
+            ("cache ls", "{\"command\":\"cache\",\"verb\":\"ls\"}", "cache ls under . all types"),
+            (
+                "cache ls Example.com.", "{\"command\":\"cache\",\"verb\":\"ls\",\"name\":\"Example.com\"}",
+                "cache ls under Example.com all types"
+            ),
+            (
+                "cache get x.example", "{\"command\":\"cache\",\"verb\":\"get\",\"name\":\"x.example\"}",
+                "cache get x.example all types"
+            ),
+            (
+                "cache get x.example aaaa",
+                "{\"command\":\"cache\",\"verb\":\"get\",\"name\":\"x.example\",\"type\":\"AAAA\"}",
+                "cache get x.example AAAA"
+            ),
+            ("cache dump", "{\"command\":\"cache\",\"verb\":\"dump\"}", "cache dump under . all types"),
+            ("flush x.example", "{\"command\":\"flush\",\"name\":\"x.example\"}", "flush x.example all types"),
+            (
+                "flush x.example --type TYPE65 --tree",
+                "{\"command\":\"flush\",\"name\":\"x.example\",\"tree\":true,\"type\":\"https\"}",
+                "flush under x.example HTTPS"
+            ),
+            ("flush --all", "{\"command\":\"flush\",\"all\":true}", "flush under . all types"),
+            ("flush .", "{\"command\":\"flush\",\"name\":\".\",\"all\":false}", "flush . all types"),
+            (
+                "prefetch a.example b.example",
+                "{\"command\":\"prefetch\",\"names\":[\"a.example\",\"b.example\"]}",
+                "prefetch [a.example, b.example]"
+            ),
+            ("prefetch a.example", "{\"command\":\"prefetch\",\"name\":\"a.example\"}", "prefetch [a.example]"),
+        ])
+    func understood(_ line: String, _ object: String, _ expected: String) {
+        #expect(outcome(line) == expected)
+        #expect(outcome(line + " --json") == expected + " as JSON")
+        #expect(outcome(object) == expected + " as JSON")
+    }
+
+    @Test(
+        "what is missing, too much, contradictory or no name is refused",
+        arguments: [
+            ("cache", "cache needs a verb; \(cacheUsage)"),
+            ("cache list", "unknown verb \"list\" of cache; \(cacheUsage)"),
+            ("cache get", "cache get needs a name; allowed: cache get NAME [TYPE]"),
+            ("cache get a b c", "unknown argument \"c\" of cache; \(cacheUsage)"),
+            ("cache get a..b", "\"a..b\" is not a domain name"),
+            ("cache get a b", "\"b\" is not a record type"),
+            ("cache ls a A", "too many arguments of cache ls; allowed: cache ls [NAME]"),
+            ("cache dump a", "too many arguments of cache dump; allowed: cache dump"),
+            ("cache ls --tree", "unknown argument \"--tree\" of cache; \(cacheUsage)"),
+            ("flush", "flush needs a name; \(flushUsage)"),
+            ("flush --tree", "flush needs a name; \(flushUsage)"),
+            ("flush a b", "unknown argument \"b\" of flush; \(flushUsage)"),
+            ("flush --tre a", "unknown argument \"--tre\" of flush; \(flushUsage)"),
+            ("flush a --type", "--type needs a record type"),
+            ("flush a --type AA", "\"AA\" is not a record type"),
+            ("flush --all a", "--all stands alone; \(flushUsage)"),
+            ("flush --all --type A", "--all stands alone; \(flushUsage)"),
+            ("flush --all --tree", "--all stands alone; \(flushUsage)"),
+            ("prefetch", "prefetch needs a name; allowed: prefetch NAME..."),
+            ("prefetch a b..c", "\"b..c\" is not a domain name"),
+        ])
+    func refused(_ line: String, _ reason: String) {
+        #expect(outcome(line) == "error: \(reason)\n")
+    }
+
+    @Test("an object that means nothing is refused as JSON")
+    func refusedObjects() {
+        for object in [
+            "{\"command\":\"flush\"}", "{\"command\":\"flush\",\"tree\":true}",
+            "{\"command\":\"flush\",\"all\":true,\"name\":\"a\"}", "{\"command\":\"flush\",\"name\":1}",
+            "{\"command\":\"cache\"}", "{\"command\":\"cache\",\"verb\":\"get\"}",
+            "{\"command\":\"prefetch\",\"names\":[]}", "{\"command\":\"prefetch\",\"names\":\"a\"}",
+        ] {
+            #expect(outcome(object).hasPrefix("{\"error\":"), "\(object)")
+        }
+    }
+
+    @Test("a hundred of the longest names are taken, and one more name is refused")
+    func manyNames() {
+        let label = String(repeating: "a", count: 63)
+        let longest = "\(label).\(label).\(label).\(label.dropLast(2))"
+        #expect(!outcome("prefetch" + String(repeating: " \(longest)", count: 100)).hasPrefix("error"))
+        #expect(
+            outcome("prefetch" + String(repeating: " a.example", count: 101))
+                == "error: found 101 names; allowed: 1 to 100\n")
+    }
+
+    @Test("what changes state is for root and the daemon's own user and group, and reading for everyone")
+    func rights() throws {
+        let rights = Rights(userID: 998, groupID: 997)
+        for line in ["flush --all", "flush a", "prefetch a"] {
+            let request = try Request(line: Array(line.utf8))
+            for (user, group) in [(0, 1000), (998, 1000), (1000, 997)] as [(UInt32, UInt32)] {
+                #expect(rights.refusal(of: request, userID: user, groupID: group) == nil, "\(line) by \(user)")
+            }
+            for (user, group) in [(1000, 1000), (997, 998), (1000, 0), (65_534, 65_534)] as [(UInt32, UInt32)] {
+                let refusal = rights.refusal(of: request, userID: user, groupID: group)
+                #expect(
+                    refusal?.reason == "\(request.command.word) is for root, user 998 and group 997; "
+                        + "you are user \(user), group \(group)")
+            }
+        }
+        for line in ["status", "stats", "help", "cache ls", "cache get a", "cache dump"] {
+            let request = try Request(line: Array(line.utf8))
+            #expect(rights.refusal(of: request, userID: 1000, groupID: 1000) == nil, "\(line)")
+        }
+        let asJSON = try Request(line: Array("flush --all --json".utf8))
+        #expect(rights.refusal(of: asJSON, userID: 1, groupID: 1)?.wantsJSON == true)
     }
 }
 

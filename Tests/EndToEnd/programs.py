@@ -96,7 +96,7 @@ def _toml(value):
 class Daemon(Program):
     """httpdnsd. Its settings never name the machine's own resolver: without `system` there is a closed port."""
 
-    def __init__(self, providers, system=None, host="127.0.0.1", listen=None, prefix=(), sections="", server=""):
+    def __init__(self, providers, system=None, host="127.0.0.1", listen=None, prefix=(), sections="", server="", store=""):
         super().__init__("httpdnsd")
         self.host = host
         self.port = free_port(host)
@@ -109,6 +109,8 @@ class Daemon(Program):
         self.prefix = prefix
         self.sections = sections
         self.server = server
+        # "": in memory only.
+        self.store = store
         self.expected_exit = 0
 
     def settings(self):
@@ -117,7 +119,9 @@ class Daemon(Program):
             lines += ["[[provider]]", *(f"{key} = {_toml(value)}" for key, value in provider.items()), ""]
         if self.system != "resolv.conf":
             lines += ["[system-resolver]", f"servers = {_toml(self.system)}"]
-        lines += ["[control]", f"socket = {_toml(str(self.control))}", self.sections, ""]
+        lines += ["[control]", f"socket = {_toml(str(self.control))}", ""]
+        store = f"[cache]\nstore = {_toml(str(self.store))}\n"
+        lines += [self.sections.replace("[cache]\n", store) if "[cache]\n" in self.sections else store + self.sections, ""]
         return "\n".join(lines)
 
     def run(self):

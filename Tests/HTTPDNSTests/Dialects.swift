@@ -5,6 +5,7 @@ import HTTPDNS
 enum Dialects {
     private static let makers: [(name: String, make: @Sendable (_ url: String) -> any Dialect)] = [
         ("dnspod", { DNSPod(url: $0) }),
+        ("dnspod-https", { DNSPodHTTPS(url: $0, account: "1234", token: "567890") }),
         ("json", { JSONDialect(url: $0) }),
         ("doh", { DoHDialect(url: $0) }),
         ("doh-post", { DoHDialect(url: $0, method: .post) }),

@@ -41,3 +41,22 @@ extension Result where Success == Answer, Failure == DialectError {
         return true
     }
 }
+
+/// Most tests are about one question.
+extension Dialect {
+    func request(for question: Question) throws(DialectError) -> HTTPRequest { try request(for: [question]) }
+
+    func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer {
+        try answers(from: reply, to: [question])[0].get()
+    }
+
+    func question(from request: HTTPRequest) throws(DialectError) -> Question { try questions(from: request)[0] }
+
+    func reply(to question: Question, with answer: Answer) -> HTTPReply {
+        reply(to: [question], with: [.answer(answer)])
+    }
+
+    func refusal(of question: Question, as code: ResponseCode) -> HTTPReply {
+        reply(to: [question], with: [.refusal(code)])
+    }
+}

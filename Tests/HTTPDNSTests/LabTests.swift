@@ -28,7 +28,7 @@ struct LabTests {
 
     @Test("every dialect has its path, with and without a provider", arguments: ["", "/p/alpha"], Dialects.names)
     func paths(prefix: String, dialectName: String) throws {
-        let path = ["dnspod": "/d", "json": "/resolve"][dialectName] ?? "/dns-query"
+        let path = ["dnspod": "/d", "dnspod-https": "/d", "json": "/resolve"][dialectName] ?? "/dns-query"
         let dialect = try #require(Dialects.make(named: dialectName, url: prefix + path))
         let asked = try question("www.example")
         let (reply, fault) = lab.respond(to: try dialect.request(for: asked))
@@ -48,7 +48,7 @@ struct LabTests {
         "unknown paths are 404, requests without a question are 400",
         arguments: [
             ("/", 404), ("/p/alpha", 404), ("/p/", 404), ("/x", 404), ("/d", 400), ("/p/a/resolve", 400),
-            ("/dns-query?dns=AAAA", 400),
+            ("/dns-query?dns=AAAA", 400), ("/d?dn=a.example&token=", 401),
         ])
     func badRequests(url: String, status: Int) {
         #expect(lab.respond(to: HTTPRequest(url: url)).reply.status == status)
@@ -67,6 +67,31 @@ struct LabTests {
                 """)
         #expect(post("/reset") == 200)
         #expect(get("/requests") == #"{"names":{},"providers":{},"questions":{},"total":0}"# + "\n")
+    }
+
+    @Test("a request for several names counts once, its names count each, and the fault of one of them hits it")
+    func batches() throws {
+        let dialect = DNSPodHTTPS(url: "/p/alpha/d", token: "1")
+        let asked = try ["www.example", "nope.example", "x.any.example"].map { try question($0) }
+        #expect(post("/fault?kind=delay&value=50&name=x.any.example") == 200)
+        let (reply, fault) = lab.respond(to: try dialect.request(for: asked))
+        #expect(fault == .delay(milliseconds: 50))
+        #expect(
+            String(decoding: reply.body, as: UTF8.self) == """
+                www.example.:192.0.2.1;192.0.2.2,300|203.0.113.7
+                nope.example.:0|203.0.113.7
+                x.any.example.:192.0.2.9,300|203.0.113.7
+                """)
+        let (other, none) = lab.respond(to: try dialect.request(for: try question("www.example", .aaaa)))
+        #expect(none == nil)
+        #expect(other.body == Array("www.example.:2001:db8::1,300|203.0.113.7".utf8))
+        #expect(
+            get("/requests") == """
+                {"names":{"nope.example":1,"www.example":2,"x.any.example":1},"providers":{"alpha":2},\
+                "questions":{"alpha nope.example A":1,"alpha www.example A":1,"alpha www.example AAAA":1,\
+                "alpha x.any.example A":1},"total":2}
+
+                """)
     }
 
     @Test("a fault hits whom it names, and the more it names the more it counts")

@@ -26,7 +26,7 @@ struct ZoneTests {
         sub   SOA  ns admin 1 2 3 4 5
         """
 
-    private func verdict(_ name: String, _ type: RecordType = .a) throws -> Zone.Verdict {
+    private func verdict(_ name: String, _ type: RecordType = .a) throws -> Resolution {
         try ZoneParser.zone(from: ZoneTests.text, file: "test.zone").resolve(try question(name, type))
     }
 

@@ -154,4 +154,10 @@ struct ClockTests {
         let now = Clock.now()
         #expect(Clock.milliseconds(from: now, to: now + duration) == milliseconds)
     }
+
+    @Test func `the wall clock shows milliseconds since 1970`() {
+        let before = Int64(time(nil)) * 1000
+        let now = Clock.wallMilliseconds()
+        #expect((before..<(before + 60_000)).contains(now))
+    }
 }

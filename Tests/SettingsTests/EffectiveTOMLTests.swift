@@ -35,6 +35,7 @@ struct EffectiveTOMLTests {
             "min-ttl = \"1500ms\"", "size = \"1025KiB\"", "socket = \"\"", "method = \"POST\"", "sni = \"s.example\"",
             "store = \"\"", "budget = \"250/s\"", "client-timeout = \"1750ms\"", "max-age = \"48h\"",
             "[[rule]]\nmatch = [\"corp.example\", \"lan\"]\nstale = false",
+            "dialect = \"dnspod-https\"", "key-file = \"/k\"",
         ] {
             #expect(settings.effectiveTOML.contains(line + "\n"), "\(line)")
         }
@@ -82,6 +83,12 @@ private let oddFile = #"""
     ca-file = "/a \"b\"\\c\té"
     account = "1"
     budget = "250/s"
+    [[provider]]
+    name = "z"
+    dialect = "dnspod-https"
+    url = "https://119.29.29.99/d"
+    account = "2"
+    key-file = "/k"
     [system-resolver]
     servers = ["192.0.2.1:54"]
     resolv-conf = "/r"

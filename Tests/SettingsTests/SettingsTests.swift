@@ -95,6 +95,11 @@ struct SettingsTests {
             dialect = "dnspod"
             url = "http://119.29.29.29/d"
             account = "1234"
+            [[provider]]
+            name = "paid"
+            dialect = "dnspod-https"
+            url = "http://119.29.29.29/d"
+            key-file = "/etc/key"
             """)
         var first = Settings.Provider.builtIn[0]
         first.name = "a.b-c_1"
@@ -113,7 +118,12 @@ struct SettingsTests {
         second.url = .init(isSecure: false, host: .address(.v4(0x771D_1D1D)), port: 80, path: "/d")
         second.addresses = [.v4(0x771D_1D1D)]
         second.account = "1234"
-        #expect(settings.providers == [first, second])
+        var third = second
+        third.name = "paid"
+        third.dialect = .dnspodHTTPS
+        third.account = nil
+        third.keyFile = "/etc/key"
+        #expect(settings.providers == [first, second, third])
     }
 
     @Test("each key of a rule changes its value, and rules keep their order")

@@ -224,7 +224,10 @@ let wrongProviders: [Case] = [
         f:2:8: provider.name: found "system"; allowed: 1 to 32 letters, digits, "-", "_" or "."; not \#
         "httpdns" or "system"
         """#,
-        #"f:3:11: provider.dialect: found "jsom"; allowed: "dnspod", "json", "doh"; did you mean "json"?"#,
+        #"""
+        f:3:11: provider.dialect: found "jsom"; allowed: "dnspod", "dnspod-https", "json", "doh"; \#
+        did you mean "json"?
+        """#,
         #"""
         f:4:7: provider.url: found "ftp://x/"; allowed: "https://HOST[:PORT]/PATH" or \#
         "http://HOST[:PORT]/PATH" without user name, query and fragment
@@ -246,8 +249,20 @@ let wrongProviders: [Case] = [
         [[provider]]\#nname = "a"\#ndialect = "json"\#nurl = "https://192.0.2.1/"\#naccount = \#
         "1"\#nmethod = "GET"
         """#,
-        #"f:5:11: provider.account: found with dialect "json"; allowed: with "dnspod""#,
+        #"f:5:11: provider.account: found with dialect "json"; allowed: with "dnspod", "dnspod-https""#,
         #"f:6:10: provider.method: found with dialect "json"; allowed: with "doh""#),
+    Case(
+        #"""
+        [[provider]]\#nname = "a"\#ndialect = "dnspod"\#nurl = "https://192.0.2.1/"\#n\#
+        key-file = "/k"
+        """#,
+        #"f:5:12: provider.key-file: found with dialect "dnspod"; allowed: with "dnspod-https""#),
+    Case(
+        #"[[provider]]\#nname = "a"\#ndialect = "dnspod-https"\#nurl = "https://192.0.2.1/""#,
+        #"f:1:1: this [[provider]] has no key-file; its dialect needs one with the account's token"#),
+    Case(
+        #"[[provider]]\#nname = "a"\#ndialect = "dnspod-https"\#nurl = "https://192.0.2.1/"\#nkey-file = "k""#,
+        #"f:5:12: provider.key-file: found "k"; allowed: an absolute path of at most 4095 bytes"#),
     Case(
         #"""
         [[provider]]\#nname = "a"\#ndialect = "json"\#nurl = "https://192.0.2.1/"\#nsni = \#
@@ -287,15 +302,15 @@ let wrongProviders: [Case] = [
         """#),
     Case(
         #"""
-        [[provider]]\#nname = "a"\#ndialect = "json"\#nurl = "https://192.0.2.1/"\#nkey-file = \#
+        [[provider]]\#nname = "a"\#ndialect = "json"\#nurl = "https://192.0.2.1/"\#nkeys = \#
         "/k"\#nacount = "1"
         """#,
         #"""
-        f:5:1: unknown key "key-file" in [[provider]]; allowed: name, dialect, url, addresses, sni, \#
-        verify-name, host, ca-file, account, method, budget
+        f:5:1: unknown key "keys" in [[provider]]; allowed: name, dialect, url, addresses, sni, \#
+        verify-name, host, ca-file, account, key-file, method, budget
         """#,
         #"""
         f:6:1: unknown key "acount" in [[provider]]; did you mean "account"? allowed: name, dialect, \#
-        url, addresses, sni, verify-name, host, ca-file, account, method, budget
+        url, addresses, sni, verify-name, host, ca-file, account, key-file, method, budget
         """#),
 ]

@@ -9,16 +9,17 @@ enum Arrows {
         "httpdnsctl": ["Control", "Glibc", "LinuxIO"],
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         "Daemon": [
-            "AnswerCache", "Control", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver", "Settings",
+            "AnswerCache", "Control", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver", "Settings", "Store",
             "Synchronization",
         ],
         "AnswerCache": ["DNSWire", "Synchronization"],
         "Resolver": ["DNSWire"],
         "HTTPDNS": ["DNSWire", "FoundationEssentials"],
         "HTTPClient": ["CCurl"],
+        "Store": ["CSQLite", "DNSWire"],
         "Settings": ["CTOML", "DNSWire"],
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
-        "Control": ["FoundationEssentials"],
+        "Control": ["DNSWire", "FoundationEssentials"],
         "DNSWire": [],
     ]
 

@@ -1,5 +1,7 @@
 // The only place where clocks are read. Everybody else is told the time.
 
+import Glibc
+
 /// A moment since boot, suspended time included: on Linux `ContinuousClock` reads CLOCK_BOOTTIME, so TTLs age while
 /// the lid is closed.
 package typealias Instant = ContinuousClock.Instant
@@ -11,6 +13,15 @@ package enum Clock {
     package static func millisecondsSinceBoot(_ instant: Instant) -> Int64 {
         let (seconds, attoseconds) = ContinuousClock().systemEpoch.duration(to: instant).components
         return seconds * 1000 + attoseconds / attosecondsPerMillisecond
+    }
+
+    /// Milliseconds since 1970 by the clock that people and time servers set, which may jump. Only for what has to mean
+    /// something after a restart.
+    package static func wallMilliseconds() -> Int64 {
+        var time = timespec()
+        let result = unsafe clock_gettime(CLOCK_REALTIME, &time)
+        precondition(result == 0, "every Linux has a wall clock")
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
     /// A time-out for poll and epoll_wait. Rounded up, or a wait would end just before its deadline again and again.

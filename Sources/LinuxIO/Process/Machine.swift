@@ -8,6 +8,9 @@ package enum Machine {
     package static var coreCount: Int { max(1, Int(clinux_processors())) }
 
     package static var processID: Int32 { getpid() }
+
+    /// Whose rights the process has.
+    package static var user: (userID: UInt32, groupID: UInt32) { (geteuid(), getegid()) }
 }
 
 package enum Process {

@@ -7,19 +7,21 @@ package enum LocalExchange {
     /// Connects to the socket at `path`, sends `line` with a newline, and reads until the other side closes.
     ///
     /// - Parameters:
-    ///   - timeout: for the whole exchange.
+    ///   - timeout: for connecting and sending together, then for each silence.
     ///   - maxBytes: a longer answer is an error.
     /// - Throws: ENOENT, EACCES, ECONNREFUSED (call "connect"), ETIMEDOUT, EMSGSIZE (answer too long).
     package static func ask(
         _ line: String, at path: String, timeout: Duration, maxBytes: Int
     ) throws(SystemError) -> [UInt8] {
-        let deadline = Clock.now() + timeout
+        var deadline = Clock.now() + timeout
         let socket = try connect(to: LocalAddress(path), until: deadline)
         try send(Array(line.utf8) + [UInt8(ascii: "\n")], on: socket, until: deadline)
         var answer: [UInt8] = []
         while true {
             switch try socket.read(maxBytes: chunkBytes) {
-            case .bytes(let bytes): answer += bytes
+            case .bytes(let bytes):
+                answer += bytes
+                deadline = Clock.now() + timeout
             case .wouldBlock: try wait(for: POLLIN, on: socket.descriptor.raw, call: "recv", until: deadline)
             case .ended: return answer
             }

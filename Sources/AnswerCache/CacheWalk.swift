@@ -1,0 +1,110 @@
+// All entries, or those of some names, one bounded piece after the other: to look at and to remove. Never holds a lock
+// for longer than a piece takes.
+
+package import DNSWire
+
+/// A copy of what is kept under one key.
+package struct CachedEntry: Sendable {
+    /// Its name is in lower case.
+    package let question: Question
+    package let partition: Partition
+    package let provenance: Provenance
+    package let answer: RenderedAnswer
+    package let storedAtMilliseconds: Int64
+    package let lifetimeSeconds: UInt32
+    /// Replies given since the resolver last took the count.
+    package let hits: UInt16
+}
+
+extension AnswerCache {
+    /// Where a walk goes on.
+    package struct Cursor: Equatable, Sendable {
+        fileprivate var shard = 0
+        fileprivate var slot = 0
+
+        package init() {}
+    }
+
+    /// Slots looked at under one lock: some ten microseconds, in which a serving thread may have to wait.
+    static let maxSlotsAtOnce = 1024
+
+    /// The next entries of a walk: at most `maxEntries`, and perhaps none before its end.
+    ///
+    /// The cache may change between two calls. An entry that stays where it is meanwhile is met exactly once; one that
+    /// is stored anew may be met twice or not at all.
+    /// - Returns: nil as `next` after the last entry.
+    package func walk(
+        from cursor: Cursor, _ scope: QuestionScope, maxEntries: Int
+    ) -> (entries: [CachedEntry], next: Cursor?) {
+        let scope = FoldedScope(scope)
+        var entries: [CachedEntry] = []
+        var next = cursor
+        let isShardDone = withShard(cursor.shard) { table in
+            let end = min(table.used, cursor.slot + AnswerCache.maxSlotsAtOnce)
+            while next.slot < end, entries.count < maxEntries {
+                let slot = unsafe table.slots[next.slot]
+                if unsafe scope.contains(slot), let entry = unsafe slot.entry { entries.append(entry) }
+                next.slot += 1
+            }
+            return next.slot >= table.used
+        }
+        guard isShardDone else { return (entries, next) }
+        next.shard += 1
+        next.slot = 0
+        return (entries, next.shard < AnswerCache.shardCount ? next : nil)
+    }
+
+    /// Removes what the scope contains, in every partition; what others store meanwhile may stay.
+    /// - Returns: how many entries went.
+    package func remove(_ scope: QuestionScope) -> Int {
+        let scope = FoldedScope(scope)
+        var removed = 0
+        for shard in 0..<AnswerCache.shardCount {
+            var slot = 0
+            var isShardDone = false
+            while !isShardDone {
+                isShardDone = withShard(shard) { table in
+                    let end = min(table.used, slot + AnswerCache.maxSlotsAtOnce)
+                    while slot < end {
+                        if unsafe scope.contains(table.slots[slot]) {
+                            table.remove(UInt32(slot))
+                            removed += 1
+                        }
+                        slot += 1
+                    }
+                    return slot >= table.used
+                }
+            }
+        }
+        return removed
+    }
+
+    private func withShard<Result>(_ shard: Int, _ body: (inout AnswerTable) -> Result) -> Result {
+        withTable(UInt64(shard) << 60, body)
+    }
+}
+
+/// A scope made ready for comparing with names as slots hold them.
+private struct FoldedScope {
+    private let name: [UInt8]
+    private let includesDescendants: Bool
+    private let type: RecordType?
+
+    init(_ scope: QuestionScope) {
+        name = scope.name.wire.map(\.lowercased)
+        includesDescendants = scope.includesDescendants
+        type = scope.type
+    }
+
+    /// False for an empty slot.
+    func contains(_ slot: Slot) -> Bool {
+        guard unsafe slot.storage != nil, unsafe type == nil || type == slot.recordType else { return false }
+        let other = unsafe slot.foldedName
+        let skipped = other.count - name.count
+        guard includesDescendants ? skipped >= 0 : skipped == 0 else { return false }
+        guard unsafe other[skipped...].elementsEqual(name) else { return false }
+        var border = 0
+        while border < skipped { unsafe border += 1 + Int(other[border]) }
+        return border == skipped
+    }
+}

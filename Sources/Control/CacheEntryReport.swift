@@ -1,0 +1,82 @@
+// One entry of the cache, as people and scripts see it. Times are whole seconds.
+
+package struct CacheEntryReport: Codable, Equatable, Sendable {
+    package enum State: String, Codable, Sendable {
+        case fresh, expired
+    }
+
+    /// Without the final dot.
+    package var name: String
+    package var type: String
+    /// The name of the response code.
+    package var rcode: String
+    package var state = State.fresh
+    /// Until the entry expires; zero or below: since it did.
+    package var ttlSeconds = 0
+    package var ageSeconds = 0
+    package var lifetimeSeconds = 0
+    /// The kind of upstream that said it: "provider" or "system".
+    package var provenance = ""
+    /// The number of the network that it was learned on.
+    package var partition = 0
+    package var hits = 0
+    /// Nil where nobody asked for them.
+    package var records: [Record]?
+
+    package init(name: String, type: String, rcode: String) {
+        self.name = name
+        self.type = type
+        self.rcode = rcode
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case name, type, rcode, state, provenance, partition, hits, records
+        case ttlSeconds = "ttl_s"
+        case ageSeconds = "age_s"
+        case lifetimeSeconds = "lifetime_s"
+    }
+
+    package struct Record: Codable, Equatable, Sendable {
+        /// With the final dot.
+        package let name: String
+        /// What a client would get now.
+        package let ttlSeconds: Int
+        package let type: String
+        /// RDATA in presentation form.
+        package let data: String
+
+        package init(name: String, ttlSeconds: Int, type: String, data: String) {
+            self.name = name
+            self.ttlSeconds = ttlSeconds
+            self.type = type
+            self.data = data
+        }
+
+        package enum CodingKeys: String, CodingKey {
+            case name, type, data
+            case ttlSeconds = "ttl_s"
+        }
+    }
+}
+
+extension CacheEntryReport {
+    /// Whole lines.
+    func text(as view: CacheView) -> String {
+        switch view {
+        case .list: return "\(line)\n"
+        case .get:
+            let facts = "age \(ageSeconds) s of \(lifetimeSeconds) s, hits \(hits), network \(partition)"
+            return "\(line)\n  \(facts)\n" + (records ?? []).map { "  \($0.line)\n" }.joined()
+        case .dump:
+            // What is found by a word must say what it belongs to.
+            guard let records, !records.isEmpty else { return "; \(line)\n" }
+            return records.map { "\($0.line) ; \(line)\n" }.joined()
+        }
+    }
+
+    private var line: String { "\(name) \(type) \(state) \(ttlSeconds) \(provenance) \(rcode)" }
+}
+
+extension CacheEntryReport.Record {
+    fileprivate var line: String { "\(name) \(ttlSeconds) IN \(type) \(data)" }
+}

@@ -1,0 +1,129 @@
+// The parts of a request before they are judged: a line of words and a JSON object become the same fields, and one
+// place turns them into a command.
+
+import DNSWire
+
+struct RequestFields: Decodable {
+    var command: String
+    var verb: String?
+    var name: String?
+    var names: [String]?
+    var type: String?
+    var tree: Bool?
+    var all: Bool?
+
+    init(command: String) {
+        self.command = command
+    }
+
+    /// Takes the words behind the command; `--json` is not among them.
+    mutating func take(_ arguments: [String], of word: Command.Word) throws(RequestFault) {
+        var rest = arguments[...]
+        var places: [WritableKeyPath<RequestFields, String?>] = []
+        switch word {
+        case .status, .stats, .help: break
+        case .cache: places = [\.verb, \.name, \.type]
+        case .flush: places = [\.name]
+        case .prefetch:
+            names = arguments
+            return
+        }
+        while let argument = rest.popFirst() {
+            switch (word, argument) {
+            case (.flush, "--tree"): tree = true
+            case (.flush, "--all"): all = true
+            case (.flush, "--type"):
+                guard let value = rest.popFirst() else { throw RequestFault("--type needs a record type") }
+                type = value
+            default:
+                guard !places.isEmpty, !argument.hasPrefix("-") else {
+                    throw RequestFault("unknown argument \(quoted(argument)) of \(word); allowed: \(word.usage)")
+                }
+                self[keyPath: places.removeFirst()] = argument
+            }
+        }
+    }
+
+    func command(_ word: Command.Word) throws(RequestFault) -> Command {
+        switch word {
+        case .status: .status
+        case .stats: .stats
+        case .help: .help
+        case .cache: try cacheCommand()
+        case .flush: .flush(try flushScope())
+        case .prefetch: .prefetch(try prefetchNames())
+        }
+    }
+
+    private func cacheCommand() throws(RequestFault) -> Command {
+        guard let verb else { throw RequestFault("cache needs a verb; allowed: \(Command.Word.cache.usage)") }
+        guard let view = CacheView(rawValue: verb) else {
+            throw RequestFault("unknown verb \(quoted(verb)) of cache; allowed: \(Command.Word.cache.usage)")
+        }
+        let isExcess = view == .dump && name != nil || view != .get && type != nil
+        guard !isExcess else { throw RequestFault("too many arguments of cache \(verb); allowed: \(view.usage)") }
+        switch view {
+        case .dump: return .cache(view, .everything)
+        case .list:
+            return .cache(
+                view, try name.map(readName).map { QuestionScope($0, includesDescendants: true) } ?? .everything)
+        case .get:
+            guard let name else { throw RequestFault("cache get needs a name; allowed: \(view.usage)") }
+            return .cache(view, QuestionScope(try readName(name), type: try type.map(readType)))
+        }
+    }
+
+    /// What is to go must be said without contradiction: a flush cannot be taken back.
+    private func flushScope() throws(RequestFault) -> QuestionScope {
+        guard all != true else {
+            guard name == nil, type == nil, tree != true else {
+                throw RequestFault("--all stands alone; allowed: \(Command.Word.flush.usage)")
+            }
+            return .everything
+        }
+        guard let name else { throw RequestFault("flush needs a name; allowed: \(Command.Word.flush.usage)") }
+        return QuestionScope(
+            try readName(name), includesDescendants: tree ?? false, type: try type.map(readType))
+    }
+
+    private func prefetchNames() throws(RequestFault) -> [Name] {
+        let texts = (name.map { [$0] } ?? []) + (names ?? [])
+        guard !texts.isEmpty else {
+            throw RequestFault("prefetch needs a name; allowed: \(Command.Word.prefetch.usage)")
+        }
+        guard texts.count <= Command.maxPrefetchNames else {
+            throw RequestFault("found \(texts.count) names; allowed: 1 to \(Command.maxPrefetchNames)")
+        }
+        var names: [Name] = []
+        for text in texts { names.append(try readName(text)) }
+        return names
+    }
+
+    private func readName(_ text: String) throws(RequestFault) -> Name {
+        guard let name = Name(text) else { throw RequestFault("\(quoted(text)) is not a domain name") }
+        return name
+    }
+
+    private func readType(_ text: String) throws(RequestFault) -> RecordType {
+        guard let type = RecordType(text) else { throw RequestFault("\(quoted(text)) is not a record type") }
+        return type
+    }
+}
+
+struct RequestFault: Error {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+extension CacheView {
+    fileprivate var usage: String {
+        switch self {
+        case .list: "cache ls [NAME]"
+        case .get: "cache get NAME [TYPE]"
+        case .dump: "cache dump"
+        }
+    }
+}

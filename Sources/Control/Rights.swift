@@ -1,0 +1,24 @@
+// Who may do what over the control socket. Opening it is for everyone and so is reading; what changes state is for
+// root and for the daemon's own user and group.
+
+package struct Rights: Equatable, Sendable {
+    private let userID: UInt32
+    private let groupID: UInt32
+
+    /// The daemon's own.
+    package init(userID: UInt32, groupID: UInt32) {
+        self.userID = userID
+        self.groupID = groupID
+    }
+
+    /// Why a client, known by its credentials, may not have this request carried out; nil if it may.
+    package func refusal(of request: Request, userID: UInt32, groupID: UInt32) -> Refusal? {
+        guard request.command.changesState else { return nil }
+        guard userID != Rights.root, userID != self.userID, groupID != self.groupID else { return nil }
+        return Refusal(
+            "\(request.command.word) is for root, user \(self.userID) and group \(self.groupID); "
+                + "you are user \(userID), group \(groupID)", wantsJSON: request.wantsJSON)
+    }
+
+    private static let root: UInt32 = 0
+}

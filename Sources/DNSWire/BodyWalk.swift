@@ -1,0 +1,192 @@
+// Reads the body of a rendered answer that comes from outside, such as a file: whole records, each the next link of
+// the alias chain or an answer at its end, owners that lead into the question or an alias target before them. Nothing
+// in the bytes is believed before it is checked, and no bytes stop the process.
+
+extension RenderedAnswer {
+    /// The answer whose parts these are, offsets found anew; nil unless they are what rendering an answer to this
+    /// question gives.
+    package init?(
+        verifying body: [UInt8], answerCount: UInt16, authorityCount: UInt16, responseCode: ResponseCode, isCut: Bool,
+        to question: Question
+    ) {
+        guard responseCode == .noError || responseCode == .noSuchName else { return nil }
+        guard body.count <= RenderedAnswer.maxBodyBytes, authorityCount <= 1 else { return nil }
+        var walk = BodyWalk(body, question)
+        guard walk.readAnswers(answerCount), walk.answersAgree(with: responseCode, authorityCount) else { return nil }
+        if authorityCount == 1 {
+            guard walk.readAuthority() else { return nil }
+        }
+        guard walk.isAtEnd else { return nil }
+        self.init(
+            responseCode: responseCode, answerCount: answerCount, authorityCount: authorityCount, body: body,
+            ttlOffsets: walk.ttlOffsets, isCut: isCut, isNegative: !walk.hasFinalRecord)
+    }
+
+    /// The addresses among the records, in their order.
+    package var addresses: [Address] {
+        ttlOffsets.compactMap { offset in
+            let lengthField = Int(offset) + 4
+            let type = RecordType(rawValue: body.span.bigEndian16(at: Int(offset) - 4))
+            let start = lengthField + 2
+            let data = body[start..<(start + Int(body.span.bigEndian16(at: lengthField)))]
+            return type.isAddress ? Address(bytes: data) : nil
+        }
+    }
+}
+
+private struct BodyWalk {
+    /// The question's name, its type and class as zeros, the body: a message without its header.
+    private let message: [UInt8]
+    private let bodyStart: Int
+    private let question: Question
+    private var at: Int
+    private(set) var ttlOffsets: [UInt16] = []
+    private let questionName: Range<Int>
+    /// The targets of the alias links read so far: what a pointer may lead into, beside the question.
+    private var targets: [Range<Int>] = []
+    /// The last record was the end of the chain, or one more there.
+    private(set) var hasFinalRecord = false
+
+    /// RFC 2181 section 8.
+    private static let maxTTL: UInt32 = 0x7FFF_FFFF
+
+    init(_ body: [UInt8], _ question: Question) {
+        self.question = question
+        message = question.name.wire + [0, 0, 0, 0] + body
+        questionName = 0..<question.name.wire.count
+        bodyStart = questionName.upperBound + 4
+        at = bodyStart
+    }
+
+    var isAtEnd: Bool { at == message.count }
+
+    /// No such name and no data have no records at the end of the chain; records have no authority.
+    func answersAgree(with code: ResponseCode, _ authorityCount: UInt16) -> Bool {
+        !hasFinalRecord || (code == .noError && authorityCount == 0)
+    }
+
+    mutating func readAnswers(_ count: UInt16) -> Bool {
+        let followsAliases = question.type != .cname && question.type != .any
+        for _ in 0..<count {
+            guard let record = readRecord(), isOwner(record.owner, within: end, orAbove: false) else { return false }
+            if followsAliases, record.type == .cname {
+                guard !hasFinalRecord, targets.count < AliasChain.maxLinks, !isKnown(record.data) else { return false }
+                targets.append(record.data)
+            } else {
+                guard question.asks(for: record.type) else { return false }
+                hasFinalRecord = true
+            }
+        }
+        return true
+    }
+
+    mutating func readAuthority() -> Bool {
+        guard let record = readRecord() else { return false }
+        return record.type == .soa && isOwner(record.owner, within: end, orAbove: true)
+    }
+
+    /// A target that the chain has been at before: it would go in a circle.
+    private func isKnown(_ target: Range<Int>) -> Bool {
+        let names = [questionName] + targets
+        return names.contains { $0.count == target.count && isEqual($0, target) }
+    }
+
+    /// The name at the end of the chain.
+    private var end: Range<Int> { targets.last ?? questionName }
+
+    // MARK: one record
+
+    private struct Record {
+        let owner: Owner
+        let type: RecordType
+        let data: Range<Int>
+    }
+
+    private mutating func readRecord() -> Record? {
+        guard let owner = readOwner(), at + 10 <= message.count else { return nil }
+        // A copy, which shares its bytes: what is borrowed from `self` would hold its other properties too.
+        let message = message
+        let bytes = message.span
+        let type = RecordType(rawValue: bytes.bigEndian16(at: at))
+        guard bytes.bigEndian16(at: at + 2) == Query.classIN, !type.isMeta else { return nil }
+        guard bytes.bigEndian32(at: at + 4) <= BodyWalk.maxTTL else { return nil }
+        let data = (at + 10)..<(at + 10 + Int(bytes.bigEndian16(at: at + 8)))
+        guard data.upperBound <= message.count, isWhole(data, type) else { return nil }
+        ttlOffsets.append(UInt16(at + 4 - bodyStart))
+        at = data.upperBound
+        return Record(owner: owner, type: type, data: data)
+    }
+
+    /// Data as its type asks, without compression.
+    private func isWhole(_ data: Range<Int>, _ type: RecordType) -> Bool {
+        switch type {
+        case .a: return data.count == 4
+        case .aaaa: return data.count == 16
+        case .cname: return Name(wire: message[data]) != nil
+        default:
+            guard DataLayout(of: type) != nil else { return true }
+            var cursor = ByteCursor(message.span, from: data.lowerBound)
+            do throws(MalformedMessage) {
+                var range = try cursor.readRange(data.count)
+                return try range.readData(of: type).elementsEqual(message[data])
+            } catch {
+                return false
+            }
+        }
+    }
+
+    // MARK: owners
+
+    /// A name in two parts: labels that stand here, and where a pointer leads. Without a pointer the labels end with
+    /// the root and the rest is empty.
+    private struct Owner {
+        let labels: Range<Int>
+        let rest: Range<Int>
+    }
+
+    /// Moves behind the owner.
+    private mutating func readOwner() -> Owner? {
+        let start = at
+        while at < message.count, at - start < Name.maxWireBytes {
+            let length = Int(message[at])
+            if length == 0 {
+                at += 1
+                return Owner(labels: start..<at, rest: at..<at)
+            }
+            if length > Name.maxLabelBytes {
+                guard length >= 0xC0, at + 1 < message.count else { return nil }
+                let target = Int(message.span.bigEndian16(at: at) & 0x3FFF) - Header.byteCount
+                guard let name = knownName(around: target) else { return nil }
+                defer { at += 2 }
+                return Owner(labels: start..<at, rest: target..<name.upperBound)
+            }
+            at += 1 + length
+        }
+        return nil
+    }
+
+    private func knownName(around target: Int) -> Range<Int>? {
+        questionName.contains(target) ? questionName : targets.first { $0.contains(target) }
+    }
+
+    /// Whether the owner is the whole of `name`, or from one of its label borders on to its end.
+    private func isOwner(_ owner: Owner, within name: Range<Int>, orAbove: Bool) -> Bool {
+        let count = owner.labels.count + owner.rest.count
+        let start = name.upperBound - count
+        guard orAbove ? isBorder(start, in: name) : start == name.lowerBound else { return false }
+        let middle = start + owner.labels.count
+        return isEqual(owner.labels, start..<middle) && isEqual(owner.rest, middle..<name.upperBound)
+    }
+
+    private func isBorder(_ position: Int, in name: Range<Int>) -> Bool {
+        var border = name.lowerBound
+        while border < position { border += 1 + Int(message[border]) }
+        return border == position
+    }
+
+    /// RFC 4343.
+    private func isEqual(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
+        if left == right { return true }
+        return zip(left, right).allSatisfy { message[$0].lowercased == message[$1].lowercased }
+    }
+}

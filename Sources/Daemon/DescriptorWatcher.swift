@@ -1,0 +1,35 @@
+// Between libcurl and the event loop: what the HTTP client wants watched is watched, what is ready is told.
+
+import HTTPClient
+import LinuxIO
+
+/// Keeps the loop's registrations in step with what libcurl wants watched.
+final class DescriptorWatcher {
+    private let loop: EventLoop
+    private var registrations: [Int32: EventLoop.Registration] = [:]
+    var onReady: (Int32, Readiness) -> Void = { _, _ in }
+
+    init(_ loop: EventLoop) {
+        self.loop = loop
+    }
+
+    func update(_ descriptor: Int32, _ wants: SocketInterest) {
+        let interest: Readiness
+        switch wants {
+        case .none:
+            if let registration = registrations.removeValue(forKey: descriptor) { loop.unwatch(registration) }
+            return
+        case .read: interest = .readable
+        case .write: interest = .writable
+        case .both: interest = [.readable, .writable]
+        }
+        // Without a registration the transfer ends by its time-out.
+        if let registration = registrations[descriptor] {
+            try? loop.change(registration, to: interest)
+        } else {
+            registrations[descriptor] = try? loop.watch(descriptor, for: interest) { [unowned self] readiness in
+                onReady(descriptor, readiness)
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+// The main thread's side of the store: collects what is to be kept, hands it to the store's own thread in batches, and
+// brings back what that thread has to say. It never waits for the disk except in `stop`.
+
+import AnswerCache
+import DNSWire
+import LinuxIO
+import Store
+import Synchronization
+
+final class StoreThread {
+    private let orders: Mailbox<StoreOrder>
+    private let lastOrder: Mailbox<StoreOrder>
+    private let events: Mailbox<StoreEvent>
+    private let tally = StoreTally()
+    private let loop: EventLoop
+    private var registration: EventLoop.Registration?
+    private var thread: NamedThread?
+
+    private var collected: [Key: StoredEntry] = [:]
+    private var removals: [QuestionScope] = []
+    /// Nil exactly while nothing is collected.
+    private var postAt: Instant?
+    /// What was flushed while entries were still being loaded, perhaps behind the flush; nil when they are.
+    private var flushedWhileLoading: [QuestionScope]? = []
+    private var droppedEntries: UInt64 = 0
+
+    private struct Key: Hashable {
+        let question: Question
+        let partition: UInt32
+        let provenance: StoredEntry.Provenance
+    }
+
+    /// What a kill -9 may cost, and how often a busy daemon writes.
+    static let interval: Duration = .seconds(2)
+    /// Some 3 MiB; more than a thousand new answers a second over the interval.
+    static let maxCollected = 8_192
+    static let maxRemovals = StoreLoop.maxRemovals
+    /// Batches that may wait for a slow disk: with one being written and one collected, some 18 MiB.
+    private static let ordersCapacity = 4
+    /// Each failure is told once, and the main thread reads in every turn.
+    private static let eventsCapacity = 64
+
+    struct Counts: Equatable {
+        var restoredEntries: UInt64 = 0
+        var writtenEntries: UInt64 = 0
+        var batches: UInt64 = 0
+        /// Batches that could not be written, loading included.
+        var failures: UInt64 = 0
+        /// Entries in such batches, or given while too many were waiting.
+        var droppedEntries: UInt64 = 0
+    }
+
+    /// Starts loading the file at `path` into the cache.
+    ///
+    /// - Parameters:
+    ///   - maxAge: how long an expired answer is of use.
+    ///   - maxRows: what the file keeps; what expires first goes first.
+    init(path: String, cache: AnswerCache, maxAge: Duration, maxRows: Int, loop: EventLoop) throws(SystemError) {
+        self.loop = loop
+        orders = try Mailbox(capacity: StoreThread.ordersCapacity)
+        lastOrder = try Mailbox(capacity: 1)
+        events = try Mailbox(capacity: StoreThread.eventsCapacity)
+        let (orders, lastOrder, events, tally) = (orders, lastOrder, events, tally)
+        thread = try NamedThread("store") {
+            var loop = StoreLoop(
+                path: path, cache: cache, maxAge: maxAge, maxRows: maxRows, events: events, tally: tally)
+            loop.run(orders, until: lastOrder)
+        }
+        // It only ends the wait: the events are taken in the turn.
+        registration = try loop.watch(events.descriptor, for: .readable) { _ in }
+    }
+
+    /// A start that fails later on must not leave the thread behind.
+    deinit {
+        stop()
+    }
+
+    var counts: Counts {
+        Counts(
+            restoredEntries: tally.restoredEntries.load(ordering: .relaxed),
+            writtenEntries: tally.writtenEntries.load(ordering: .relaxed),
+            batches: tally.batches.load(ordering: .relaxed), failures: tally.failures.load(ordering: .relaxed),
+            droppedEntries: tally.droppedEntries.load(ordering: .relaxed) + droppedEntries)
+    }
+
+    /// Collects an answer to be written, in place of an older one for the same question, network and source.
+    func keep(_ entry: StoredEntry, now: Instant) {
+        let key = Key(question: entry.question, partition: entry.partition, provenance: entry.provenance)
+        if collected.count >= StoreThread.maxCollected, collected[key] == nil { post(now: now) }
+        guard collected.count < StoreThread.maxCollected || collected[key] != nil else {
+            droppedEntries += 1
+            return
+        }
+        collected[key] = entry
+        postAt = postAt ?? now + StoreThread.interval
+    }
+
+    /// Collects a flush. What is kept after it stays.
+    func forget(_ what: QuestionScope, now: Instant) {
+        collected = collected.filter { !what.contains($0.key.question) }
+        removals.add(what)
+        flushedWhileLoading?.add(what)
+        postAt = postAt ?? now + StoreThread.interval
+    }
+
+    /// When `timePassed` has something to do; nil while nothing is collected.
+    var nextDeadline: Instant? { postAt }
+
+    func timePassed(now: Instant) {
+        if let postAt, postAt <= now { post(now: now) }
+    }
+
+    /// What the thread has to say since the last call. To be called in every turn of the loop.
+    func takeEvents() -> [StoreEvent] {
+        events.takeAll().map { event in
+            guard case .loaded(var report) = event else { return event }
+            report.flushedMeanwhile = flushedWhileLoading ?? []
+            flushedWhileLoading = nil
+            return .loaded(report)
+        }
+    }
+
+    /// Writes what is collected and waits until it is written and the file closed. May be called again.
+    func stop() {
+        guard let thread = thread.take() else { return }
+        _ = lastOrder.post(takeOrder())
+        thread.join()
+        if let registration { loop.unwatch(registration) }
+    }
+
+    /// With no room for it the batch goes on collecting, and tries again after the interval.
+    private func post(now: Instant) {
+        let order = StoreOrder(entries: Array(collected.values), removals: removals)
+        if orders.post(order) {
+            _ = takeOrder()
+        } else {
+            postAt = now + StoreThread.interval
+        }
+    }
+
+    private func takeOrder() -> StoreOrder {
+        defer {
+            collected = [:]
+            removals = []
+            postAt = nil
+        }
+        return StoreOrder(entries: Array(collected.values), removals: removals)
+    }
+}

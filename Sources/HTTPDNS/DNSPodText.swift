@@ -1,0 +1,95 @@
+// The text that Tencent's servers answer with, in every one of their dialects: lines of `[name.:]part[-part][|client]`
+// with a part of `address;address,ttl` or `0` (providers.md 1.4). It can't say "no such name": emptiness may also mean
+// "not my name", so it must never become NXDOMAIN or NODATA here.
+
+import DNSWire
+
+/// The lines of a body by the name that they are about.
+struct DNSPodText {
+    private typealias Text = ArraySlice<UInt8>
+
+    /// Of several lines about one name, the first.
+    private var partsOfName: [Name: Text] = [:]
+    /// The first line that names none: an answer to the only name that was asked.
+    private var namelessParts: Text?
+    private var isEmpty = true
+
+    init(_ body: [UInt8]) {
+        for line in body.split(separator: UInt8(ascii: "\n")) { read(line) }
+    }
+
+    /// - Parameter isAlone: no other name was asked in the same request.
+    func answer(to question: Question, isAlone: Bool) throws(DialectError) -> Answer {
+        if isAlone, isEmpty { return Answer(negative: .unprovenEmpty) }
+        guard let parts = partsOfName[question.name] ?? (isAlone ? namelessParts : nil) else { throw .wrongQuestion }
+        // `A part-AAAA part`, should a server send both.
+        let families = parts.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
+        let part = question.type == .aaaa ? families[families.count - 1] : families[0]
+        let pieces = part.split(separator: UInt8(ascii: ","), maxSplits: 1, omittingEmptySubsequences: false)
+        guard !pieces[0].elementsEqual(DNSPodText.nothing.utf8) else { return Answer(negative: .unprovenEmpty) }
+        let ttl = try DNSPodText.ttlSeconds(pieces.count == 2 ? pieces[1] : [])
+        let elements = pieces[0].split(separator: UInt8(ascii: ";"), maxSplits: DialectBounds.maxRecords)
+        guard elements.count <= DialectBounds.maxRecords else { throw .garbage("more addresses than any name has") }
+        let records = elements.compactMap(DNSPodText.address).filter { $0.recordType == question.type }
+            .map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttl) }
+        guard !records.isEmpty else { throw .garbage("no address in the line") }
+        return Answer(records: records)
+    }
+
+    // MARK: reading
+
+    private mutating func read(_ line: Text) {
+        guard let line = DNSPodText.trimmed(line) else { return }
+        let said = line.prefix { $0 != UInt8(ascii: "|") }
+        guard !said.isEmpty else { return }
+        isEmpty = false
+        let head = said.prefix { $0 != UInt8(ascii: ":") }
+        // Names have neither ";" nor ","; an IPv6 address has colons too.
+        let isNameless = head.count == said.count || head.contains { DNSPodText.separators.contains($0) }
+        if isNameless || DNSPodText.address(said.prefix { !DNSPodText.separators.contains($0) }) != nil {
+            namelessParts = namelessParts ?? said
+        } else if let name = Name(String(decoding: head, as: UTF8.self)), partsOfName[name] == nil {
+            partsOfName[name] = said[head.endIndex...].dropFirst()
+        }
+    }
+
+    private static let separators = Array(";,".utf8)
+    private static let nothing = "0"
+
+    private static func address(_ text: Text) -> Address? { Address(String(decoding: text, as: UTF8.self)) }
+
+    /// Without the line ends, spaces and NUL bytes that servers leave around their text; nil if there is no more.
+    private static func trimmed(_ line: Text) -> Text? {
+        let isText = { (byte: UInt8) in byte != 0 && byte != 0x0D && byte != 0x20 }
+        guard let first = line.firstIndex(where: isText), let last = line.lastIndex(where: isText) else { return nil }
+        return line[first...last]
+    }
+
+    /// Absent and not positive: the default, because the answer was meant to be used (providers.md 9.5).
+    private static func ttlSeconds(_ digits: Text) throws(DialectError) -> UInt32 {
+        guard digits.allSatisfy(\.isDigit) else { throw .garbage("TTL is no number") }
+        guard digits.contains(where: { $0 != UInt8(ascii: "0") }) else { return DialectBounds.defaultTTLSeconds }
+        let number = UInt32(String(decoding: digits, as: UTF8.self))
+        return min(number ?? DialectBounds.maxTTLSeconds, DialectBounds.maxTTLSeconds)
+    }
+
+    // MARK: writing
+
+    /// The name as it is asked; nil for one that these services can't be asked.
+    static func hostText(of name: Name) -> String? { name.isRoot ? nil : name.hostText }
+
+    /// Nil when there is no address of the type.
+    static func part(of answer: Answer, _ type: RecordType) -> String? {
+        let addresses = answer.addresses.filter { $0.recordType == type }.map(\.description)
+        return addresses.isEmpty ? nil : "\(addresses.joined(separator: ";")),\(answer.ttlSeconds)"
+    }
+
+    /// A line of a server that was asked to repeat names and the client's address.
+    static func line(_ question: Question, _ answer: Answer?, client: Address) -> String {
+        "\(question.name).:\(answer.flatMap { part(of: $0, question.type) } ?? nothing)|\(client)"
+    }
+
+    static func reply(_ text: String) -> HTTPReply {
+        HTTPReply(headers: HTTPHeaders([.init("Content-Type", "text/plain")]), body: Array(text.utf8))
+    }
+}

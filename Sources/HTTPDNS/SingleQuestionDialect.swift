@@ -1,0 +1,43 @@
+// A dialect whose requests carry one question, as most do: what it says of one, made into what every dialect says of
+// several.
+
+package import DNSWire
+
+package protocol SingleQuestionDialect: Dialect {
+    /// - Throws: `unsupported` for a type or name that the dialect can't carry.
+    func request(for question: Question) throws(DialectError) -> HTTPRequest
+    func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer
+    func question(from request: HTTPRequest) throws(DialectError) -> Question
+    func reply(to question: Question, with answer: Answer) -> HTTPReply
+    func refusal(of question: Question, as code: ResponseCode) -> HTTPReply
+}
+
+extension SingleQuestionDialect {
+    package var maxQuestions: Int { 1 }
+
+    package func request(for questions: [Question]) throws(DialectError) -> HTTPRequest {
+        try request(for: only(questions))
+    }
+
+    package func answers(from reply: HTTPReply, to questions: [Question]) -> [Result<Answer, DialectError>] {
+        let question = only(questions)
+        return [Result { () throws(DialectError) in try answer(from: reply, to: question) }]
+    }
+
+    package func questions(from request: HTTPRequest) throws(DialectError) -> [Question] {
+        [try question(from: request)]
+    }
+
+    package func reply(to questions: [Question], with resolutions: [Resolution]) -> HTTPReply {
+        let question = only(questions)
+        switch only(resolutions) {
+        case .answer(let answer): return reply(to: question, with: answer)
+        case .refusal(let code): return refusal(of: question, as: code)
+        }
+    }
+
+    private func only<Element>(_ elements: [Element]) -> Element {
+        precondition(elements.count == 1, "\(elements.count) questions for a dialect that carries one")
+        return elements[0]
+    }
+}

@@ -1,0 +1,110 @@
+// An entry as a row and back. A row is not believed: it may have been damaged on the disk or edited by hand.
+
+import DNSWire
+
+enum EntryRow {
+    /// What `bind` fills, in its order.
+    static let insert = """
+        INSERT OR REPLACE INTO entries(
+            question, type_number, partition, provenance, stored_ms, lifetime, demand, rcode, answers, authorities,
+            is_cut, body, checksum, name, type, addresses)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+
+    /// What `read` reads, in its order.
+    static let select = """
+        SELECT question, type_number, partition, provenance, stored_ms, lifetime, demand, rcode, answers, authorities,
+            is_cut, body, checksum
+        FROM entries LIMIT ?
+        """
+
+    /// Shown to people: more are seldom looked at.
+    private static let maxShownAddresses = 16
+
+    static func bind(_ entry: StoredEntry, to statement: borrowing Statement) {
+        let question = key(entry.question.name)
+        let answer = entry.answer
+        statement.bind(question, at: 1)
+        statement.bind(entry.question.type.rawValue, at: 2)
+        statement.bind(entry.partition, at: 3)
+        statement.bind(entry.provenance.rawValue, at: 4)
+        statement.bind(entry.storedAtMilliseconds, at: 5)
+        statement.bind(entry.lifetimeSeconds, at: 6)
+        statement.bind(entry.demand, at: 7)
+        statement.bind(answer.responseCode.rawValue, at: 8)
+        statement.bind(answer.answerCount, at: 9)
+        statement.bind(answer.authorityCount, at: 10)
+        statement.bind(answer.isCut ? 1 : 0, at: 11)
+        statement.bind(answer.body, at: 12)
+        statement.bind(checksum(of: entry, question), at: 13)
+        statement.bind(Name(wire: question)?.description ?? "", at: 14)
+        statement.bind(entry.question.type.description, at: 15)
+        let addresses = answer.addresses
+        let shown = addresses.prefix(maxShownAddresses).map(\.description).joined(separator: " ")
+        statement.bind(addresses.count > maxShownAddresses ? shown + " ..." : shown, at: 16)
+    }
+
+    /// Nil for a row that `bind` cannot have written.
+    static func read(_ statement: borrowing Statement) -> StoredEntry? {
+        let wire = statement.bytes(0)
+        guard let name = Name(wire: wire), let type = UInt16(exactly: statement.integer(1)),
+            let partition = UInt32(exactly: statement.integer(2)),
+            let provenance = StoredEntry.Provenance(rawValue: statement.text(3)),
+            let lifetime = UInt32(exactly: statement.integer(5)), let code = UInt16(exactly: statement.integer(7)),
+            let answers = UInt16(exactly: statement.integer(8)),
+            let authorities = UInt16(exactly: statement.integer(9)), (0...1).contains(statement.integer(10))
+        else { return nil }
+        let question = Question(name, RecordType(rawValue: type))
+        guard
+            let answer = RenderedAnswer(
+                verifying: statement.bytes(11), answerCount: answers, authorityCount: authorities,
+                responseCode: ResponseCode(rawValue: code), isCut: statement.integer(10) == 1, to: question)
+        else { return nil }
+        let (storedAt, demand) = (statement.integer(4), statement.real(6))
+        let entry = StoredEntry(
+            question: question, partition: partition, provenance: provenance, answer: answer,
+            storedAtMilliseconds: storedAt, lifetimeSeconds: lifetime, demand: demand)
+        let isInRange =
+            entry.storedAtMilliseconds == storedAt && entry.lifetimeSeconds == lifetime && entry.demand == demand
+        return isInRange && checksum(of: entry, wire) == statement.integer(12) ? entry : nil
+    }
+
+    /// A name as it stands in the key.
+    static func key(_ name: Name) -> [UInt8] { name.wire.map(\.lowercased) }
+
+    private static func checksum(of entry: StoredEntry, _ question: [UInt8]) -> Int64 {
+        var sum = RowChecksum()
+        sum.absorb(question)
+        sum.absorb(UInt64(entry.question.type.rawValue) << 32 | UInt64(entry.partition))
+        sum.absorb(entry.provenance == .provider ? 1 : 2)
+        sum.absorb(UInt64(bitPattern: entry.storedAtMilliseconds))
+        sum.absorb(UInt64(entry.lifetimeSeconds))
+        sum.absorb(entry.demand.bitPattern)
+        let counts = UInt64(entry.answer.answerCount) << 16 | UInt64(entry.answer.authorityCount)
+        sum.absorb(UInt64(entry.answer.responseCode.rawValue) << 33 | counts << 1 | (entry.answer.isCut ? 1 : 0))
+        sum.absorb(entry.answer.body)
+        return Int64(bitPattern: sum.state)
+    }
+}
+
+/// Finds damage, not forgery: who may write the file may as well write another answer into it. Each step is reversible,
+/// so that a change of one word is always found; after FNV-1a, with words in place of bytes. Arithmetic is unchecked
+/// because that is what a hash is.
+struct RowChecksum {
+    private(set) var state: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    mutating func absorb(_ word: UInt64) {
+        state = (state ^ word) &* 0x9E37_79B9_7F4A_7C15
+        state ^= state >> 32
+    }
+
+    mutating func absorb(_ bytes: [UInt8]) {
+        absorb(UInt64(bytes.count))
+        var word: UInt64 = 0
+        for index in bytes.indices {
+            word = word << 8 | UInt64(bytes[index])
+            if index & 7 == 7 { absorb(word) }
+        }
+        absorb(word)
+    }
+}

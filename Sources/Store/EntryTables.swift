@@ -1,0 +1,128 @@
+// The open file: its connection and prepared statements, freed together. Says what is wrong and mends nothing.
+
+import DNSWire
+
+final class EntryTables {
+    private let database: Database
+    private let insert: Statement
+    private let select: Statement
+    private let removeName: Statement
+    private let removeTree: Statement
+    private let removeAll: Statement
+    private let removeExpired: Statement
+    private let removeOldest: Statement
+    private let setWritten: Statement
+
+    private static let pageBytes = 4_096
+    /// Given back to the disk at once; the rest falls to the next time.
+    private static let maxFreedPages = 4_096
+    /// The log is cut back to this after it was larger.
+    private static let maxIdleLogBytes = 4 << 20
+
+    /// - Parameter path: a file that exists, perhaps empty.
+    init(path: String, maxFileBytes: Int) throws(StoreFailure) {
+        let database = try Database(path: path)
+        let isFresh = try Schema.isFresh(database)
+        // Before anything is in the file. Pages that fall free can be given back to the disk later.
+        if isFresh { try database.run("PRAGMA auto_vacuum = INCREMENTAL") }
+        // WAL with NORMAL: a crash or power loss may cost the last batches, never one half of a batch, and nothing
+        // waits for the disk but a checkpoint.
+        try database.run(
+            """
+            PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cell_size_check = ON;
+            PRAGMA journal_size_limit = \(EntryTables.maxIdleLogBytes);
+            PRAGMA max_page_count = \(maxFileBytes / EntryTables.pageBytes)
+            """)
+        if isFresh { try Schema.create(database) }
+        insert = try Statement(EntryRow.insert, on: database)
+        select = try Statement(EntryRow.select, on: database)
+        // An absent type is NULL.
+        removeName = try Statement(
+            "DELETE FROM entries WHERE question = ?1 AND type_number = coalesce(?2, type_number)", on: database)
+        // A name's bytes end with those of each ancestor. So do those of a longer label that holds such bytes, length
+        // and all: nobody has one, and it would be asked for anew.
+        removeTree = try Statement(
+            """
+            DELETE FROM entries
+            WHERE substr(question, -length(?1)) = ?1 AND type_number = coalesce(?2, type_number)
+            """, on: database)
+        removeAll = try Statement("DELETE FROM entries", on: database)
+        removeExpired = try Statement("DELETE FROM entries WHERE stored_ms + lifetime * 1000 < ?", on: database)
+        removeOldest = try Statement(
+            """
+            DELETE FROM entries WHERE (question, type_number, partition, provenance) IN (
+                SELECT question, type_number, partition, provenance FROM entries
+                ORDER BY stored_ms + lifetime * 1000
+                LIMIT max(0, (SELECT count(*) FROM entries) - ?))
+            """, on: database)
+        setWritten = try Statement("INSERT OR REPLACE INTO history(id, written_ms) VALUES (1, ?)", on: database)
+        self.database = database
+    }
+
+    /// - Returns: how many rows were left out.
+    func load(atMost rows: Int, _ body: (StoredEntry) -> Void) throws(StoreFailure) -> Int {
+        defer { select.reset() }
+        select.bind(rows, at: 1)
+        var skipped = 0
+        while try select.step() {
+            if let entry = EntryRow.read(select) { body(entry) } else { skipped += 1 }
+        }
+        return skipped
+    }
+
+    func lastWrittenMilliseconds() throws(StoreFailure) -> Int64? {
+        let written = try database.number("SELECT written_ms FROM history")
+        return written == 0 ? nil : written
+    }
+
+    func write(_ batch: [StoredEntry], removing removals: [QuestionScope], nowMilliseconds: Int64) throws(StoreFailure)
+    {
+        try database.transaction { () throws(StoreFailure) in
+            for removal in removals { try remove(removal) }
+            for entry in batch {
+                EntryRow.bind(entry, to: insert)
+                try insert.run()
+            }
+            setWritten.bind(nowMilliseconds, at: 1)
+            try setWritten.run()
+        }
+    }
+
+    /// - Returns: how many rows were removed.
+    func prune(expiredBeforeMilliseconds: Int64, keepingAtMost rows: Int) throws(StoreFailure) -> Int {
+        var removed = 0
+        try database.transaction { () throws(StoreFailure) in
+            removeExpired.bind(expiredBeforeMilliseconds, at: 1)
+            try removeExpired.run()
+            removed = database.changes
+            removeOldest.bind(rows, at: 1)
+            try removeOldest.run()
+            removed += database.changes
+        }
+        try database.run("PRAGMA incremental_vacuum(\(EntryTables.maxFreedPages))")
+        return removed
+    }
+
+    /// Brings the log into the file, so that the next start reads one file only.
+    func checkpoint() throws(StoreFailure) {
+        try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    private func remove(_ removal: QuestionScope) throws(StoreFailure) {
+        if removal == .everything {
+            try removeAll.run()
+        } else if removal.includesDescendants {
+            try remove(removal.name, removal.type, with: removeTree)
+        } else {
+            try remove(removal.name, removal.type, with: removeName)
+        }
+    }
+
+    private func remove(
+        _ name: Name, _ type: RecordType?, with statement: borrowing Statement
+    ) throws(StoreFailure) {
+        statement.bind(EntryRow.key(name), at: 1)
+        if let type { statement.bind(type.rawValue, at: 2) }
+        try statement.run()
+    }
+}

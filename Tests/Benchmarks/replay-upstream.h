@@ -1,0 +1,24 @@
+// Between the two halves of replay-upstream: sockets and time in replay-upstream.c, messages in replay-messages.c.
+#ifndef REPLAY_UPSTREAM_H
+#define REPLAY_UPSTREAM_H
+
+#include "replay.h"
+
+#include <stddef.h>
+
+enum {
+    maxRequestBytes = 2048, // eight names of 253 bytes would not fit; ours have at most 25
+    maxReplyBytes = 4096,
+};
+
+/// How many names an HTTP request asks for; 0 for one that is not understood.
+unsigned http_names(const char *request, size_t bytes);
+
+/// Writes the HTTP reply, at most `maxReplyBytes`, with `issued` (milliseconds) as address; 404 for what is not
+/// understood. Returns its length.
+size_t http_reply(const char *request, size_t bytes, uint32_t issued, char reply[maxReplyBytes]);
+
+/// The same for a DNS message. Returns 0 for one that is not understood.
+size_t dns_reply(const unsigned char *query, size_t bytes, uint32_t issued, unsigned char *reply);
+
+#endif

@@ -1,0 +1,118 @@
+# The cache in its file: back after a restart, whole after any kill, set aside when it is damaged, readable by sqlite3.
+
+import random
+import signal
+import subprocess
+import time
+
+from cases import Case
+from places import eventually
+from programs import Daemon
+from wire import NOERROR, Datagrams
+
+KILLS = 200
+# Of these, so many in the middle of the daemon's usual work; the others while it writes at its end.
+KILLS_AT_WORK = 15
+NAMES = 40
+# A batch is written two seconds after its first entry; and a little for the disk.
+INTERVAL_SECONDS = 2.2
+LONGEST_WRITE_SECONDS = 0.02
+
+
+class Store(Case):
+    expected_seconds = 120
+
+    def setUp(self):
+        self.provider = self.lab()
+        self.names = {f"kept{number}.lab.example": f"192.0.2.{number + 100}" for number in range(NAMES)}
+        for name, address in self.names.items():
+            self.provider.record(name, "A", address, ttl=3600)
+        self.server = self.own(Daemon([self.provider.provider("json")]))
+        self.file = self.server.directory / "cache.db"
+        self.server.store = self.file
+
+    def ask(self, names):
+        with Datagrams(self.server.address) as client:
+            return {name: client.ask(name) for name in names}
+
+    def assertRight(self, replies):
+        for name, reply in replies.items():
+            self.assertEqual((reply.rcode, reply.addresses), (NOERROR, {self.names[name]}), name)
+
+    def sql(self, statement):
+        done = subprocess.run(
+            ["sqlite3", str(self.file), statement], capture_output=True, text=True, timeout=20, check=True)
+        return done.stdout.splitlines()
+
+    def set_aside(self):
+        return sorted(path.name for path in self.file.parent.glob("cache.db.aside-*"))
+
+    def test_restart_without_upstreams(self):
+        self.server.up()
+        self.assertRight(self.ask(self.names))
+        self.server.stop()
+        self.provider.kill()
+        self.server.up()
+        # Loading goes on beside the first answers.
+        eventually(lambda: self.server.stats()["cache"]["entries"] >= NAMES)
+        replies = self.ask(self.names)
+        self.assertRight(replies)
+        for reply in replies.values():
+            self.assertLessEqual(reply.answers[0][3], 3600)
+
+    def test_sqlite3_reads_it_while_the_daemon_runs(self):
+        self.server.up()
+        self.assertRight(self.ask(list(self.names)[:1]))
+        name, address = next(iter(self.names.items()))
+        # The table and the first batch come a little later.
+        eventually(lambda: self.server.stats()["cache"]["entries"] > 0 and "entries" in "".join(self.sql(".tables")))
+        rows = eventually(lambda: self.sql(
+            "SELECT name, type, addresses, code, expires_at > stored_at FROM entries"))
+        self.assertEqual(rows, [f"{name}|A|{address}|NOERROR|1"])
+        self.assertEqual(self.file.stat().st_mode & 0o777, 0o600)
+
+    def test_damaged_file(self):
+        self.file.write_bytes(b"SQLite format 3\0" + random.Random(1).randbytes(20_000))
+        self.server.up()
+        self.assertRight(self.ask(self.names))
+        eventually(lambda: self.set_aside() == ["cache.db.aside-1"])
+        self.server.stop()
+        self.assertEqual(self.sql("SELECT count(*) FROM entries"), [str(NAMES)])
+
+    def test_kill_at_any_moment(self):
+        seed = random.randrange(1 << 32)
+        chance = random.Random(seed)
+        for round in range(KILLS):
+            with self.subTest(seed=seed, round=round):
+                self.server.up()
+                known = chance.sample(sorted(self.names), 5)
+                self.assertRight(self.ask(known))
+                # New ones, so that every round has something to write.
+                new = [f"round{round}-{number}.any.lab.example" for number in range(10)]
+                for reply in self.ask(new).values():
+                    self.assertEqual(reply.addresses, {"192.0.2.99"})
+                if round % (KILLS // KILLS_AT_WORK) == 0:
+                    time.sleep(chance.uniform(0, INTERVAL_SECONDS))
+                else:
+                    self.server.signal(signal.SIGTERM)
+                    time.sleep(chance.uniform(0, LONGEST_WRITE_SECONDS))
+                self.server.kill()
+                self.assertEqual(self.set_aside(), [])
+        self.assertEqual(self.sql("PRAGMA integrity_check"), ["ok"])
+        self.server.up()
+        self.assertRight(self.ask(self.names))
+        self.server.stop()
+        # All names were asked in the last round, which ended as it should.
+        self.provider.kill()
+        self.server.up()
+        eventually(lambda: self.server.stats()["cache"]["entries"] >= NAMES)
+        self.assertRight(self.ask(self.names))
+
+    def test_a_row_that_somebody_edited_is_not_answered(self):
+        self.server.up()
+        self.assertRight(self.ask(self.names))
+        self.server.stop()
+        edited = next(iter(self.names))
+        self.sql(f"UPDATE entries SET body = x'c00c000100010000ffff0004c6336401' WHERE name = '{edited}'")
+        self.server.up()
+        self.assertRight(self.ask(self.names))

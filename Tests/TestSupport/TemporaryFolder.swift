@@ -1,0 +1,29 @@
+// A folder of its own for a test, removed with the files in it.
+
+import Glibc
+
+package final class TemporaryFolder {
+    package let path: String
+
+    package init() {
+        var template = Array("/tmp/httpdnsd-test-XXXXXX".utf8CString)
+        precondition(unsafe mkdtemp(&template) != nil, "no temporary directory")
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        for name in names { _ = unsafe Glibc.remove(self(name)) }
+        _ = unsafe rmdir(path)
+    }
+
+    package func callAsFunction(_ name: String) -> String { path + "/" + name }
+
+    package var names: [String] { (try? TestFile.names(in: path)) ?? [] }
+
+    /// Writes in place, as `>` does in a shell.
+    package func write(_ bytes: [UInt8], to path: String) {
+        guard let file = unsafe fopen(path, "wb") else { preconditionFailure("cannot write \(path)") }
+        defer { unsafe fclose(file) }
+        precondition(unsafe fwrite(bytes, 1, bytes.count, file) == bytes.count, "cannot write all of \(path)")
+    }
+}
