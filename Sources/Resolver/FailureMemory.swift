@@ -37,9 +37,12 @@ struct FailureMemory {
 
     mutating func answered(_ question: Question) { failures[question] = nil }
 
-    mutating func removeAll() {
+    /// - Returns: what was remembered, the oldest first.
+    @discardableResult mutating func removeAll() -> [Question] {
+        let remembered = order.filter { failures[$0] != nil }
         failures = [:]
         order = []
+        return remembered
     }
 
     private mutating func enter(_ question: Question) {

@@ -54,7 +54,7 @@ package struct Resolver {
             self.providers = providers
             self.hasSystem = hasSystem
             around.ranking.setProviders(providers)
-            failures.removeAll()
+            forgetFailures(now: now)
         case .policyChanged(let policy): self.policy = policy
         case .hostsChanged(let hosts): self.hosts = hosts
         case .timePassed: timePassed(now: now)
@@ -144,8 +144,18 @@ package struct Resolver {
         popDueRefreshes(now: now)
     }
 
+    /// It may go better now: what failed and is in use is refreshed at once, and not when its pause is over.
+    private mutating func forgetFailures(now: Instant) {
+        for question in failures.removeAll() where policy.of(question.name).prefetches || plan.isWanted(question) {
+            plan.failed(question, retryAt: now)
+        }
+    }
+
     private mutating func forget(_ questions: [Question]?) {
-        guard let questions else { return failures.removeAll() }
+        guard let questions else {
+            failures.removeAll()
+            return
+        }
         for question in questions { failures.answered(question) }
     }
 
@@ -230,7 +240,7 @@ package struct Resolver {
     private mutating func remember(_ lookup: Lookup, now: Instant) {
         if around.ranking.hasRecovered {
             around.ranking.hasRecovered = false
-            failures.removeAll()
+            forgetFailures(now: now)
         }
         let isPlanned = lookup.policy.prefetches || plan.isWanted(lookup.question)
         if let learned = around.learned {
