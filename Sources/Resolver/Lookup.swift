@@ -57,8 +57,8 @@ struct Lookup {
         case absent
         case waiting(until: Instant)
         case running
-        case answered(Answer)
-        case settled(Answer)
+        case answered(Answer, at: Instant)
+        case settled(Answer, at: Instant)
         case failed
     }
 
@@ -113,8 +113,8 @@ struct Lookup {
     /// - Parameter expired: for all who wait, where there was none so far.
     mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ around: inout Surroundings) {
         if self.expired == nil, let expired { hold(expired) }
-        if case .settled(let answer) = system {
-            around.actions.append(.reply(waiter, answer, .system))
+        if case .settled(let answer, let learnedAt) = system {
+            around.actions.append(.reply(waiter, answer.aged(since: learnedAt, now: now), .system))
         } else if expiredAt <= now, let expired = self.expired {
             around.actions.append(.replyExpired(waiter, expired, .timeout))
         } else if waiters.count < Bounds.maxWaiters {
@@ -170,7 +170,8 @@ struct Lookup {
         case .system where isSystemName:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &around)
         case .system:
-            system = .answered(policy.cache.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds))
+            let substitute = policy.cache.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds)
+            system = .answered(substitute, at: now)
         }
     }
 
@@ -197,8 +198,8 @@ struct Lookup {
         }
         if now < giveUpAt { askFurther(now: now, &around) }
         let isExpiredDue = expired != nil && !waiters.isEmpty && expiredAt <= now
-        if case .answered(let answer) = system, providersAreDone || holdUntil <= now || isExpiredDue {
-            settle(with: answer, &around)
+        if case .answered(let answer, let learnedAt) = system, providersAreDone || holdUntil <= now || isExpiredDue {
+            settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
         } else if running.isEmpty || giveUpAt <= now {
             conclude(now: now, &around)
         } else if isExpiredDue {
@@ -226,10 +227,10 @@ struct Lookup {
     }
 
     /// Clients get the system resolver's answer; providers that are still running may fill the cache.
-    private mutating func settle(with answer: Answer, _ around: inout Surroundings) {
+    private mutating func settle(with answer: Answer, now: Instant, _ around: inout Surroundings) {
         keep(answer, from: .system, isSubstitute: true, &around)
         replyToAll(answer, from: .system, &around)
-        system = .settled(answer)
+        system = .settled(answer, at: now)
         isFinished = running.isEmpty
     }
 
@@ -292,5 +293,13 @@ struct Lookup {
             }
         }
         running = []
+    }
+}
+
+extension Answer {
+    /// With what is left of its life: an answer that was held back must not outlive its source's word.
+    fileprivate func aged(since learnedAt: Instant, now: Instant) -> Answer {
+        let seconds = UInt32(clamping: learnedAt.duration(to: now).components.seconds)
+        return seconds == 0 ? self : withTTL(to: ttlSeconds - min(ttlSeconds, seconds))
     }
 }
