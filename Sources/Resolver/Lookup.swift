@@ -37,6 +37,8 @@ struct Lookup {
     private let holdUntil: Instant
     /// Providers not asked yet, best first.
     private var untried: ArraySlice<ProviderID>
+    /// Those that another lookup tries just now: only asked when the system resolver does not stand in for them.
+    private var inReserve: [ProviderID]
     /// When the first of them is asked: at once after a failure, else as a hedge.
     private var nextProviderAt: Instant?
     private var system: SystemStep
@@ -66,6 +68,8 @@ struct Lookup {
     struct Route {
         /// In the order to ask them.
         let providers: [ProviderID]
+        /// Asked when the system resolver has nothing to say either.
+        let inReserve: [ProviderID]
         /// The system resolver is the proper source and not a substitute.
         let isSystemName: Bool
         let hasSystem: Bool
@@ -82,6 +86,7 @@ struct Lookup {
         expiredAt = now + policy.stale.clientTimeout
         holdUntil = now + (route.inTrouble ? Bounds.systemPatienceInTrouble : Bounds.systemPatience)
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
+        inReserve = Array(route.inReserve.prefix(Bounds.maxProviderAttempts - untried.count))
         nextProviderAt = now
         let hedge = route.inTrouble ? Bounds.systemHedgeInTrouble : Bounds.systemHedge
         system = route.hasSystem ? .waiting(until: now + hedge) : .absent
@@ -99,6 +104,7 @@ struct Lookup {
         case .answered: times.append(holdUntil)
         case .absent, .running, .failed: break
         }
+        if !inReserve.isEmpty { times.append(holdUntil) }
         if let nextProviderAt { times.append(nextProviderAt) }
         if expired != nil, !waiters.isEmpty { times.append(expiredAt) }
         return times.min() ?? giveUpAt
@@ -211,7 +217,16 @@ struct Lookup {
         untried.isEmpty && !running.contains { $0.upstream != .system }
     }
 
+    private var systemHasFailed: Bool {
+        if case .failed = system { true } else { false }
+    }
+
     private mutating func askFurther(now: Instant, _ around: inout Surroundings) {
+        if !inReserve.isEmpty, systemHasFailed || holdUntil <= now {
+            untried += inReserve
+            inReserve = []
+            nextProviderAt = now
+        }
         if let due = nextProviderAt, due <= now {
             nextProviderAt = nil
             untried.removeAll { !around.ranking.knows($0) }

@@ -119,10 +119,10 @@ package struct Resolver {
     private func route(_ question: Question, _ place: LocalNames.Route, now: Instant) -> Lookup.Route {
         let order = place == .anywhere ? around.ranking.order(for: question.type, now: now) : []
         let inTrouble = order.allSatisfy { around.ranking.isInTrouble($0, now) }
-        let mayWait = inTrouble && hasSystem
+        let onTrial = inTrouble && hasSystem ? order.filter { around.ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
-            providers: mayWait ? order.filter { !around.ranking.isOnTrial($0, now) } : order,
-            isSystemName: order.isEmpty, hasSystem: hasSystem, inTrouble: inTrouble)
+            providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial, isSystemName: order.isEmpty,
+            hasSystem: hasSystem, inTrouble: inTrouble)
     }
 
     private mutating func fetchFinished(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {
