@@ -198,6 +198,8 @@ struct Lookup {
     /// What follows from the state alone, after every event.
     private mutating func proceed(now: Instant, _ around: inout Surroundings) {
         guard !isFinished else { return }
+        // The machine has slept: whether max-age allows it was looked at before.
+        if now > giveUpAt + Bounds.answerWithin { expired = nil }
         if case .settled = system {
             isFinished = running.isEmpty
             return
