@@ -147,16 +147,19 @@ package struct Resolver {
 
     private var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes }
 
+    /// No more than the budget allows: what is due after a sleep would be looked at for each of them again and again.
     private mutating func popDueRefreshes(now: Instant) {
         guard mayRefresh, refreshesNotBefore == nil else { return }
-        var due: [Question] = []
-        while refreshesInFlight + due.count < Bounds.maxRefreshes {
+        var due = plan.popDue(now)
+        guard let first = due.first else { return }
+        let provider = around.ranking.order(for: first.type, now: now).first
+        let affordable = provider.map { around.ranking.affordable(on: $0, now: now) } ?? Bounds.maxRefreshes
+        while due.count < min(affordable, Bounds.maxRefreshes - refreshesInFlight) {
             let next = plan.popDue(now)
             if next.isEmpty { break }
             due += next
         }
-        guard let first = due.first else { return }
-        let batch = around.ranking.order(for: first.type, now: now).first.flatMap { around.ranking.traits(of: $0) }
+        let batch = provider.flatMap { around.ranking.traits(of: $0) }
         let room = batch.map { ($0.maxQuestions - due.count % $0.maxQuestions) % $0.maxQuestions } ?? 0
         around.actions.append(.countHits(due + plan.popEarly(now, atMost: room)))
     }

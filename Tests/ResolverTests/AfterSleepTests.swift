@@ -38,4 +38,22 @@ struct AfterSleepTests {
         #expect(isGiven == (seconds == 5), "late by a little is not asleep")
         #expect(actions.contains(.fail(Waiter(1), .noReachableAuthority)) == (seconds == 3600))
     }
+
+    @Test("of all that is due, no more is looked at than the budget has room for")
+    func budget() throws {
+        var resolver = resolver(budgetPerSecond: 10)
+        let restored = try (0..<1000).map {
+            RestoredAnswer(try question($0), demandPerSecond: 1, lifetimeSeconds: 60, expiresAt: start + .seconds(60))
+        }
+        var actions: [Action] = []
+        resolver.handle(.restored(restored), now: start, actions: &actions)
+        let awake = start + .seconds(3600)
+        resolver.handle(.timePassed, now: awake, actions: &actions)
+        var counted = 0
+        for case .countHits(let questions) in actions {
+            counted += questions.count
+            resolver.handle(.hitsCounted(questions.map { ($0, 1) }), now: awake, actions: &actions)
+        }
+        #expect(counted == 10 && resolver.refreshes.started == 10)
+    }
 }
