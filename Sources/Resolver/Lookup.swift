@@ -37,6 +37,8 @@ struct Lookup {
     private let holdUntil: Instant
     /// Providers not asked yet, best first.
     private var untried: ArraySlice<ProviderID>
+    /// Those that another lookup tries just now: only asked when the system resolver does not stand in for them.
+    private var inReserve: [ProviderID]
     /// When the first of them is asked: at once after a failure, else as a hedge.
     private var nextProviderAt: Instant?
     private var system: SystemStep
@@ -57,8 +59,8 @@ struct Lookup {
         case absent
         case waiting(until: Instant)
         case running
-        case answered(Answer)
-        case settled(Answer)
+        case answered(Answer, at: Instant)
+        case settled(Answer, at: Instant)
         case failed
     }
 
@@ -66,6 +68,8 @@ struct Lookup {
     struct Route {
         /// In the order to ask them.
         let providers: [ProviderID]
+        /// Asked when the system resolver has nothing to say either.
+        let inReserve: [ProviderID]
         /// The system resolver is the proper source and not a substitute.
         let isSystemName: Bool
         let hasSystem: Bool
@@ -82,6 +86,7 @@ struct Lookup {
         expiredAt = now + policy.stale.clientTimeout
         holdUntil = now + (route.inTrouble ? Bounds.systemPatienceInTrouble : Bounds.systemPatience)
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
+        inReserve = Array(route.inReserve.prefix(Bounds.maxProviderAttempts - untried.count))
         nextProviderAt = now
         let hedge = route.inTrouble ? Bounds.systemHedgeInTrouble : Bounds.systemHedge
         system = route.hasSystem ? .waiting(until: now + hedge) : .absent
@@ -99,6 +104,7 @@ struct Lookup {
         case .answered: times.append(holdUntil)
         case .absent, .running, .failed: break
         }
+        if !inReserve.isEmpty { times.append(holdUntil) }
         if let nextProviderAt { times.append(nextProviderAt) }
         if expired != nil, !waiters.isEmpty { times.append(expiredAt) }
         return times.min() ?? giveUpAt
@@ -114,8 +120,8 @@ struct Lookup {
     mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ around: inout Surroundings) {
         dropTooOld(now)
         if self.expired == nil, let expired { hold(expired) }
-        if case .settled(let answer) = system {
-            around.actions.append(.reply(waiter, answer, .system))
+        if case .settled(let answer, let learnedAt) = system {
+            around.actions.append(.reply(waiter, answer.aged(since: learnedAt, now: now), .system))
         } else if expiredAt <= now, let expired = self.expired {
             around.actions.append(.replyExpired(waiter, expired, .timeout))
         } else if waiters.count < Bounds.maxWaiters {
@@ -175,7 +181,8 @@ struct Lookup {
         case .system where isSystemName:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &around)
         case .system:
-            system = .answered(policy.cache.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds))
+            let substitute = policy.cache.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds)
+            system = .answered(substitute, at: now)
         }
     }
 
@@ -203,8 +210,8 @@ struct Lookup {
         }
         if now < giveUpAt { askFurther(now: now, &around) }
         let isExpiredDue = expired != nil && !waiters.isEmpty && expiredAt <= now
-        if case .answered(let answer) = system, providersAreDone || holdUntil <= now || isExpiredDue {
-            settle(with: answer, &around)
+        if case .answered(let answer, let learnedAt) = system, providersAreDone || holdUntil <= now || isExpiredDue {
+            settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
         } else if running.isEmpty || giveUpAt <= now {
             conclude(now: now, &around)
         } else if isExpiredDue {
@@ -216,7 +223,16 @@ struct Lookup {
         untried.isEmpty && !running.contains { $0.upstream != .system }
     }
 
+    private var systemHasFailed: Bool {
+        if case .failed = system { true } else { false }
+    }
+
     private mutating func askFurther(now: Instant, _ around: inout Surroundings) {
+        if !inReserve.isEmpty, systemHasFailed || holdUntil <= now {
+            untried += inReserve
+            inReserve = []
+            nextProviderAt = now
+        }
         if let due = nextProviderAt, due <= now {
             nextProviderAt = nil
             untried.removeAll { !around.ranking.knows($0) }
@@ -232,10 +248,10 @@ struct Lookup {
     }
 
     /// Clients get the system resolver's answer; providers that are still running may fill the cache.
-    private mutating func settle(with answer: Answer, _ around: inout Surroundings) {
+    private mutating func settle(with answer: Answer, now: Instant, _ around: inout Surroundings) {
         keep(answer, from: .system, isSubstitute: true, &around)
         replyToAll(answer, from: .system, &around)
-        system = .settled(answer)
+        system = .settled(answer, at: now)
         isFinished = running.isEmpty
     }
 
@@ -298,5 +314,13 @@ struct Lookup {
             }
         }
         running = []
+    }
+}
+
+extension Answer {
+    /// With what is left of its life: an answer that was held back must not outlive its source's word.
+    fileprivate func aged(since learnedAt: Instant, now: Instant) -> Answer {
+        let seconds = UInt32(clamping: learnedAt.duration(to: now).components.seconds)
+        return seconds == 0 ? self : withTTL(to: ttlSeconds - min(ttlSeconds, seconds))
     }
 }

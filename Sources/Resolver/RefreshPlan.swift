@@ -74,9 +74,14 @@ struct RefreshPlan {
 
     // MARK: what happens
 
-    /// The cache has answered it, near the answer's end: that hit is counted there, as all hits are.
-    mutating func foundDue(_ question: Question, now: Instant) {
-        if numberOf[question] == nil { asked(question, now: now) }
+    /// The cache has answered it, near the answer's end; that hit is counted there, as all hits are.
+    /// - Returns: whether to refresh it now. False where that is planned, or better left until the answer has ended.
+    mutating func foundDue(_ question: Question, now: Instant) -> Bool {
+        guard let number = numberOf[question] else {
+            asked(question, now: now)
+            return true
+        }
+        return !deadlines.contains(UInt64(number)) && !entries[number].waitsForTurnover
     }
 
     /// By a client whom the cache could not answer.
@@ -106,7 +111,10 @@ struct RefreshPlan {
         schedule(add(entry), at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
     }
 
-    mutating func learned(_ question: Question, _ answer: Learned, isRefresh: Bool, now: Instant) {
+    /// - Parameter patience: what a refresh takes at most, as a rule.
+    mutating func learned(
+        _ question: Question, _ answer: Learned, isRefresh: Bool, patience: Duration, now: Instant
+    ) {
         guard let number = numberOf[question] else { return }
         entries[number].isRefreshed = isRefresh
         entries[number].isNegative = answer.isNegative
@@ -122,7 +130,7 @@ struct RefreshPlan {
             let turnover = max(end, now + Bounds.turnoverDelay) + jitter.next(upTo: Bounds.turnoverDelay)
             schedule(number, at: turnover)
         } else if answer.ttlSeconds > 0 {
-            let lead = lead(answer.ttlSeconds)
+            let lead = min(lead(answer.ttlSeconds), max(patience, .seconds(Int64(answer.ttlSeconds)) / 200))
             schedule(number, at: end - lead + jitter.next(upTo: lead / 4))
         }
     }
@@ -143,11 +151,6 @@ struct RefreshPlan {
     }
 
     // MARK: what is due
-
-    /// False where an answer is better left to end before it is fetched anew.
-    func mayBeEarly(_ question: Question) -> Bool {
-        numberOf[question].map { !entries[$0].waitsForTurnover } ?? true
-    }
 
     /// The next question whose time has come, and with it the other address family of the name if that ends soon:
     /// clients ask for both. Whether they are refreshed depends on their hits: `counted`.

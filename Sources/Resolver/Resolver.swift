@@ -43,8 +43,7 @@ package struct Resolver {
         switch event {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
         case .foundDue(let question):
-            plan.foundDue(question, now: now)
-            if plan.mayBeEarly(question) { refresh(question, isWanted: false, now: now) }
+            if plan.foundDue(question, now: now) { refresh(question, isWanted: false, now: now) }
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
@@ -107,7 +106,7 @@ package struct Resolver {
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
-            question, along: route(question, place, isRefresh: isRefresh, now: now), policy: policy,
+            question, along: route(question, place, now: now), policy: policy,
             isRefresh: isRefresh, now: now)
         change(number, now: now) { lookup, around in
             join(&lookup, &around)
@@ -117,18 +116,13 @@ package struct Resolver {
 
     /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether
     /// a provider is back: an outage must not cost every name a wait, nor the provider a flood when it returns.
-    private func route(
-        _ question: Question, _ place: LocalNames.Route, isRefresh: Bool, now: Instant
-    ) -> Lookup.Route {
+    private func route(_ question: Question, _ place: LocalNames.Route, now: Instant) -> Lookup.Route {
         let order = place == .anywhere ? around.ranking.order(for: question.type, now: now) : []
         let inTrouble = order.allSatisfy { around.ranking.isInTrouble($0, now) }
-        var worthAsking = order
-        if inTrouble, hasSystem {
-            // A silent provider has been asked enough for refreshes; a client's question may still be the lucky one.
-            worthAsking.removeAll { around.ranking.isOnTrial($0, now) || isRefresh && around.ranking.isSilent($0, now) }
-        }
+        let onTrial = inTrouble && hasSystem ? order.filter { around.ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
-            providers: worthAsking, isSystemName: order.isEmpty, hasSystem: hasSystem, inTrouble: inTrouble)
+            providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial, isSystemName: order.isEmpty,
+            hasSystem: hasSystem, inTrouble: inTrouble)
     }
 
     private mutating func fetchFinished(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {
@@ -161,16 +155,19 @@ package struct Resolver {
 
     private var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes && lookups.count < Bounds.maxLookups }
 
+    /// No more than the budget allows: what is due after a sleep would be looked at for each of them again and again.
     private mutating func popDueRefreshes(now: Instant) {
         guard mayRefresh, refreshesNotBefore == nil else { return }
-        var due: [Question] = []
-        while refreshesInFlight + due.count < Bounds.maxRefreshes {
+        var due = plan.popDue(now)
+        guard let first = due.first else { return }
+        let provider = around.ranking.order(for: first.type, now: now).first
+        let affordable = provider.map { around.ranking.affordable(on: $0, now: now) } ?? Bounds.maxRefreshes
+        while due.count < min(affordable, Bounds.maxRefreshes - refreshesInFlight) {
             let next = plan.popDue(now)
             if next.isEmpty { break }
             due += next
         }
-        guard let first = due.first else { return }
-        let batch = around.ranking.order(for: first.type, now: now).first.flatMap { around.ranking.traits(of: $0) }
+        let batch = provider.flatMap { around.ranking.traits(of: $0) }
         let room = batch.map { ($0.maxQuestions - due.count % $0.maxQuestions) % $0.maxQuestions } ?? 0
         around.actions.append(.countHits(due + plan.popEarly(now, atMost: room)))
     }
@@ -226,6 +223,15 @@ package struct Resolver {
         remember(lookup, now: now)
     }
 
+    /// The quicker the upstream that will be asked, the later the refresh.
+    private mutating func plan(_ lookup: Lookup, _ learned: Learned, now: Instant) {
+        let provider = around.ranking.order(for: lookup.question.type, now: now).first
+        let usual = provider.map { around.ranking.hedgeDelay($0) } ?? Bounds.hedgeUnmeasured
+        plan.learned(
+            lookup.question, learned, isRefresh: lookup.isRefresh,
+            patience: max(usual * 4, Bounds.refreshPatienceFloor), now: now)
+    }
+
     /// What the next question and the next refresh must know of this one.
     private mutating func remember(_ lookup: Lookup, now: Instant) {
         if around.ranking.hasRecovered {
@@ -235,8 +241,7 @@ package struct Resolver {
         if let learned = around.learned {
             around.learned = nil
             failures.answered(lookup.question)
-            guard lookup.policy.prefetches else { return }
-            plan.learned(lookup.question, learned, isRefresh: lookup.isRefresh, now: now)
+            if lookup.policy.prefetches { plan(lookup, learned, now: now) }
         } else if let failure = lookup.failure {
             let retryAt = failures.failed(lookup.question, failure, recheck: lookup.recheck, now: now)
             if lookup.policy.prefetches { plan.failed(lookup.question, retryAt: retryAt) }

@@ -68,9 +68,11 @@ struct UpstreamRanking {
         isBackedOff(provider, now) || isSilent(provider, now)
     }
 
-    /// Failed lately, and a request is out that will tell whether it is back.
+    /// In trouble, and a request is out that will tell whether it is back.
     func isOnTrial(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standings.contains { $0.traits.id == provider && $0.isBackedOff(now) && $0.outstanding > 0 }
+        standings.contains {
+            $0.traits.id == provider && $0.outstanding > 0 && ($0.isBackedOff(now) || $0.isSilent(now))
+        }
     }
 
     func traits(of provider: ProviderID) -> ProviderTraits? {
@@ -122,6 +124,12 @@ struct UpstreamRanking {
         }
     }
 
+    /// How many refreshes the budget has room for just now.
+    func affordable(on provider: ProviderID, now: Instant) -> Int {
+        guard let standing = standings.first(where: { $0.traits.id == provider }) else { return 0 }
+        return Int(standing.budget.tokens(perSecond: standing.traits.budgetPerSecond, now: now))
+    }
+
     /// Takes the budget for one refresh. Nil: taken; else when there will be enough.
     mutating func spend(on provider: ProviderID, now: Instant) -> Instant? {
         var notBefore: Instant?
@@ -169,17 +177,21 @@ struct RefreshBudget {
     private var tokens = 0.0
     private var countedAt: Instant?
 
-    /// Nil: taken; else when the next one is there.
-    mutating func spend(perSecond: Int, now: Instant) -> Instant? {
+    func tokens(perSecond: Int, now: Instant) -> Double {
         let rate = Double(perSecond)
         let most = max(1, rate * Bounds.budgetBurst)
-        tokens = countedAt.map { min(most, tokens + rate * max(0, $0.duration(to: now).seconds)) } ?? most
+        return countedAt.map { min(most, tokens + rate * max(0, $0.duration(to: now).seconds)) } ?? most
+    }
+
+    /// Nil: taken; else when the next one is there.
+    mutating func spend(perSecond: Int, now: Instant) -> Instant? {
+        tokens = tokens(perSecond: perSecond, now: now)
         countedAt = now
         guard tokens < 1 else {
             tokens -= 1
             return nil
         }
-        return now + .seconds((1 - tokens) / rate)
+        return now + .seconds((1 - tokens) / Double(perSecond))
     }
 }
 
