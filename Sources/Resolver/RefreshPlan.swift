@@ -77,7 +77,7 @@ struct RefreshPlan {
     mutating func wanted(_ question: Question, now: Instant) {
         let number = numberOf[question] ?? add(Entry(question: question, demand: Demand(now: now), expiresAt: now))
         entries[number].isWanted = true
-        deadlines.set(now, for: UInt64(number))
+        deadlines.set(now, for: number)
     }
 
     /// From a former life of the process; whoever is known already is known better.
@@ -87,7 +87,7 @@ struct RefreshPlan {
         var entry = Entry(question: answer.question, demand: demand, expiresAt: answer.expiresAt)
         entry.lifetimeSeconds = answer.lifetimeSeconds
         let due = max(now, answer.expiresAt - lead(answer.lifetimeSeconds))
-        deadlines.set(due, for: UInt64(add(entry)))
+        deadlines.set(due, for: add(entry))
     }
 
     mutating func learned(_ question: Question, _ answer: Learned, isRefresh: Bool, now: Instant) {
@@ -104,24 +104,24 @@ struct RefreshPlan {
         if entries[number].countsDown || entries[number].usualSeconds != nil {
             // Never at once again: an end that has passed already would be asked about in circles.
             let turnover = max(end, now + Bounds.turnoverDelay) + jitter.next(upTo: Bounds.turnoverDelay)
-            deadlines.set(turnover, for: UInt64(number))
+            deadlines.set(turnover, for: number)
         } else if answer.ttlSeconds > 0 {
             let lead = lead(answer.ttlSeconds)
-            deadlines.set(end - lead - jitter.next(upTo: lead / 4), for: UInt64(number))
+            deadlines.set(end - lead - jitter.next(upTo: lead / 4), for: number)
         }
     }
 
     /// No upstream answered; it is worth asking again at this time.
     mutating func failed(_ question: Question, retryAt: Instant) {
         guard let number = numberOf[question] else { return }
-        deadlines.set(retryAt + jitter.next(upTo: Bounds.turnoverDelay), for: UInt64(number))
+        deadlines.set(retryAt + jitter.next(upTo: Bounds.turnoverDelay), for: number)
     }
 
     /// It is in use, and there is no room for its refresh before this time.
     mutating func postponed(_ question: Question, until instant: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
-        deadlines.set(instant, for: UInt64(number))
+        deadlines.set(instant, for: number)
     }
 
     // MARK: what is due
@@ -129,21 +129,21 @@ struct RefreshPlan {
     /// The next question whose time has come, and with it the other address family of the name if that ends soon:
     /// clients ask for both. Whether they are refreshed depends on their hits: `counted`.
     mutating func popDue(_ now: Instant) -> [Question] {
-        guard let number = deadlines.popDue(now).map(Int.init) else { return [] }
+        guard let number = deadlines.popDue(now) else { return [] }
         let question = entries[number].question
         guard let partner = question.otherFamily.flatMap({ numberOf[$0] }), isNearEnd(partner, now) else {
             return [question]
         }
-        deadlines.remove(UInt64(partner))
+        deadlines.remove(partner)
         return [question, entries[partner].question]
     }
 
     /// Further questions that are due soon, for a request that has room for them.
     mutating func popEarly(_ now: Instant, atMost count: Int) -> [Question] {
         var questions: [Question] = []
-        while questions.count < count, let next = deadlines.first, isNearEnd(Int(next), now) {
+        while questions.count < count, let next = deadlines.first, isNearEnd(next, now) {
             deadlines.remove(next)
-            questions.append(entries[Int(next)].question)
+            questions.append(entries[next].question)
         }
         return questions
     }
@@ -177,7 +177,7 @@ struct RefreshPlan {
 
     private func isNearEnd(_ number: Int, _ now: Instant) -> Bool {
         let entry = entries[number]
-        guard !entry.countsDown, entry.usualSeconds == nil, deadlines.contains(UInt64(number)) else { return false }
+        guard !entry.countsDown, entry.usualSeconds == nil, deadlines.contains(number) else { return false }
         return now.duration(to: entry.expiresAt) <= .seconds(Int64(entry.lifetimeSeconds)) / Bounds.earlyPart
     }
 
@@ -201,7 +201,7 @@ struct RefreshPlan {
         } else {
             number = leastInUse()
             numberOf[entries[number].question] = nil
-            deadlines.remove(UInt64(number))
+            deadlines.remove(number)
             entries[number] = entry
         }
         numberOf[entry.question] = number

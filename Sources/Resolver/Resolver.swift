@@ -10,10 +10,11 @@ package struct Resolver {
     private var providers: [ProviderTraits] = []
     private var hasSystem = false
     private var hosts = HostsTable.empty
-    private var lookups: [UInt64: Lookup] = [:]
-    private var numberOfQuestion: [Question: UInt64] = [:]
-    private var lookupOfFetch: [FetchID: UInt64] = [:]
-    private var nextLookup: UInt64 = 0
+    /// By number; free ones are used again.
+    private var lookups: [Lookup?] = []
+    private var freeNumbers: [Int] = []
+    private var numberOfQuestion: [Question: Int] = [:]
+    private var lookupOfFetch: [FetchID: Int] = [:]
     private var deadlines = DeadlineQueue()
     private var failures = FailureMemory()
     private var plan: RefreshPlan
@@ -27,7 +28,7 @@ package struct Resolver {
         plan = RefreshPlan(seed: seed)
     }
 
-    package var lookupsInFlight: Int { lookups.count }
+    package var lookupsInFlight: Int { lookups.count - freeNumbers.count }
 
     /// When `timePassed` is due; nil when nothing waits for time.
     package var nextDeadline: Instant? {
@@ -78,7 +79,7 @@ package struct Resolver {
             change(number, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else if let failure = failures.failure(of: question, now: now) {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
-        } else if lookups.count < Bounds.maxLookups {
+        } else if lookupsInFlight < Bounds.maxLookups {
             begin(question, place, policy, isRefresh: false, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else {
             around.actions.append(.fail(waiter, .notReady))
@@ -102,8 +103,8 @@ package struct Resolver {
         _ question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, isRefresh: Bool, now: Instant,
         _ join: (inout Lookup, inout Surroundings) -> Void
     ) {
-        let number = nextLookup
-        nextLookup += 1
+        let number = freeNumbers.popLast() ?? lookups.count
+        if number == lookups.count { lookups.append(nil) }
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
@@ -152,7 +153,7 @@ package struct Resolver {
         guard mayRefresh, refreshesNotBefore == nil else { return }
         var due = plan.popDue(now)
         guard let first = due.first else { return }
-        let provider = around.ranking.order(for: first.type, now: now).first
+        let provider = around.ranking.best(for: first.type, now: now)
         let affordable = provider.map { around.ranking.affordable(on: $0, now: now) } ?? Bounds.maxRefreshes
         while due.count < min(affordable, Bounds.maxRefreshes - refreshesInFlight) {
             let next = plan.popDue(now)
@@ -178,8 +179,8 @@ package struct Resolver {
         guard policy.prefetches, numberOfQuestion[question] == nil, failures.failure(of: question, now: now) == nil
         else { return }
         if case .here = place { return }
-        guard mayRefresh, lookups.count < Bounds.maxLookups else { return plan.postponed(question, until: now) }
-        if place == .anywhere, let provider = around.ranking.order(for: question.type, now: now).first,
+        guard mayRefresh, lookupsInFlight < Bounds.maxLookups else { return plan.postponed(question, until: now) }
+        if place == .anywhere, let provider = around.ranking.best(for: question.type, now: now),
             let enough = around.ranking.spend(on: provider, now: now)
         {
             refreshesNotBefore = enough
@@ -193,9 +194,9 @@ package struct Resolver {
 
     /// The one place where a lookup changes, so that fetches, questions and deadlines always agree with it.
     private mutating func change(
-        _ number: UInt64, now: Instant, _ body: (inout Lookup, inout Surroundings) -> Void
+        _ number: Int, now: Instant, _ body: (inout Lookup, inout Surroundings) -> Void
     ) {
-        guard var lookup = lookups.removeValue(forKey: number) else { return }
+        guard var lookup = lookups[number].take() else { return }
         body(&lookup, &around)
         for id in around.begun { lookupOfFetch[id] = number }
         for id in around.ended { lookupOfFetch[id] = nil }
@@ -203,6 +204,7 @@ package struct Resolver {
         around.ended.removeAll(keepingCapacity: true)
         if lookup.isFinished {
             numberOfQuestion[lookup.question] = nil
+            freeNumbers.append(number)
             deadlines.remove(number)
             if lookup.isRefresh { refreshesInFlight -= 1 }
         } else {
