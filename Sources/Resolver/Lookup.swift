@@ -44,7 +44,7 @@ struct Lookup {
     private var system: SystemStep
     private var running: [Attempt] = []
     /// Nothing came back from a source that cannot tell; believed when nobody knows better.
-    private var unproven: (answer: Answer, source: Source)?
+    private var unproven: (answer: Answer, source: Source, at: Instant)?
     /// An upstream did more than to keep silent.
     private var someoneFailed = false
 
@@ -168,7 +168,7 @@ struct Lookup {
         case .provider(let provider):
             around.ranking.answered(provider, after: attempt.startedAt.duration(to: now))
             if answer.kind == .unprovenEmpty {
-                unproven = unproven ?? (answer, .provider(provider))
+                unproven = unproven ?? (answer, .provider(provider), now)
                 nextProviderAt = now
             } else {
                 finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
@@ -254,7 +254,8 @@ struct Lookup {
     /// Nothing more will come, or not in time.
     private mutating func conclude(now: Instant, _ around: inout Surroundings) {
         if let unproven {
-            let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: unproven.answer.ttlSeconds))
+            let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
+            let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
             finish(with: answer, from: unproven.source, now: now, &around)
             return
         }
