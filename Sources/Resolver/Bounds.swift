@@ -64,7 +64,7 @@ package enum Bounds {
     static let maxRefreshes = 256
     /// An answer is fetched ahead when so many asks are expected in its life: about one chance in six that it is read.
     /// A refresh that nobody reads is a request too many, one that is missing makes a client wait.
-    static let expectedAsksWorthRefreshing = 0.16
+    static let expectedAsksWorthRefreshing = 0.165
     /// However popular a name was: after so many refreshes in a row that nobody read, it is left alone until it is
     /// asked.
     static let maxUnreadRefreshes = 10

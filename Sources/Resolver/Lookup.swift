@@ -34,7 +34,7 @@ struct Lookup {
     private let isSystemName: Bool
     private let giveUpAt: Instant
     /// So long the system resolver's answer waits for a provider's.
-    private let holdUntil: Instant
+    private var holdUntil: Instant
     /// Providers not asked yet, best first.
     private var untried: ArraySlice<ProviderID>
     /// Those that another lookup tries just now: only asked when the system resolver does not stand in for them.
@@ -44,7 +44,7 @@ struct Lookup {
     private var system: SystemStep
     private var running: [Attempt] = []
     /// Nothing came back from a source that cannot tell; believed when nobody knows better.
-    private var unproven: (answer: Answer, source: Source)?
+    private var unproven: (answer: Answer, source: Source, at: Instant)?
     /// An upstream did more than to keep silent.
     private var someoneFailed = false
 
@@ -116,6 +116,16 @@ struct Lookup {
         proceed(now: now, &around)
     }
 
+    /// All providers turn out to be in trouble: the waits are those of trouble, from the beginning.
+    mutating func hurry(now: Instant, _ around: inout Surroundings) {
+        let startedAt = giveUpAt - Bounds.answerWithin
+        holdUntil = min(holdUntil, startedAt + Bounds.systemPatienceInTrouble)
+        if case .waiting(let until) = system {
+            system = .waiting(until: min(until, startedAt + Bounds.systemHedgeInTrouble))
+        }
+        proceed(now: now, &around)
+    }
+
     /// - Parameter expired: for all who wait, where there was none so far.
     mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ around: inout Surroundings) {
         dropTooOld(now)
@@ -173,7 +183,7 @@ struct Lookup {
         case .provider(let provider):
             around.ranking.answered(provider, after: attempt.startedAt.duration(to: now))
             if answer.kind == .unprovenEmpty {
-                unproven = unproven ?? (answer, .provider(provider))
+                unproven = unproven ?? (answer, .provider(provider), now)
                 nextProviderAt = now
             } else {
                 finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
@@ -258,7 +268,8 @@ struct Lookup {
     /// Nothing more will come, or not in time.
     private mutating func conclude(now: Instant, _ around: inout Surroundings) {
         if let unproven {
-            let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: unproven.answer.ttlSeconds))
+            let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
+            let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
             finish(with: answer, from: unproven.source, now: now, &around)
             return
         }

@@ -81,7 +81,7 @@ struct RefreshPlan {
             asked(question, now: now)
             return true
         }
-        return !deadlines.contains(UInt64(number)) && !entries[number].waitsForTurnover
+        return !deadlines.contains(number) && !entries[number].waitsForTurnover
     }
 
     /// By a client whom the cache could not answer.
@@ -155,21 +155,21 @@ struct RefreshPlan {
     /// The next question whose time has come, and with it the other address family of the name if that ends soon:
     /// clients ask for both. Whether they are refreshed depends on their hits: `counted`.
     mutating func popDue(_ now: Instant) -> [Question] {
-        guard let number = deadlines.popDue(now).map(Int.init) else { return [] }
+        guard let number = deadlines.popDue(now) else { return [] }
         let question = entries[number].question
         guard let partner = question.otherFamily.flatMap({ numberOf[$0] }), isNearEnd(partner, now) else {
             return [question]
         }
-        deadlines.remove(UInt64(partner))
+        deadlines.remove(partner)
         return [question, entries[partner].question]
     }
 
     /// Further questions that are due soon, for a request that has room for them.
     mutating func popEarly(_ now: Instant, atMost count: Int) -> [Question] {
         var questions: [Question] = []
-        while questions.count < count, let next = deadlines.first, isNearEnd(Int(next), now) {
+        while questions.count < count, let next = deadlines.first, isNearEnd(next, now) {
             deadlines.remove(next)
-            questions.append(entries[Int(next)].question)
+            questions.append(entries[next].question)
         }
         return questions
     }
@@ -202,7 +202,7 @@ struct RefreshPlan {
 
     private mutating func schedule(_ number: Int, at instant: Instant) {
         entries[number].dueAt = instant
-        deadlines.set(instant, for: UInt64(number))
+        deadlines.set(instant, for: number)
     }
 
     private func lead(_ lifetimeSeconds: UInt32) -> Duration {
@@ -211,7 +211,7 @@ struct RefreshPlan {
 
     private func isNearEnd(_ number: Int, _ now: Instant) -> Bool {
         let entry = entries[number]
-        guard !entry.waitsForTurnover, deadlines.contains(UInt64(number)) else { return false }
+        guard !entry.waitsForTurnover, deadlines.contains(number) else { return false }
         return now.duration(to: entry.expiresAt) <= .seconds(Int64(entry.lifetimeSeconds)) / Bounds.earlyPart
     }
 
@@ -236,7 +236,7 @@ struct RefreshPlan {
         } else {
             number = leastInUse()
             numberOf[entries[number].question] = nil
-            deadlines.remove(UInt64(number))
+            deadlines.remove(number)
             entries[number] = entry
         }
         numberOf[entry.question] = number

@@ -82,12 +82,29 @@ struct UpstreamRanking {
     /// Best first: those not backed off, by latency, the unmeasured before the measured so that each is tried; then the
     /// backed-off ones, soonest back first. Equals stand in the order of the settings.
     func order(for type: RecordType, now: Instant) -> [ProviderID] {
-        let usable = standings.filter { $0.traits.supports(type) }
-        let ready = usable.filter { !$0.isBackedOff(now) }
-        let waiting = usable.filter { $0.isBackedOff(now) }
-        let byLatency = stableSort(ready) { ($0.latency ?? 0) < ($1.latency ?? 0) }
-        let byReturn = stableSort(waiting) { ($0.backedOffUntil ?? now) < ($1.backedOffUntil ?? now) }
-        return (byLatency + byReturn).map(\.traits.id)
+        let usable = standings.indices.filter { standings[$0].traits.supports(type) }
+        return usable.sorted { precedes($0, $1, now) }.map { standings[$0].traits.id }
+    }
+
+    /// The first in that order.
+    func best(for type: RecordType, now: Instant) -> ProviderID? {
+        var best: Int?
+        for index in standings.indices where standings[index].traits.supports(type) {
+            if best.map({ precedes(index, $0, now) }) ?? true { best = index }
+        }
+        return best.map { standings[$0].traits.id }
+    }
+
+    private func precedes(_ left: Int, _ right: Int, _ now: Instant) -> Bool {
+        let (leftBack, rightBack) = (standings[left].backedOffUntil ?? now, standings[right].backedOffUntil ?? now)
+        switch (leftBack > now, rightBack > now) {
+        case (false, true): return true
+        case (true, false): return false
+        case (true, true): return leftBack != rightBack ? leftBack < rightBack : left < right
+        case (false, false):
+            let (leftLatency, rightLatency) = (standings[left].latency ?? 0, standings[right].latency ?? 0)
+            return leftLatency != rightLatency ? leftLatency < rightLatency : left < right
+        }
     }
 
     /// How long to wait for this provider before a second one is asked too.
@@ -160,14 +177,6 @@ struct UpstreamRanking {
     private mutating func update(_ provider: ProviderID, _ change: (inout Standing) -> Void) {
         guard let index = standings.firstIndex(where: { $0.traits.id == provider }) else { return }
         change(&standings[index])
-    }
-
-    private func stableSort(_ standings: [Standing], _ precedes: (Standing, Standing) -> Bool) -> [Standing] {
-        standings.enumerated().sorted { left, right in
-            if precedes(left.element, right.element) { return true }
-            if precedes(right.element, left.element) { return false }
-            return left.offset < right.offset
-        }.map(\.element)
     }
 }
 

@@ -32,7 +32,7 @@ struct Day: ~Copyable {
     private var clients: [Waiter: Client] = [:]
     private var nextWaiter: UInt64 = 0
     private var running: [UInt64: Fetch] = [:]
-    private var coming = DeadlineQueue()
+    private var coming = Arrivals()
 
     struct Client {
         let subject: Subject
@@ -126,11 +126,13 @@ struct Day: ~Copyable {
     /// As the daemon's loop does: what time brings first, then what has come in.
     private mutating func advance(to target: Int64) throws {
         let end = Day.epoch + .milliseconds(target)
-        while let next = earliest(resolver.nextDeadline, coming.earliest), next <= end {
+        while let next = earliest(resolver.nextDeadline, coming.earliest.map { Day.epoch + .milliseconds($0) }),
+            next <= end
+        {
             now = max(now, next)
             account.now = Clock.millisecondsSinceBoot(now)
             if let deadline = resolver.nextDeadline, deadline <= now { try handle(.timePassed) }
-            while let number = coming.popDue(now) { try deliver(number) }
+            while let number = coming.popDue(nowMilliseconds) { try deliver(number) }
         }
         setTime(target)
     }
@@ -191,7 +193,6 @@ struct Day: ~Copyable {
         case .fetch(let id, let question, .system): try begin(id, question, upstreams.count - 1)
         case .abandon(let id):
             guard let fetch = running.removeValue(forKey: id.number) else { throw account.broken("abandoned twice") }
-            coming.remove(id.number)
             account.fetchEnded(fetch.subject)
         case .store(let question, let answer, let source): answers.store(question, answer, source, now: now)
         case .countHits(let questions): try handle(answers.hits(questions))
@@ -213,7 +214,7 @@ struct Day: ~Copyable {
         let subject = Subject(question)
         let fate = upstreams[upstream].fate(of: subject, at: nowMilliseconds, in: world, random: &random)
         running[id.number] = Fetch(id: id, subject: subject, upstream: upstream, fate: fate)
-        if let fate { coming.set(max(now, Day.epoch + .milliseconds(fate.at)), for: id.number) }
+        if let fate { coming.add(id.number, at: fate.at) }
         try account.fetchBegun(subject, upstream, fate)
     }
 

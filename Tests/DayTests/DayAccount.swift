@@ -111,6 +111,8 @@ struct DayAccount {
         switch source {
         case .cache, .upstream:
             try require(reply.extendedError == nil, "\(subject): a fresh answer with an extended error")
+            // What a lookup gives without any TTL is for those who ask during it.
+            if case .upstream = source, ttl == 0 { break }
             try require(
                 age + Int64(ttl) * 1000 <= lifetime + DayAccount.roundingMilliseconds,
                 "\(subject): \(age) ms after its issue for \(lifetime) ms, with TTL \(ttl)")

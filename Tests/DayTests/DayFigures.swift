@@ -8,12 +8,12 @@ struct DayFigures: CustomStringConvertible {
 
     init(
         _ account: DayAccount, _ counts: (cache: AnswerCache.Counts, refreshes: RefreshCounts, left: Int),
-        _ elapsed: Duration, _ seed: UInt64
+        processorSeconds seconds: Double, _ seed: UInt64
     ) {
         let waits = account.waits.sorted()
-        let seconds = elapsed / .seconds(1)
         description = """
-            seed \(seed): \(account.queries) queries in \(seconds) s, \(Int(Double(account.queries) / seconds)) per second
+            seed \(seed): \(account.queries) queries in \(seconds) s of processor time, \
+            \(Int(Double(account.queries) / seconds)) per second
             from cache \(DayFigures.percent(account.fromCache, account.queries)); repeated questions that waited \
             \(DayFigures.percent(account.repeatedThatWaited, account.repeated))
             waits p50 \(DayFigures.quantile(waits, 0.5)) ms, p99 \(DayFigures.quantile(waits, 0.99)) ms, p99.9 \
