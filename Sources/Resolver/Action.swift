@@ -22,6 +22,8 @@ package struct ExpiredAnswer: Equatable, Sendable {
     /// Its TTLs are those of an expired answer.
     package let answer: RenderedAnswer
     package let extendedError: ExtendedError
+    /// Its limit may pass while the upstreams are asked, or while the machine sleeps.
+    let usableUntil: Instant
 }
 
 /// Why an expired answer was given, in the words that statistics use.

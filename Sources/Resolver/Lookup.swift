@@ -112,6 +112,7 @@ struct Lookup {
 
     /// - Parameter expired: for all who wait, where there was none so far.
     mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ around: inout Surroundings) {
+        dropTooOld(now)
         if self.expired == nil, let expired { hold(expired) }
         if case .settled(let answer) = system {
             around.actions.append(.reply(waiter, answer, .system))
@@ -122,6 +123,10 @@ struct Lookup {
         } else {
             around.actions.append(.fail(waiter, .notReady))
         }
+    }
+
+    private mutating func dropTooOld(_ now: Instant) {
+        if let held = expired, held.usableUntil <= now { expired = nil }
     }
 
     /// An expired answer that is given soon must leave the system resolver some of the time before.
@@ -191,6 +196,7 @@ struct Lookup {
     /// What follows from the state alone, after every event.
     private mutating func proceed(now: Instant, _ around: inout Surroundings) {
         guard !isFinished else { return }
+        dropTooOld(now)
         if case .settled = system {
             isFinished = running.isEmpty
             return

@@ -71,15 +71,14 @@ struct NamePolicy {
     let prefetches: Bool
     let fallbackAddresses: [Address]
 
-    /// Nil when it may not be used, or not as long as a lookup can last.
-    func usable(_ aged: AgedAnswer) -> ExpiredAnswer? {
-        let latest = AgedAnswer(
-            aged.answer, ageMilliseconds: aged.ageMilliseconds + Int64(Bounds.answerWithin / .milliseconds(1)),
-            lifetimeSeconds: aged.lifetimeSeconds)
-        guard aged.isExpired, latest.freshness(limits) == .stale else { return nil }
+    /// Nil when it may not be used.
+    func usable(_ aged: AgedAnswer, now: Instant) -> ExpiredAnswer? {
+        guard aged.isExpired, aged.freshness(limits) == .stale else { return nil }
+        let wholeSeconds = Int64(aged.lifetimeSeconds) + Int64(limits.maxAgeSeconds)
         return ExpiredAnswer(
             answer: aged.answer.withEveryTTL(stale.answerTTLSeconds),
-            extendedError: aged.answer.responseCode == .noSuchName ? .staleNoSuchName : .staleAnswer)
+            extendedError: aged.answer.responseCode == .noSuchName ? .staleNoSuchName : .staleAnswer,
+            usableUntil: now + .milliseconds(wholeSeconds * 1000 - aged.ageMilliseconds))
     }
 
     /// What is left when every upstream and every expired answer has failed: the operator's own addresses. Nil for

@@ -47,7 +47,7 @@ package struct Resolver {
             refresh(question, isWanted: false, now: now)
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
-        case .restored(let answers): for answer in answers { plan.restored(answer, now: now) }
+        case .restored(let answers): restore(answers, now: now)
         case .forgotten(let questions): forget(questions)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .upstreamsChanged(let providers, let hasSystem):
@@ -73,7 +73,7 @@ package struct Resolver {
         }
         plan.asked(question, now: now)
         let policy = policy.of(question.name)
-        let expired = aged.flatMap { policy.usable($0) }
+        let expired = aged.flatMap { policy.usable($0, now: now) }
         if let number = numberOfQuestion[question] {
             change(number, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else if let failure = failures.failure(of: question, now: now) {
@@ -150,6 +150,10 @@ package struct Resolver {
     }
 
     // MARK: refreshes
+
+    private mutating func restore(_ answers: [RestoredAnswer], now: Instant) {
+        for answer in answers where policy.of(answer.question.name).prefetches { plan.restored(answer, now: now) }
+    }
 
     private var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes }
 

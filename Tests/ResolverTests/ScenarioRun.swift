@@ -1,5 +1,6 @@
-// Runs a scenario on virtual time. Every action must be expected, in its order; every deadline must be a step; and at
-// the end nothing may be left over.
+// Runs a scenario on virtual time. Every action must be expected, in its order; every deadline must be a step or lie in
+// a time that is let pass; and at the end nothing may be in flight. What the resolver wants to know of the cache it is
+// told from a model of it: whether that answers clients too, the scenario says.
 
 import DNSWire
 import TestSupport
@@ -7,13 +8,19 @@ import TestSupport
 @testable import Resolver
 
 struct ScenarioRun {
+    private typealias Expectation = ScenarioVocabulary.Expectation
+
     private let script: ScenarioScript
     private var vocabulary = ScenarioVocabulary()
+    private var policy = ScenarioPolicy()
+    private var cache = ScenarioCache()
+    private var clientsUseCache = false
     private var resolver = Resolver(seed: 1)
     private let origin = ContinuousClock.now
     private var now: Instant
     private var running: [Fetch] = []
     private var ended: [Fetch] = []
+    private var happened: [(what: Expectation, at: Instant)] = []
 
     private struct Fetch {
         let id: FetchID
@@ -23,6 +30,8 @@ struct ScenarioRun {
 
     /// Deadlines are sums of fractions; a scenario writes them to the microsecond.
     private static let rounding: Duration = .microseconds(1)
+    /// In one step. More is a resolver that wakes again and again for nothing.
+    private static let maxWakes = 5000
 
     /// - Throws: `ScenarioError` with the line at which the resolver did something else.
     static func run(_ script: ScenarioScript) throws {
@@ -37,91 +46,157 @@ struct ScenarioRun {
         now = origin
     }
 
+    /// Upstreams, "hosts LINE", "cache", and settings.
     private mutating func takeGiven() throws {
         var upstreams: [ScenarioLine] = []
         var hosts = ""
-        var unplanned = Policy()
-        unplanned.prefetches = false
-        _ = try handle(.policyChanged(unplanned))
         for given in script.given {
             var line = given
             if line.take("hosts") {
                 hosts += line.rest() + "\n"
-            } else if line.take("ttl") {
-                _ = try handle(.policyChanged(try vocabulary.policy(&line)))
-            } else {
+            } else if line.take("cache") {
+                clientsUseCache = true
+                try line.end()
+            } else if try !policy.change(&line) {
                 upstreams.append(line)
             }
         }
-        _ = try handle(.hostsChanged(HostsTable(parsing: Array(hosts.utf8))))
-        _ = try handle(try vocabulary.upstreams(upstreams))
+        try handle(.policyChanged(policy.policy))
+        try handle(.hostsChanged(HostsTable(parsing: Array(hosts.utf8))))
+        try handle(try vocabulary.upstreams(upstreams))
     }
 
     private mutating func take(_ step: ScenarioScript.Step) throws {
-        var actions: [ScenarioVocabulary.Expectation] = []
-        for line in step.events { actions += try handle(try event(line, at: origin + step.time)) }
-        var expected: [(line: ScenarioLine, what: ScenarioVocabulary.Expectation)] = []
+        happened = []
+        if step.events.isEmpty { try pass(until: origin + step.time, step.line) }
+        for line in step.events { try happen(line, at: origin + step.time) }
+        var expected: [ExpectedAction] = []
         for var line in step.expectations {
             if line.take("wake") {
                 try expectWake(origin + (try line.duration()), line)
             } else if !line.take("nothing") {
-                expected.append((line, try vocabulary.expectation(&line)))
+                expected.append(try expectedAction(&line))
             }
             try line.end()
         }
-        for (action, expectation) in zip(actions, expected) where action != expectation.what {
-            throw expectation.line.error("expected \(expectation.what), but came \(action)")
-        }
-        if let missing = expected.dropFirst(actions.count).first {
+        for (action, expectation) in zip(happened, expected) { try check(action, expectation) }
+        if let missing = expected.dropFirst(happened.count).first {
             throw missing.line.error("expected \(missing.what), but nothing came")
         }
-        if let surplus = actions.dropFirst(expected.count).first {
-            throw step.events[0].error("not expected: \(surplus)")
+        if let surplus = happened.dropFirst(expected.count).first {
+            throw step.line.error("not expected: \(surplus.what) at \(milliseconds(surplus.at)) ms")
         }
     }
 
     private func checkTheEnd() throws {
-        guard let deadline = resolver.nextDeadline else {
-            guard running.isEmpty, resolver.lookupsInFlight == 0 else {
-                throw ScenarioError(description: "\(script.file): the end, but something is in flight")
-            }
-            return
-        }
         let lookups = resolver.lookupsInFlight
-        throw ScenarioError(
-            description: "\(script.file): the end, but \(lookups) lookups wait until \(milliseconds(deadline)) ms")
+        // Planned refreshes are never over.
+        let deadline = lookups == 0 && policy.policy.prefetches ? nil : resolver.nextDeadline
+        guard running.isEmpty, lookups == 0, deadline == nil else {
+            let until = deadline.map { "\(milliseconds($0)) ms" } ?? "never"
+            throw ScenarioError(
+                description: "\(script.file): the end, but \(lookups) lookups wait until \(until), "
+                    + "and \(running.count) fetches run")
+        }
     }
 
     // MARK: what happens
 
-    private mutating func event(_ given: ScenarioLine, at time: Instant) throws -> Event {
+    private mutating func happen(_ given: ScenarioLine, at time: Instant) throws {
         var line = given
         now = time
         if line.take("wakes") {
             // Sleeping through a deadline is all that a clock can do.
-            if line.take("late") { return .timePassed }
-            try expectWake(time, line)
-            now = resolver.nextDeadline ?? time
-            return .timePassed
+            if !line.take("late") {
+                try expectWake(time, line)
+                now = resolver.nextDeadline ?? time
+            }
+            try handle(.timePassed)
+            return try line.end()
         }
         if let due = resolver.nextDeadline, due < now - ScenarioRun.rounding {
             throw line.error("the deadline at \(milliseconds(due)) ms is not a step")
         }
-        let event: Event
         if line.take("client") {
-            event = try vocabulary.asked(&line)
+            try ask(&line)
         } else if line.take("upstreams") {
-            event = try vocabulary.upstreams(line.take("none") ? [] : line.parts(","))
+            try handle(try vocabulary.upstreams(line.take("none") ? [] : line.parts(",")))
             _ = line.rest()
         } else if line.take("hosts") {
-            event = .hostsChanged(HostsTable(parsing: Array(line.rest().utf8)))
-        } else if line.take("ttl") {
-            event = .policyChanged(try vocabulary.policy(&line))
+            try handle(.hostsChanged(HostsTable(parsing: Array(line.rest().utf8))))
+        } else if line.take("wanted") {
+            try handle(.wanted(try questions(&line)))
+        } else if line.take("restored") {
+            try restore(&line)
+        } else if line.take("flush") {
+            try forget(&line)
+        } else if try policy.change(&line) {
+            try handle(.policyChanged(policy.policy))
         } else {
-            event = try fetchFinished(&line)
+            try handle(try fetchFinished(&line))
         }
         try line.end()
-        return event
+    }
+
+    private mutating func pass(until end: Instant, _ line: ScenarioLine) throws {
+        var wakes = 0
+        while let due = resolver.nextDeadline, due <= end + ScenarioRun.rounding {
+            wakes += 1
+            guard wakes <= ScenarioRun.maxWakes else { throw line.error("it wakes and wakes") }
+            now = max(now, due)
+            try handle(.timePassed)
+        }
+        now = end
+    }
+
+    /// What the cache has is a client's at once; so the resolver hears only of what is due, or missing.
+    private mutating func ask(_ line: inout ScenarioLine) throws {
+        let (waiter, question) = try vocabulary.asked(&line)
+        guard clientsUseCache, let hit = cache.ask(question, now: now) else {
+            let expired = clientsUseCache ? cache.expired(question, now: now) : nil
+            return try handle(.asked(question, waiter, expired: expired))
+        }
+        happened.append((.reply(waiter.number, hit.answer, from: "cache"), now))
+        if hit.isFirstWhenDue { try handle(.foundDue(question)) }
+    }
+
+    /// "NAME TYPE, NAME TYPE ..."
+    private mutating func questions(_ line: inout ScenarioLine) throws -> [Question] {
+        var questions: [Question] = []
+        for var part in line.parts(",") {
+            questions.append(try vocabulary.newQuestion(&part))
+            try part.end()
+        }
+        _ = line.rest()
+        return questions
+    }
+
+    /// "NAME TYPE ANSWER old AGE asked RATE, ...", the rate in questions per hour.
+    private mutating func restore(_ line: inout ScenarioLine) throws {
+        var restored: [RestoredAnswer] = []
+        for var part in line.parts(",") {
+            let question = try vocabulary.newQuestion(&part)
+            let answer = try vocabulary.answer(&part, to: question)
+            try part.require("old")
+            let age = try part.duration()
+            try part.require("asked")
+            let perHour: Int = try part.number("questions per hour")
+            try part.end()
+            cache.store(question, answer, isSystems: false, age: age, now: now)
+            restored.append(
+                RestoredAnswer(
+                    question, demandPerSecond: Double(perHour) / 3600, lifetimeSeconds: answer.ttlSeconds,
+                    expiresAt: now - age + .seconds(Int64(answer.ttlSeconds))))
+        }
+        _ = line.rest()
+        try handle(.restored(restored))
+    }
+
+    /// "all" or "NAME TYPE"
+    private mutating func forget(_ line: inout ScenarioLine) throws {
+        let question = line.take("all") ? nil : try vocabulary.newQuestion(&line)
+        cache.forget(question)
+        try handle(.forgotten(question.map { [$0] }))
     }
 
     /// "UPSTREAM answers [late] [for NAME TYPE] ANSWER" or "UPSTREAM fails [late] [for NAME TYPE] FAILURE"; late means
@@ -143,6 +218,76 @@ struct ScenarioRun {
         return .fetchFinished(fetch.id, .failure(failure))
     }
 
+    // MARK: what comes of it
+
+    private mutating func handle(_ event: Event) throws {
+        var actions: [Action] = []
+        resolver.handle(event, now: now, actions: &actions)
+        for action in actions { try perform(action) }
+    }
+
+    private mutating func perform(_ action: Action) throws {
+        switch action {
+        case .fetch(let id, let question, let upstream):
+            running.append(Fetch(id: id, upstream: vocabulary.name(upstream), question: question))
+            happened.append((.fetch(question, from: vocabulary.name(upstream)), now))
+        case .abandon(let id):
+            guard let fetch = running.first(where: { $0.id == id }) else {
+                throw ScenarioError(description: "\(script.file): a fetch that does not run is abandoned")
+            }
+            end(fetch)
+            happened.append((.abandon(fetch.question, from: fetch.upstream), now))
+        case .store(let question, let answer, let source):
+            cache.store(question, answer, isSystems: source == .system, now: now)
+            happened.append((.store(question, answer, from: vocabulary.name(source)), now))
+        case .reply(let waiter, let answer, let source):
+            happened.append((.reply(waiter.number, answer, from: vocabulary.name(source)), now))
+        case .replyExpired(let waiter, let expired, let cause):
+            let error = expired.extendedError.code
+            happened.append((.replyExpired(waiter.number, expired.answer, cause, extendedError: error), now))
+        case .countHits(let questions):
+            try handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
+        case .fail(let waiter, let extendedError):
+            happened.append((.fail(waiter.number, extendedError: extendedError.code), now))
+        }
+    }
+
+    private mutating func end(_ fetch: Fetch) {
+        running.removeAll { $0.id == fetch.id }
+        ended.append(fetch)
+    }
+
+    // MARK: what is expected
+
+    private struct ExpectedAction {
+        let line: ScenarioLine
+        let what: Expectation
+        /// Nil: at any instant of the step.
+        let when: ClosedRange<Instant>?
+    }
+
+    /// What the vocabulary knows, and behind it "between TIME and TIME" for what is spread in time.
+    private func expectedAction(_ line: inout ScenarioLine) throws -> ExpectedAction {
+        let whole = line
+        let what = try vocabulary.expectation(&line)
+        guard line.take("between") else { return ExpectedAction(line: whole, what: what, when: nil) }
+        let first = origin + (try line.duration())
+        try line.require("and")
+        let last = origin + (try line.duration())
+        guard first <= last else { throw line.error("time goes backwards") }
+        let range = first - ScenarioRun.rounding...last + ScenarioRun.rounding
+        return ExpectedAction(line: whole, what: what, when: range)
+    }
+
+    private func check(_ action: (what: Expectation, at: Instant), _ expected: ExpectedAction) throws {
+        guard action.what == expected.what else {
+            throw expected.line.error("expected \(expected.what), but came \(action.what)")
+        }
+        guard expected.when?.contains(action.at) ?? true else {
+            throw expected.line.error("it came at \(milliseconds(action.at)) ms")
+        }
+    }
+
     private func expectWake(_ time: Instant, _ line: ScenarioLine) throws {
         guard let deadline = resolver.nextDeadline else { throw line.error("no deadline waits") }
         guard (time - ScenarioRun.rounding...time + ScenarioRun.rounding).contains(deadline) else {
@@ -151,39 +296,4 @@ struct ScenarioRun {
     }
 
     private func milliseconds(_ instant: Instant) -> Double { (instant - origin) / .milliseconds(1) }
-
-    // MARK: what comes of it
-
-    private mutating func handle(_ event: Event) throws -> [ScenarioVocabulary.Expectation] {
-        var actions: [Action] = []
-        resolver.handle(event, now: now, actions: &actions)
-        return try actions.map { try translated($0) }
-    }
-
-    private mutating func translated(_ action: Action) throws -> ScenarioVocabulary.Expectation {
-        switch action {
-        case .fetch(let id, let question, let upstream):
-            running.append(Fetch(id: id, upstream: vocabulary.name(upstream), question: question))
-            return .fetch(question, from: vocabulary.name(upstream))
-        case .abandon(let id):
-            guard let fetch = running.first(where: { $0.id == id }) else {
-                throw ScenarioError(description: "\(script.file): a fetch that does not run is abandoned")
-            }
-            end(fetch)
-            return .abandon(fetch.question, from: fetch.upstream)
-        case .store(let question, let answer, let source):
-            return .store(question, answer, from: vocabulary.name(source))
-        case .reply(let waiter, let answer, let source):
-            return .reply(waiter.number, answer, from: vocabulary.name(source))
-        case .replyExpired(let waiter, let expired, let cause):
-            return .replyExpired(waiter.number, expired, cause)
-        case .countHits(let questions): return .countHits(questions)
-        case .fail(let waiter, let extendedError): return .fail(waiter.number, extendedError: extendedError.code)
-        }
-    }
-
-    private mutating func end(_ fetch: Fetch) {
-        running.removeAll { $0.id == fetch.id }
-        ended.append(fetch)
-    }
 }

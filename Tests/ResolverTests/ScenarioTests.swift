@@ -64,8 +64,17 @@ struct ScenarioTests {
             ("reply 1 192.0.2.7", "reply 1 192.0.2.8", 8, "expected reply"),
             ("reply 1", "reply 2", 8, "client 2 asked nothing"),
             ("7 ttl 60 from a\n", "7 ttl 61 from a\n", 7, "expected store"),
-            ("given ", "gave ", 2, "instead of title, given, at or expect"),
+            ("given ", "gave ", 2, "instead of title, given, at, until or expect"),
             ("provider a any", "provider a all", 2, "instead of a, addresses or any"),
+            ("system\n", "system, stale recheck\n", 2, "the line ends before a time"),
+            ("system\n", "system, rule www.example stale yes\n", 2, "instead of \"off\""),
+            ("at 20ms", "until 500ms", 6, "not understood"),
+            ("at 20ms", "until 500ms\nexpect nothing\nat 500ms", 6, "not expected: fetch for www.example A b at 400"),
+            ("fetch a", "fetch a between 1ms and 2ms", 4, "it came at 0.0 ms"),
+            (
+                "expect reply 1 192.0.2.7 ttl 60", "expect reply 1 192.0.2.7 ttl 60 stale by fate #", 8,
+                "instead of timeout,"
+            ),
         ])
     func wrongScenario(_ right: String, _ wrong: String, _ line: Int, _ complaint: String) {
         let changed = ScenarioTests.replacingFirst(right, with: wrong, in: ScenarioTests.sound)

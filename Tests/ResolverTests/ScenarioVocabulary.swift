@@ -17,8 +17,7 @@ struct ScenarioVocabulary {
         case abandon(Question, from: String)
         case store(Question, Answer, from: String)
         case reply(UInt64, Answer, from: String)
-        case replyExpired(UInt64, ExpiredAnswer, StaleCause)
-        case countHits([Question])
+        case replyExpired(UInt64, RenderedAnswer, StaleCause, extendedError: UInt16)
         case fail(UInt64, extendedError: UInt16)
     }
 
@@ -40,24 +39,14 @@ struct ScenarioVocabulary {
 
     // MARK: what is given
 
-    /// - Parameter parts: "provider NAME a|addresses|any" and "system"; a provider keeps its number wherever it comes.
+    /// - Parameter parts: "provider NAME a|addresses|any [batch N] [budget N]" and "system"; a provider keeps its
+    ///   number wherever it comes.
     mutating func upstreams(_ parts: [ScenarioLine]) throws -> Event {
         var providers: [ProviderTraits] = []
         var hasSystem = false
         for var part in parts {
             switch try part.word("provider or system") {
-            case "provider":
-                let name = try part.word("a provider's name")
-                if !providerNames.contains(name) { providerNames.append(name) }
-                let types: ProviderTraits.Types
-                switch try part.word("a, addresses or any") {
-                case "a": types = .a
-                case "addresses": types = .addresses
-                case "any": types = .any
-                case let word: throw part.error("\"\(word)\" instead of a, addresses or any")
-                }
-                let id = ProviderID(providerNames.firstIndex(of: name) ?? 0)
-                providers.append(ProviderTraits(id: id, types: types))
+            case "provider": providers.append(try provider(&part))
             case "system": hasSystem = true
             case let word: throw part.error("\"\(word)\" instead of provider or system")
             }
@@ -66,34 +55,43 @@ struct ScenarioVocabulary {
         return .upstreamsChanged(providers: providers, hasSystem: hasSystem)
     }
 
-    /// "MIN to MAX negative MAX", in seconds.
-    func policy(_ line: inout ScenarioLine) throws -> Policy {
-        let lowest: UInt32 = try line.number("the lowest TTL")
-        try line.require("to")
-        let highest: UInt32 = try line.number("the highest TTL")
-        try line.require("negative")
-        let negative: UInt32 = try line.number("the highest TTL of negative answers")
-        try line.end()
-        var policy = Policy()
-        policy.prefetches = false
-        policy.cache = CachePolicy(minTTLSeconds: lowest, maxTTLSeconds: highest, negativeMaxTTLSeconds: negative)
-        return policy
+    private mutating func provider(_ part: inout ScenarioLine) throws -> ProviderTraits {
+        let name = try part.word("a provider's name")
+        if !providerNames.contains(name) { providerNames.append(name) }
+        let types: ProviderTraits.Types
+        switch try part.word("a, addresses or any") {
+        case "a": types = .a
+        case "addresses": types = .addresses
+        case "any": types = .any
+        case let word: throw part.error("\"\(word)\" instead of a, addresses or any")
+        }
+        return ProviderTraits(
+            id: ProviderID(providerNames.firstIndex(of: name) ?? 0), types: types,
+            maxQuestions: part.take("batch") ? try part.number("how many questions") : 1,
+            budgetPerSecond: part.take("budget") ? try part.number("how many refreshes per second") : 100)
     }
 
     // MARK: what happens and what is expected
 
     /// "NUMBER asks NAME TYPE"
-    mutating func asked(_ line: inout ScenarioLine) throws -> Event {
+    mutating func asked(_ line: inout ScenarioLine) throws -> (Waiter, Question) {
         let waiter = Waiter(try line.number("a client's number"))
         try line.require("asks")
+        let question = try newQuestion(&line)
+        questionOfClient[waiter.number] = question
+        return (waiter, question)
+    }
+
+    /// "NAME TYPE" of which later lines may speak.
+    mutating func newQuestion(_ line: inout ScenarioLine) throws -> Question {
         let question = try question(&line)
         questions.insert(question)
-        questionOfClient[waiter.number] = question
-        return .asked(question, waiter, expired: nil)
+        return question
     }
 
     /// "fetch UPSTREAM", "abandon UPSTREAM", "store ANSWER from SOURCE", each with "for NAME TYPE" behind the first
-    /// word where it is not clear; "reply CLIENT ANSWER from SOURCE", "fail CLIENT ede CODE".
+    /// word where it is not clear; "reply CLIENT ANSWER from SOURCE", where the source may be the cache; "reply CLIENT
+    /// ANSWER stale by timeout|failure|recheck [ede 19]"; "fail CLIENT ede CODE".
     func expectation(_ line: inout ScenarioLine) throws -> Expectation {
         switch try line.word("what is expected") {
         case "fetch": return .fetch(try meantQuestion(&line), from: try upstreamName(&line))
@@ -101,16 +99,27 @@ struct ScenarioVocabulary {
         case "store":
             let question = try meantQuestion(&line)
             return .store(question, try answer(&line, to: question), from: try sourceName(&line))
-        case "reply":
-            let client: UInt64 = try line.number("a client's number")
-            guard let question = questionOfClient[client] else { throw line.error("client \(client) asked nothing") }
-            return .reply(client, try answer(&line, to: question), from: try sourceName(&line))
+        case "reply": return try reply(&line)
         case "fail":
             let client: UInt64 = try line.number("a client's number")
             try line.require("ede")
             return .fail(client, extendedError: try line.number("an extended error"))
         case let word: throw line.error("\"\(word)\" is nothing that the resolver does")
         }
+    }
+
+    private func reply(_ line: inout ScenarioLine) throws -> Expectation {
+        let client: UInt64 = try line.number("a client's number")
+        guard let question = questionOfClient[client] else { throw line.error("client \(client) asked nothing") }
+        let answer = try answer(&line, to: question)
+        guard line.take("stale") else { return .reply(client, answer, from: try sourceName(&line)) }
+        try line.require("by")
+        let word = try line.word("timeout, failure or recheck")
+        guard let cause = StaleCause(rawValue: word) else {
+            throw line.error("\"\(word)\" instead of timeout, failure or recheck")
+        }
+        let extendedError = line.take("ede") ? try line.number("an extended error") : ExtendedError.staleAnswer.code
+        return .replyExpired(client, RenderedAnswer(answer, to: question), cause, extendedError: extendedError)
     }
 
     // MARK: words
@@ -154,7 +163,8 @@ struct ScenarioVocabulary {
 
     private func sourceName(_ line: inout ScenarioLine) throws -> String {
         try line.require("from")
-        return line.take("local") ? "local" : try upstreamName(&line)
+        let notUpstreams = ["local", "fallback", "cache"]
+        return try notUpstreams.first { line.take($0) } ?? upstreamName(&line)
     }
 
     private func record(_ line: inout ScenarioLine, owner: Name, type: RecordType) throws -> ResourceRecord {
@@ -198,8 +208,8 @@ extension ScenarioVocabulary.Expectation: CustomStringConvertible {
         case .abandon(let question, let upstream): "abandon for \(question) \(upstream)"
         case .store(let question, let answer, let source): "store for \(question) \(words(answer)) from \(source)"
         case .reply(let client, let answer, let source): "reply \(client) \(words(answer)) from \(source)"
-        case .replyExpired(let client, _, let cause): "reply \(client) expired by \(cause)"
-        case .countHits(let questions): "count \(questions)"
+        case .replyExpired(let client, let answer, let cause, let extendedError):
+            "reply \(client) \(answer.responseCode) \(answer.body) stale by \(cause) ede \(extendedError)"
         case .fail(let client, let extendedError): "fail \(client) ede \(extendedError)"
         }
     }

@@ -8,16 +8,20 @@
 //     at 20ms   a answers 192.0.2.7 ttl 60
 //               expect store 192.0.2.7 ttl 60 from a
 //               expect reply 1 192.0.2.7 ttl 60 from a
+//     until 2m  expect nothing
 //
+// "at" is an instant at which something happens. "until" lets time pass, through every deadline on the way.
 // "#" begins a comment; ";" joins lines of one kind. A line that ends in "each 1-9" stands for nine lines with the
 // number in the place of every "*".
 
 package struct ScenarioScript: Sendable {
     package struct Step: Sendable {
         package let time: Duration
-        /// What happens, all at this instant: one line, or as many as its "each" says.
+        /// What happens, all at this instant: one line, or as many as its "each" says. Nothing: time passes until it.
         package let events: [ScenarioLine]
         package fileprivate(set) var expectations: [ScenarioLine] = []
+        /// To complain about the step as a whole.
+        package let line: ScenarioLine
     }
 
     package let file: String
@@ -40,27 +44,31 @@ package struct ScenarioScript: Sendable {
         }
         guard !title.isEmpty else { throw ScenarioError(description: "\(file): no title") }
         for step in steps where step.expectations.isEmpty {
-            throw step.events[0].error("nothing is expected of this step; say so: \"expect nothing\"")
+            throw step.line.error("nothing is expected of this step; say so: \"expect nothing\"")
         }
     }
 
     private mutating func add(_ line: ScenarioLine) throws {
         var line = line
-        switch try line.word("title, given, at or expect") {
+        let word = try line.word("title, given, at, until or expect")
+        switch word {
         case "title":
             guard title.isEmpty else { throw line.error("a second title") }
             title = line.rest()
         case "given":
             guard steps.isEmpty else { throw line.error("what is given stands before the first step") }
             given += line.parts(",")
-        case "at":
+        case "at", "until":
             let time = try line.duration()
             if let last = steps.last, time < last.time { throw line.error("time goes backwards") }
-            steps.append(Step(time: time, events: try line.expanded()))
+            let events = word == "at" ? try line.expanded() : []
+            steps.append(Step(time: time, events: events, line: line))
+            guard word == "until", line.take("expect") else { return try word == "at" ? () : line.end() }
+            steps[steps.count - 1].expectations += try line.expanded()
         case "expect":
             guard !steps.isEmpty else { throw line.error("an expectation before the first step") }
             steps[steps.count - 1].expectations += try line.expanded()
-        case let word: throw line.error("\"\(word)\" instead of title, given, at or expect")
+        default: throw line.error("\"\(word)\" instead of title, given, at, until or expect")
         }
     }
 }
@@ -110,6 +118,8 @@ package struct ScenarioLine: Sendable {
         defer { words = [] }
         return words.joined(separator: " ")
     }
+
+    package var isAtEnd: Bool { words.isEmpty }
 
     package func end() throws {
         guard words.isEmpty else { throw error("not understood: \"\(words.joined(separator: " "))\"") }

@@ -1,0 +1,92 @@
+// The cache as a scenario sees it: what the resolver wants stored, read back with its TTL counted down, and the hits on
+// it. As simple as can be; never evicts.
+
+import DNSWire
+
+@testable import Resolver
+
+struct ScenarioCache {
+    private struct Key: Hashable {
+        let question: Question
+        /// Provider and system resolver are kept apart, which provider it was does not matter.
+        let isSystems: Bool
+    }
+
+    private struct Entry {
+        let answer: Answer
+        let storedAt: Instant
+        var hits = 0
+        /// A hit on it was reported as due: once for each answer.
+        var isReported = false
+    }
+
+    struct Hit {
+        let answer: Answer
+        let isFirstWhenDue: Bool
+    }
+
+    private var entries: [Key: Entry] = [:]
+
+    /// - Parameter age: of an answer that comes from somewhere else than an upstream.
+    mutating func store(_ question: Question, _ answer: Answer, isSystems: Bool, age: Duration = .zero, now: Instant) {
+        let key = Key(question: question, isSystems: isSystems)
+        // Hits that nobody has counted yet belong to the question, not to the answer.
+        entries[key] = Entry(answer: answer, storedAt: now - age, hits: entries[key]?.hits ?? 0)
+    }
+
+    /// A client's question: nil unless it can be answered at once, by a provider's answer before the system resolver's.
+    mutating func ask(_ question: Question, now: Instant) -> Hit? {
+        for isSystems in [false, true] {
+            let key = Key(question: question, isSystems: isSystems)
+            guard var entry = entries[key] else { continue }
+            let freshness = aged(entry, question, now).freshness(Freshness.Limits(maxAgeSeconds: 0))
+            guard freshness == .fresh || freshness == .due else { continue }
+            entry.hits += 1
+            let isFirst = freshness == .due && !entry.isReported
+            entry.isReported = entry.isReported || isFirst
+            entries[key] = entry
+            return Hit(answer: entry.answer.older(by: ageSeconds(entry, now)), isFirstWhenDue: isFirst)
+        }
+        return nil
+    }
+
+    func expired(_ question: Question, now: Instant) -> AgedAnswer? {
+        [false, true].lazy.compactMap { entries[Key(question: question, isSystems: $0)] }
+            .map { aged($0, question, now) }.first { $0.isExpired }
+    }
+
+    /// Since the last time.
+    mutating func takeHits(_ question: Question) -> Int {
+        var hits = 0
+        for isSystems in [false, true] {
+            let key = Key(question: question, isSystems: isSystems)
+            hits += entries[key]?.hits ?? 0
+            entries[key]?.hits = 0
+        }
+        return hits
+    }
+
+    /// - Parameter question: nil for all.
+    mutating func forget(_ question: Question?) {
+        entries = question.map { gone in entries.filter { $0.key.question != gone } } ?? [:]
+    }
+
+    private func ageSeconds(_ entry: Entry, _ now: Instant) -> UInt32 { UInt32((now - entry.storedAt) / .seconds(1)) }
+
+    private func aged(_ entry: Entry, _ question: Question, _ now: Instant) -> AgedAnswer {
+        AgedAnswer(
+            RenderedAnswer(entry.answer, to: question),
+            ageMilliseconds: Int64(((now - entry.storedAt) / .milliseconds(1)).rounded(.down)),
+            lifetimeSeconds: entry.answer.ttlSeconds)
+    }
+}
+
+extension Answer {
+    fileprivate func older(by seconds: UInt32) -> Answer {
+        let aged = { (ttl: UInt32) in ttl - min(ttl, seconds) }
+        guard kind != .records else { return Answer(records: records.map { $0.withTTL(aged($0.ttlSeconds)) }) }
+        return Answer(
+            negative: kind, chain: records.map { $0.withTTL(aged($0.ttlSeconds)) },
+            authority: authority.map { $0.withTTL(aged($0.ttlSeconds)) }, ttlSeconds: aged(ttlSeconds))
+    }
+}

@@ -1,0 +1,90 @@
+// What a scenario says about settings. Everything may be said at the beginning and changed on the way; what is not
+// said stands at its default, except that nothing is refreshed ahead unless a scenario wants it.
+
+import DNSWire
+import TestSupport
+
+@testable import Resolver
+
+struct ScenarioPolicy {
+    private(set) var policy = Policy()
+    private var rules: [Rule] = []
+
+    init() {
+        policy.prefetches = false
+    }
+
+    /// "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "stale [max-age TIME] [answer-ttl TIME]
+    /// [client-timeout TIME] [recheck TIME]", "rule NAME ..." with what the rule says.
+    ///
+    /// - Returns: false when the line speaks of something else, and nothing of it was read.
+    mutating func change(_ line: inout ScenarioLine) throws -> Bool {
+        if line.take("ttl") {
+            policy.cache = try cachePolicy(&line)
+        } else if line.take("prefetch") {
+            policy.prefetches = !line.take("off")
+        } else if line.take("stale") {
+            try changeStale(&line)
+        } else if line.take("rule") {
+            rules.append(try rule(&line))
+            policy.rules = RuleTable(rules)
+        } else {
+            return false
+        }
+        try line.end()
+        return true
+    }
+
+    private func cachePolicy(_ line: inout ScenarioLine) throws -> CachePolicy {
+        let lowest: UInt32 = try line.number("the lowest TTL")
+        try line.require("to")
+        let highest: UInt32 = try line.number("the highest TTL")
+        try line.require("negative")
+        return CachePolicy(
+            minTTLSeconds: lowest, maxTTLSeconds: highest,
+            negativeMaxTTLSeconds: try line.number("the highest TTL of negative answers"))
+    }
+
+    private mutating func changeStale(_ line: inout ScenarioLine) throws {
+        repeat {
+            switch try line.word("max-age, answer-ttl, client-timeout or recheck") {
+            case "max-age": policy.stale.maxAgeSeconds = try seconds(&line)
+            case "answer-ttl": policy.stale.answerTTLSeconds = try seconds(&line)
+            case "client-timeout": policy.stale.clientTimeout = try line.duration()
+            case "recheck": policy.stale.recheck = try line.duration()
+            case let word: throw line.error("\"\(word)\" instead of max-age, answer-ttl, client-timeout or recheck")
+            }
+        } while !line.isAtEnd
+    }
+
+    /// "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "min-ttl TIME", "max-ttl
+    /// TIME", "fallback ADDRESS" (for more addresses, more than once).
+    private func rule(_ line: inout ScenarioLine) throws -> Rule {
+        let name = try line.word("a name")
+        guard let match = Name(name) else { throw line.error("\"\(name)\" is no name") }
+        var rule = Rule(match: [match])
+        repeat {
+            switch try line.word("what the rule says") {
+            case "stale": rule.stale = try isOn(&line)
+            case "stale-negative": rule.staleNegative = try isOn(&line)
+            case "prefetch": rule.prefetch = try isOn(&line)
+            case "min-ttl": rule.minTTLSeconds = try seconds(&line)
+            case "max-ttl": rule.maxTTLSeconds = try seconds(&line)
+            case "fallback":
+                let text = try line.word("an address")
+                guard let address = Address(text) else { throw line.error("\"\(text)\" is no address") }
+                rule.fallbackAddresses.append(address)
+            case let word: throw line.error("\"\(word)\" is nothing that a rule says")
+            }
+        } while !line.isAtEnd
+        return rule
+    }
+
+    private func isOn(_ line: inout ScenarioLine) throws -> Bool {
+        if line.take("on") { return true }
+        try line.require("off")
+        return false
+    }
+
+    private func seconds(_ line: inout ScenarioLine) throws -> UInt32 { UInt32(try line.duration() / .seconds(1)) }
+}
