@@ -227,7 +227,7 @@ package struct Resolver {
     private mutating func remember(_ lookup: Lookup, now: Instant) {
         if around.ranking.hasRecovered {
             around.ranking.hasRecovered = false
-            failures.removeAll()
+            failures.providerRecovered(now: now)
         }
         if let learned = around.learned {
             around.learned = nil
