@@ -121,7 +121,7 @@ struct Lookup {
         } else if waiters.count < Bounds.maxWaiters {
             waiters.append(waiter)
         } else {
-            around.actions.append(.fail(waiter, .notReady))
+            around.refuse(waiter, self.expired)
         }
     }
 

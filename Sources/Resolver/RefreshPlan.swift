@@ -16,6 +16,8 @@ struct RefreshPlan {
         let question: Question
         var demand: Demand
         var expiresAt: Instant
+        /// Its turn, kept while it is postponed: who is due first is refreshed first.
+        var dueAt: Instant
         var lifetimeSeconds: UInt32 = 0
         /// What it was before it came back too small; nil while nothing is suspected.
         var usualSeconds: UInt32?
@@ -28,10 +30,20 @@ struct RefreshPlan {
         /// The answer that stands was fetched ahead, and so many in a row were not read.
         var isRefreshed = false
         var unread = 0
-        /// Its hits are counted, and its turn is yet to come.
+        /// Its hits are counted, and there was no room for it.
         var isPostponed = false
         /// Asks and hits, one at least.
         var uses = 1
+
+        init(_ question: Question, _ demand: Demand, expiresAt: Instant) {
+            self.question = question
+            self.demand = demand
+            self.expiresAt = expiresAt
+            dueAt = expiresAt
+        }
+
+        /// Asked before the end, the upstream would say the same end again.
+        var waitsForTurnover: Bool { countsDown || usualSeconds != nil }
 
         var isInUse: Bool {
             // What does not exist must be asked for again: a scan of invented names is not worth a single refresh.
@@ -70,7 +82,7 @@ struct RefreshPlan {
     /// By a client whom the cache could not answer.
     mutating func asked(_ question: Question, now: Instant) {
         guard let number = numberOf[question] else {
-            add(Entry(question: question, demand: Demand(now: now), expiresAt: now))
+            add(Entry(question, Demand(now: now), expiresAt: now))
             return
         }
         entries[number].demand.count(1, now: now)
@@ -80,19 +92,18 @@ struct RefreshPlan {
 
     /// Everything here is due at once.
     mutating func wanted(_ question: Question, now: Instant) {
-        let number = numberOf[question] ?? add(Entry(question: question, demand: Demand(now: now), expiresAt: now))
+        let number = numberOf[question] ?? add(Entry(question, Demand(now: now), expiresAt: now))
         entries[number].isWanted = true
-        deadlines.set(now, for: UInt64(number))
+        schedule(number, at: now)
     }
 
-    /// From a former life of the process; whoever is known already is known better.
+    /// From a former life of the process; whoever is known already is known better, and keeps the place.
     mutating func restored(_ answer: RestoredAnswer, now: Instant) {
-        guard numberOf[answer.question] == nil else { return }
+        guard numberOf[answer.question] == nil, entries.count < Bounds.maxPlanned else { return }
         let demand = Demand(perSecond: answer.demandPerSecond, now: now)
-        var entry = Entry(question: answer.question, demand: demand, expiresAt: answer.expiresAt)
+        var entry = Entry(answer.question, demand, expiresAt: answer.expiresAt)
         entry.lifetimeSeconds = answer.lifetimeSeconds
-        let due = max(now, answer.expiresAt - lead(answer.lifetimeSeconds))
-        deadlines.set(due, for: UInt64(add(entry)))
+        schedule(add(entry), at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
     }
 
     mutating func learned(_ question: Question, _ answer: Learned, isRefresh: Bool, now: Instant) {
@@ -100,36 +111,43 @@ struct RefreshPlan {
         entries[number].isRefreshed = isRefresh
         entries[number].isNegative = answer.isNegative
         if !answer.isSubstitute { judgeLifetime(number, answer.ttlSeconds) }
-        if answer.ttlSeconds > 0 {
+        let waitsForTurnover = entries[number].waitsForTurnover
+        if answer.ttlSeconds > 0 || !waitsForTurnover {
             entries[number].expiresAt = now + .seconds(Int64(answer.ttlSeconds))
             entries[number].lifetimeSeconds = answer.ttlSeconds
         }
         let end = entries[number].expiresAt
-        if entries[number].countsDown || entries[number].usualSeconds != nil {
+        if waitsForTurnover {
             // Never at once again: an end that has passed already would be asked about in circles.
             let turnover = max(end, now + Bounds.turnoverDelay) + jitter.next(upTo: Bounds.turnoverDelay)
-            deadlines.set(turnover, for: UInt64(number))
+            schedule(number, at: turnover)
         } else if answer.ttlSeconds > 0 {
             let lead = lead(answer.ttlSeconds)
-            deadlines.set(end - lead + jitter.next(upTo: lead / 4), for: UInt64(number))
+            schedule(number, at: end - lead + jitter.next(upTo: lead / 4))
         }
     }
 
     /// No upstream answered; it is worth asking again at this time.
     mutating func failed(_ question: Question, retryAt: Instant) {
         guard let number = numberOf[question] else { return }
-        deadlines.set(retryAt + jitter.next(upTo: Bounds.turnoverDelay), for: UInt64(number))
+        schedule(number, at: retryAt + jitter.next(upTo: Bounds.turnoverDelay))
     }
 
-    /// It is in use, and there is no room for its refresh before this time.
-    mutating func postponed(_ question: Question, isWanted: Bool, until instant: Instant) {
+    /// It is in use, and there is no room for its refresh yet. Whoever says so must not ask for what is due before there
+    /// is.
+    mutating func postponed(_ question: Question, isWanted: Bool, now: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
         entries[number].isWanted = isWanted
-        deadlines.set(instant, for: UInt64(number))
+        schedule(number, at: min(entries[number].dueAt, now))
     }
 
     // MARK: what is due
+
+    /// False where an answer is better left to end before it is fetched anew.
+    func mayBeEarly(_ question: Question) -> Bool {
+        numberOf[question].map { !entries[$0].waitsForTurnover } ?? true
+    }
 
     /// The next question whose time has come, and with it the other address family of the name if that ends soon:
     /// clients ask for both. Whether they are refreshed depends on their hits: `counted`.
@@ -179,13 +197,18 @@ struct RefreshPlan {
 
     // MARK: parts
 
+    private mutating func schedule(_ number: Int, at instant: Instant) {
+        entries[number].dueAt = instant
+        deadlines.set(instant, for: UInt64(number))
+    }
+
     private func lead(_ lifetimeSeconds: UInt32) -> Duration {
         .milliseconds(Freshness.leadMilliseconds(lifetimeSeconds))
     }
 
     private func isNearEnd(_ number: Int, _ now: Instant) -> Bool {
         let entry = entries[number]
-        guard !entry.countsDown, entry.usualSeconds == nil, deadlines.contains(UInt64(number)) else { return false }
+        guard !entry.waitsForTurnover, deadlines.contains(UInt64(number)) else { return false }
         return now.duration(to: entry.expiresAt) <= .seconds(Int64(entry.lifetimeSeconds)) / Bounds.earlyPart
     }
 
@@ -195,8 +218,9 @@ struct RefreshPlan {
         if let usual = entries[number].usualSeconds {
             entries[number].countsDown = seconds >= usual / 2
             entries[number].usualSeconds = nil
-        } else if !entries[number].countsDown, seconds < entries[number].lifetimeSeconds / 2 {
+        } else if seconds < entries[number].lifetimeSeconds / 2 {
             entries[number].usualSeconds = entries[number].lifetimeSeconds
+            entries[number].countsDown = false
         }
     }
 

@@ -44,7 +44,7 @@ package struct Resolver {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
         case .foundDue(let question):
             plan.foundDue(question, now: now)
-            refresh(question, isWanted: false, now: now)
+            if plan.mayBeEarly(question) { refresh(question, isWanted: false, now: now) }
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
@@ -81,7 +81,7 @@ package struct Resolver {
         } else if lookups.count < Bounds.maxLookups {
             begin(question, place, policy, isRefresh: false, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else {
-            around.actions.append(.fail(waiter, .notReady))
+            around.refuse(waiter, expired)
         }
     }
 
@@ -151,11 +151,15 @@ package struct Resolver {
 
     // MARK: refreshes
 
+    /// The hottest first: what has expired meanwhile is due for all of them at once.
     private mutating func restore(_ answers: [RestoredAnswer], now: Instant) {
-        for answer in answers where policy.of(answer.question.name).prefetches { plan.restored(answer, now: now) }
+        for answer in answers.sorted(by: { $0.demandPerSecond > $1.demandPerSecond })
+        where policy.of(answer.question.name).prefetches {
+            plan.restored(answer, now: now)
+        }
     }
 
-    private var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes }
+    private var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes && lookups.count < Bounds.maxLookups }
 
     private mutating func popDueRefreshes(now: Instant) {
         guard mayRefresh, refreshesNotBefore == nil else { return }
@@ -183,18 +187,17 @@ package struct Resolver {
     private mutating func refresh(_ question: Question, isWanted: Bool, now: Instant) {
         let place = LocalNames.route(question, hosts)
         let policy = policy.of(question.name)
-        guard policy.prefetches || isWanted, numberOfQuestion[question] == nil,
-            failures.failure(of: question, now: now) == nil
-        else { return }
+        guard policy.prefetches || isWanted, numberOfQuestion[question] == nil else { return }
         if case .here = place { return }
-        guard mayRefresh, lookups.count < Bounds.maxLookups else {
-            return plan.postponed(question, isWanted: isWanted, until: now)
+        if let failure = failures.failure(of: question, now: now) {
+            return plan.failed(question, retryAt: failure.until)
         }
+        guard mayRefresh else { return plan.postponed(question, isWanted: isWanted, now: now) }
         if place == .anywhere, let provider = around.ranking.order(for: question.type, now: now).first,
             let enough = around.ranking.spend(on: provider, now: now)
         {
             refreshesNotBefore = enough
-            return plan.postponed(question, isWanted: isWanted, until: enough)
+            return plan.postponed(question, isWanted: isWanted, now: now)
         }
         refreshes.started += 1
         begin(question, place, policy, isRefresh: true, now: now) { _, _ in }

@@ -20,6 +20,15 @@ struct Surroundings {
         return id
     }
 
+    /// There is no room for this client. An upstream that cannot be asked is as good as one that fails.
+    mutating func refuse(_ waiter: Waiter, _ expired: ExpiredAnswer?) {
+        if let expired {
+            actions.append(.replyExpired(waiter, expired, .failure))
+        } else {
+            actions.append(.fail(waiter, .notReady))
+        }
+    }
+
     mutating func end(_ id: FetchID, _ upstream: Upstream, isHeard: Bool, now: Instant) {
         ended.append(id)
         if case .provider(let provider) = upstream { ranking.ended(provider, isHeard: isHeard, now: now) }

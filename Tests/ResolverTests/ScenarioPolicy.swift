@@ -14,6 +14,9 @@ struct ScenarioPolicy {
         policy.prefetches = false
     }
 
+    /// Of any name.
+    var allowsPrefetch: Bool { policy.prefetches || rules.contains { $0.prefetch == true } }
+
     /// "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "stale [max-age TIME] [answer-ttl TIME]
     /// [client-timeout TIME] [recheck TIME]", "rule NAME ..." with what the rule says.
     ///

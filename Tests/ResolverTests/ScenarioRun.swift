@@ -91,7 +91,7 @@ struct ScenarioRun {
     private func checkTheEnd() throws {
         let lookups = resolver.lookupsInFlight
         // Planned refreshes are never over.
-        let deadline = lookups == 0 && policy.policy.prefetches ? nil : resolver.nextDeadline
+        let deadline = lookups == 0 && policy.allowsPrefetch ? nil : resolver.nextDeadline
         guard running.isEmpty, lookups == 0, deadline == nil else {
             let until = deadline.map { "\(milliseconds($0)) ms" } ?? "never"
             throw ScenarioError(
