@@ -25,7 +25,7 @@ struct RefreshPlan {
         var countsDown = false
         /// Nothing but "no" stands there.
         var isNegative = false
-        /// Somebody wants it to be there, asked for or not.
+        /// Somebody wants it to be there, asked for or not, and it has not come yet.
         var isWanted = false
         /// The answer that stands was fetched ahead, and so many in a row were not read.
         var isRefreshed = false
@@ -66,6 +66,11 @@ struct RefreshPlan {
 
     /// When `popDue` has something.
     var nextDeadline: Instant? { deadlines.earliest }
+
+    /// Wanted, and not there yet: it is tried for until it comes.
+    func isWanted(_ question: Question) -> Bool {
+        numberOf[question].map { entries[$0].isWanted } ?? false
+    }
 
     /// Asks per second; 0 for what is not known.
     func demand(for question: Question) -> Double {
@@ -108,6 +113,7 @@ struct RefreshPlan {
 
     mutating func learned(_ question: Question, _ answer: Learned, isRefresh: Bool, now: Instant) {
         guard let number = numberOf[question] else { return }
+        entries[number].isWanted = false
         entries[number].isRefreshed = isRefresh
         entries[number].isNegative = answer.isNegative
         if !answer.isSubstitute { judgeLifetime(number, answer.ttlSeconds) }
@@ -127,6 +133,11 @@ struct RefreshPlan {
         }
     }
 
+    /// It is there, and will not be refreshed.
+    mutating func gained(_ question: Question) {
+        if let number = numberOf[question] { entries[number].isWanted = false }
+    }
+
     /// No upstream answered; it is worth asking again at this time.
     mutating func failed(_ question: Question, retryAt: Instant) {
         guard let number = numberOf[question] else { return }
@@ -135,10 +146,9 @@ struct RefreshPlan {
 
     /// It is in use, and there is no room for its refresh yet. Whoever says so must not ask for what is due before there
     /// is.
-    mutating func postponed(_ question: Question, isWanted: Bool, now: Instant) {
+    mutating func postponed(_ question: Question, now: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
-        entries[number].isWanted = isWanted
         schedule(number, at: min(entries[number].dueAt, now))
     }
 
@@ -181,7 +191,6 @@ struct RefreshPlan {
         let wasUsed = hits > 0 && entry.isRefreshed
         entry.isRefreshed = entry.isRefreshed && !wasUsed
         entry.isPostponed = false
-        defer { entries[number].isWanted = false }
         entries[number] = entry
         return Verdict(isInUse: entry.isInUse, isWanted: entry.isWanted, wasUsed: wasUsed)
     }

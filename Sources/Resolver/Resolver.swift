@@ -192,12 +192,12 @@ package struct Resolver {
         if let failure = failures.failure(of: question, now: now) {
             return plan.failed(question, retryAt: failure.until)
         }
-        guard mayRefresh else { return plan.postponed(question, isWanted: isWanted, now: now) }
+        guard mayRefresh else { return plan.postponed(question, now: now) }
         if place == .anywhere, let provider = around.ranking.order(for: question.type, now: now).first,
             let enough = around.ranking.spend(on: provider, now: now)
         {
             refreshesNotBefore = enough
-            return plan.postponed(question, isWanted: isWanted, now: now)
+            return plan.postponed(question, now: now)
         }
         refreshes.started += 1
         begin(question, place, policy, isRefresh: true, now: now) { _, _ in }
@@ -235,11 +235,16 @@ package struct Resolver {
         if let learned = around.learned {
             around.learned = nil
             failures.answered(lookup.question)
-            guard lookup.policy.prefetches else { return }
-            plan.learned(lookup.question, learned, isRefresh: lookup.isRefresh, now: now)
+            if lookup.policy.prefetches {
+                plan.learned(lookup.question, learned, isRefresh: lookup.isRefresh, now: now)
+            } else {
+                plan.gained(lookup.question)
+            }
         } else if let failure = lookup.failure {
             let retryAt = failures.failed(lookup.question, failure, recheck: lookup.recheck, now: now)
-            if lookup.policy.prefetches { plan.failed(lookup.question, retryAt: retryAt) }
+            if lookup.policy.prefetches || plan.isWanted(lookup.question) {
+                plan.failed(lookup.question, retryAt: retryAt)
+            }
         }
         guard lookup.isRefresh, lookup.isFinished else { return }
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }
