@@ -111,7 +111,10 @@ struct RefreshPlan {
         schedule(add(entry), at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
     }
 
-    mutating func learned(_ question: Question, _ answer: Learned, isRefresh: Bool, now: Instant) {
+    /// - Parameter patience: how long upstreams need to answer.
+    mutating func learned(
+        _ question: Question, _ answer: Learned, isRefresh: Bool, patience: Duration, now: Instant
+    ) {
         guard let number = numberOf[question] else { return }
         entries[number].isWanted = false
         entries[number].isRefreshed = isRefresh
@@ -128,7 +131,8 @@ struct RefreshPlan {
             let turnover = max(end, now + Bounds.turnoverDelay) + jitter.next(upTo: Bounds.turnoverDelay)
             schedule(number, at: turnover)
         } else if answer.ttlSeconds > 0 {
-            let lead = lead(answer.ttlSeconds)
+            // Of a short life no more than half is given for it, whatever upstream it is.
+            let lead = max(lead(answer.ttlSeconds), min(patience, .seconds(Int64(answer.ttlSeconds)) / 2))
             schedule(number, at: end - lead + jitter.next(upTo: lead / 4))
         }
     }

@@ -236,7 +236,9 @@ package struct Resolver {
             around.learned = nil
             failures.answered(lookup.question)
             if lookup.policy.prefetches {
-                plan.learned(lookup.question, learned, isRefresh: lookup.isRefresh, now: now)
+                plan.learned(
+                    lookup.question, learned, isRefresh: lookup.isRefresh,
+                    patience: around.ranking.patience(for: lookup.question.type, now: now), now: now)
             } else {
                 plan.gained(lookup.question)
             }
