@@ -7,8 +7,8 @@ import time
 
 from cases import Case
 from places import eventually
-from programs import Daemon
-from wire import NOERROR, Datagrams
+from programs import Daemon, ctl
+from wire import NOERROR, Datagrams, query
 
 KILLS = 200
 # Of these, so many in the middle of the daemon's usual work; the others while it writes at its end.
@@ -107,6 +107,45 @@ class Store(Case):
         self.server.up()
         eventually(lambda: self.server.stats()["cache"]["entries"] >= NAMES)
         self.assertRight(self.ask(self.names))
+
+    def test_a_last_batch_is_written_whole(self):
+        self.server.up()
+        names = [*self.names, *(f"last{number}.any.lab.example" for number in range(200))]
+        with Datagrams(self.server.address) as client:
+            for name in names:
+                client.send(query(name))
+            for _ in names:
+                self.assertEqual(NOERROR, client.receive().rcode)
+        # All of it is still collected, or being written.
+        self.server.stop()
+        self.assertEqual(set(names), set(self.sql("SELECT name FROM entries")))
+        self.assertEqual([], list(self.file.parent.glob("cache.db-*")))
+
+    def test_what_is_flushed_does_not_come_back(self):
+        self.server.up()
+        flushed, kept, *_ = self.names
+        below = f"a.{flushed}"
+        self.provider.record(below, "A", "192.0.2.99", ttl=3600)
+        self.ask([*self.names, below])
+        self.server.stop()
+        # From the file, and from the batch that is not written yet.
+        for restarts in (True, False):
+            self.server.up()
+            eventually(lambda: self.server.stats()["store"]["loaded"] >= NAMES - 1)
+            self.ask([flushed, below])
+            if restarts:
+                self.assertEqual("removed 1 entry\n", ctl(self.server, "flush", flushed).stdout)
+            else:
+                self.assertEqual("removed 2 entries\n", ctl(self.server, "flush", "--tree", flushed).stdout)
+            self.server.stop()
+            left = set(self.sql("SELECT name FROM entries"))
+            self.assertEqual((False, restarts, True), tuple(name in left for name in (flushed, below, kept)))
+        self.server.up()
+        eventually(lambda: self.server.stats()["store"]["loaded"] == NAMES - 1)
+        self.assertNotIn(flushed, ctl(self.server, "cache", "ls").stdout)
+        ctl(self.server, "flush", "--all")
+        self.server.stop()
+        self.assertEqual([], self.sql("SELECT name FROM entries"))
 
     def test_a_row_that_somebody_edited_is_not_answered(self):
         self.server.up()
