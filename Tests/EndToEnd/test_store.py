@@ -12,10 +12,12 @@ from wire import NOERROR, Datagrams, query
 
 KILLS = 200
 # Of these, so many in the middle of the daemon's usual work; the others while it writes at its end.
-KILLS_AT_WORK = 15
+KILLS_AT_WORK = 5
+# And so many when all is written.
+KILLS_AFTER_WORK = 2
 NAMES = 40
-# A batch is written two seconds after its first entry; and a little for the disk.
-INTERVAL_SECONDS = 2.2
+# A batch is written two seconds after its first entry; and a little for a busy machine.
+INTERVAL_SECONDS = 2.6
 LONGEST_WRITE_SECONDS = 0.02
 
 
@@ -79,12 +81,23 @@ class Store(Case):
         self.server.stop()
         self.assertEqual(self.sql("SELECT count(*) FROM entries"), [str(NAMES)])
 
+    def up(self):
+        """Starts it; how many answers came back."""
+        since = len(self.server.log)
+        self.server.up()
+        return int(self.server.wait_for(r"^httpdnsd: (\d+) answers? (is|are) back from", since=since).group(1))
+
     def test_kill_at_any_moment(self):
         seed = random.randrange(1 << 32)
         chance = random.Random(seed)
+        # What no kill may take away: all that ever came back, and what has stood there for longer than the interval.
+        certain, grown = 0, 0
         for round in range(KILLS):
             with self.subTest(seed=seed, round=round):
-                self.server.up()
+                back = self.up()
+                self.assertGreaterEqual(back, certain)
+                grown += back > certain
+                certain = back
                 known = chance.sample(sorted(self.names), 5)
                 self.assertRight(self.ask(known))
                 # New ones, so that every round has something to write.
@@ -93,11 +106,17 @@ class Store(Case):
                     self.assertEqual(reply.addresses, {"192.0.2.99"})
                 if round % (KILLS // KILLS_AT_WORK) == 0:
                     time.sleep(chance.uniform(0, INTERVAL_SECONDS))
+                elif round % (KILLS // KILLS_AFTER_WORK) == 1:
+                    time.sleep(INTERVAL_SECONDS)
+                    certain += len(new)
                 else:
                     self.server.signal(signal.SIGTERM)
                     time.sleep(chance.uniform(0, LONGEST_WRITE_SECONDS))
                 self.server.kill()
                 self.assertEqual(self.set_aside(), [])
+        # Some kills came before the last batch was written, and some after: so others may have come in between.
+        self.assertGreater(grown, 0)
+        self.assertLess(grown, KILLS - 1)
         self.assertEqual(self.sql("PRAGMA integrity_check"), ["ok"])
         self.server.up()
         self.assertRight(self.ask(self.names))
