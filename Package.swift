@@ -74,6 +74,7 @@ let package = Package(
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "DNSWire", "TestSupport"]),
         tests("DaemonTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
+        tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program("FuzzUpstreamReply", ["FuzzEntries"], path: "Tests/Fuzz/FuzzUpstreamReply"),

@@ -64,10 +64,12 @@ package enum Bounds {
     static let maxRefreshes = 256
     /// An answer is fetched ahead when so many asks are expected in its life: about one chance in six that it is read.
     /// A refresh that nobody reads is a request too many, one that is missing makes a client wait.
-    static let expectedAsksWorthRefreshing = 0.17
+    static let expectedAsksWorthRefreshing = 0.165
     /// However popular a name was: after so many refreshes in a row that nobody read, it is left alone until it is
     /// asked.
     static let maxUnreadRefreshes = 10
+    /// A refresh begins this long before the answer's end, or four times as early as its upstream usually needs.
+    static let refreshPatienceFloor: Duration = .milliseconds(250)
     /// An answer in the last quarter of its life goes along with one that is due.
     static let earlyPart = 4
     /// An upstream's cache that turns over at a certain second has done so a little later.

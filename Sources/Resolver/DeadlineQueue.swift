@@ -1,12 +1,13 @@
 // The instants at which lookups want to be woken, earliest first. Exact: a deadline that no longer holds is gone, so
 // that the daemon never wakes for nothing.
 //
-// Invariants: `heap` is a binary min-heap by (instant, number); `positions[number]` is where its entry stands.
+// Invariants: `heap` is a binary min-heap by (instant, number); `positions[number]` is where its entry stands, or
+// `nowhere`. Numbers are small and used again, as `positions` is as long as the largest.
 
 struct DeadlineQueue {
     private struct Entry {
         var instant: Instant
-        let number: UInt64
+        let number: Int
 
         /// Equal instants in the order of the lookups, so that the same events give the same actions.
         func precedes(_ other: Entry) -> Bool {
@@ -15,27 +16,31 @@ struct DeadlineQueue {
     }
 
     private var heap: [Entry] = []
-    private var positions: [UInt64: Int] = [:]
+    private var positions: [Int] = []
+
+    private static let nowhere = -1
 
     var earliest: Instant? { heap.first?.instant }
-    var first: UInt64? { heap.first?.number }
+    var first: Int? { heap.first?.number }
 
-    func contains(_ number: UInt64) -> Bool { positions[number] != nil }
+    func contains(_ number: Int) -> Bool { position(of: number) != nil }
 
     /// Adds, or moves, the deadline of `number`.
-    mutating func set(_ instant: Instant, for number: UInt64) {
-        if let position = positions[number] {
+    mutating func set(_ instant: Instant, for number: Int) {
+        if let position = position(of: number) {
             heap[position].instant = instant
             settle(position)
         } else {
             heap.append(Entry(instant: instant, number: number))
+            while positions.count <= number { positions.append(DeadlineQueue.nowhere) }
             positions[number] = heap.count - 1
             settle(heap.count - 1)
         }
     }
 
-    mutating func remove(_ number: UInt64) {
-        guard let position = positions.removeValue(forKey: number) else { return }
+    mutating func remove(_ number: Int) {
+        guard let position = position(of: number) else { return }
+        positions[number] = DeadlineQueue.nowhere
         let last = heap.removeLast()
         guard position < heap.count else { return }
         heap[position] = last
@@ -44,10 +49,15 @@ struct DeadlineQueue {
     }
 
     /// Takes out one deadline that has come.
-    mutating func popDue(_ now: Instant) -> UInt64? {
+    mutating func popDue(_ now: Instant) -> Int? {
         guard let first = heap.first, first.instant <= now else { return nil }
         remove(first.number)
         return first.number
+    }
+
+    private func position(of number: Int) -> Int? {
+        guard number < positions.count, positions[number] != DeadlineQueue.nowhere else { return nil }
+        return positions[number]
     }
 
     private mutating func settle(_ start: Int) {

@@ -14,7 +14,7 @@ enum LocalNames {
     static func route(_ question: Question, _ hosts: HostsTable) -> Route {
         if let answer = hosts.answer(question) { return .here(answer) }
         if question.name.isWithin(localhost) { return .here(loopback(question)) }
-        if nonexistent.contains(where: question.name.isWithin) {
+        if question.name.isWithin(anyOf: nonexistent) {
             return .here(Answer(negative: .noSuchName, ttlSeconds: specialTTLSeconds))
         }
         if question.name.isWithin(designatedResolvers) {
@@ -22,7 +22,7 @@ enum LocalNames {
         }
         if let target = reverseLoopback[question.name] { return .here(pointer(question, to: target)) }
         if question.name.labels.count == 1 { return .system }
-        if localNetwork.contains(where: question.name.isWithin) { return .system }
+        if question.name.isWithin(anyOf: localNetwork) { return .system }
         return .anywhere
     }
 
@@ -31,7 +31,7 @@ enum LocalNames {
 
     private static let localhost = name("localhost")
     /// RFC 6761 section 6.4, RFC 7686.
-    private static let nonexistent = [name("invalid"), name("onion")]
+    private static let nonexistent: Set = [name("invalid"), name("onion")]
     /// RFC 9462 section 4: we designate no other resolver, and the upstreams' would lead clients past us.
     private static let designatedResolvers = name("resolver.arpa")
     private static let reverseLoopback: [Name: Name] = [
@@ -42,15 +42,15 @@ enum LocalNames {
     /// RFC 6762 (local), 8375 (home.arpa), 6761 (test), ICANN's "internal", and the reverse zones of private, shared,
     /// link-local and unspecified addresses (RFC 6303 section 4, RFC 7793). What ipv4only.arpa has for AAAA is the
     /// network's NAT64 prefix, which only its own resolver knows (RFC 8880 section 7.1).
-    private static let localNetwork: [Name] =
+    private static let localNetwork = Set(
         """
         local home.arpa test internal ipv4only.arpa
         0.in-addr.arpa 10.in-addr.arpa 127.in-addr.arpa 254.169.in-addr.arpa 168.192.in-addr.arpa
         255.255.255.255.in-addr.arpa
         c.f.ip6.arpa d.f.ip6.arpa 8.e.f.ip6.arpa 9.e.f.ip6.arpa a.e.f.ip6.arpa b.e.f.ip6.arpa
         """.split { $0 == " " || $0 == "\n" }.map { name(String($0)) }
-        + (16...31).map { name("\($0).172.in-addr.arpa") } + (64...127).map { name("\($0).100.in-addr.arpa") }
-        + [Address.v6(high: 0, low: 0).reverseName]
+            + (16...31).map { name("\($0).172.in-addr.arpa") } + (64...127).map { name("\($0).100.in-addr.arpa") }
+            + [Address.v6(high: 0, low: 0).reverseName])
 
     private static func loopback(_ question: Question) -> Answer {
         let address: Address
@@ -71,5 +71,17 @@ enum LocalNames {
     private static func name(_ text: String) -> Name {
         guard let name = Name(text) else { preconditionFailure("\(text) is not a name") }
         return name
+    }
+}
+
+extension Name {
+    /// By a few look-ups, however many there are.
+    fileprivate func isWithin(anyOf ancestors: Set<Name>) -> Bool {
+        var next: Name? = self
+        while let name = next {
+            if ancestors.contains(name) { return true }
+            next = name.parent
+        }
+        return false
     }
 }

@@ -34,15 +34,17 @@ struct Lookup {
     private let isSystemName: Bool
     private let giveUpAt: Instant
     /// So long the system resolver's answer waits for a provider's.
-    private let holdUntil: Instant
+    private var holdUntil: Instant
     /// Providers not asked yet, best first.
     private var untried: ArraySlice<ProviderID>
+    /// Those that another lookup tries just now: only asked when the system resolver does not stand in for them.
+    private var inReserve: [ProviderID]
     /// When the first of them is asked: at once after a failure, else as a hedge.
     private var nextProviderAt: Instant?
     private var system: SystemStep
     private var running: [Attempt] = []
     /// Nothing came back from a source that cannot tell; believed when nobody knows better.
-    private var unproven: (answer: Answer, source: Source)?
+    private var unproven: (answer: Answer, source: Source, at: Instant)?
     /// An upstream did more than to keep silent.
     private var someoneFailed = false
 
@@ -57,8 +59,8 @@ struct Lookup {
         case absent
         case waiting(until: Instant)
         case running
-        case answered(Answer)
-        case settled(Answer)
+        case answered(Answer, at: Instant)
+        case settled(Answer, at: Instant)
         case failed
     }
 
@@ -66,6 +68,8 @@ struct Lookup {
     struct Route {
         /// In the order to ask them.
         let providers: [ProviderID]
+        /// Asked when the system resolver has nothing to say either.
+        let inReserve: [ProviderID]
         /// The system resolver is the proper source and not a substitute.
         let isSystemName: Bool
         let hasSystem: Bool
@@ -82,6 +86,7 @@ struct Lookup {
         expiredAt = now + policy.stale.clientTimeout
         holdUntil = now + (route.inTrouble ? Bounds.systemPatienceInTrouble : Bounds.systemPatience)
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
+        inReserve = Array(route.inReserve.prefix(Bounds.maxProviderAttempts - untried.count))
         nextProviderAt = now
         let hedge = route.inTrouble ? Bounds.systemHedgeInTrouble : Bounds.systemHedge
         system = route.hasSystem ? .waiting(until: now + hedge) : .absent
@@ -99,6 +104,7 @@ struct Lookup {
         case .answered: times.append(holdUntil)
         case .absent, .running, .failed: break
         }
+        if !inReserve.isEmpty { times.append(holdUntil) }
         if let nextProviderAt { times.append(nextProviderAt) }
         if expired != nil, !waiters.isEmpty { times.append(expiredAt) }
         return times.min() ?? giveUpAt
@@ -110,12 +116,22 @@ struct Lookup {
         proceed(now: now, &around)
     }
 
+    /// All providers turn out to be in trouble: the waits are those of trouble, from the beginning.
+    mutating func hurry(now: Instant, _ around: inout Surroundings) {
+        let startedAt = giveUpAt - Bounds.answerWithin
+        holdUntil = min(holdUntil, startedAt + Bounds.systemPatienceInTrouble)
+        if case .waiting(let until) = system {
+            system = .waiting(until: min(until, startedAt + Bounds.systemHedgeInTrouble))
+        }
+        proceed(now: now, &around)
+    }
+
     /// - Parameter expired: for all who wait, where there was none so far.
     mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ around: inout Surroundings) {
         dropTooOld(now)
         if self.expired == nil, let expired { hold(expired) }
-        if case .settled(let answer) = system {
-            around.actions.append(.reply(waiter, answer, .system))
+        if case .settled(let answer, let learnedAt) = system {
+            around.actions.append(.reply(waiter, answer.aged(since: learnedAt, now: now), .system))
         } else if expiredAt <= now, let expired = self.expired {
             around.actions.append(.replyExpired(waiter, expired, .timeout))
         } else if waiters.count < Bounds.maxWaiters {
@@ -167,7 +183,7 @@ struct Lookup {
         case .provider(let provider):
             around.ranking.answered(provider, after: attempt.startedAt.duration(to: now))
             if answer.kind == .unprovenEmpty {
-                unproven = unproven ?? (answer, .provider(provider))
+                unproven = unproven ?? (answer, .provider(provider), now)
                 nextProviderAt = now
             } else {
                 finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
@@ -175,7 +191,8 @@ struct Lookup {
         case .system where isSystemName:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &around)
         case .system:
-            system = .answered(policy.cache.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds))
+            let substitute = policy.cache.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds)
+            system = .answered(substitute, at: now)
         }
     }
 
@@ -203,8 +220,8 @@ struct Lookup {
         }
         if now < giveUpAt { askFurther(now: now, &around) }
         let isExpiredDue = expired != nil && !waiters.isEmpty && expiredAt <= now
-        if case .answered(let answer) = system, providersAreDone || holdUntil <= now || isExpiredDue {
-            settle(with: answer, &around)
+        if case .answered(let answer, let learnedAt) = system, providersAreDone || holdUntil <= now || isExpiredDue {
+            settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
         } else if running.isEmpty || giveUpAt <= now {
             conclude(now: now, &around)
         } else if isExpiredDue {
@@ -216,7 +233,16 @@ struct Lookup {
         untried.isEmpty && !running.contains { $0.upstream != .system }
     }
 
+    private var systemHasFailed: Bool {
+        if case .failed = system { true } else { false }
+    }
+
     private mutating func askFurther(now: Instant, _ around: inout Surroundings) {
+        if !inReserve.isEmpty, systemHasFailed || holdUntil <= now {
+            untried += inReserve
+            inReserve = []
+            nextProviderAt = now
+        }
         if let due = nextProviderAt, due <= now {
             nextProviderAt = nil
             untried.removeAll { !around.ranking.knows($0) }
@@ -232,17 +258,18 @@ struct Lookup {
     }
 
     /// Clients get the system resolver's answer; providers that are still running may fill the cache.
-    private mutating func settle(with answer: Answer, _ around: inout Surroundings) {
+    private mutating func settle(with answer: Answer, now: Instant, _ around: inout Surroundings) {
         keep(answer, from: .system, isSubstitute: true, &around)
         replyToAll(answer, from: .system, &around)
-        system = .settled(answer)
+        system = .settled(answer, at: now)
         isFinished = running.isEmpty
     }
 
     /// Nothing more will come, or not in time.
     private mutating func conclude(now: Instant, _ around: inout Surroundings) {
         if let unproven {
-            let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: unproven.answer.ttlSeconds))
+            let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
+            let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
             finish(with: answer, from: unproven.source, now: now, &around)
             return
         }
@@ -298,5 +325,13 @@ struct Lookup {
             }
         }
         running = []
+    }
+}
+
+extension Answer {
+    /// With what is left of its life: an answer that was held back must not outlive its source's word.
+    fileprivate func aged(since learnedAt: Instant, now: Instant) -> Answer {
+        let seconds = UInt32(clamping: learnedAt.duration(to: now).components.seconds)
+        return seconds == 0 ? self : withTTL(to: ttlSeconds - min(ttlSeconds, seconds))
     }
 }

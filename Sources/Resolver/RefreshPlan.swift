@@ -79,9 +79,14 @@ struct RefreshPlan {
 
     // MARK: what happens
 
-    /// The cache has answered it, near the answer's end: that hit is counted there, as all hits are.
-    mutating func foundDue(_ question: Question, now: Instant) {
-        if numberOf[question] == nil { asked(question, now: now) }
+    /// The cache has answered it, near the answer's end; that hit is counted there, as all hits are.
+    /// - Returns: whether to refresh it now. False where that is planned, or better left until the answer has ended.
+    mutating func foundDue(_ question: Question, now: Instant) -> Bool {
+        guard let number = numberOf[question] else {
+            asked(question, now: now)
+            return true
+        }
+        return !deadlines.contains(number) && !entries[number].waitsForTurnover
     }
 
     /// By a client whom the cache could not answer.
@@ -111,7 +116,7 @@ struct RefreshPlan {
         schedule(add(entry), at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
     }
 
-    /// - Parameter patience: how long upstreams need to answer.
+    /// - Parameter patience: what a refresh takes at most, as a rule.
     mutating func learned(
         _ question: Question, _ answer: Learned, isRefresh: Bool, patience: Duration, now: Instant
     ) {
@@ -131,8 +136,10 @@ struct RefreshPlan {
             let turnover = max(end, now + Bounds.turnoverDelay) + jitter.next(upTo: Bounds.turnoverDelay)
             schedule(number, at: turnover)
         } else if answer.ttlSeconds > 0 {
-            // Of a short life no more than half is given for it, whatever upstream it is.
-            let lead = max(lead(answer.ttlSeconds), min(patience, .seconds(Int64(answer.ttlSeconds)) / 2))
+            let lifetime = Duration.seconds(Int64(answer.ttlSeconds))
+            let late = min(lead(answer.ttlSeconds), max(patience, lifetime / 200))
+            // A slow upstream needs more than the last bit of a short life; but never more than half of it.
+            let lead = max(late, min(patience, lifetime) / 2)
             schedule(number, at: end - lead + jitter.next(upTo: lead / 4))
         }
     }
@@ -158,29 +165,24 @@ struct RefreshPlan {
 
     // MARK: what is due
 
-    /// False where an answer is better left to end before it is fetched anew.
-    func mayBeEarly(_ question: Question) -> Bool {
-        numberOf[question].map { !entries[$0].waitsForTurnover } ?? true
-    }
-
     /// The next question whose time has come, and with it the other address family of the name if that ends soon:
     /// clients ask for both. Whether they are refreshed depends on their hits: `counted`.
     mutating func popDue(_ now: Instant) -> [Question] {
-        guard let number = deadlines.popDue(now).map(Int.init) else { return [] }
+        guard let number = deadlines.popDue(now) else { return [] }
         let question = entries[number].question
         guard let partner = question.otherFamily.flatMap({ numberOf[$0] }), isNearEnd(partner, now) else {
             return [question]
         }
-        deadlines.remove(UInt64(partner))
+        deadlines.remove(partner)
         return [question, entries[partner].question]
     }
 
     /// Further questions that are due soon, for a request that has room for them.
     mutating func popEarly(_ now: Instant, atMost count: Int) -> [Question] {
         var questions: [Question] = []
-        while questions.count < count, let next = deadlines.first, isNearEnd(Int(next), now) {
+        while questions.count < count, let next = deadlines.first, isNearEnd(next, now) {
             deadlines.remove(next)
-            questions.append(entries[Int(next)].question)
+            questions.append(entries[next].question)
         }
         return questions
     }
@@ -212,7 +214,7 @@ struct RefreshPlan {
 
     private mutating func schedule(_ number: Int, at instant: Instant) {
         entries[number].dueAt = instant
-        deadlines.set(instant, for: UInt64(number))
+        deadlines.set(instant, for: number)
     }
 
     private func lead(_ lifetimeSeconds: UInt32) -> Duration {
@@ -221,7 +223,7 @@ struct RefreshPlan {
 
     private func isNearEnd(_ number: Int, _ now: Instant) -> Bool {
         let entry = entries[number]
-        guard !entry.waitsForTurnover, deadlines.contains(UInt64(number)) else { return false }
+        guard !entry.waitsForTurnover, deadlines.contains(number) else { return false }
         return now.duration(to: entry.expiresAt) <= .seconds(Int64(entry.lifetimeSeconds)) / Bounds.earlyPart
     }
 
@@ -246,7 +248,7 @@ struct RefreshPlan {
         } else {
             number = leastInUse()
             numberOf[entries[number].question] = nil
-            deadlines.remove(UInt64(number))
+            deadlines.remove(number)
             entries[number] = entry
         }
         numberOf[entry.question] = number

@@ -10,14 +10,17 @@ package struct Resolver {
     private var providers: [ProviderTraits] = []
     private var hasSystem = false
     private var hosts = HostsTable.empty
-    private var lookups: [UInt64: Lookup] = [:]
-    private var numberOfQuestion: [Question: UInt64] = [:]
-    private var lookupOfFetch: [FetchID: UInt64] = [:]
-    private var nextLookup: UInt64 = 0
+    /// By number; free ones are used again.
+    private var lookups: [Lookup?] = []
+    private var freeNumbers: [Int] = []
+    private var numberOfQuestion: [Question: Int] = [:]
+    private var lookupOfFetch: [FetchID: Int] = [:]
     private var deadlines = DeadlineQueue()
     private var failures = FailureMemory()
     private var plan: RefreshPlan
     private var refreshesInFlight = 0
+    /// The providers, when they were last looked at.
+    private var wasInTrouble = false
     /// A budget was spent: no refresh before.
     private var refreshesNotBefore: Instant?
     package private(set) var refreshes = RefreshCounts()
@@ -27,7 +30,7 @@ package struct Resolver {
         plan = RefreshPlan(seed: seed)
     }
 
-    package var lookupsInFlight: Int { lookups.count }
+    package var lookupsInFlight: Int { lookups.count - freeNumbers.count }
 
     /// When `timePassed` is due; nil when nothing waits for time.
     package var nextDeadline: Instant? {
@@ -43,8 +46,7 @@ package struct Resolver {
         switch event {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
         case .foundDue(let question):
-            plan.foundDue(question, now: now)
-            if plan.mayBeEarly(question) { refresh(question, isWanted: false, now: now) }
+            if plan.foundDue(question, now: now) { refresh(question, isWanted: false, now: now) }
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
@@ -78,7 +80,7 @@ package struct Resolver {
             change(number, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else if let failure = failures.failure(of: question, now: now) {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
-        } else if lookups.count < Bounds.maxLookups {
+        } else if lookupsInFlight < Bounds.maxLookups {
             begin(question, place, policy, isRefresh: false, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else {
             around.refuse(waiter, expired)
@@ -102,33 +104,35 @@ package struct Resolver {
         _ question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, isRefresh: Bool, now: Instant,
         _ join: (inout Lookup, inout Surroundings) -> Void
     ) {
-        let number = nextLookup
-        nextLookup += 1
+        let number = freeNumbers.popLast() ?? lookups.count
+        if number == lookups.count { lookups.append(nil) }
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
-        lookups[number] = Lookup(
-            question, along: route(question, place, isRefresh: isRefresh, now: now), policy: policy,
-            isRefresh: isRefresh, now: now)
+        let route = route(question, place, now: now)
+        lookups[number] = Lookup(question, along: route, policy: policy, isRefresh: isRefresh, now: now)
         change(number, now: now) { lookup, around in
             join(&lookup, &around)
             lookup.start(now: now, &around)
         }
+        if !route.isSystemName { noticeTrouble(route.inTrouble, now: now) }
+    }
+
+    /// Lookups that began in better times are not to wait as long as those times allowed.
+    private mutating func noticeTrouble(_ inTrouble: Bool, now: Instant) {
+        defer { wasInTrouble = inTrouble }
+        guard inTrouble, !wasInTrouble else { return }
+        for number in lookups.indices { change(number, now: now) { $0.hurry(now: now, &$1) } }
     }
 
     /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether
     /// a provider is back: an outage must not cost every name a wait, nor the provider a flood when it returns.
-    private func route(
-        _ question: Question, _ place: LocalNames.Route, isRefresh: Bool, now: Instant
-    ) -> Lookup.Route {
+    private func route(_ question: Question, _ place: LocalNames.Route, now: Instant) -> Lookup.Route {
         let order = place == .anywhere ? around.ranking.order(for: question.type, now: now) : []
         let inTrouble = order.allSatisfy { around.ranking.isInTrouble($0, now) }
-        var worthAsking = order
-        if inTrouble, hasSystem {
-            // A silent provider has been asked enough for refreshes; a client's question may still be the lucky one.
-            worthAsking.removeAll { around.ranking.isOnTrial($0, now) || isRefresh && around.ranking.isSilent($0, now) }
-        }
+        let onTrial = inTrouble && hasSystem ? order.filter { around.ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
-            providers: worthAsking, isSystemName: order.isEmpty, hasSystem: hasSystem, inTrouble: inTrouble)
+            providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial, isSystemName: order.isEmpty,
+            hasSystem: hasSystem, inTrouble: inTrouble)
     }
 
     private mutating func fetchFinished(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {
@@ -159,18 +163,21 @@ package struct Resolver {
         }
     }
 
-    private var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes && lookups.count < Bounds.maxLookups }
+    private var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes && lookupsInFlight < Bounds.maxLookups }
 
+    /// No more than the budget allows: what is due after a sleep would be looked at for each of them again and again.
     private mutating func popDueRefreshes(now: Instant) {
         guard mayRefresh, refreshesNotBefore == nil else { return }
-        var due: [Question] = []
-        while refreshesInFlight + due.count < Bounds.maxRefreshes {
+        var due = plan.popDue(now)
+        guard let first = due.first else { return }
+        let provider = around.ranking.best(for: first.type, now: now)
+        let affordable = provider.map { around.ranking.affordable(on: $0, now: now) } ?? Bounds.maxRefreshes
+        while due.count < min(affordable, Bounds.maxRefreshes - refreshesInFlight) {
             let next = plan.popDue(now)
             if next.isEmpty { break }
             due += next
         }
-        guard let first = due.first else { return }
-        let batch = around.ranking.order(for: first.type, now: now).first.flatMap { around.ranking.traits(of: $0) }
+        let batch = provider.flatMap { around.ranking.traits(of: $0) }
         let room = batch.map { ($0.maxQuestions - due.count % $0.maxQuestions) % $0.maxQuestions } ?? 0
         around.actions.append(.countHits(due + plan.popEarly(now, atMost: room)))
     }
@@ -193,7 +200,7 @@ package struct Resolver {
             return plan.failed(question, retryAt: failure.until)
         }
         guard mayRefresh else { return plan.postponed(question, now: now) }
-        if place == .anywhere, let provider = around.ranking.order(for: question.type, now: now).first,
+        if place == .anywhere, let provider = around.ranking.best(for: question.type, now: now),
             let enough = around.ranking.spend(on: provider, now: now)
         {
             refreshesNotBefore = enough
@@ -207,9 +214,9 @@ package struct Resolver {
 
     /// The one place where a lookup changes, so that fetches, questions and deadlines always agree with it.
     private mutating func change(
-        _ number: UInt64, now: Instant, _ body: (inout Lookup, inout Surroundings) -> Void
+        _ number: Int, now: Instant, _ body: (inout Lookup, inout Surroundings) -> Void
     ) {
-        guard var lookup = lookups.removeValue(forKey: number) else { return }
+        guard var lookup = lookups[number].take() else { return }
         body(&lookup, &around)
         for id in around.begun { lookupOfFetch[id] = number }
         for id in around.ended { lookupOfFetch[id] = nil }
@@ -217,6 +224,7 @@ package struct Resolver {
         around.ended.removeAll(keepingCapacity: true)
         if lookup.isFinished {
             numberOfQuestion[lookup.question] = nil
+            freeNumbers.append(number)
             deadlines.remove(number)
             if lookup.isRefresh { refreshesInFlight -= 1 }
         } else {
@@ -224,6 +232,15 @@ package struct Resolver {
             lookups[number] = lookup
         }
         remember(lookup, now: now)
+    }
+
+    /// The quicker the upstream that will be asked, the later the refresh.
+    private mutating func plan(_ lookup: Lookup, _ learned: Learned, now: Instant) {
+        let provider = around.ranking.best(for: lookup.question.type, now: now)
+        let usual = provider.map { around.ranking.hedgeDelay($0) } ?? Bounds.hedgeUnmeasured
+        plan.learned(
+            lookup.question, learned, isRefresh: lookup.isRefresh,
+            patience: max(usual * 4, Bounds.refreshPatienceFloor), now: now)
     }
 
     /// What the next question and the next refresh must know of this one.
@@ -235,13 +252,7 @@ package struct Resolver {
         if let learned = around.learned {
             around.learned = nil
             failures.answered(lookup.question)
-            if lookup.policy.prefetches {
-                plan.learned(
-                    lookup.question, learned, isRefresh: lookup.isRefresh,
-                    patience: around.ranking.patience(for: lookup.question.type, now: now), now: now)
-            } else {
-                plan.gained(lookup.question)
-            }
+            if lookup.policy.prefetches { plan(lookup, learned, now: now) } else { plan.gained(lookup.question) }
         } else if let failure = lookup.failure {
             let retryAt = failures.failed(lookup.question, failure, recheck: lookup.recheck, now: now)
             if lookup.policy.prefetches || plan.isWanted(lookup.question) {

@@ -68,9 +68,11 @@ struct UpstreamRanking {
         isBackedOff(provider, now) || isSilent(provider, now)
     }
 
-    /// Failed lately, and a request is out that will tell whether it is back.
+    /// In trouble, and a request is out that will tell whether it is back.
     func isOnTrial(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standings.contains { $0.traits.id == provider && $0.isBackedOff(now) && $0.outstanding > 0 }
+        standings.contains {
+            $0.traits.id == provider && $0.outstanding > 0 && ($0.isBackedOff(now) || $0.isSilent(now))
+        }
     }
 
     func traits(of provider: ProviderID) -> ProviderTraits? {
@@ -80,12 +82,29 @@ struct UpstreamRanking {
     /// Best first: those not backed off, by latency, the unmeasured before the measured so that each is tried; then the
     /// backed-off ones, soonest back first. Equals stand in the order of the settings.
     func order(for type: RecordType, now: Instant) -> [ProviderID] {
-        let usable = standings.filter { $0.traits.supports(type) }
-        let ready = usable.filter { !$0.isBackedOff(now) }
-        let waiting = usable.filter { $0.isBackedOff(now) }
-        let byLatency = stableSort(ready) { ($0.latency ?? 0) < ($1.latency ?? 0) }
-        let byReturn = stableSort(waiting) { ($0.backedOffUntil ?? now) < ($1.backedOffUntil ?? now) }
-        return (byLatency + byReturn).map(\.traits.id)
+        let usable = standings.indices.filter { standings[$0].traits.supports(type) }
+        return usable.sorted { precedes($0, $1, now) }.map { standings[$0].traits.id }
+    }
+
+    /// The first in that order.
+    func best(for type: RecordType, now: Instant) -> ProviderID? {
+        var best: Int?
+        for index in standings.indices where standings[index].traits.supports(type) {
+            if best.map({ precedes(index, $0, now) }) ?? true { best = index }
+        }
+        return best.map { standings[$0].traits.id }
+    }
+
+    private func precedes(_ left: Int, _ right: Int, _ now: Instant) -> Bool {
+        let (leftBack, rightBack) = (standings[left].backedOffUntil ?? now, standings[right].backedOffUntil ?? now)
+        switch (leftBack > now, rightBack > now) {
+        case (false, true): return true
+        case (true, false): return false
+        case (true, true): return leftBack != rightBack ? leftBack < rightBack : left < right
+        case (false, false):
+            let (leftLatency, rightLatency) = (standings[left].latency ?? 0, standings[right].latency ?? 0)
+            return leftLatency != rightLatency ? leftLatency < rightLatency : left < right
+        }
     }
 
     /// How long to wait for this provider before a second one is asked too.
@@ -95,12 +114,6 @@ struct UpstreamRanking {
         }
         let usual = Duration.milliseconds(latency + 4 * standing.deviation)
         return min(max(usual, Bounds.hedgeFloor), Bounds.hedgeCeiling)
-    }
-
-    /// How long it takes to ask the best provider and, when nothing comes from it as it usually does, another one. Zero
-    /// without providers.
-    func patience(for type: RecordType, now: Instant) -> Duration {
-        order(for: type, now: now).first.map { hedgeDelay($0) * 2 } ?? .zero
     }
 
     mutating func begun(_ provider: ProviderID, now: Instant) {
@@ -126,6 +139,12 @@ struct UpstreamRanking {
             standing.backedOffUntil = nil
             standing.measure(elapsed)
         }
+    }
+
+    /// How many refreshes the budget has room for just now.
+    func affordable(on provider: ProviderID, now: Instant) -> Int {
+        guard let standing = standings.first(where: { $0.traits.id == provider }) else { return 0 }
+        return Int(standing.budget.tokens(perSecond: standing.traits.budgetPerSecond, now: now))
     }
 
     /// Takes the budget for one refresh. Nil: taken; else when there will be enough.
@@ -159,14 +178,6 @@ struct UpstreamRanking {
         guard let index = standings.firstIndex(where: { $0.traits.id == provider }) else { return }
         change(&standings[index])
     }
-
-    private func stableSort(_ standings: [Standing], _ precedes: (Standing, Standing) -> Bool) -> [Standing] {
-        standings.enumerated().sorted { left, right in
-            if precedes(left.element, right.element) { return true }
-            if precedes(right.element, left.element) { return false }
-            return left.offset < right.offset
-        }.map(\.element)
-    }
 }
 
 /// A bucket of tokens, one for each question that refreshes put to a provider. Clients' questions cost nothing: they
@@ -175,17 +186,21 @@ struct RefreshBudget {
     private var tokens = 0.0
     private var countedAt: Instant?
 
-    /// Nil: taken; else when the next one is there.
-    mutating func spend(perSecond: Int, now: Instant) -> Instant? {
+    func tokens(perSecond: Int, now: Instant) -> Double {
         let rate = Double(perSecond)
         let most = max(1, rate * Bounds.budgetBurst)
-        tokens = countedAt.map { min(most, tokens + rate * max(0, $0.duration(to: now).seconds)) } ?? most
+        return countedAt.map { min(most, tokens + rate * max(0, $0.duration(to: now).seconds)) } ?? most
+    }
+
+    /// Nil: taken; else when the next one is there.
+    mutating func spend(perSecond: Int, now: Instant) -> Instant? {
+        tokens = tokens(perSecond: perSecond, now: now)
         countedAt = now
         guard tokens < 1 else {
             tokens -= 1
             return nil
         }
-        return now + .seconds((1 - tokens) / rate)
+        return now + .seconds((1 - tokens) / Double(perSecond))
     }
 }
 

@@ -8,18 +8,18 @@ import Testing
 @Suite("Deadlines")
 struct DeadlineQueueTests {
     private struct Model {
-        var entries: [(instant: Instant, number: UInt64)] = []
+        var entries: [(instant: Instant, number: Int)] = []
 
-        var first: (instant: Instant, number: UInt64)? {
+        var first: (instant: Instant, number: Int)? {
             entries.min { ($0.instant, $0.number) < ($1.instant, $1.number) }
         }
 
-        mutating func set(_ instant: Instant, for number: UInt64) {
+        mutating func set(_ instant: Instant, for number: Int) {
             remove(number)
             entries.append((instant, number))
         }
 
-        mutating func remove(_ number: UInt64) { entries.removeAll { $0.number == number } }
+        mutating func remove(_ number: Int) { entries.removeAll { $0.number == number } }
     }
 
     @Test("the queue does what a plain list does", arguments: 1...20 as ClosedRange<UInt64>)
@@ -30,7 +30,7 @@ struct DeadlineQueueTests {
         let origin = ContinuousClock.now
         for _ in 0..<400 {
             // Few instants and numbers, so that equals and repetitions are frequent.
-            let number = UInt64.random(in: 0..<24, using: &random)
+            let number = Int.random(in: 0..<24, using: &random)
             let instant = origin + .seconds(Int.random(in: 0..<30, using: &random))
             switch Int.random(in: 0..<4, using: &random) {
             case 0:

@@ -1,5 +1,5 @@
-// A world that goes wrong at random, from one seed, on a virtual clock: questions, answers, failures, silence, late and
-// repeated results, changes of upstreams, files and settings. It keeps account of what the resolver owes.
+// A world that goes wrong at random, from one seed, on a virtual clock: questions, answers, failures, silence, outages,
+// late and repeated results, sleeps, changes of upstreams, files and settings. `SimulationAccount` judges what is done.
 
 import DNSWire
 import TestSupport
@@ -7,30 +7,20 @@ import TestSupport
 @testable import Resolver
 
 struct Simulation {
-    struct Broken: Error, CustomStringConvertible {
-        let description: String
-    }
-
     private(set) var resolver = Resolver(seed: 1)
     private(set) var actions: [Action] = []
     private(set) var elapsed: Duration = .zero
     private var random: SeededRandom
     private let origin: Instant
     private var providers: [ProviderTraits] = []
-    private var askedBy: [Waiter: (question: Question, at: Instant)] = [:]
-    private var running: [FetchID: Fetch] = [:]
-    private var askedFor: [Question: [Upstream]] = [:]
-    private var spent: [FetchID] = []
+    private var account = SimulationAccount()
+    private var cache = SimulatedCache()
+    private var policy: Policy
     /// Results on their way, the earliest last.
     private var coming: [(at: Instant, id: FetchID, result: Result<Answer, FetchFailure>)] = []
+    /// Until then these upstreams are silent.
+    private var silentUntil: [Upstream: Instant] = [:]
     private var waiters: UInt64 = 0
-    private var counting: [Question] = []
-    private var lastFetch: Int64 = -1
-
-    private struct Fetch {
-        let question: Question
-        let upstream: Upstream
-    }
 
     private static let names = (0..<40).map { "n\($0).example" } + ["localhost", "printer", "nas.local", "x.invalid"]
     private static let types: [RecordType] = [.a, .a, .a, .aaaa, .mx]
@@ -39,26 +29,48 @@ struct Simulation {
     init(seed: UInt64, origin: Instant) {
         random = SeededRandom(seed: seed)
         self.origin = origin
+        policy = Simulation.policy(seed: seed)
     }
 
     private var now: Instant { origin + elapsed }
 
+    /// n0 to n4 have rules; n2 to n4 are the names without stale, without prefetch, and with addresses of last resort.
+    private static func policy(seed: UInt64) -> Policy {
+        var policy = Policy()
+        policy.stale.maxAgeSeconds = 600
+        policy.stale.clientTimeout = .milliseconds([1800, 1800, 500, 0][Int(seed % 4)])
+        var rules = (0..<5).compactMap { Name("n\($0).example") }.map { Rule(match: [$0]) }
+        rules[0].minTTLSeconds = Simulation.lowestOfRule
+        rules[1].staleNegative = true
+        rules[2].stale = false
+        rules[3].prefetch = false
+        rules[4].fallbackAddresses = [.v4(0xC000_0207)]
+        policy.rules = RuleTable(rules)
+        return policy
+    }
+
+    private static let lowestOfRule: UInt32 = 120
+
     /// So many events, and then the end: nothing new happens until nothing is left.
     mutating func run(steps: Int) throws {
+        try handle(.policyChanged(policy))
         try changeUpstreams()
         for _ in 0..<steps {
             try advance(to: now + .milliseconds(chance(8) ? .random(in: 0...900, using: &random) : 3))
-            try happen()
+            do { try happen() } catch { throw located(error) }
         }
-        var unplanned = Policy()
-        unplanned.prefetches = false
-        try handle(.policyChanged(unplanned))
+        policy.prefetches = false
+        try handle(.policyChanged(policy))
         while resolver.lookupsInFlight > 0 || !coming.isEmpty,
             let next = [resolver.nextDeadline, coming.last?.at].compactMap({ $0 }).min()
-        { try advance(to: next) }
-        try require(askedBy.isEmpty, "\(askedBy.count) clients have no reply")
-        try require(running.isEmpty, "\(running.count) fetches never ended")
-        try require(resolver.lookupsInFlight == 0, "lookups are left")
+        { try advance(to: max(now, next)) }
+        try account.require(account.waiting == 0, "\(account.waiting) clients have no reply")
+        try account.require(account.running.isEmpty, "\(account.running.count) fetches never ended")
+        try account.require(resolver.lookupsInFlight == 0, "lookups are left")
+    }
+
+    private func located(_ error: any Error) -> SimulationAccount.Broken {
+        SimulationAccount.Broken(description: "at \(elapsed / .milliseconds(1)) ms: \(error)")
     }
 
     // MARK: what happens
@@ -68,143 +80,192 @@ struct Simulation {
         case 0..<5: try changeUpstreams()
         case 5..<10:
             let highest = UInt32.random(in: 0...600, using: &random)
-            var policy = Policy()
             policy.cache = CachePolicy(minTTLSeconds: 0, maxTTLSeconds: highest, negativeMaxTTLSeconds: 9)
+            policy.prefetches = !chance(4)
             try handle(.policyChanged(policy))
         case 10..<15:
             let line = "192.0.2.1 n\(Int.random(in: 0..<40, using: &random)).example\n"
             try handle(.hostsChanged(HostsTable(parsing: Array(line.utf8))))
         case 15..<30:
-            if let id = spent.randomElement(using: &random) { try handle(.fetchFinished(id, .failure(.reset))) }
+            if let id = account.spent.randomElement(using: &random) { try handle(.fetchFinished(id, .failure(.reset))) }
         case 30:
             // More questions at once than there may be.
             for number in 0..<1100 { try ask("burst\(number).example", .a) }
-        case 35..<45:
-            let before = actions.count
-            try handle(.timePassed)
-            try require(actions.count == before, "something is done though nothing is due")
+        case 31..<36: try remember()
+        case 36..<46: silence()
+        case 46..<50: try advance(to: now + .seconds(chance(3) ? .random(in: 0...900, using: &random) : 20))
+        case 50..<52: sleep()
         default: try ask(Simulation.names.randomElement(using: &random) ?? "", .a)
         }
     }
 
     private mutating func ask(_ name: String, _ type: RecordType) throws {
         let type = chance(2) ? type : Simulation.types.randomElement(using: &random) ?? type
-        guard let name = Name(name) else { throw Broken(description: "\(name) is no name") }
-        waiters += 1
-        let question = Question(name, type)
-        askedBy[Waiter(waiters)] = (question, now)
-        try handle(.asked(question, Waiter(waiters), expired: nil))
+        let question = try question(name, type)
+        switch cache.ask(question, now: now) {
+        case .fresh(let ttlSeconds, let isFirstDue):
+            try account.given(question, ttlSeconds: ttlSeconds, nil, now: now)
+            if isFirstDue { try handle(.foundDue(question)) }
+        case .none(let expired):
+            waiters += 1
+            account.asked(question, Waiter(waiters), expired: expired, now: now)
+            try handle(.asked(question, Waiter(waiters), expired: expired))
+        }
+    }
+
+    private func question(_ name: String, _ type: RecordType) throws -> Question {
+        guard let name = Name(name) else { throw SimulationAccount.Broken(description: "\(name) is no name") }
+        return Question(name, type)
+    }
+
+    /// Operators' orders, and what a former life has left.
+    private mutating func remember() throws {
+        let questions = try Simulation.names.filter { _ in chance(4) }.map { try question($0, .a) }
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: try handle(.wanted(questions))
+        case 1: try handle(.forgotten(questions))
+        case 2:
+            cache.removeAll()
+            try handle(.forgotten(nil))
+        default:
+            let answers = questions.map {
+                RestoredAnswer(
+                    $0, demandPerSecond: .random(in: 0...1, using: &random), lifetimeSeconds: 60,
+                    expiresAt: now + .seconds(.random(in: -60...60, using: &random)))
+            }
+            try handle(.restored(answers))
+        }
+    }
+
+    private mutating func sleep() {
+        let slept = Duration.seconds(Int.random(in: 1...3600, using: &random))
+        elapsed += slept
+        account.slept += slept
+    }
+
+    /// Some upstreams, now and then all.
+    private mutating func silence() {
+        let until = now + .milliseconds(Int.random(in: 0...20_000, using: &random))
+        let all = chance(3)
+        for upstream in providers.map({ Upstream.provider($0.id) }) + [.system] where all || chance(3) {
+            silentUntil[upstream] = until
+        }
     }
 
     private mutating func changeUpstreams() throws {
         let kinds: [ProviderTraits.Types] = [.a, .addresses, .any]
         providers = (0..<6).filter { _ in Bool.random(using: &random) }.map {
-            ProviderTraits(id: ProviderID($0), types: kinds[$0 % kinds.count])
+            ProviderTraits(id: ProviderID($0), types: kinds[$0 % kinds.count], budgetPerSecond: 5)
         }
-        try handle(.upstreamsChanged(providers: providers, hasSystem: !chance(4)))
+        let hasSystem = !chance(4)
+        account.upstreamsChanged(providers, hasSystem: hasSystem)
+        try handle(.upstreamsChanged(providers: providers, hasSystem: hasSystem))
     }
 
     /// Every deadline and every result on the way comes at its instant.
     private mutating func advance(to target: Instant) throws {
-        while true {
-            let deadline = resolver.nextDeadline
-            guard let next = [deadline, coming.last?.at].compactMap({ $0 }).min(), next <= target else { break }
-            elapsed = next - origin
-            if let deadline, deadline == next {
-                try handle(.timePassed)
-            } else if let result = coming.popLast() {
-                end(result.id)
-                try handle(.fetchFinished(result.id, result.result))
-            }
-            try require(resolver.nextDeadline.map { $0 > now } ?? true, "a deadline lies in the past")
+        var turns = 0
+        while let next = [resolver.nextDeadline, coming.last?.at].compactMap({ $0 }).min(), next <= target {
+            let isSoonest = next > now
+            turns = isSoonest ? 0 : turns + 1
+            if isSoonest { elapsed = next - origin }
+            do {
+                try account.require(turns < Simulation.mostTurns, "no end of deadlines")
+                try turn()
+            } catch { throw located(error) }
         }
-        elapsed = target - origin
+        elapsed = max(elapsed, target - origin)
     }
 
-    private mutating func decideFate(of id: FetchID, _ question: Question, _ upstream: Upstream) {
-        guard !chance(5) else { return }
-        let longest = chance(4) ? 6000 : 300
-        let result: Result<Answer, FetchFailure>
-        switch Int.random(in: 0..<10, using: &random) {
-        case 0..<2: result = .failure(FetchFailure.allCases.randomElement(using: &random) ?? .timeout)
-        // Nameservers never leave it open whether a name exists.
-        case 2 where upstream != .system: result = .success(Answer(negative: .unprovenEmpty))
-        case 3: result = .success(Answer(negative: .noSuchName, ttlSeconds: .random(in: 0...900, using: &random)))
-        default:
-            let ttl = UInt32.random(in: 0...900, using: &random)
-            let address = Address.v4(UInt32.random(in: 0...UInt32.max, using: &random))
-            result = .success(
-                Answer(records: [ResourceRecord(owner: question.name, address: address, ttlSeconds: ttl)]))
-        }
+    /// As the daemon's loop: what time brings first, then one result.
+    private mutating func turn() throws {
+        if let deadline = resolver.nextDeadline, deadline <= now { return try handle(.timePassed) }
+        guard let result = coming.popLast() else { return }
+        var answer: Answer?
+        if case .success(let said) = result.result { answer = said }
+        let lowest = Simulation.lowest(account.running[result.id]?.question)
+        account.delivered(result.id, answer, lowest: lowest, now: now)
+        try handle(.fetchFinished(result.id, result.result))
+    }
+
+    private static func lowest(_ question: Question?) -> UInt32 {
+        question?.name == Name("n0.example") ? lowestOfRule : 0
+    }
+
+    /// At one instant: more than can be due at once.
+    private static let mostTurns = 5000
+
+    private mutating func fate(of question: Question, _ upstream: Upstream, _ id: FetchID) -> SimulationAccount.Fate {
+        guard !chance(20), (silentUntil[upstream] ?? now) <= now else { return .fails }
+        let result = result(of: question, upstream)
+        let longest = chance(10) ? 6000 : 300
+        var first: Instant?
         for _ in 0..<(chance(10) ? 2 : 1) {
             let at = now + .milliseconds(Int.random(in: 0...longest, using: &random))
             let index = coming.lastIndex { $0.at > at }.map { $0 + 1 } ?? 0
             coming.insert((at, id, result), at: index)
+            first = min(first ?? at, at)
+        }
+        guard case .success(let answer) = result, answer.kind != .unprovenEmpty, let first else { return .fails }
+        return .answers(first)
+    }
+
+    private mutating func result(of question: Question, _ upstream: Upstream) -> Result<Answer, FetchFailure> {
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0..<3: return .failure(FetchFailure.allCases.randomElement(using: &random) ?? .timeout)
+        // Nameservers never leave it open whether a name exists.
+        case 3 where upstream != .system: return .success(Answer(negative: .unprovenEmpty))
+        case 4..<6: return .success(Answer(negative: .noSuchName, ttlSeconds: .random(in: 0...900, using: &random)))
+        default:
+            let ttl = UInt32.random(in: 0...(chance(2) ? 10 : 900), using: &random)
+            let address = Address.v4(UInt32.random(in: 0...UInt32.max, using: &random))
+            return .success(Answer(records: [ResourceRecord(owner: question.name, address: address, ttlSeconds: ttl)]))
         }
     }
 
     private mutating func chance(_ oneIn: Int) -> Bool { Int.random(in: 0..<oneIn, using: &random) == 0 }
 
-    // MARK: what must hold
+    // MARK: what is done
 
     private mutating func handle(_ event: Event) throws {
         let first = actions.count
         resolver.handle(event, now: now, actions: &actions)
-        for action in actions[first...] { try account(for: action) }
-        if !counting.isEmpty {
-            let counts = counting.map { (question: $0, hits: Int.random(in: 0...2, using: &random)) }
-            counting = []
-            try handle(.hitsCounted(counts))
+        let new = actions[first...]
+        for action in new { try perform(action) }
+        account.settled()
+        for case .countHits(let questions) in new {
+            try handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
         }
-        try require(resolver.lookupsInFlight <= Bounds.maxLookups, "too many lookups")
+        let refreshes = resolver.refreshes
+        try account.require(resolver.lookupsInFlight <= Bounds.maxLookups, "too many lookups")
+        try account.require(
+            refreshes.started - refreshes.succeeded - refreshes.failed <= Bounds.maxRefreshes, "too many refreshes")
     }
 
-    private mutating func account(for action: Action) throws {
+    private mutating func perform(_ action: Action) throws {
         switch action {
         case .fetch(let id, let question, let upstream):
-            try require(Int64(id.number) > lastFetch, "a fetch ID comes twice")
-            lastFetch = Int64(id.number)
-            if case .provider(let provider) = upstream {
-                let traits = providers.first { $0.id == provider }
-                try require(traits?.supports(question.type) == true, "\(upstream) cannot be asked \(question)")
-                try require(LocalNames.route(question, .empty) == .anywhere, "\(question) leaves the local network")
-            }
-            running[id] = Fetch(question: question, upstream: upstream)
-            let others = askedFor[question, default: []]
-            try require(others.count <= Bounds.maxProviderAttempts, "\(question) has too many fetches")
-            try require(!others.contains(upstream), "\(upstream) is asked twice at once for \(question)")
-            askedFor[question] = others + [upstream]
-            decideFate(of: id, question, upstream)
-        case .abandon(let id):
-            try require(running[id] != nil, "a fetch is abandoned that does not run")
-            end(id)
+            let fate = fate(of: question, upstream, id)
+            try account.fetch(id, question, upstream, fate, now: now)
+        case .abandon(let id): try account.abandon(id)
         case .store(let question, let answer, let source):
-            try require(answer.ttlSeconds > 0, "an answer for no time is stored for \(question)")
-            try require(source != .local && answer.kind != .unprovenEmpty, "\(question): no answer to store")
-        case .reply(let waiter, let answer, _):
-            try require(answer.kind != .unprovenEmpty, "an unproven answer is handed out")
-            try settle(waiter)
-        case .replyExpired(let waiter, _, _): try settle(waiter)
-        case .fail(let waiter, _): try settle(waiter)
-        case .countHits(let questions): counting += questions
+            try account.require(answer.ttlSeconds > 0, "an answer for no time is stored for \(question)")
+            try account.require(
+                source != .local && source != .fallback && answer.kind != .unprovenEmpty,
+                "\(question): not to be stored")
+            try account.given(question, ttlSeconds: answer.ttlSeconds, source, now: now)
+            cache.store(question, answer, isSystems: source == .system, now: now)
+        case .reply(let waiter, let answer, let source):
+            try account.require(answer.kind != .unprovenEmpty, "an unproven answer is handed out")
+            let question = try account.replied(waiter, now: now)
+            try account.given(question, ttlSeconds: answer.ttlSeconds, source, now: now)
+        case .replyExpired(let waiter, let expired, let cause):
+            let question = try account.repliedExpired(waiter, cause, policy.of, now: now)
+            let mayBeNegative = question.name == Name("n1.example")
+            try account.require(
+                !expired.answer.isNegative || mayBeNegative, "\(question): a negative answer after its time")
+        case .fail(let waiter, _): _ = try account.replied(waiter, now: now)
+        case .countHits: break
         }
-    }
-
-    private mutating func end(_ id: FetchID) {
-        guard let fetch = running.removeValue(forKey: id) else { return }
-        askedFor[fetch.question]?.removeAll { $0 == fetch.upstream }
-        spent.append(id)
-    }
-
-    private mutating func settle(_ waiter: Waiter) throws {
-        guard let asked = askedBy.removeValue(forKey: waiter) else {
-            throw Broken(description: "client \(waiter.number) gets a second reply")
-        }
-        try require(asked.at.duration(to: now) <= Bounds.answerWithin, "client \(waiter.number) waited too long")
-    }
-
-    private func require(_ condition: Bool, _ complaint: @autoclosure () -> String) throws {
-        guard !condition else { return }
-        throw Broken(description: "at \(elapsed / .milliseconds(1)) ms: \(complaint())")
     }
 }

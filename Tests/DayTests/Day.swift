@@ -1,0 +1,240 @@
+// A day in the life of the daemon on a virtual clock: real packets into the real fast path, over the real cache, behind
+// it the real resolver and the daemon's glue; clients, upstreams and time are made up from one seed.
+
+import AnswerCache
+import DNSWire
+import LinuxIO
+import TestSupport
+
+@testable import Daemon
+@testable import Resolver
+
+struct Day: ~Copyable {
+    struct Plan {
+        let seed: UInt64
+        let queries: Int
+        /// 100 queries a second on average.
+        var lengthMilliseconds: Int64 { Int64(queries) * 10 }
+    }
+
+    private let plan: Plan
+    private var random: SeededRandom
+    private var world: World
+    private var upstreams: [DayUpstream]
+    private var resolver: Resolver
+    private let cache = AnswerCache(limitBytes: Day.cacheBytes, seed: (1, 2))
+    private var path: FastPath
+    private var answers: CachedAnswers
+    private(set) var account: DayAccount
+
+    private var now: Instant = Day.epoch
+    private var nowMilliseconds: Int64 { account.now }
+    private var clients: [Waiter: Client] = [:]
+    private var nextWaiter: UInt64 = 0
+    private var running: [UInt64: Fetch] = [:]
+    private var coming = Arrivals()
+
+    struct Client {
+        let subject: Subject
+        let query: Query
+        let packet: [UInt8]
+        let question: Question
+        let askedAwakeAt: Int64
+    }
+
+    private struct Fetch {
+        let id: FetchID
+        let subject: Subject
+        let upstream: Int
+        let fate: DayUpstream.Fate?
+    }
+
+    private static let epoch = ContinuousClock().systemEpoch
+    /// Too small for everything that is asked in a day, so that entries are evicted.
+    private static let cacheBytes = 4 << 20
+    private static let partition = Partition(rawValue: 1)
+    private static let upstreamManners = [
+        DayUpstream.Manners(medianMilliseconds: 25, countsDown: true, perSecond: nil),
+        DayUpstream.Manners(medianMilliseconds: 60, countsDown: false, perSecond: 40),
+        DayUpstream.Manners(medianMilliseconds: 15, countsDown: true, perSecond: nil),
+    ]
+
+    init(_ plan: Plan) {
+        self.plan = plan
+        var random = SeededRandom(seed: plan.seed)
+        world = World(random: &random)
+        let troubles = DayTroubles(length: plan.lengthMilliseconds, random: &random)
+        upstreams = Day.upstreamManners.enumerated().map { DayUpstream($1, spells: troubles.spells(of: $0)) }
+        resolver = Resolver(seed: plan.seed)
+        path = FastPath(
+            cache: cache, access: AccessList(Prefix.everywhere), partition: Day.partition, version: "1")
+        answers = CachedAnswers(cache, partition: Day.partition)
+        account = DayAccount(policy: Day.policy)
+        self.random = random
+    }
+
+    static let policy = {
+        var policy = Policy()
+        policy.stale.maxAgeSeconds = 7200
+        return policy
+    }()
+
+    var counts: (cache: AnswerCache.Counts, refreshes: RefreshCounts, left: Int) {
+        (cache.counts(), resolver.refreshes, resolver.lookupsInFlight + clients.count + running.count)
+    }
+
+    // MARK: the course of the day
+
+    mutating func run() throws {
+        try handle(.policyChanged(Day.policy))
+        try handle(
+            .upstreamsChanged(
+                providers: (0..<2).map { ProviderTraits(id: ProviderID($0), types: .addresses) }, hasSystem: true))
+        var traffic = Traffic(plan, random: &random)
+        while let visit = traffic.next(world, random: &random) {
+            try advance(to: visit.sleepsAt ?? visit.at)
+            if visit.sleepsAt != nil { sleep() }
+            try advance(to: visit.at)
+            for subject in visit.subjects { try ask(subject) }
+            if visit.drifts { world.drift(random: &random) }
+        }
+        try end()
+    }
+
+    /// Without clients nothing new begins, and what was begun ends.
+    private mutating func end() throws {
+        var unplanned = Day.policy
+        unplanned.prefetches = false
+        try handle(.policyChanged(unplanned))
+        try advance(to: nowMilliseconds + 10_000)
+        try account.require(clients.isEmpty, "\(clients.count) clients have no reply")
+        try account.require(running.isEmpty && resolver.lookupsInFlight == 0, "something never ended")
+    }
+
+    /// Nothing is done meanwhile; the clock goes on.
+    private mutating func sleep() {
+        for index in upstreams.indices {
+            upstreams[index].sleeps(from: nowMilliseconds, milliseconds: Traffic.sleepMilliseconds)
+        }
+        setTime(nowMilliseconds + Traffic.sleepMilliseconds)
+        account.asleep += Traffic.sleepMilliseconds
+    }
+
+    private mutating func setTime(_ milliseconds: Int64) {
+        now = Day.epoch + .milliseconds(milliseconds)
+        account.now = milliseconds
+        for index in upstreams.indices { upstreams[index].timePassed(milliseconds) }
+    }
+
+    /// As the daemon's loop does: what time brings first, then what has come in.
+    private mutating func advance(to target: Int64) throws {
+        let end = Day.epoch + .milliseconds(target)
+        while let next = earliest(resolver.nextDeadline, coming.earliest.map { Day.epoch + .milliseconds($0) }),
+            next <= end
+        {
+            now = max(now, next)
+            account.now = Clock.millisecondsSinceBoot(now)
+            if let deadline = resolver.nextDeadline, deadline <= now { try handle(.timePassed) }
+            while let number = coming.popDue(nowMilliseconds) { try deliver(number) }
+        }
+        setTime(target)
+    }
+
+    private func earliest(_ one: Instant?, _ other: Instant?) -> Instant? {
+        guard let one, let other else { return one ?? other }
+        return min(one, other)
+    }
+
+    private mutating func deliver(_ number: UInt64) throws {
+        guard let fetch = running.removeValue(forKey: number), let fate = fetch.fate else { return }
+        account.fetchEnded(fetch.subject)
+        try handle(.fetchFinished(fetch.id, fate.result))
+    }
+
+    // MARK: clients
+
+    private mutating func ask(_ subject: Subject) throws {
+        var packet = world.packet(subject)
+        packet[0] = UInt8(truncatingIfNeeded: account.queries >> 8)
+        packet[1] = UInt8(truncatingIfNeeded: account.queries)
+        var outcome = FastPath.Outcome.dropped(.short)
+        let reply = [UInt8](capacity: EDNS.ourPayloadBytes) { output in
+            outcome = path.respond(
+                to: packet.span, from: ServingStand.loopback, nowMilliseconds: nowMilliseconds, into: &output)
+        }
+        account.asked(subject, isMissed: reply.isEmpty)
+        switch outcome {
+        case .answered: try account.given(reply, to: packet, subject, .cache, in: world)
+        case .answeredAndDue(_, let question):
+            try account.given(reply, to: packet, subject, .cache, in: world)
+            try handle(.foundDue(question))
+        case .miss(let query):
+            let question = Question(query.name(in: packet.span), query.type)
+            let waiter = Waiter(nextWaiter)
+            nextWaiter += 1
+            clients[waiter] = Client(
+                subject: subject, query: query, packet: packet, question: question, askedAwakeAt: account.awake)
+            try handle(.asked(question, waiter, expired: answers.expired(question, now: now)))
+        case .local, .refused, .dropped: throw account.broken("the fast path says \(outcome)")
+        }
+    }
+
+    // MARK: the resolver
+
+    private mutating func handle(_ event: Event) throws {
+        var actions: [Action] = []
+        resolver.handle(event, now: now, actions: &actions)
+        for action in actions { try perform(action) }
+        account.actionsDone()
+        try account.require(resolver.lookupsInFlight <= Bounds.maxLookups, "too many lookups")
+    }
+
+    /// What the daemon's loop does with each action.
+    private mutating func perform(_ action: Action) throws {
+        switch action {
+        case .fetch(let id, let question, .provider(let provider)): try begin(id, question, provider.number)
+        case .fetch(let id, let question, .system): try begin(id, question, upstreams.count - 1)
+        case .abandon(let id):
+            guard let fetch = running.removeValue(forKey: id.number) else { throw account.broken("abandoned twice") }
+            account.fetchEnded(fetch.subject)
+        case .store(let question, let answer, let source): answers.store(question, answer, source, now: now)
+        case .countHits(let questions): try handle(answers.hits(questions))
+        case .reply(let waiter, let answer, _):
+            let client = try take(waiter)
+            try give(answers.rendered(answer, client.question), nil, to: client, .upstream)
+        case .replyExpired(let waiter, let expired, let cause):
+            let client = try take(waiter)
+            try give(expired.answer, expired.extendedError, to: client, .expired(cause))
+            account.checkNeed(client.subject, cause.rawValue, upstreams)
+        case .fail(let waiter, let reason):
+            let client = try take(waiter)
+            try account.require(reason != .notReady, "a client is turned away")
+            account.failed(client, upstreams)
+        }
+    }
+
+    private mutating func begin(_ id: FetchID, _ question: Question, _ upstream: Int) throws {
+        let subject = Subject(question)
+        let fate = upstreams[upstream].fate(of: subject, at: nowMilliseconds, in: world, random: &random)
+        running[id.number] = Fetch(id: id, subject: subject, upstream: upstream, fate: fate)
+        if let fate { coming.add(id.number, at: fate.at) }
+        try account.fetchBegun(subject, upstream, fate)
+    }
+
+    private mutating func take(_ waiter: Waiter) throws -> Client {
+        guard let client = clients.removeValue(forKey: waiter) else { throw account.broken("a second reply") }
+        return client
+    }
+
+    private mutating func give(
+        _ answer: RenderedAnswer, _ extendedError: ExtendedError?, to client: Client, _ source: DayAccount.GivenBy
+    ) throws {
+        let reply = [UInt8](capacity: EDNS.ourPayloadBytes) { output in
+            Reply.write(
+                Reply.Body(answer), to: client.query, in: client.packet.span, ageSeconds: 0,
+                limit: client.query.datagramLimit, extendedError: extendedError, into: &output)
+        }
+        try account.waited(client)
+        try account.given(reply, to: client.packet, client.subject, source, in: world)
+    }
+}

@@ -1,0 +1,165 @@
+// What the day's clients ask for and what the owners of those names say: names with lifetimes, popularity that drifts,
+// and answers that carry their time of issue, so that whoever reads a reply knows how old it is.
+
+import DNSWire
+import Glibc
+import TestSupport
+
+struct World {
+    /// Seconds for which an answer may be used.
+    typealias Lifetime = UInt32
+
+    static let siteCount = 20_000
+
+    struct Site {
+        let lifetime: Lifetime
+        let hasFamily: (v4: Bool, v6: Bool)
+        let exists: Bool
+    }
+
+    private let sites: [Site]
+    private let questions: [Question]
+    private let packets: [[UInt8]]
+    private let popularity: AliasTable
+    /// Site by rank.
+    private var siteOfRank: [Int]
+
+    private static let zone = Name("example") ?? .root
+    private static let zipfExponent = 1.1
+
+    init(random: inout SeededRandom) {
+        sites = (0..<World.siteCount).map { _ in
+            let isFamous = Int.random(in: 0..<100, using: &random)
+            return Site(
+                lifetime: UInt32(5 * pow(17_280, Double.random(in: 0...1, using: &random))),
+                hasFamily: (true, isFamous < 60), exists: isFamous < 95)
+        }
+        questions = (0..<World.siteCount).flatMap { number in
+            [RecordType.a, .aaaa].map { Question(World.name("n\(number)"), $0) }
+        }
+        packets = questions.map { QueryPacket($0.name, $0.type, payloadSize: 1232).bytes }
+        popularity = AliasTable((1...World.siteCount).map { pow(Double($0), -World.zipfExponent) })
+        siteOfRank = Array(0..<World.siteCount).shuffled(using: &random)
+    }
+
+    // MARK: what is asked
+
+    mutating func drift(random: inout SeededRandom) {
+        let rank = Int(pow(Double(World.siteCount), Double.random(in: 0..<1, using: &random))) - 1
+        siteOfRank.swapAt(rank, Int.random(in: 0..<World.siteCount, using: &random))
+    }
+
+    func popularSite(random: inout SeededRandom) -> Int { siteOfRank[popularity.pick(random: &random)] }
+
+    func packet(_ subject: Subject) -> [UInt8] {
+        switch subject.kind {
+        case .site: packets[subject.number]
+        case .invented:
+            QueryPacket(World.name("x\(subject.number)"), .a, payloadSize: 1232).bytes
+        }
+    }
+
+    private static func name(_ label: String) -> Name { Name("\(label).example") ?? .root }
+
+    // MARK: what is true
+
+    func lifetime(of subject: Subject) -> Lifetime {
+        switch subject.kind {
+        case .site: isPositive(subject) ? sites[subject.number / 2].lifetime : 300
+        case .invented: 300
+        }
+    }
+
+    func isPositive(_ subject: Subject) -> Bool {
+        guard exists(subject) else { return false }
+        let families = sites[subject.number / 2].hasFamily
+        return subject.number.isMultiple(of: 2) ? families.v4 : families.v6
+    }
+
+    func exists(_ subject: Subject) -> Bool { subject.kind == .site && sites[subject.number / 2].exists }
+
+    /// - Parameters:
+    ///   - secondOfIssue: when the owner said it.
+    ///   - lifetime: what is left of the owner's.
+    func answer(_ subject: Subject, secondOfIssue: Int64, lifetime: Lifetime) -> Answer {
+        let stamp = UInt32(truncatingIfNeeded: secondOfIssue)
+        guard isPositive(subject) else {
+            let record = ResourceRecord(
+                owner: World.zone, type: .soa, ttlSeconds: lifetime, data: World.startOfAuthority(stamp, lifetime))
+            return Answer(negative: exists(subject) ? .noData : .noSuchName, authority: record)
+        }
+        let owner = questions[subject.number].name
+        let address = World.address(subject, stamp)
+        return Answer(records: [ResourceRecord(owner: owner, address: address, ttlSeconds: lifetime)])
+    }
+
+    /// Public space. Of the name, a v4 address holds some bits only: 0 to 14, of 24 that are left beside the second.
+    private static func address(_ subject: Subject, _ stamp: UInt32) -> Address {
+        subject.number.isMultiple(of: 2)
+            ? .v4(20 << 24 | mark(of: subject) << 17 | stamp)
+            : .v6(high: 0x2606_4700 << 32 | UInt64(mark(of: subject)), low: UInt64(stamp))
+    }
+
+    /// Serial number: the second of issue. No names, and timers that nobody reads.
+    private static func startOfAuthority(_ stamp: UInt32, _ lifetime: Lifetime) -> [UInt8] {
+        [0, 0] + [stamp, 3600, 600, 86_400, lifetime].flatMap { Address.v4($0).bytes }
+    }
+
+    /// What tells the addresses of one name from those of others.
+    static func mark(of subject: Subject) -> UInt32 {
+        subject.number.isMultiple(of: 2)
+            ? UInt32(subject.number / 2) & 0x7F : UInt32(subject.number / 2)
+    }
+}
+
+/// A question in the world's own numbers.
+struct Subject: Hashable {
+    enum Kind {
+        /// Number: twice the site's, plus one for AAAA.
+        case site
+        /// A name that nobody has.
+        case invented
+    }
+
+    let kind: Kind
+    let number: Int
+
+    init(_ kind: Kind, _ number: Int) {
+        self.kind = kind
+        self.number = number
+    }
+
+    /// One that `World` has made.
+    init(_ question: Question) {
+        let label = question.name.wire[1...].prefix(Int(question.name.wire[0]))
+        let digits = label.dropFirst().reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        self.init(
+            label.first == UInt8(ascii: "n") ? .site : .invented,
+            label.first == UInt8(ascii: "n") ? digits * 2 + (question.type == .aaaa ? 1 : 0) : digits)
+    }
+}
+
+/// Draws numbers by weight in constant time (Walker 1977, in Vose's form).
+struct AliasTable {
+    private var threshold: [Double]
+    private var alias: [Int]
+
+    init(_ weights: [Double]) {
+        let mean = weights.reduce(0, +) / Double(weights.count)
+        threshold = weights.map { $0 / mean }
+        alias = Array(weights.indices)
+        var small = threshold.indices.filter { threshold[$0] < 1 }
+        var large = threshold.indices.filter { threshold[$0] >= 1 }
+        while let less = small.popLast(), let more = large.last {
+            alias[less] = more
+            threshold[more] -= 1 - threshold[less]
+            if threshold[more] < 1 { small.append(large.removeLast()) }
+        }
+    }
+
+    func pick(random: inout SeededRandom) -> Int {
+        let drawn = Double.random(in: 0..<Double(threshold.count), using: &random)
+        let column = Int(drawn)
+        return drawn - Double(column) < threshold[column] ? column : alias[column]
+    }
+}

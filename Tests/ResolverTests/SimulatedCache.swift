@@ -1,0 +1,71 @@
+// A plain model of the cache for the simulation: what was stored last, by question and kind of source, and how often it
+// was read. Never evicts.
+
+import DNSWire
+
+@testable import Resolver
+
+struct SimulatedCache {
+    enum Found {
+        case fresh(ttlSeconds: UInt32, isFirstDue: Bool)
+        case none(expired: AgedAnswer?)
+    }
+
+    private struct Key: Hashable {
+        let question: Question
+        let isSystems: Bool
+    }
+
+    private struct Entry {
+        let answer: Answer
+        let storedAt: Instant
+        var hits = 0
+        var wasDue = false
+
+        func aged(_ question: Question, _ now: Instant) -> AgedAnswer {
+            AgedAnswer(
+                RenderedAnswer(answer, to: question),
+                ageMilliseconds: Int64(storedAt.duration(to: now) / .milliseconds(1)),
+                lifetimeSeconds: answer.ttlSeconds)
+        }
+    }
+
+    private var entries: [Key: Entry] = [:]
+
+    mutating func store(_ question: Question, _ answer: Answer, isSystems: Bool, now: Instant) {
+        let key = Key(question: question, isSystems: isSystems)
+        let hits = entries[key]?.hits ?? 0
+        entries[key] = Entry(answer: answer, storedAt: now, hits: hits)
+    }
+
+    mutating func ask(_ question: Question, now: Instant) -> Found {
+        var expired: AgedAnswer?
+        for isSystems in [false, true] {
+            let key = Key(question: question, isSystems: isSystems)
+            guard var entry = entries[key] else { continue }
+            let aged = entry.aged(question, now)
+            guard !aged.isExpired else {
+                expired = expired ?? aged
+                continue
+            }
+            let isDue = aged.freshness(Freshness.Limits(maxAgeSeconds: 0)) == .due
+            let isFirstDue = isDue && !entry.wasDue
+            entry.hits += 1
+            entry.wasDue = isDue
+            entries[key] = entry
+            let age = UInt32(aged.ageMilliseconds / 1000)
+            return .fresh(ttlSeconds: entry.answer.ttlSeconds - age, isFirstDue: isFirstDue)
+        }
+        return .none(expired: expired)
+    }
+
+    mutating func takeHits(_ question: Question) -> Int {
+        [false, true].reduce(0) { sum, isSystems in
+            let key = Key(question: question, isSystems: isSystems)
+            defer { entries[key]?.hits = 0 }
+            return sum + (entries[key]?.hits ?? 0)
+        }
+    }
+
+    mutating func removeAll() { entries = [:] }
+}

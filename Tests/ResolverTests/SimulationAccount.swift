@@ -1,0 +1,188 @@
+// What the resolver owes to the simulation's clients and upstreams: kept beside it, and held against every action.
+
+import DNSWire
+
+@testable import Resolver
+
+struct SimulationAccount {
+    struct Broken: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    struct Fetch {
+        let question: Question
+        let upstream: Upstream
+        let fate: Fate
+    }
+
+    /// What will come of a request; known from its begin.
+    enum Fate {
+        case answers(Instant)
+        case fails
+    }
+
+    private struct Debt {
+        let question: Question
+        let at: Instant
+        let expired: AgedAnswer?
+        let slept: Duration
+    }
+
+    private struct Lookup {
+        let startedAt: Instant
+        let slept: Duration
+        /// Upstreams that it has to ask: a third provider's turn may come later than `clientTimeout` allows.
+        let available: Int
+        let upstreamChanges: Int
+        var asked: [Upstream: Fate] = [:]
+        var running = 0
+    }
+
+    /// In all, so far: time in which nothing was done.
+    var slept: Duration = .zero
+    private(set) var running: [FetchID: Fetch] = [:]
+    private(set) var spent: [FetchID] = []
+    private var debts: [Waiter: Debt] = [:]
+    private var lookups: [Question: Lookup] = [:]
+    private var lastFetch: Int64 = -1
+    /// When what upstreams have said ends at the latest.
+    private var goodUntil: [Question: Instant] = [:]
+    private var refreshesOf: [Upstream: [Instant]] = [:]
+    private var providers: [ProviderTraits] = []
+    private var hasSystem = false
+    private var upstreamChanges = 0
+    /// In the event in hand.
+    private var askedNow: Question?
+    private var touched: [Question] = []
+
+    var waiting: Int { debts.count }
+
+    func require(_ condition: Bool, _ complaint: @autoclosure () -> String) throws {
+        guard !condition else { return }
+        throw Broken(description: complaint())
+    }
+
+    // MARK: what happens
+
+    mutating func upstreamsChanged(_ providers: [ProviderTraits], hasSystem: Bool) {
+        self.providers = providers
+        self.hasSystem = hasSystem
+        upstreamChanges += 1
+        refreshesOf = [:]
+    }
+
+    mutating func asked(_ question: Question, _ waiter: Waiter, expired: AgedAnswer?, now: Instant) {
+        askedNow = question
+        debts[waiter] = Debt(question: question, at: now, expired: expired, slept: slept)
+    }
+
+    /// Everything that an upstream says ends by itself; `lowest` is what a rule makes of it.
+    mutating func delivered(_ id: FetchID, _ answer: Answer?, lowest: UInt32, now: Instant) {
+        guard let fetch = end(id), let answer else { return }
+        let end = now + .seconds(Int64(max(answer.ttlSeconds, answer.kind == .records ? lowest : 0)))
+        goodUntil[fetch.question] = max(goodUntil[fetch.question] ?? end, end)
+    }
+
+    /// The event in hand is done: whoever has no requests left has ended.
+    mutating func settled() {
+        askedNow = nil
+        for question in touched where lookups[question]?.running == 0 { lookups[question] = nil }
+        touched = []
+    }
+
+    // MARK: what is done
+
+    mutating func fetch(_ id: FetchID, _ question: Question, _ upstream: Upstream, _ fate: Fate, now: Instant) throws {
+        try require(Int64(id.number) > lastFetch, "a fetch ID comes twice")
+        lastFetch = Int64(id.number)
+        var available = hasSystem ? 1 : 0
+        if case .provider(let provider) = upstream {
+            let traits = providers.first { $0.id == provider }
+            try require(traits?.supports(question.type) == true, "\(upstream) cannot be asked \(question)")
+            try require(LocalNames.route(question, .empty) == .anywhere, "\(question) leaves the local network")
+        }
+        if LocalNames.route(question, .empty) == .anywhere {
+            available += min(2, providers.count { $0.supports(question.type) })
+        }
+        if lookups[question] == nil { try lookupBegun(question, upstream, available, now: now) }
+        let isNew = lookups[question]?.asked.updateValue(fate, forKey: upstream) == nil
+        try require(isNew, "\(upstream) is asked twice by one lookup for \(question)")
+        lookups[question]?.running += 1
+        running[id] = Fetch(question: question, upstream: upstream, fate: fate)
+    }
+
+    private mutating func lookupBegun(
+        _ question: Question, _ upstream: Upstream, _ available: Int, now: Instant
+    ) throws {
+        lookups[question] = Lookup(startedAt: now, slept: slept, available: available, upstreamChanges: upstreamChanges)
+        guard case .provider(let provider) = upstream, question != askedNow,
+            let traits = providers.first(where: { $0.id == provider })
+        else { return }
+        let recent = refreshesOf[upstream, default: []].filter { now - $0 < .seconds(1) } + [now]
+        refreshesOf[upstream] = recent
+        let most = Double(traits.budgetPerSecond) * (1 + Bounds.budgetBurst)
+        try require(Double(recent.count) <= most, "\(recent.count) refreshes in a second for \(upstream)")
+    }
+
+    mutating func abandon(_ id: FetchID) throws {
+        try require(end(id) != nil, "a fetch is abandoned that does not run")
+    }
+
+    private mutating func end(_ id: FetchID) -> Fetch? {
+        guard let fetch = running.removeValue(forKey: id) else { return nil }
+        lookups[fetch.question]?.running -= 1
+        touched.append(fetch.question)
+        spent.append(id)
+        return fetch
+    }
+
+    /// - Parameter source: nil: the cache. What a lookup gives without any TTL is for those who ask during it.
+    func given(_ question: Question, ttlSeconds: UInt32, _ source: Source?, now: Instant) throws {
+        guard source != .local, source != .fallback, ttlSeconds > 0 || source == nil else { return }
+        let left = goodUntil[question].map { now.duration(to: $0) } ?? .zero
+        // Ages are whole seconds.
+        try require(
+            .seconds(Int64(ttlSeconds)) < left + .seconds(2), "\(question): TTL \(ttlSeconds) with \(left) left")
+    }
+
+    mutating func replied(_ waiter: Waiter, now: Instant) throws -> Question {
+        guard let debt = debts.removeValue(forKey: waiter) else {
+            throw Broken(description: "client \(waiter.number) gets a second reply")
+        }
+        try require(
+            debt.at.duration(to: now) - (slept - debt.slept) <= Bounds.answerWithin,
+            "client \(waiter.number) waited too long")
+        return debt.question
+    }
+
+    /// Not while any upstream would have answered in time: at this moment none that was asked for the lookup answers
+    /// within `clientTimeout` of its start, and everybody was asked whom the rules want asked by then, unless the set
+    /// of upstreams has changed meanwhile. Excepted is the time after a complete failure (`recheck`).
+    mutating func repliedExpired(
+        _ waiter: Waiter, _ cause: StaleCause, _ policyOf: (Name) -> NamePolicy, now: Instant
+    ) throws -> Question {
+        let kept = debts[waiter]?.expired
+        let question = try replied(waiter, now: now)
+        let policy = policyOf(question.name)
+        // One client's expired answer is everybody's.
+        if let kept {
+            try require(kept.freshness(policy.limits) == .stale, "\(question): an expired answer against the policy")
+        }
+        guard cause != .recheck, policy.stale.clientTimeout > .zero else { return question }
+        guard let lookup = lookups[question] else { throw Broken(description: "\(question): \(cause), and no lookup") }
+        // What came during a sleep has not been heard.
+        guard lookup.slept == slept else { return question }
+        let end = min(now, lookup.startedAt + policy.stale.clientTimeout)
+        for (upstream, fate) in lookup.asked {
+            guard case .answers(let at) = fate else { continue }
+            try require(at > end, "\(question): expired by \(cause), and \(upstream) has answered in time")
+        }
+        guard lookup.upstreamChanges == upstreamChanges, policy.stale.clientTimeout >= .milliseconds(1800) else {
+            return question
+        }
+        try require(
+            lookup.asked.count >= lookup.available,
+            "\(question): expired by \(cause), with \(lookup.asked.count) asked of \(lookup.available)")
+        return question
+    }
+}
