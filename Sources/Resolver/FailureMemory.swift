@@ -7,9 +7,11 @@ import DNSWire
 struct FailureMemory {
     struct Failure: Equatable {
         let reason: ExtendedError
-        let until: Instant
+        fileprivate(set) var until: Instant
         /// Without an answer in between.
         fileprivate let times: Int
+        /// A provider has recovered since the first of these failures.
+        fileprivate var isExcused = false
     }
 
     private var failures: [Question: Failure] = [:]
@@ -30,12 +32,22 @@ struct FailureMemory {
         let times = isInARow ? (earlier?.times ?? 0) + 1 : 1
         let pause = min(Bounds.failureFloor * (1 << min(times - 1, 10)), Bounds.failureCeiling)
         let until = now + (recheck ?? pause)
-        failures[question] = Failure(reason: reason, until: until, times: times)
+        failures[question] = Failure(
+            reason: reason, until: until, times: times, isExcused: isInARow && earlier?.isExcused == true)
         if earlier == nil { enter(question) }
         return until
     }
 
     mutating func answered(_ question: Question) { failures[question] = nil }
+
+    /// A provider that had failed has answered a question: what failed is worth asking again at once. But only once
+    /// in a row: what fails all the same is at fault itself, and the provider recovers from it with each other question.
+    mutating func providerRecovered(now: Instant) {
+        for (question, failure) in failures where !failure.isExcused {
+            failures[question]?.until = min(failure.until, now)
+            failures[question]?.isExcused = true
+        }
+    }
 
     mutating func removeAll() {
         failures = [:]

@@ -199,12 +199,12 @@ package struct Resolver {
         if let failure = failures.failure(of: question, now: now) {
             return plan.failed(question, retryAt: failure.until)
         }
-        guard mayRefresh else { return plan.postponed(question, isWanted: isWanted, now: now) }
+        guard mayRefresh else { return plan.postponed(question, now: now) }
         if place == .anywhere, let provider = around.ranking.best(for: question.type, now: now),
             let enough = around.ranking.spend(on: provider, now: now)
         {
             refreshesNotBefore = enough
-            return plan.postponed(question, isWanted: isWanted, now: now)
+            return plan.postponed(question, now: now)
         }
         refreshes.started += 1
         begin(question, place, policy, isRefresh: true, now: now) { _, _ in }
@@ -234,28 +234,27 @@ package struct Resolver {
         remember(lookup, now: now)
     }
 
-    /// The quicker the upstream that will be asked, the later the refresh.
-    private mutating func plan(_ lookup: Lookup, _ learned: Learned, now: Instant) {
-        let provider = around.ranking.best(for: lookup.question.type, now: now)
-        let usual = provider.map { around.ranking.hedgeDelay($0) } ?? Bounds.hedgeUnmeasured
-        plan.learned(
-            lookup.question, learned, isRefresh: lookup.isRefresh,
-            patience: max(usual * 4, Bounds.refreshPatienceFloor), now: now)
-    }
-
     /// What the next question and the next refresh must know of this one.
     private mutating func remember(_ lookup: Lookup, now: Instant) {
         if around.ranking.hasRecovered {
             around.ranking.hasRecovered = false
-            failures.removeAll()
+            failures.providerRecovered(now: now)
         }
         if let learned = around.learned {
             around.learned = nil
             failures.answered(lookup.question)
-            if lookup.policy.prefetches { plan(lookup, learned, now: now) }
+            if lookup.policy.prefetches {
+                plan.learned(
+                    lookup.question, learned, isRefresh: lookup.isRefresh,
+                    patience: around.ranking.patience(for: lookup.question.type, now: now), now: now)
+            } else {
+                plan.gained(lookup.question)
+            }
         } else if let failure = lookup.failure {
             let retryAt = failures.failed(lookup.question, failure, recheck: lookup.recheck, now: now)
-            if lookup.policy.prefetches { plan.failed(lookup.question, retryAt: retryAt) }
+            if lookup.policy.prefetches || plan.isWanted(lookup.question) {
+                plan.failed(lookup.question, retryAt: retryAt)
+            }
         }
         guard lookup.isRefresh, lookup.isFinished else { return }
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }
