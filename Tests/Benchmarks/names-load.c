@@ -40,7 +40,7 @@ struct place {
     unsigned tries;
     uint16_t id; // the place is the id modulo `window`
     int64_t sentAt;
-    unsigned char query[nameQueryBytes];
+    struct name_query query;
 };
 
 struct client {
@@ -100,14 +100,14 @@ static void connect_clients(const char *port) {
 static void ask(const struct client *client, struct place *place, int64_t now) {
     place->tries++;
     place->sentAt = now;
-    send(client->descriptor, place->query, nameQueryBytes, MSG_NOSIGNAL);
+    send(client->descriptor, place->query.packet, place->query.bytes, MSG_NOSIGNAL);
 }
 
 static void begin(const struct client *client, struct place *place, int64_t now) {
     place->isTaken = 1;
     place->tries = 0;
     place->id = (uint16_t)(place->id + window); // a late reply to the last one is known as such
-    write_name_query(place->query, place->id, next++);
+    write_name_query(&place->query, place->id, next++);
     ask(client, place, now);
 }
 
@@ -119,7 +119,7 @@ static unsigned take_replies(struct client *client, int64_t now) {
         uint16_t id = (uint16_t)(reply[0] << 8 | reply[1]);
         struct place *place = &client->places[id % window];
         if (!place->isTaken || place->id != id) continue;
-        *(is_good_reply(reply, (size_t)bytes, place->query) ? &answered : &failed) += 1;
+        *(is_good_reply(reply, (size_t)bytes, &place->query) ? &answered : &failed) += 1;
         place->isTaken = 0;
         count++;
         if (next < end) begin(client, place, now);
@@ -177,6 +177,7 @@ static void run(unsigned long count) {
         }
         while (part < parts && (answered + failed) * parts >= count * part) {
             printf("%lu %.1f %ld\n", answered, (double)(now - began) / 1000, anonymous_kB());
+            fflush(stdout);
             part++;
         }
         if (now - heardAt > giveUpSeconds * 1000) fail("server", "no replies");
