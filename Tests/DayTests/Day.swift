@@ -113,6 +113,9 @@ struct Day: ~Copyable {
 
     /// Nothing is done meanwhile; the clock goes on.
     private mutating func sleep() {
+        for index in upstreams.indices {
+            upstreams[index].sleeps(from: nowMilliseconds, milliseconds: Traffic.sleepMilliseconds)
+        }
         setTime(nowMilliseconds + Traffic.sleepMilliseconds)
         account.asleep += Traffic.sleepMilliseconds
     }
