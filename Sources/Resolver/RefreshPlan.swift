@@ -154,8 +154,8 @@ struct RefreshPlan {
         schedule(number, at: retryAt + jitter.next(upTo: Bounds.turnoverDelay))
     }
 
-    /// It is in use, and there is no room for its refresh yet. Whoever says so must not ask for what is due before there
-    /// is.
+    /// It is in use, and there is no room for its refresh yet. Whoever says so asks for nothing that is due until there
+    /// is room.
     mutating func postponed(_ question: Question, now: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
