@@ -42,16 +42,23 @@ struct FailureMemory {
 
     /// A provider that had failed has answered a question: what failed is worth asking again at once. But only once
     /// in a row: what fails all the same is at fault itself, and the provider recovers from it with each other question.
-    mutating func providerRecovered(now: Instant) {
-        for (question, failure) in failures where !failure.isExcused {
+    ///
+    /// - Returns: what may be asked now, the oldest first.
+    mutating func providerRecovered(now: Instant) -> [Question] {
+        order.filter { question in
+            guard let failure = failures[question], !failure.isExcused else { return false }
             failures[question]?.until = min(failure.until, now)
             failures[question]?.isExcused = true
+            return true
         }
     }
 
-    mutating func removeAll() {
+    /// - Returns: what was remembered, the oldest first.
+    @discardableResult mutating func removeAll() -> [Question] {
+        let remembered = order.filter { failures[$0] != nil }
         failures = [:]
         order = []
+        return remembered
     }
 
     private mutating func enter(_ question: Question) {

@@ -116,7 +116,7 @@ struct RefreshPlan {
         schedule(add(entry), at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
     }
 
-    /// - Parameter patience: what a refresh takes at most, as a rule.
+    /// - Parameter patience: how long upstreams need to answer.
     mutating func learned(
         _ question: Question, _ answer: Learned, isRefresh: Bool, patience: Duration, now: Instant
     ) {
@@ -136,10 +136,9 @@ struct RefreshPlan {
             let turnover = max(end, now + Bounds.turnoverDelay) + jitter.next(upTo: Bounds.turnoverDelay)
             schedule(number, at: turnover)
         } else if answer.ttlSeconds > 0 {
-            let lifetime = Duration.seconds(Int64(answer.ttlSeconds))
-            let late = min(lead(answer.ttlSeconds), max(patience, lifetime / 200))
-            // A slow upstream needs more than the last bit of a short life; but never more than half of it.
-            let lead = max(late, min(patience, lifetime) / 2)
+            // Of a long life it is a small part, to have time for another try; of a short one no more than half.
+            let life = Duration.seconds(Int64(answer.ttlSeconds))
+            let lead = min(max(patience, Bounds.refreshLeadFloor, life / 200), life / 2)
             schedule(number, at: end - lead + jitter.next(upTo: lead / 4))
         }
     }
@@ -155,8 +154,8 @@ struct RefreshPlan {
         schedule(number, at: retryAt + jitter.next(upTo: Bounds.turnoverDelay))
     }
 
-    /// It is in use, and there is no room for its refresh yet. Whoever says so must not ask for what is due before there
-    /// is.
+    /// It is in use, and there is no room for its refresh yet. Whoever says so asks for nothing that is due until there
+    /// is room.
     mutating func postponed(_ question: Question, now: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true

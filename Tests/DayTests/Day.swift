@@ -197,7 +197,8 @@ struct Day: ~Copyable {
         case .abandon(let id):
             guard let fetch = running.removeValue(forKey: id.number) else { throw account.broken("abandoned twice") }
             account.fetchEnded(fetch.subject)
-        case .store(let question, let answer, let source): answers.store(question, answer, source, now: now)
+        case .store(let question, let answer, let source):
+            if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
         case .countHits(let questions): try handle(answers.hits(questions))
         case .reply(let waiter, let answer, _):
             let client = try take(waiter)

@@ -1,0 +1,110 @@
+// What is remembered of failures, taken from budgets and read from rules, as far as no scenario tells it: bounds and
+// borders.
+
+import DNSWire
+import Testing
+
+@testable import Resolver
+
+@Suite("Failure memory")
+struct FailureMemoryTests {
+    private let start = ContinuousClock.now
+
+    private func question(_ number: Int) throws -> Question { Question(try #require(Name("n\(number).example")), .a) }
+
+    @Test("the oldest failures leave when there are too many; the latest is always remembered")
+    func bound() throws {
+        var memory = FailureMemory()
+        for number in 0...(2 * Bounds.maxFailures) {
+            _ = memory.failed(try question(number), .networkError, recheck: nil, now: start)
+            #expect(memory.failure(of: try question(number), now: start) != nil)
+        }
+        #expect(memory.failure(of: try question(0), now: start) == nil)
+        #expect(memory.removeAll().count <= Bounds.maxFailures)
+        #expect(memory.removeAll().isEmpty)
+    }
+
+    @Test("a failure long after the last one begins anew at 5 s; recheck neither doubles nor is doubled")
+    func pauses() throws {
+        var memory = FailureMemory()
+        let question = try question(1)
+        func pause(at seconds: Int, recheck: Duration? = nil) -> Duration {
+            let now = start + .seconds(seconds)
+            return now.duration(to: memory.failed(question, .networkError, recheck: recheck, now: now))
+        }
+        #expect(pause(at: 0) == .seconds(5))
+        #expect(pause(at: 5) == .seconds(10))
+        #expect(pause(at: 45) == .seconds(5))
+        #expect(pause(at: 50, recheck: .seconds(30)) == .seconds(30))
+        memory.answered(question)
+        #expect(pause(at: 80) == .seconds(5))
+    }
+}
+
+@Suite("Refresh budget")
+struct RefreshBudgetTests {
+    private let start = ContinuousClock.now
+
+    @Test("as many refreshes as the budget says in any second after the first, and no more saved up than one second's")
+    func rate() {
+        var budget = RefreshBudget()
+        var taken = 0
+        for millisecond in stride(from: 0, to: 10_000, by: 5) {
+            while budget.spend(perSecond: 20, now: start + .milliseconds(millisecond)) == nil { taken += 1 }
+        }
+        #expect((218...220).contains(taken))
+        var burst = 0
+        while budget.spend(perSecond: 20, now: start + .seconds(3600)) == nil { burst += 1 }
+        #expect(burst == 20)
+    }
+
+    @Test("when the next refresh may come is said exactly")
+    func nextToken() throws {
+        var budget = RefreshBudget()
+        #expect(budget.spend(perSecond: 4, now: start) == nil)
+        while budget.spend(perSecond: 4, now: start) == nil {}
+        let refusal = budget.spend(perSecond: 4, now: start)
+        let next = try #require(refusal)
+        #expect(next == start + .milliseconds(250))
+        #expect(budget.spend(perSecond: 4, now: next - .milliseconds(1)) != nil)
+        #expect(budget.spend(perSecond: 4, now: next + .microseconds(1)) == nil)
+    }
+}
+
+@Suite("Rules for names")
+struct RuleTableTests {
+    private func name(_ text: String) throws -> Name { try #require(Name(text)) }
+
+    @Test("each thing is decided by the longest match that speaks of it; the root speaks for all")
+    func specificity() throws {
+        var everything = Rule(match: [try name(".")])
+        everything.stale = false
+        everything.prefetch = false
+        var zone = Rule(match: [try name("example"), try name("lan")])
+        zone.stale = true
+        zone.minTTLSeconds = 9
+        var host = Rule(match: [try name("WWW.example")])
+        host.fallbackAddresses = [.v4(7)]
+        let table = RuleTable([host, everything, zone])
+        let found = table.rule(for: try name("a.www.EXAMPLE"))
+        #expect(found.stale == true && found.prefetch == false && found.minTTLSeconds == 9)
+        #expect(found.fallbackAddresses == [.v4(7)])
+        #expect(table.rule(for: try name("wwww.example")).fallbackAddresses.isEmpty)
+        #expect(table.rule(for: try name("notexample")).stale == false)
+        #expect(table.rule(for: try name("printer.lan")).stale == true)
+    }
+
+    @Test("of two rules for one name an exclusion counts, in either order; of two values the first")
+    func conflicts() throws {
+        var including = Rule(match: [try name("example")])
+        including.prefetch = true
+        including.maxTTLSeconds = 1
+        var excluding = Rule(match: [try name("example")])
+        excluding.prefetch = false
+        excluding.maxTTLSeconds = 2
+        let found = RuleTable([including, excluding]).rule(for: try name("example"))
+        let reversed = RuleTable([excluding, including]).rule(for: try name("example"))
+        #expect(found.prefetch == false && reversed.prefetch == false)
+        #expect(found.maxTTLSeconds == 1 && reversed.maxTTLSeconds == 2)
+    }
+}

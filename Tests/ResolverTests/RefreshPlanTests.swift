@@ -1,0 +1,131 @@
+// The plan's own structure: its bound, what leaves it, and how refreshes are spread. What it does in time is told by
+// the scenarios.
+
+import DNSWire
+import Testing
+
+@testable import Resolver
+
+@Suite("Refresh plan")
+struct RefreshPlanTests {
+    private let start = ContinuousClock.now
+
+    private func question(_ number: Int) throws -> Question { Question(try #require(Name("n\(number).example")), .a) }
+
+    private func learned(_ seconds: UInt32) -> Learned {
+        Learned(ttlSeconds: seconds, isNegative: false, isSubstitute: false)
+    }
+
+    @Test("names learned at one instant are refreshed at different ones, all between lead and end")
+    func spread() throws {
+        var plan = RefreshPlan(seed: 1)
+        for number in 0..<100 {
+            plan.asked(try question(number), now: start)
+            plan.learned(try question(number), learned(60), isRefresh: false, now: start)
+        }
+        let lead = Duration.milliseconds(Freshness.leadMilliseconds(60))
+        var instants: Set<Instant> = []
+        while let due = plan.nextDeadline {
+            #expect((start + .seconds(60) - lead..<start + .seconds(60)).contains(due))
+            instants.insert(due)
+            _ = plan.popDue(due)
+        }
+        #expect(instants.count > 50)
+    }
+
+    @Test("a full plan gives up a name that is asked less than others")
+    func eviction() throws {
+        var plan = RefreshPlan(seed: 1)
+        for number in 0..<Bounds.maxPlanned {
+            // Every second name is in use.
+            for _ in 0...(number % 2 * 5) { plan.asked(try question(number), now: start) }
+        }
+        for number in 0..<1000 { plan.asked(try question(Bounds.maxPlanned + number), now: start) }
+        let known = try (0..<Bounds.maxPlanned).filter { plan.demand(for: try question($0)) > 0 }
+        #expect(known.count == Bounds.maxPlanned - 1000)
+        #expect(known.count { $0 % 2 == 1 } == Bounds.maxPlanned / 2, "none of those in use has left")
+    }
+
+    @Test("restored names beyond the bound are left out, and push nobody out")
+    func restoredBeyondTheBound() throws {
+        var plan = RefreshPlan(seed: 1)
+        for number in 0..<Bounds.maxPlanned { plan.asked(try question(number), now: start) }
+        let late = RestoredAnswer(
+            try question(Bounds.maxPlanned), demandPerSecond: 9, lifetimeSeconds: 60, expiresAt: start)
+        plan.restored(late, now: start)
+        #expect(plan.demand(for: late.question) == 0)
+        #expect(plan.nextDeadline == nil)
+    }
+
+    @Test("however popular a name was, it is left alone after so many refreshes that nobody read")
+    func unread() throws {
+        var plan = RefreshPlan(seed: 1)
+        let popular = try question(0)
+        for _ in 0..<10_000 { plan.asked(popular, now: start) }
+        var refreshes = 0
+        var now = start
+        repeat {
+            plan.learned(popular, learned(60), isRefresh: refreshes > 0, now: now)
+            now = try #require(plan.nextDeadline)
+            #expect(plan.popDue(now) == [popular])
+            refreshes += 1
+            try #require(refreshes < 100)
+        } while plan.counted(popular, hits: 0, now: now).isInUse
+        #expect(refreshes == Bounds.maxUnreadRefreshes)
+        #expect(plan.nextDeadline == nil, "idle")
+        plan.asked(popular, now: now)
+        plan.learned(popular, learned(60), isRefresh: false, now: now)
+        #expect(plan.counted(popular, hits: 0, now: now + .seconds(59)).isInUse, "asked again, in use again")
+    }
+
+    @Test("a postponed refresh keeps its turn before those that fell due later, and does not count as unread")
+    func postponement() throws {
+        var plan = RefreshPlan(seed: 1)
+        for number in 0..<3 {
+            let question = try question(number)
+            plan.asked(question, now: start)
+            plan.learned(question, learned(60), isRefresh: false, now: start + .seconds(number))
+        }
+        let later = start + .seconds(70)
+        for round in 0..<50 {
+            #expect(plan.popDue(later) == [try question(0)], "round \(round)")
+            #expect(plan.counted(try question(0), hits: round == 0 ? 1 : 0, now: later).isInUse)
+            plan.postponed(try question(0), now: later)
+        }
+    }
+}
+
+@Suite("Demand")
+struct DemandTests {
+    private let start = ContinuousClock.now
+
+    @Test("the rate follows what is asked, and fades when nothing is")
+    func decay() {
+        var demand = Demand(now: start)
+        for second in 1...600 { demand.count(1, now: start + .seconds(second)) }
+        #expect((0.9...1.1).contains(demand.perSecond))
+        demand.count(0, now: start + .seconds(1200))
+        let afterTenMinutes = demand.perSecond
+        #expect((0.3...0.6).contains(afterTenMinutes))
+        demand.count(0, now: start + .seconds(86_400))
+        #expect(demand.perSecond < 0.01)
+    }
+
+    @Test("counting often and seldom comes to the same rate")
+    func granularity() {
+        var often = Demand(now: start)
+        var seldom = Demand(now: start)
+        for second in 1...60 { often.count(2, now: start + .seconds(second)) }
+        seldom.count(120, now: start + .seconds(60))
+        #expect(abs(often.perSecond / seldom.perSecond - 1) < 0.1)
+    }
+
+    @Test("a rate that is restored is the rate that was saved, and a clock that stands still changes nothing")
+    func restored() {
+        var demand = Demand(perSecond: 0.25, now: start)
+        #expect(abs(demand.perSecond - 0.25) < 0.001)
+        demand.count(0, now: start)
+        demand.count(0, now: start - .seconds(9))
+        #expect(abs(demand.perSecond - 0.25) < 0.001)
+    }
+}
