@@ -32,11 +32,12 @@ final class StoreThread {
 
     /// What a kill -9 may cost, and how often a busy daemon writes.
     static let interval: Duration = .seconds(2)
-    /// Some 3 MiB; more than a thousand new answers a second over the interval.
-    static let maxCollected = 8_192
+    /// Some 400 KiB. A full batch leaves before the interval is over, so that a flood of new answers is in memory twice
+    /// for a moment only, and leaves no holes of many MiB among the cache's entries.
+    static let maxCollected = 1_024
     static let maxRemovals = StoreLoop.maxRemovals
-    /// Batches that may wait for a slow disk: with one being written and one collected, some 18 MiB.
-    private static let ordersCapacity = 4
+    /// Batches that may wait for a slow disk: with as many taken by the thread and one collected, some 5 MiB.
+    private static let ordersCapacity = 6
     /// Each failure is told once, and the main thread reads in every turn.
     private static let eventsCapacity = 64
 
@@ -130,12 +131,12 @@ final class StoreThread {
 
     /// With no room for it the batch goes on collecting, and tries again after the interval.
     private func post(now: Instant) {
-        let order = StoreOrder(entries: Array(collected.values), removals: removals)
-        if orders.post(order) {
-            _ = takeOrder()
-        } else {
+        guard orders.hasRoom else {
             postAt = now + StoreThread.interval
+            return
         }
+        // Nobody else posts: the room is still there.
+        _ = orders.post(takeOrder())
     }
 
     private func takeOrder() -> StoreOrder {

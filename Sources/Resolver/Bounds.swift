@@ -68,8 +68,8 @@ package enum Bounds {
     /// However popular a name was: after so many refreshes in a row that nobody read, it is left alone until it is
     /// asked.
     static let maxUnreadRefreshes = 10
-    /// A refresh begins this long before the answer's end, or four times as early as its upstream usually needs.
-    static let refreshPatienceFloor: Duration = .milliseconds(250)
+    /// A refresh begins at least this long before the answer's end: time for an upstream that is slower just now.
+    static let refreshLeadFloor: Duration = .milliseconds(250)
     /// An answer in the last quarter of its life goes along with one that is due.
     static let earlyPart = 4
     /// An upstream's cache that turns over at a certain second has done so a little later.

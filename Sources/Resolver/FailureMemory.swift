@@ -7,9 +7,11 @@ import DNSWire
 struct FailureMemory {
     struct Failure: Equatable {
         let reason: ExtendedError
-        let until: Instant
+        fileprivate(set) var until: Instant
         /// Without an answer in between.
         fileprivate let times: Int
+        /// A provider has recovered since the first of these failures.
+        fileprivate var isExcused = false
     }
 
     private var failures: [Question: Failure] = [:]
@@ -30,12 +32,26 @@ struct FailureMemory {
         let times = isInARow ? (earlier?.times ?? 0) + 1 : 1
         let pause = min(Bounds.failureFloor * (1 << min(times - 1, 10)), Bounds.failureCeiling)
         let until = now + (recheck ?? pause)
-        failures[question] = Failure(reason: reason, until: until, times: times)
+        failures[question] = Failure(
+            reason: reason, until: until, times: times, isExcused: isInARow && earlier?.isExcused == true)
         if earlier == nil { enter(question) }
         return until
     }
 
     mutating func answered(_ question: Question) { failures[question] = nil }
+
+    /// A provider that had failed has answered a question: what failed is worth asking again at once. But only once
+    /// in a row: what fails all the same is at fault itself, and the provider recovers from it with each other question.
+    ///
+    /// - Returns: what may be asked now, the oldest first.
+    mutating func providerRecovered(now: Instant) -> [Question] {
+        order.filter { question in
+            guard let failure = failures[question], !failure.isExcused else { return false }
+            failures[question]?.until = min(failure.until, now)
+            failures[question]?.isExcused = true
+            return true
+        }
+    }
 
     /// - Returns: what was remembered, the oldest first.
     @discardableResult mutating func removeAll() -> [Question] {

@@ -25,7 +25,7 @@ struct RefreshPlan {
         var countsDown = false
         /// Nothing but "no" stands there.
         var isNegative = false
-        /// Somebody wants it to be there, asked for or not.
+        /// Somebody wants it to be there, asked for or not, and it has not come yet.
         var isWanted = false
         /// The answer that stands was fetched ahead, and so many in a row were not read.
         var isRefreshed = false
@@ -66,6 +66,11 @@ struct RefreshPlan {
 
     /// When `popDue` has something.
     var nextDeadline: Instant? { deadlines.earliest }
+
+    /// Wanted, and not there yet: it is tried for until it comes.
+    func isWanted(_ question: Question) -> Bool {
+        numberOf[question].map { entries[$0].isWanted } ?? false
+    }
 
     /// Asks per second; 0 for what is not known.
     func demand(for question: Question) -> Double {
@@ -111,14 +116,14 @@ struct RefreshPlan {
         schedule(add(entry), at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
     }
 
-    /// - Parameter patience: what a refresh takes at most, as a rule.
+    /// - Parameter patience: how long upstreams need to answer.
     mutating func learned(
         _ question: Question, _ answer: Learned, isRefresh: Bool, patience: Duration, now: Instant
     ) {
         guard let number = numberOf[question] else { return }
+        entries[number].isWanted = false
         entries[number].isRefreshed = isRefresh
         entries[number].isNegative = answer.isNegative
-        entries[number].isWanted = false
         if !answer.isSubstitute { judgeLifetime(number, answer.ttlSeconds) }
         let waitsForTurnover = entries[number].waitsForTurnover
         if answer.ttlSeconds > 0 || !waitsForTurnover {
@@ -131,9 +136,16 @@ struct RefreshPlan {
             let turnover = max(end, now + Bounds.turnoverDelay) + jitter.next(upTo: Bounds.turnoverDelay)
             schedule(number, at: turnover)
         } else if answer.ttlSeconds > 0 {
-            let lead = min(lead(answer.ttlSeconds), max(patience, .seconds(Int64(answer.ttlSeconds)) / 200))
+            // Of a long life it is a small part, to have time for another try; of a short one no more than half.
+            let life = Duration.seconds(Int64(answer.ttlSeconds))
+            let lead = min(max(patience, Bounds.refreshLeadFloor, life / 200), life / 2)
             schedule(number, at: end - lead + jitter.next(upTo: lead / 4))
         }
+    }
+
+    /// It is there, and will not be refreshed.
+    mutating func gained(_ question: Question) {
+        if let number = numberOf[question] { entries[number].isWanted = false }
     }
 
     /// No upstream answered; it is worth asking again at this time.
@@ -151,9 +163,6 @@ struct RefreshPlan {
     }
 
     // MARK: what is due
-
-    /// By the operator, and not there yet.
-    func isWanted(_ question: Question) -> Bool { numberOf[question].map { entries[$0].isWanted } ?? false }
 
     /// The next question whose time has come, and with it the other address family of the name if that ends soon:
     /// clients ask for both. Whether they are refreshed depends on their hits: `counted`.

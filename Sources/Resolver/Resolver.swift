@@ -56,7 +56,7 @@ package struct Resolver {
             self.providers = providers
             self.hasSystem = hasSystem
             around.ranking.setProviders(providers)
-            forgetFailures(now: now)
+            retry(failures.removeAll(), now: now)
         case .policyChanged(let policy): self.policy = policy
         case .hostsChanged(let hosts): self.hosts = hosts
         case .timePassed: timePassed(now: now)
@@ -149,10 +149,13 @@ package struct Resolver {
     }
 
     /// It may go better now: what failed and is in use is refreshed at once, and not when its pause is over.
-    private mutating func forgetFailures(now: Instant) {
-        for question in failures.removeAll() where policy.of(question.name).prefetches || plan.isWanted(question) {
-            plan.failed(question, retryAt: now)
-        }
+    /// What failed may be asked again.
+    private mutating func retry(_ questions: [Question], now: Instant) {
+        for question in questions where isPlanned(question) { plan.failed(question, retryAt: now) }
+    }
+
+    private func isPlanned(_ question: Question) -> Bool {
+        policy.of(question.name).prefetches || plan.isWanted(question)
     }
 
     private mutating func forget(_ questions: [Question]?) {
@@ -244,29 +247,25 @@ package struct Resolver {
         remember(lookup, now: now)
     }
 
-    /// The quicker the upstream that will be asked, the later the refresh.
-    private mutating func plan(_ lookup: Lookup, _ learned: Learned, now: Instant) {
-        let provider = around.ranking.best(for: lookup.question.type, now: now)
-        let usual = provider.map { around.ranking.hedgeDelay($0) } ?? Bounds.hedgeUnmeasured
-        plan.learned(
-            lookup.question, learned, isRefresh: lookup.isRefresh,
-            patience: max(usual * 4, Bounds.refreshPatienceFloor), now: now)
-    }
-
     /// What the next question and the next refresh must know of this one.
     private mutating func remember(_ lookup: Lookup, now: Instant) {
         if around.ranking.hasRecovered {
             around.ranking.hasRecovered = false
-            forgetFailures(now: now)
+            retry(failures.providerRecovered(now: now), now: now)
         }
-        let isPlanned = lookup.policy.prefetches || plan.isWanted(lookup.question)
         if let learned = around.learned {
             around.learned = nil
             failures.answered(lookup.question)
-            if isPlanned { plan(lookup, learned, now: now) }
+            if lookup.policy.prefetches {
+                plan.learned(
+                    lookup.question, learned, isRefresh: lookup.isRefresh,
+                    patience: around.ranking.patience(for: lookup.question.type, now: now), now: now)
+            } else {
+                plan.gained(lookup.question)
+            }
         } else if let failure = lookup.failure {
             let retryAt = failures.failed(lookup.question, failure, recheck: lookup.recheck, now: now)
-            if isPlanned { plan.failed(lookup.question, retryAt: retryAt) }
+            if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: retryAt) }
         }
         guard lookup.isRefresh, lookup.isFinished else { return }
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }

@@ -116,6 +116,12 @@ struct UpstreamRanking {
         return min(max(usual, Bounds.hedgeFloor), Bounds.hedgeCeiling)
     }
 
+    /// How long it takes to ask the best provider and, when nothing comes from it as it usually does, another one. Zero
+    /// without providers.
+    func patience(for type: RecordType, now: Instant) -> Duration {
+        best(for: type, now: now).map { hedgeDelay($0) * 2 } ?? .zero
+    }
+
     mutating func begun(_ provider: ProviderID, now: Instant) {
         update(provider) { standing in
             standing.silentSince = standing.silentSince ?? now

@@ -70,7 +70,8 @@ package struct EntryStore: ~Copyable {
         }
     }
 
-    /// Removes what expired before a time, then what expires first until no more than `rows` are left.
+    /// Removes what expired before a time, then what expires first until no more than `rows` are left; what expires in
+    /// one millisecond goes together.
     ///
     /// - Returns: how many rows went.
     package mutating func prune(

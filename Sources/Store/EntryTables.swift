@@ -10,7 +10,7 @@ final class EntryTables {
     private let removeTree: Statement
     private let removeAll: Statement
     private let removeExpired: Statement
-    private let removeOldest: Statement
+    private let selectExpiry: Statement
     private let setWritten: Statement
 
     private static let pageBytes = 4_096
@@ -48,13 +48,8 @@ final class EntryTables {
             """, on: database)
         removeAll = try Statement("DELETE FROM entries", on: database)
         removeExpired = try Statement("DELETE FROM entries WHERE stored_ms + lifetime * 1000 < ?", on: database)
-        removeOldest = try Statement(
-            """
-            DELETE FROM entries WHERE (question, type_number, partition, provenance) IN (
-                SELECT question, type_number, partition, provenance FROM entries
-                ORDER BY stored_ms + lifetime * 1000
-                LIMIT max(0, (SELECT count(*) FROM entries) - ?))
-            """, on: database)
+        selectExpiry = try Statement(
+            "SELECT stored_ms + lifetime * 1000 FROM entries ORDER BY 1 LIMIT 1 OFFSET ?", on: database)
         setWritten = try Statement("INSERT OR REPLACE INTO history(id, written_ms) VALUES (1, ?)", on: database)
         self.database = database
     }
@@ -92,15 +87,27 @@ final class EntryTables {
     func prune(expiredBeforeMilliseconds: Int64, keepingAtMost rows: Int) throws(StoreFailure) -> Int {
         var removed = 0
         try database.transaction { () throws(StoreFailure) in
-            removeExpired.bind(expiredBeforeMilliseconds, at: 1)
-            try removeExpired.run()
-            removed = database.changes
-            removeOldest.bind(rows, at: 1)
-            try removeOldest.run()
-            removed += database.changes
+            removed = try remove(expiredBeforeMilliseconds: expiredBeforeMilliseconds)
+            let excess = try Int(database.number("SELECT count(*) FROM entries")) - rows
+            if excess > 0 { removed += try remove(expiredBeforeMilliseconds: endOfExpiry(ofRank: excess - 1)) }
         }
         try database.run("PRAGMA incremental_vacuum(\(EntryTables.maxFreedPages))")
         return removed
+    }
+
+    private func remove(expiredBeforeMilliseconds: Int64) throws(StoreFailure) -> Int {
+        removeExpired.bind(expiredBeforeMilliseconds, at: 1)
+        try removeExpired.run()
+        return database.changes
+    }
+
+    /// Just after the entry expires that is so many places behind the first to expire. A number to compare with instead
+    /// of the rows to remove: SQLite would hold those in memory, several MiB in a large file.
+    private func endOfExpiry(ofRank rank: Int) throws(StoreFailure) -> Int64 {
+        defer { selectExpiry.reset() }
+        selectExpiry.bind(rank, at: 1)
+        // A row that was damaged may say anything.
+        return try selectExpiry.step() ? min(selectExpiry.integer(0), .max - 1) + 1 : .min
     }
 
     /// Brings the log into the file, so that the next start reads one file only.

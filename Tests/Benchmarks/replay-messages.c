@@ -1,5 +1,6 @@
-// The messages of replay-upstream: DNS (RFC 1035), the JSON form of public resolvers, and the plain text form of
-// DNSPod's HTTPS service. Just what the servers of the benchmark send and need; nothing here knows a socket or a clock.
+// The messages of replay-upstream and instant-upstream: DNS (RFC 1035), the JSON form of public resolvers, and the
+// plain text form of DNSPod's HTTPS service. Just what the servers of the benchmarks send and need; nothing here knows
+// a socket or a clock.
 #define _GNU_SOURCE
 #include "replay-upstream.h"
 
@@ -59,7 +60,7 @@ size_t dns_reply(const unsigned char *query, size_t bytes, uint32_t issued, unsi
     size_t end = read_name(query, bytes, name);
     if (end == 0 || end + 4 > bytes) return 0;
     int isA = (query[end] << 8 | query[end + 1]) == typeA, hasOption = query[11] > 0;
-    uint32_t ttl = lifetime_seconds(name);
+    uint32_t ttl = answer_lifetime(name);
     memcpy(reply, query, end + 4);
     put16(reply + 2, 0x8180); // QR, RD, RA
     put16(put16(put16(put16(reply + 4, 1), isA), !isA), hasOption);
@@ -118,7 +119,7 @@ static int json_body(const char *request, size_t bytes, uint32_t issued, char bo
     char name[maxNameBytes], address[16], record[maxNameBytes + 128];
     if (!read_parameter(request, bytes, "name", name, sizeof name)) return 0;
     if (name[strlen(name) - 1] == '.') name[strlen(name) - 1] = 0;
-    unsigned ttl = lifetime_seconds(name);
+    unsigned ttl = answer_lifetime(name);
     int type = is_AAAA(request, bytes) ? typeAAAA : typeA;
     address_text(issued, address);
     if (type == typeA) {
@@ -145,7 +146,7 @@ static int text_body(const char *request, size_t bytes, uint32_t issued, char bo
         size_t room = (size_t)(maxBodyBytes - length);
         int line = isAAAA ? snprintf(body + length, room, "%s.:0|127.0.0.1\n", name)
                           : snprintf(body + length, room, "%s.:%s,%u|127.0.0.1\n", name, address,
-                                     lifetime_seconds(name));
+                                     answer_lifetime(name));
         if ((size_t)line >= room) return 0;
         length += line;
     }

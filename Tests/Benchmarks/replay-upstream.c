@@ -77,6 +77,8 @@ static void fail(const char *what) {
     exit(1);
 }
 
+unsigned answer_lifetime(const char *name) { return lifetime_seconds(name); }
+
 static int is_outage(int64_t now) { return now >= outageBegin && now < outageEnd; }
 
 // MARK: sockets

@@ -1,4 +1,5 @@
-// Between the two halves of replay-upstream: sockets and time in replay-upstream.c, messages in replay-messages.c.
+// Between the two halves of an upstream: sockets and time in replay-upstream.c or instant-upstream.c, messages in
+// replay-messages.c.
 #ifndef REPLAY_UPSTREAM_H
 #define REPLAY_UPSTREAM_H
 
@@ -10,6 +11,9 @@ enum {
     maxRequestBytes = 2048, // eight names of 253 bytes would not fit; ours have at most 25
     maxReplyBytes = 4096,
 };
+
+/// Seconds: what the upstream gives the answers for a name, in lower case without its last dot.
+unsigned answer_lifetime(const char *name);
 
 /// How many names an HTTP request asks for; 0 for one that is not understood.
 unsigned http_names(const char *request, size_t bytes);

@@ -113,6 +113,9 @@ struct Day: ~Copyable {
 
     /// Nothing is done meanwhile; the clock goes on.
     private mutating func sleep() {
+        for index in upstreams.indices {
+            upstreams[index].sleeps(from: nowMilliseconds, milliseconds: Traffic.sleepMilliseconds)
+        }
         setTime(nowMilliseconds + Traffic.sleepMilliseconds)
         account.asleep += Traffic.sleepMilliseconds
     }
@@ -195,8 +198,7 @@ struct Day: ~Copyable {
             guard let fetch = running.removeValue(forKey: id.number) else { throw account.broken("abandoned twice") }
             account.fetchEnded(fetch.subject)
         case .store(let question, let answer, let source):
-            guard let provenance = source.provenance else { return }
-            answers.store(question, answer, provenance, now: now)
+            if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
         case .countHits(let questions): try handle(answers.hits(questions))
         case .reply(let waiter, let answer, _):
             let client = try take(waiter)

@@ -43,7 +43,8 @@ struct DayAccount {
     private let policy: Policy
     private var open: [Subject: Lookup] = [:]
     private var touched: [Subject] = []
-    private var lastAsked: [Subject: Int64] = [:]
+    /// By the subject's number; invented names come once.
+    private var lastAsked = [Int64](repeating: .min / 2, count: World.siteCount * 2)
 
     private struct Lookup {
         let startedAt: Int64
@@ -81,8 +82,10 @@ struct DayAccount {
 
     mutating func asked(_ subject: Subject, isMissed: Bool) {
         queries += 1
-        defer { lastAsked[subject] = now }
-        guard let last = lastAsked[subject], now - last < DayAccount.repeatMilliseconds else { return }
+        guard subject.kind == .site else { return }
+        let since = now - lastAsked[subject.number]
+        lastAsked[subject.number] = now
+        guard since < DayAccount.repeatMilliseconds else { return }
         repeated += 1
         if isMissed { repeatedThatWaited += 1 }
     }

@@ -39,7 +39,7 @@ struct DayUpstream {
 
     private let manners: Manners
     /// By time, without overlaps.
-    private let spells: [Spell]
+    private var spells: [Spell]
     private var nextSpell = 0
     private var secondOfIssue: [Subject: Int64] = [:]
     private var taken = (second: Int64(0), count: 0)
@@ -62,6 +62,14 @@ struct DayUpstream {
     /// Leaves behind what no lookup in flight can have met.
     mutating func timePassed(_ now: Int64) {
         while nextSpell < spells.count, spells[nextSpell].to < now - DayUpstream.memoryMilliseconds { nextSpell += 1 }
+    }
+
+    /// Troubles to come wait for the awakening, or a short day would sleep through them.
+    mutating func sleeps(from now: Int64, milliseconds: Int64) {
+        spells = spells.map {
+            guard $0.from > now else { return $0 }
+            return Spell(from: $0.from + milliseconds, to: $0.to + milliseconds, trouble: $0.trouble)
+        }
     }
 
     /// Nil: nothing will come.

@@ -25,7 +25,7 @@ struct World {
     private var siteOfRank: [Int]
 
     private static let zone = Name("example") ?? .root
-    private static let zipfExponent = 1.1
+    private static let zipfExponent = 1.2
 
     init(random: inout SeededRandom) {
         sites = (0..<World.siteCount).map { _ in

@@ -7,15 +7,17 @@ import time
 
 from cases import Case
 from places import eventually
-from programs import Daemon
-from wire import NOERROR, Datagrams
+from programs import Daemon, ctl
+from wire import NOERROR, Datagrams, query
 
 KILLS = 200
 # Of these, so many in the middle of the daemon's usual work; the others while it writes at its end.
-KILLS_AT_WORK = 15
+KILLS_AT_WORK = 5
+# And so many when all is written.
+KILLS_AFTER_WORK = 2
 NAMES = 40
-# A batch is written two seconds after its first entry; and a little for the disk.
-INTERVAL_SECONDS = 2.2
+# A batch is written two seconds after its first entry; and a little for a busy machine.
+INTERVAL_SECONDS = 2.6
 LONGEST_WRITE_SECONDS = 0.02
 
 
@@ -79,12 +81,23 @@ class Store(Case):
         self.server.stop()
         self.assertEqual(self.sql("SELECT count(*) FROM entries"), [str(NAMES)])
 
+    def up(self):
+        """Starts it; how many answers came back."""
+        since = len(self.server.log)
+        self.server.up()
+        return int(self.server.wait_for(r"^httpdnsd: (\d+) answers? (is|are) back from", since=since).group(1))
+
     def test_kill_at_any_moment(self):
         seed = random.randrange(1 << 32)
         chance = random.Random(seed)
+        # What no kill may take away: all that ever came back, and what has stood there for longer than the interval.
+        certain, grown = 0, 0
         for round in range(KILLS):
             with self.subTest(seed=seed, round=round):
-                self.server.up()
+                back = self.up()
+                self.assertGreaterEqual(back, certain)
+                grown += back > certain
+                certain = back
                 known = chance.sample(sorted(self.names), 5)
                 self.assertRight(self.ask(known))
                 # New ones, so that every round has something to write.
@@ -93,11 +106,17 @@ class Store(Case):
                     self.assertEqual(reply.addresses, {"192.0.2.99"})
                 if round % (KILLS // KILLS_AT_WORK) == 0:
                     time.sleep(chance.uniform(0, INTERVAL_SECONDS))
+                elif round % (KILLS // KILLS_AFTER_WORK) == 1:
+                    time.sleep(INTERVAL_SECONDS)
+                    certain += len(new)
                 else:
                     self.server.signal(signal.SIGTERM)
                     time.sleep(chance.uniform(0, LONGEST_WRITE_SECONDS))
                 self.server.kill()
                 self.assertEqual(self.set_aside(), [])
+        # Some kills came before the last batch was written, and some after: so others may have come in between.
+        self.assertGreater(grown, 0)
+        self.assertLess(grown, KILLS - 1)
         self.assertEqual(self.sql("PRAGMA integrity_check"), ["ok"])
         self.server.up()
         self.assertRight(self.ask(self.names))
@@ -107,6 +126,45 @@ class Store(Case):
         self.server.up()
         eventually(lambda: self.server.stats()["cache"]["entries"] >= NAMES)
         self.assertRight(self.ask(self.names))
+
+    def test_a_last_batch_is_written_whole(self):
+        self.server.up()
+        names = [*self.names, *(f"last{number}.any.lab.example" for number in range(200))]
+        with Datagrams(self.server.address) as client:
+            for name in names:
+                client.send(query(name))
+            for _ in names:
+                self.assertEqual(NOERROR, client.receive().rcode)
+        # All of it is still collected, or being written.
+        self.server.stop()
+        self.assertEqual(set(names), set(self.sql("SELECT name FROM entries")))
+        self.assertEqual([], list(self.file.parent.glob("cache.db-*")))
+
+    def test_what_is_flushed_does_not_come_back(self):
+        self.server.up()
+        flushed, kept, *_ = self.names
+        below = f"a.{flushed}"
+        self.provider.record(below, "A", "192.0.2.99", ttl=3600)
+        self.ask([*self.names, below])
+        self.server.stop()
+        # From the file, and from the batch that is not written yet.
+        for restarts in (True, False):
+            self.server.up()
+            eventually(lambda: self.server.stats()["store"]["loaded"] >= NAMES - 1)
+            self.ask([flushed, below])
+            if restarts:
+                self.assertEqual("removed 1 entry\n", ctl(self.server, "flush", flushed).stdout)
+            else:
+                self.assertEqual("removed 2 entries\n", ctl(self.server, "flush", "--tree", flushed).stdout)
+            self.server.stop()
+            left = set(self.sql("SELECT name FROM entries"))
+            self.assertEqual((False, restarts, True), tuple(name in left for name in (flushed, below, kept)))
+        self.server.up()
+        eventually(lambda: self.server.stats()["store"]["loaded"] == NAMES - 1)
+        self.assertNotIn(flushed, ctl(self.server, "cache", "ls").stdout)
+        ctl(self.server, "flush", "--all")
+        self.server.stop()
+        self.assertEqual([], self.sql("SELECT name FROM entries"))
 
     def test_a_row_that_somebody_edited_is_not_answered(self):
         self.server.up()

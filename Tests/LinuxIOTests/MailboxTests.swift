@@ -17,8 +17,10 @@ struct MailboxTests {
     @Test func `a full box takes what fits and refuses the rest`() throws {
         let box = try Mailbox<Int>(capacity: 3)
         #expect(box.post(contentsOf: [1, 2]) == 2)
+        #expect(box.hasRoom)
         #expect(box.post(contentsOf: [3, 4, 5]) == 1)
         #expect(!box.post(6))
+        #expect(!box.hasRoom)
         #expect(box.post(contentsOf: []) == 0)
         #expect(box.takeAll() == [1, 2, 3])
         #expect(box.post(7))

@@ -114,6 +114,19 @@ struct EntryStoreTests {
         #expect(try store.prune(expiredBeforeMilliseconds: 0, keepingAtMost: 0) == 100)
     }
 
+    @Test("entries that expire in one millisecond are pruned together")
+    func pruningTogether() throws {
+        var store = EntryStore(path: folder.file)
+        let many = Samples.entries(30).enumerated().map { index, entry in
+            entry.stored(at: 1_000_000 + Int64(index / 10), lifetimeSeconds: 10)
+        }
+        try store.write(many, nowMilliseconds: Samples.storedAt)
+        #expect(try store.prune(expiredBeforeMilliseconds: 0, keepingAtMost: 25) == 10)
+        #expect(try Loaded(&store).entries == keyed(Array(many[10...])))
+        #expect(try store.prune(expiredBeforeMilliseconds: 0, keepingAtMost: 20) == 0)
+        #expect(try store.prune(expiredBeforeMilliseconds: 0, keepingAtMost: 1) == 20)
+    }
+
     @Test("no more rows are loaded than asked for")
     func loadBound() throws {
         try write(samples)

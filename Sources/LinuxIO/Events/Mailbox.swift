@@ -22,6 +22,9 @@ package final class Mailbox<Message: Sendable>: Sendable {
     /// Readable when there may be messages; for `EventLoop.watch`.
     package var descriptor: Int32 { wakeUp.raw }
 
+    /// Stays true until the next post where one thread is the only writer.
+    package var hasRoom: Bool { messages.withLock { $0.count < capacity } }
+
     /// Puts in as many as there is room for, in order, and wakes the reader if the box was empty.
     ///
     /// - Returns: how many were accepted, counted from the first; the rest is the caller's to refuse.

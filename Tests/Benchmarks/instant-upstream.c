@@ -1,0 +1,171 @@
+// The upstream of `scripts/bench memory` and `start`: DNS over UDP, and HTTP/1.1 with the dialects `json` and
+// `dnspod-https`, both answered at once. Every name exists and has one A record that is another one each time and
+// outlives the benchmark.
+//
+//     instant-upstream
+//
+// Prints its two ports, DNS and HTTP, and at SIGTERM how many datagrams and how many HTTP requests it answered.
+#define _GNU_SOURCE
+#include "replay-upstream.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    lifetimeSeconds = 3600,
+    maxConnections = 64, // one server at a time, which opens eight
+    maxEvents = 64,
+};
+
+enum kind { datagrams, listener, connection, termination };
+
+struct endpoint {
+    enum kind kind;
+    int descriptor;
+    size_t bytes; // of a connection: what `text` holds of its next request
+    char text[maxRequestBytes];
+};
+
+static struct endpoint connections[maxConnections];
+static uint64_t answeredDatagrams, answeredRequests;
+static int poller;
+
+static void fail(const char *what) {
+    fprintf(stderr, "instant-upstream: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+unsigned answer_lifetime(const char *name) {
+    (void)name;
+    return lifetimeSeconds;
+}
+
+static uint32_t next_address(void) { return (uint32_t)(answeredDatagrams + answeredRequests) & 0xFFFFFF; }
+
+// MARK: sockets
+
+static void watch(struct endpoint *endpoint) {
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = endpoint};
+    if (epoll_ctl(poller, EPOLL_CTL_ADD, endpoint->descriptor, &event) < 0) fail("epoll_ctl");
+}
+
+// Returns the port that the kernel chose.
+static unsigned listen_on_loopback(struct endpoint *endpoint, int type) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof address;
+    endpoint->descriptor = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (endpoint->descriptor < 0) fail("socket");
+    if (bind(endpoint->descriptor, (struct sockaddr *)&address, bytes) < 0) fail("bind");
+    if (type == SOCK_STREAM && listen(endpoint->descriptor, SOMAXCONN) < 0) fail("listen");
+    if (getsockname(endpoint->descriptor, (struct sockaddr *)&address, &bytes) < 0) fail("getsockname");
+    watch(endpoint);
+    return ntohs(address.sin_port);
+}
+
+static void watch_termination(struct endpoint *signals) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signals->descriptor = signalfd(-1, &set, SFD_CLOEXEC);
+    if (signals->descriptor < 0) fail("signalfd");
+    watch(signals);
+}
+
+static void accept_connection(const struct endpoint *from) {
+    int descriptor = accept4(from->descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (descriptor < 0) return;
+    struct endpoint *free = connections;
+    while (free < connections + maxConnections && free->descriptor >= 0) free++;
+    if (free == connections + maxConnections) {
+        errno = EMFILE;
+        fail("connections");
+    }
+    free->kind = connection;
+    free->descriptor = descriptor;
+    free->bytes = 0;
+    watch(free);
+}
+
+static void close_connection(struct endpoint *endpoint) {
+    close(endpoint->descriptor);
+    endpoint->descriptor = -1;
+}
+
+// MARK: requests
+
+static void answer_datagrams(const struct endpoint *from) {
+    for (;;) {
+        struct sockaddr_in peer;
+        socklen_t peerBytes = sizeof peer;
+        unsigned char query[maxRequestBytes], reply[maxReplyBytes];
+        ssize_t bytes = recvfrom(from->descriptor, query, sizeof query, 0, (struct sockaddr *)&peer, &peerBytes);
+        if (bytes < 0) return;
+        size_t length = dns_reply(query, (size_t)bytes, next_address(), reply);
+        if (length == 0) continue;
+        // Lost when it can't be sent, as on a real network.
+        sendto(from->descriptor, reply, length, MSG_NOSIGNAL, (const struct sockaddr *)&peer, sizeof peer);
+        answeredDatagrams++;
+    }
+}
+
+static int answer_request(const struct endpoint *from, size_t bytes) {
+    char reply[maxReplyBytes];
+    size_t length = http_reply(from->text, bytes, next_address(), reply);
+    answeredRequests++;
+    return send(from->descriptor, reply, length, MSG_NOSIGNAL) == (ssize_t)length;
+}
+
+static void read_connection(struct endpoint *from) {
+    char *end;
+    if (from->descriptor < 0) return;
+    ssize_t count = recv(from->descriptor, from->text + from->bytes, maxRequestBytes - from->bytes, 0);
+    if (count < 0 && errno == EAGAIN) return;
+    if (count <= 0) { // also when a request fills the whole buffer: none of ours is that long
+        close_connection(from);
+        return;
+    }
+    from->bytes += (size_t)count;
+    while ((end = memmem(from->text, from->bytes, "\r\n\r\n", 4)) != NULL) {
+        size_t bytes = (size_t)(end - from->text) + 4;
+        if (!answer_request(from, bytes)) {
+            close_connection(from);
+            return;
+        }
+        from->bytes -= bytes;
+        memmove(from->text, from->text + bytes, from->bytes);
+    }
+}
+
+int main(void) {
+    static struct endpoint dns = {.kind = datagrams}, http = {.kind = listener}, signals = {.kind = termination};
+    poller = epoll_create1(EPOLL_CLOEXEC);
+    if (poller < 0) fail("epoll_create1");
+    for (unsigned place = 0; place < maxConnections; place++) connections[place].descriptor = -1;
+    watch_termination(&signals);
+    unsigned dnsPort = listen_on_loopback(&dns, SOCK_DGRAM);
+    printf("%u %u\n", dnsPort, listen_on_loopback(&http, SOCK_STREAM));
+    fflush(stdout);
+    for (;;) {
+        struct epoll_event events[maxEvents];
+        int count = epoll_wait(poller, events, maxEvents, -1);
+        for (int index = 0; index < count; index++) {
+            struct endpoint *endpoint = events[index].data.ptr;
+            switch (endpoint->kind) {
+            case datagrams: answer_datagrams(endpoint); break;
+            case listener: accept_connection(endpoint); break;
+            case connection: read_connection(endpoint); break;
+            case termination:
+                printf("%lu %lu\n", answeredDatagrams, answeredRequests);
+                return 0;
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+# Names in use are fetched anew before they expire, so that nobody waits; and left alone when nobody asks for them.
+
+import time
+
+from cases import LAB_WWW, Case
+from digging import dig
+from places import eventually
+from programs import ctl
+from wire import NOERROR, Datagrams, Stream
+
+ADDRESSES = {"A": "192.0.2.99", "AAAA": "2001:db8::99"}
+# Refreshes in a row that nobody read.
+MAX_UNREAD = 10
+# Lest a machine stand still for a moment just when a name is refreshed. There are hundreds of questions.
+STALLS = 1
+
+
+class InUse(Case):
+    def setUp(self):
+        self.provider = self.lab()
+
+    def record(self, name, ttl):
+        for type, address in ADDRESSES.items():
+            self.provider.record(name, type, address, ttl=ttl)
+
+    def ask(self, clients, seconds):
+        """Asks, for each pair of a client and a name, both families over and over; how many questions that were."""
+        count, until = 0, time.monotonic() + seconds
+        while time.monotonic() < until:
+            for client, name in clients:
+                for type, address in ADDRESSES.items():
+                    reply = client.ask(name, type)
+                    self.assertEqual((NOERROR, {address}), (reply.rcode, reply.addresses), name)
+                    self.assertGreater(reply.answers[0][3], 0)
+                    count += 1
+            time.sleep(0.02)
+        return count
+
+    def asked(self, name, type="A"):
+        return self.provider.requests()["questions"].get(f"json {name} {type}", 0)
+
+    def assertAddsUp(self, prefetch):
+        self.assertEqual(prefetch["started"], prefetch["succeeded"] + prefetch["failed"], prefetch)
+
+    def quiet(self, server, name, seconds):
+        """Waits until so long nothing has been asked upstream for the name."""
+        last = [self.asked(name), time.monotonic()]
+
+        def is_quiet():
+            now = self.asked(name)
+            if now != last[0]:
+                last[:] = [now, time.monotonic()]
+            return time.monotonic() - last[1] > seconds
+        eventually(is_quiet, what=f"{name} is left alone", every=0.1)
+        return last[0]
+
+
+class NobodyWaits(InUse):
+    expected_seconds = 8
+    TTL = 2
+    SECONDS = 6.5
+
+    def test_not_even_for_a_slow_provider(self):
+        for name in ("one.lab.example", "two.lab.example"):
+            self.record(name, self.TTL)
+        self.provider.fault("delay", value=300)
+        server = self.daemon([self.provider.provider("json")])
+        with Datagrams(server.address) as datagrams, Stream(server.address) as stream:
+            count = self.ask([(datagrams, "one.lab.example"), (stream, "two.lab.example")], self.SECONDS)
+        stats = server.stats()
+        # Of each question the first one, and no other.
+        waited = stats["responses"]["provider"]
+        self.assertLessEqual(waited, 4 + STALLS)
+        self.assertEqual(count - waited, stats["responses"]["cache"])
+        self.assertSums(stats)
+        prefetch = stats["prefetch"]
+        self.assertEqual(0, prefetch["failed"])
+        self.assertGreaterEqual(prefetch["used"], 4 * (self.SECONDS // self.TTL - 1))
+        for name in ("one.lab.example", "two.lab.example"):
+            for type in ADDRESSES:
+                # Twice as often as it expires would be too often.
+                self.assertLessEqual(self.asked(name, type), 2 * self.SECONDS / self.TTL)
+        eventually(lambda: (now := server.stats()["prefetch"])["started"] == now["succeeded"] + now["failed"])
+
+
+class NobodyAsks(InUse):
+    expected_seconds = 15
+
+    def test_what_is_not_asked_any_more_is_left_alone(self):
+        self.record("once.lab.example", 1)
+        server = self.daemon([self.provider.provider("json")])
+        with Datagrams(server.address) as client:
+            self.ask([(client, "once.lab.example")], 1.5)
+        before = self.asked("once.lab.example")
+        self.assertGreaterEqual(before, 2)
+        after = self.quiet(server, "once.lab.example", 3)
+        self.assertLessEqual(after - before, MAX_UNREAD + 1)
+        prefetch = server.stats()["prefetch"]
+        self.assertAddsUp(prefetch)
+        self.assertLess(prefetch["used"], prefetch["succeeded"])
+
+
+class Unwanted(InUse):
+    expected_seconds = 5
+
+    def test_settings_and_rules_turn_it_off(self):
+        names = ["off.lab.example", "below.off.lab.example", "on.lab.example"]
+        for name in names:
+            self.record(name, 1)
+        server = self.daemon(
+            [self.provider.provider("json")], sections='[[rule]]\nmatch = ["off.lab.example"]\nprefetch = false')
+        with Datagrams(server.address) as client:
+            for name in names:
+                client.ask(name)
+            eventually(lambda: client.ask("on.lab.example") and self.asked("on.lab.example") >= 3, every=0.1)
+        # Nothing but the client's own question.
+        self.assertEqual([1, 1], [self.asked(name) for name in names[:2]])
+
+        server.config.write_text(server.settings() + "\n[prefetch]\nenabled = false\n")
+        server.reload()
+        with Datagrams(server.address) as client:
+            client.ask("on.lab.example")
+            # What was under way before.
+            eventually(lambda: (now := server.stats()["prefetch"])["started"] == now["succeeded"] + now["failed"])
+            before, started = server.stats()["responses"]["provider"], server.stats()["prefetch"]["started"]
+            eventually(lambda: client.ask("on.lab.example")
+                       and server.stats()["responses"]["provider"] >= before + 2, every=0.1)
+        self.assertEqual(started, server.stats()["prefetch"]["started"])
+
+
+class Wanted(InUse):
+    def test_names_of_the_settings_are_there_before_the_first_question(self):
+        for enabled in ("true", "false"):
+            with self.subTest(enabled=enabled):
+                server = self.daemon(
+                    [self.provider.provider("json")],
+                    sections=f'[prefetch]\nenabled = {enabled}\nnames = ["www.lab.example", "shop.lab.example"]')
+                eventually(lambda: server.stats()["cache"]["entries"] == 4)
+                before = self.provider.requests()["total"]
+                self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+                self.assertEqual({"2001:db8::10", "2001:db8::11"}, dig(server, "www.lab.example", "AAAA").data)
+                self.assertIn("192.0.2.70", dig(server, "+tcp", "shop.lab.example", "A").data)
+                stats = server.stats()
+                self.assertEqual((before, 3), (self.provider.requests()["total"], stats["responses"]["cache"]))
+                self.assertEqual((4, 4), (stats["prefetch"]["started"], stats["prefetch"]["succeeded"]))
+
+    def test_a_provider_that_comes_later_is_asked_for_them_as_well(self):
+        self.provider.fault("status", value=503)
+        server = self.daemon(
+            [self.provider.provider("json")], sections='[prefetch]\nnames = ["www.lab.example"]')
+        eventually(lambda: server.stats()["prefetch"]["failed"] >= 2)
+        self.provider.reset()
+        # The next attempt is due after 5 s.
+        eventually(lambda: server.stats()["cache"]["entries"] == 2, within=9)
+
+    def test_a_name_by_command_although_nobody_may_refresh(self):
+        server = self.daemon([self.provider.provider("json")], sections="[prefetch]\nenabled = false")
+        self.assertEqual("fetching 1 name\n", ctl(server, "prefetch", "www.lab.example").stdout)
+        eventually(lambda: server.stats()["cache"]["entries"] == 2)
+        self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+        self.assertEqual(1, server.stats()["responses"]["cache"])

@@ -1,0 +1,103 @@
+# Rules for names: what they change, which of them counts, and that a reload brings new ones.
+
+from cases import Case
+from digging import dig
+from places import eventually
+from programs import ctl
+
+
+def rule(*match, **keys):
+    lines = [f"{key.replace('_', '-')} = {value}" for key, value in keys.items()]
+    return "\n".join(["[[rule]]", "match = [" + ", ".join(f'"{name}"' for name in match) + "]", *lines, ""])
+
+
+class Rules(Case):
+    expected_seconds = 4
+
+    def setUp(self):
+        self.provider = self.lab()
+
+    def server(self, *rules, sections=""):
+        return self.daemon([self.provider.provider("json")], sections=sections + "\n" + "\n".join(rules))
+
+    def record(self, name, ttl):
+        self.provider.record(name, "A", "192.0.2.99", ttl=ttl)
+
+    def ttl(self, server, name, *arguments):
+        return int(dig(server, *arguments, name, "A").answer[0][1])
+
+    def change(self, server, *rules, sections=""):
+        server.sections = sections + "\n" + "\n".join(rules)
+        server.config.write_text(server.settings())
+        self.assertIn("settings", server.reload())
+
+    def test_the_longest_match_that_says_something_counts(self):
+        server = self.server(
+            rule("lab.example", max_ttl='"100s"', min_ttl='"50s"'), rule("b.lab.example", max_ttl='"70s"'),
+            rule("c.b.lab.example", min_ttl='"60s"'), rule(".", max_ttl='"200s"'))
+        for name, given, wanted in (
+                ("a.lab.example", 1000, 100), ("a.lab.example.", 1000, 100), ("low.a.lab.example", 5, 50),
+                ("b.lab.example", 1000, 70), ("x.y.b.lab.example", 5, 50), ("c.b.lab.example", 5, 60),
+                ("C.B.lab.example", 1000, 60), ("d.c.b.lab.example", 1000, 70), ("notb.lab.example", 1000, 100)):
+            if name == "C.B.lab.example":
+                # In the cache since the line before.
+                self.assertLessEqual(self.ttl(server, name), wanted)
+                continue
+            with self.subTest(name):
+                self.record(name, given)
+                self.assertIn(self.ttl(server, name), (wanted - 1, wanted))
+
+    def test_a_limit_of_a_rule_takes_the_place_of_that_of_the_settings(self):
+        server = self.server(
+            rule("long.lab.example", max_ttl='"5000s"'), rule("brief.lab.example", min_ttl='"0s"'),
+            sections='[cache]\nmin-ttl = "20s"\nmax-ttl = "1000s"')
+        for name, given, wanted in (
+                ("x.lab.example", 5, 20), ("y.lab.example", 9000, 1000), ("long.lab.example", 9000, 5000),
+                ("brief.lab.example", 5, 5), ("a.brief.lab.example", 9000, 1000)):
+            with self.subTest(name):
+                self.record(name, given)
+                self.assertIn(self.ttl(server, name, "+tcp"), (wanted - 1, wanted))
+
+    def test_an_exclusion_beats_an_inclusion_of_the_same_length(self):
+        names = ["one.lab.example", "two.lab.example", "in.two.lab.example"]
+        for name in names:
+            self.record(name, 1)
+        server = self.server(
+            rule("one.lab.example", "two.lab.example", stale="true"), rule("two.lab.example", stale="false"),
+            rule("one.lab.example", prefetch="false"), rule("in.two.lab.example", stale="true"),
+            rule("lab.example", prefetch="false", stale="false"))
+        for name in names:
+            dig(server, name, "A")
+        eventually(lambda: all(f"{name} A expired" in ctl(server, "cache", "ls").stdout for name in names))
+        self.provider.kill()
+        replies = [dig(server, name, "A") for name in names]
+        self.assertEqual(["NOERROR", "SERVFAIL", "NOERROR"], [each.status for each in replies])
+        self.assertEqual([3, 3], [each.extended_error for each in replies[::2]])
+        self.assertEqual(0, server.stats()["prefetch"]["started"])
+
+    def test_a_reload_brings_new_rules_and_timers(self):
+        still = "[prefetch]\nenabled = false\n"
+        self.record("old.lab.example", 1)
+        server = self.server(sections=still + '[stale]\nmax-age = "0s"')
+        dig(server, "old.lab.example", "A")
+        eventually(lambda: " A expired " in ctl(server, "cache", "ls", "old.lab.example").stdout)
+        self.provider.kill()
+
+        def answer():
+            reply = dig(server, "old.lab.example", "A")
+            return reply.status, [record[1] for record in reply.answer], reply.extended_error
+        self.assertEqual("SERVFAIL", answer()[0])
+        self.change(server, sections=still + '[stale]\nanswer-ttl = "9s"')
+        self.assertEqual(("NOERROR", ["9"], 3), answer())
+        self.change(server, rule("old.lab.example", stale="false"), sections=still)
+        self.assertEqual("SERVFAIL", answer()[0])
+        self.change(
+            server, rule("old.lab.example", stale="false", fallback_addresses='["198.51.100.9"]'), sections=still)
+        self.assertEqual(("NOERROR", ["30"], None), answer())
+        self.change(server, sections=still)
+        self.assertEqual(("NOERROR", ["30"], 3), answer())
+        # A bad one changes nothing.
+        server.config.write_text(server.settings() + rule("old.lab.example", stale='"maybe"'))
+        self.assertIn("old ones stay in force", server.reload())
+        self.assertEqual(("NOERROR", ["30"], 3), answer())
+        self.assertSums(server.stats())
