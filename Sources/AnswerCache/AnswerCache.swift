@@ -65,15 +65,19 @@ import Synchronization
         }
     }
 
-    /// A copy of what is kept and has expired, however long ago; the provider's before the system resolver's.
-    package func expired(_ question: Question, partition: Partition, nowMilliseconds: Int64) -> AgedAnswer? {
+    /// A copy of what is kept, has expired and is still usable; the provider's before the system resolver's.
+    package func expired(
+        _ question: Question, within limits: Freshness.Limits, partition: Partition, nowMilliseconds: Int64
+    ) -> AgedAnswer? {
         var key = key(for: question, partition, .provider)
         return withTable(key.hash) { table in
             for provenance in Provenance.allCases {
                 key.provenance = provenance
                 guard let entry = table.find(key) else { continue }
-                let expired = table.copy(entry, nowMilliseconds: nowMilliseconds)
-                if expired.isExpired { return expired }
+                guard table.freshness(entry, nowMilliseconds: nowMilliseconds, limits: limits) == .stale else {
+                    continue
+                }
+                return table.copy(entry, nowMilliseconds: nowMilliseconds)
             }
             return nil
         }

@@ -17,9 +17,10 @@ struct CachedAnswers {
         self.partition = partition
     }
 
-    /// What is left of an answer that has expired.
-    func expired(_ question: Question, now: Instant) -> AgedAnswer? {
-        cache.expired(question, partition: partition, nowMilliseconds: Clock.millisecondsSinceBoot(now))
+    /// What is left of an answer that has expired, and not too long ago.
+    func expired(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
+        cache.expired(
+            question, within: limits, partition: partition, nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
 
     func hits(_ questions: [Question]) -> Event {

@@ -161,7 +161,8 @@ final class ResolvingLoop {
             fail(client, .notReady, now: now)
             return
         }
-        handle(.asked(question, waiter, expired: answers.expired(question, now: now)), now: now)
+        let expired = answers.expired(question, within: resolver.limits(for: question), now: now)
+        handle(.asked(question, waiter, expired: expired), now: now)
     }
 
     // MARK: actions

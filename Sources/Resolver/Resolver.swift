@@ -39,6 +39,9 @@ package struct Resolver {
         return min(refresh, deadlines.earliest ?? refresh)
     }
 
+    /// Which expired answers the policy lets be used.
+    package func limits(for question: Question) -> Freshness.Limits { policy.of(question.name).limits }
+
     /// Asks per second, as far as they are remembered.
     package func demand(for question: Question) -> Double { plan.demand(for: question) }
 

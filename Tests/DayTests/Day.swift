@@ -174,7 +174,8 @@ struct Day: ~Copyable {
             nextWaiter += 1
             clients[waiter] = Client(
                 subject: subject, query: query, packet: packet, question: question, askedAwakeAt: account.awake)
-            try handle(.asked(question, waiter, expired: answers.expired(question, now: now)))
+            let expired = answers.expired(question, within: resolver.limits(for: question), now: now)
+            try handle(.asked(question, waiter, expired: expired))
         case .local, .refused, .dropped: throw account.broken("the fast path says \(outcome)")
         }
     }

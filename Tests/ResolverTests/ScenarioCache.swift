@@ -50,9 +50,9 @@ struct ScenarioCache {
         return nil
     }
 
-    func expired(_ question: Question, now: Instant) -> AgedAnswer? {
+    func expired(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
         [false, true].lazy.compactMap { entries[Key(question: question, isSystems: $0)] }
-            .map { aged($0, question, now) }.first { $0.isExpired }
+            .map { aged($0, question, now) }.first { $0.freshness(limits) == .stale }
     }
 
     /// Since the last time.

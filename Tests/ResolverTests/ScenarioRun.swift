@@ -153,7 +153,8 @@ struct ScenarioRun {
     private mutating func ask(_ line: inout ScenarioLine) throws {
         let (waiter, question) = try vocabulary.asked(&line)
         guard clientsUseCache, let hit = cache.ask(question, now: now) else {
-            let expired = clientsUseCache ? cache.expired(question, now: now) : nil
+            let limits = resolver.limits(for: question)
+            let expired = clientsUseCache ? cache.expired(question, within: limits, now: now) : nil
             return try handle(.asked(question, waiter, expired: expired))
         }
         happened.append((.reply(waiter.number, hit.answer, from: "cache"), now))
