@@ -95,22 +95,20 @@ struct SimulationAccount {
     mutating func fetch(_ id: FetchID, _ question: Question, _ upstream: Upstream, _ fate: Fate, now: Instant) throws {
         try require(Int64(id.number) > lastFetch, "a fetch ID comes twice")
         lastFetch = Int64(id.number)
+        var available = hasSystem ? 1 : 0
         if case .provider(let provider) = upstream {
             let traits = providers.first { $0.id == provider }
             try require(traits?.supports(question.type) == true, "\(upstream) cannot be asked \(question)")
             try require(LocalNames.route(question, .empty) == .anywhere, "\(question) leaves the local network")
         }
-        if lookups[question] == nil { try lookupBegun(question, upstream, available(for: question), now: now) }
+        if LocalNames.route(question, .empty) == .anywhere {
+            available += min(2, providers.count { $0.supports(question.type) })
+        }
+        if lookups[question] == nil { try lookupBegun(question, upstream, available, now: now) }
         let isNew = lookups[question]?.asked.updateValue(fate, forKey: upstream) == nil
         try require(isNew, "\(upstream) is asked twice by one lookup for \(question)")
         lookups[question]?.running += 1
         running[id] = Fetch(question: question, upstream: upstream, fate: fate)
-    }
-
-    /// Upstreams that a lookup asks within `clientTimeout` if none of them answers.
-    private func available(for question: Question) -> Int {
-        let isLocal = LocalNames.route(question, .empty) != .anywhere
-        return (hasSystem ? 1 : 0) + (isLocal ? 0 : min(2, providers.count { $0.supports(question.type) }))
     }
 
     private mutating func lookupBegun(
@@ -172,8 +170,13 @@ struct SimulationAccount {
         }
         guard cause != .recheck, policy.stale.clientTimeout > .zero else { return question }
         guard let lookup = lookups[question] else {
-            let isFull = lookups.count >= Bounds.maxLookups
-            try require(isFull || available(for: question) == 0, "\(question): \(cause), and nobody was asked")
+            // Nobody to ask, or no room to.
+            let isAlone =
+                !hasSystem && LocalNames.route(question, .empty) == .system
+                || !hasSystem && !providers.contains { $0.supports(question.type) }
+            try require(
+                cause == .failure && (isAlone || lookups.count >= Bounds.maxLookups), "\(question): \(cause), no lookup"
+            )
             return question
         }
         // What came during a sleep has not been heard.
