@@ -22,7 +22,7 @@ LONGEST_WRITE_SECONDS = 0.02
 
 
 class Store(Case):
-    expected_seconds = 120
+    expected_seconds = 50
 
     def setUp(self):
         self.provider = self.lab()
