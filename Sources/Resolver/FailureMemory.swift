@@ -41,7 +41,8 @@ struct FailureMemory {
     mutating func answered(_ question: Question) { failures[question] = nil }
 
     /// A provider that had failed has answered a question: what failed is worth asking again at once. But only once
-    /// in a row: what fails all the same is at fault itself, and the provider recovers from it with each other question.
+    /// in a row: what fails all the same is at fault itself, and the provider recovers from it with each other
+    /// question.
     ///
     /// - Returns: what may be asked now, the oldest first.
     mutating func providerRecovered(now: Instant) -> [Question] {

@@ -21,7 +21,7 @@ struct RefreshPlanTests {
         var plan = RefreshPlan(seed: 1)
         for number in 0..<100 {
             plan.asked(try question(number), now: start)
-            plan.learned(try question(number), learned(60), isRefresh: false, now: start)
+            plan.learned(try question(number), learned(60), isRefresh: false, patience: .zero, now: start)
         }
         let lead = Duration.milliseconds(Freshness.leadMilliseconds(60))
         var instants: Set<Instant> = []
@@ -65,7 +65,7 @@ struct RefreshPlanTests {
         var refreshes = 0
         var now = start
         repeat {
-            plan.learned(popular, learned(60), isRefresh: refreshes > 0, now: now)
+            plan.learned(popular, learned(60), isRefresh: refreshes > 0, patience: .zero, now: now)
             now = try #require(plan.nextDeadline)
             #expect(plan.popDue(now) == [popular])
             refreshes += 1
@@ -74,7 +74,7 @@ struct RefreshPlanTests {
         #expect(refreshes == Bounds.maxUnreadRefreshes)
         #expect(plan.nextDeadline == nil, "idle")
         plan.asked(popular, now: now)
-        plan.learned(popular, learned(60), isRefresh: false, now: now)
+        plan.learned(popular, learned(60), isRefresh: false, patience: .zero, now: now)
         #expect(plan.counted(popular, hits: 0, now: now + .seconds(59)).isInUse, "asked again, in use again")
     }
 
@@ -84,7 +84,7 @@ struct RefreshPlanTests {
         for number in 0..<3 {
             let question = try question(number)
             plan.asked(question, now: start)
-            plan.learned(question, learned(60), isRefresh: false, now: start + .seconds(number))
+            plan.learned(question, learned(60), isRefresh: false, patience: .zero, now: start + .seconds(number))
         }
         let later = start + .seconds(70)
         for round in 0..<50 {

@@ -169,7 +169,16 @@ struct SimulationAccount {
             try require(kept.freshness(policy.limits) == .stale, "\(question): an expired answer against the policy")
         }
         guard cause != .recheck, policy.stale.clientTimeout > .zero else { return question }
-        guard let lookup = lookups[question] else { throw Broken(description: "\(question): \(cause), and no lookup") }
+        guard let lookup = lookups[question] else {
+            // Nobody to ask, or no room to.
+            let isAlone =
+                !hasSystem && LocalNames.route(question, .empty) == .system
+                || !hasSystem && !providers.contains { $0.supports(question.type) }
+            try require(
+                cause == .failure && (isAlone || lookups.count >= Bounds.maxLookups), "\(question): \(cause), no lookup"
+            )
+            return question
+        }
         // What came during a sleep has not been heard.
         guard lookup.slept == slept else { return question }
         let end = min(now, lookup.startedAt + policy.stale.clientTimeout)
