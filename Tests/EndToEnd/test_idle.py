@@ -6,7 +6,8 @@ from pathlib import Path
 from cases import Case
 from digging import dig
 from places import eventually
-from wire import Stream
+from programs import Daemon
+from wire import Datagrams, Stream
 
 MAX_ANONYMOUS_KIB = 8 * 1024
 WATCHED_SECONDS = 5
@@ -21,9 +22,7 @@ def status(path, key):
     return int(line.split()[1])
 
 
-class Idle(Case):
-    expected_seconds = 25
-
+class Watched(Case):
     def wakeups(self, server):
         tasks = Path(f"/proc/{server.process.pid}/task").iterdir()
         return sum(status(task / "status", "voluntary_ctxt_switches") for task in tasks)
@@ -35,6 +34,14 @@ class Idle(Case):
         while (rest := until - time.monotonic()) > 0:
             time.sleep(rest)
         self.assertLessEqual(self.wakeups(server) - before, TOLERANCE)
+
+    def without_connections(self, server):
+        eventually(lambda: sum(each["connections"]["open"] for each in server.stats()["providers"]) == 0,
+                   within=LONGEST_IDLE_SECONDS + 5, every=0.5, what="connections to providers are closed")
+
+
+class Idle(Watched):
+    expected_seconds = 25
 
     def test_memory_and_wakeups(self):
         provider = self.lab()
@@ -52,7 +59,30 @@ class Idle(Case):
         with Stream(server.address) as client:
             client.ask("www.lab.example")
             client.seconds_until_closed(within=LONGEST_IDLE_SECONDS + 2)
-        eventually(lambda: sum(each["connections"]["open"] for each in server.stats()["providers"]) == 0,
-                   within=LONGEST_IDLE_SECONDS + 5, every=0.5, what="connections to providers are closed")
+        self.without_connections(server)
         self.assertQuiet(server)
         self.assertLess(status(f"/proc/{server.process.pid}/status", "RssAnon"), MAX_ANONYMOUS_KIB)
+
+
+class OutOfUse(Watched):
+    expected_seconds = 22
+
+    def test_quiet_when_names_are_out_of_use(self):
+        provider = self.lab()
+        server = self.own(Daemon([provider.provider("json")]))
+        server.store = server.directory / "cache.db"
+        server.up()
+        names = [f"brief{number}.lab.example" for number in range(20)]
+        for name in names:
+            provider.record(name, "A", "192.0.2.99", ttl=1)
+        with Datagrams(server.address) as client:
+            for _ in range(4):
+                for name in names:
+                    self.assertEqual({"192.0.2.99"}, client.ask(name).addresses)
+        # They are fetched ahead for a few seconds, and then no more.
+        eventually(lambda: server.stats()["prefetch"]["succeeded"] >= len(names))
+        self.without_connections(server)
+        self.assertQuiet(server)
+        stats = server.stats()
+        self.assertLessEqual(stats["prefetch"]["started"], 10 * len(names))
+        self.assertEqual((0, 0), (stats["prefetch"]["failed"], stats["store"]["failures"]))
