@@ -101,7 +101,8 @@ final class StoreThread {
         collected = collected.filter { !what.contains($0.key.question) }
         removals.add(what)
         flushedWhileLoading?.add(what)
-        postAt = postAt ?? now + StoreThread.interval
+        // At once: what was flushed must not come back after a kill.
+        post(now: now)
     }
 
     /// When `timePassed` has something to do; nil while nothing is collected.

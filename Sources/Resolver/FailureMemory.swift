@@ -17,6 +17,9 @@ struct FailureMemory {
     private var failures: [Question: Failure] = [:]
     /// The same questions, the oldest first; those forgotten meanwhile leave when it is their turn.
     private var order: [Question] = []
+    /// Those among them that failed since a provider last recovered: a flapping provider must not cost a walk through
+    /// all of them each time.
+    private var unexcused: [Question] = []
 
     /// Nil when the question may be asked.
     func failure(of question: Question, now: Instant) -> Failure? {
@@ -32,9 +35,10 @@ struct FailureMemory {
         let times = isInARow ? (earlier?.times ?? 0) + 1 : 1
         let pause = min(Bounds.failureFloor * (1 << min(times - 1, 10)), Bounds.failureCeiling)
         let until = now + (recheck ?? pause)
-        failures[question] = Failure(
-            reason: reason, until: until, times: times, isExcused: isInARow && earlier?.isExcused == true)
+        let isExcused = isInARow && earlier?.isExcused == true
+        failures[question] = Failure(reason: reason, until: until, times: times, isExcused: isExcused)
         if earlier == nil { enter(question) }
+        if !isExcused, earlier?.isExcused != false { unexcused.append(question) }
         return until
     }
 
@@ -46,7 +50,8 @@ struct FailureMemory {
     ///
     /// - Returns: what may be asked now, the oldest first.
     mutating func providerRecovered(now: Instant) -> [Question] {
-        order.filter { question in
+        defer { unexcused = [] }
+        return unexcused.filter { question in
             guard let failure = failures[question], !failure.isExcused else { return false }
             failures[question]?.until = min(failure.until, now)
             failures[question]?.isExcused = true
@@ -59,6 +64,7 @@ struct FailureMemory {
         let remembered = order.filter { failures[$0] != nil }
         failures = [:]
         order = []
+        unexcused = []
         return remembered
     }
 
@@ -69,5 +75,6 @@ struct FailureMemory {
         let leaving = order.prefix(Bounds.maxFailures / 4)
         for question in leaving { failures[question] = nil }
         order.removeFirst(leaving.count)
+        unexcused.removeAll { failures[$0] == nil }
     }
 }

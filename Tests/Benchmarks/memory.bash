@@ -163,7 +163,8 @@ growth_table() {
     awk 'NF == 3 { count = $1; seconds = $2; kB = $3 }
         NF == 6 { count = $1; seconds = $4; kB = $6 }
         { took = seconds - lastSeconds
-          printf "%10d %8.1f %9.0f %13d\n", count, seconds, took > 0 ? (count - last) / took : 0, kB
+          rate = took > 0 ? (count - last) / took : 0
+          printf "%10d %8.1f %9.0f %13d\n", count, seconds, rate, kB
           last = count; lastSeconds = seconds }' "$work/million"
 }
 
@@ -186,7 +187,7 @@ million_report() {
 }
 
 entries_table() {
-    echo "$entries names each, every one of them answered again without an upstream:"
+    echo "$entries names each; live: answered again after the upstream had gone"
     awk '
         BEGIN { printf "%-9s %8s %9s %9s %16s %20s\n", "server", "live", "idle kB", "full kB", "bytes per entry",
                 "in the second half" }
