@@ -1,37 +1,46 @@
 // The instants at which lookups want to be woken, earliest first. Exact: a deadline that no longer holds is gone, so
 // that the daemon never wakes for nothing.
 //
-// Invariants: `heap` is a binary min-heap by (instant, number); `positions[number]` is where its entry stands, or
+// Invariants: `heap` is a binary min-heap by (time, number); `positions[number]` is where its entry stands, or
 // `nowhere`. Numbers are small and used again, as `positions` is as long as the largest.
 
 struct DeadlineQueue {
     private struct Entry {
-        var instant: Instant
+        /// Since `origin`: the compiler knows how to compare and copy durations, for instants it has to ask the library,
+        /// which is most of what a queue of thousands would cost.
+        var time: Duration
         let number: Int
 
-        /// Equal instants in the order of the lookups, so that the same events give the same actions.
+        /// Equal times in the order of the lookups, so that the same events give the same actions.
         func precedes(_ other: Entry) -> Bool {
-            instant != other.instant ? instant < other.instant : number < other.number
+            time != other.time ? time < other.time : number < other.number
         }
     }
 
+    /// Whatever came first; all times are counted from there.
+    private var origin: Instant?
     private var heap: [Entry] = []
     private var positions: [Int] = []
 
     private static let nowhere = -1
 
-    var earliest: Instant? { heap.first?.instant }
+    var earliest: Instant? {
+        guard let origin, let first = heap.first else { return nil }
+        return origin + first.time
+    }
+
     var first: Int? { heap.first?.number }
 
     func contains(_ number: Int) -> Bool { position(of: number) != nil }
 
     /// Adds, or moves, the deadline of `number`.
     mutating func set(_ instant: Instant, for number: Int) {
+        let time = time(instant)
         if let position = position(of: number) {
-            heap[position].instant = instant
+            heap[position].time = time
             settle(position)
         } else {
-            heap.append(Entry(instant: instant, number: number))
+            heap.append(Entry(time: time, number: number))
             while positions.count <= number { positions.append(DeadlineQueue.nowhere) }
             positions[number] = heap.count - 1
             settle(heap.count - 1)
@@ -50,9 +59,15 @@ struct DeadlineQueue {
 
     /// Takes out one deadline that has come.
     mutating func popDue(_ now: Instant) -> Int? {
-        guard let first = heap.first, first.instant <= now else { return nil }
+        guard let first = heap.first, first.time <= time(now) else { return nil }
         remove(first.number)
         return first.number
+    }
+
+    private mutating func time(_ instant: Instant) -> Duration {
+        if let origin { return origin.duration(to: instant) }
+        origin = instant
+        return .zero
     }
 
     private func position(of number: Int) -> Int? {

@@ -96,18 +96,19 @@ struct Lookup {
     var recheck: Duration? { expired == nil ? nil : policy.stale.recheck }
 
     var nextDeadline: Instant {
-        let firstTimeout = running.map(\.until).min() ?? giveUpAt
-        var times = [giveUpAt, firstTimeout]
+        var earliest = running.first?.until ?? giveUpAt
+        for attempt in running { earliest = min(earliest, attempt.until) }
         switch system {
-        case .settled: return firstTimeout
-        case .waiting(let until): times.append(until)
-        case .answered: times.append(holdUntil)
+        case .settled: return earliest
+        case .waiting(let until): earliest = min(earliest, until)
+        case .answered: earliest = min(earliest, holdUntil)
         case .absent, .running, .failed: break
         }
-        if !inReserve.isEmpty { times.append(holdUntil) }
-        if let nextProviderAt { times.append(nextProviderAt) }
-        if expired != nil, !waiters.isEmpty { times.append(expiredAt) }
-        return times.min() ?? giveUpAt
+        earliest = min(earliest, giveUpAt)
+        if !inReserve.isEmpty { earliest = min(earliest, holdUntil) }
+        if let nextProviderAt { earliest = min(earliest, nextProviderAt) }
+        if expired != nil, !waiters.isEmpty { earliest = min(earliest, expiredAt) }
+        return earliest
     }
 
     // MARK: what happens

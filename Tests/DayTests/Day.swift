@@ -129,12 +129,13 @@ struct Day: ~Copyable {
     /// As the daemon's loop does: what time brings first, then what has come in.
     private mutating func advance(to target: Int64) throws {
         let end = Day.epoch + .milliseconds(target)
-        while let next = earliest(resolver.nextDeadline, coming.earliest.map { Day.epoch + .milliseconds($0) }),
-            next <= end
-        {
+        while true {
+            let deadline = resolver.nextDeadline
+            guard let next = earliest(deadline, coming.earliest.map { Day.epoch + .milliseconds($0) }), next <= end
+            else { break }
             now = max(now, next)
             account.now = Clock.millisecondsSinceBoot(now)
-            if let deadline = resolver.nextDeadline, deadline <= now { try handle(.timePassed) }
+            if let deadline, deadline <= now { try handle(.timePassed) }
             while let number = coming.popDue(nowMilliseconds) { try deliver(number) }
         }
         setTime(target)
