@@ -6,7 +6,7 @@
 
 struct DeadlineQueue {
     private struct Entry {
-        /// Since `origin`: the compiler knows how to compare and copy durations, for instants it has to ask the library,
+        /// Since `origin`: the compiler knows how to compare and copy durations, for instants it asks the library,
         /// which is most of what a queue of thousands would cost.
         var time: Duration
         let number: Int
