@@ -238,6 +238,7 @@ package struct Resolver {
         for id in around.ended { lookupOfFetch[id] = nil }
         around.begun.removeAll(keepingCapacity: true)
         around.ended.removeAll(keepingCapacity: true)
+        remember(lookup, now: now)
         if lookup.isFinished {
             numberOfQuestion[lookup.question] = nil
             freeNumbers.append(number)
@@ -245,9 +246,8 @@ package struct Resolver {
             if lookup.isRefresh { refreshesInFlight -= 1 }
         } else {
             deadlines.set(lookup.nextDeadline, for: number)
-            lookups[number] = lookup
+            lookups[number] = consume lookup
         }
-        remember(lookup, now: now)
     }
 
     /// What the next question and the next refresh must know of this one.
