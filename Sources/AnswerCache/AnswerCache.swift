@@ -40,15 +40,18 @@ import Synchronization
         unsafe shards.deallocate()
     }
 
-    /// Keeps an answer for `lifetimeSeconds`, in place of an older one of the same provenance. An answer that is larger
-    /// than a whole shard is not kept.
+    /// Keeps an answer for `lifetimeSeconds`, in place of an older one of the same provenance; a provider's in place of
+    /// the system resolver's as well, which stood in for it. An answer that is larger than a whole shard is not kept.
     package func store(
         _ answer: RenderedAnswer, lifetimeSeconds: UInt32, for question: Question, partition: Partition,
         provenance: Provenance, nowMilliseconds: Int64
     ) {
-        let key = key(for: question, partition, provenance)
-        _ = withTable(key.hash) {
-            $0.store(answer, lifetimeSeconds: lifetimeSeconds, under: key, nowMilliseconds: nowMilliseconds)
+        var key = key(for: question, partition, provenance)
+        withTable(key.hash) { table in
+            table.store(answer, lifetimeSeconds: lifetimeSeconds, under: key, nowMilliseconds: nowMilliseconds)
+            guard provenance == .provider else { return }
+            key.provenance = .system
+            if let substitute = table.find(key) { table.remove(substitute) }
         }
     }
 

@@ -43,7 +43,7 @@ struct ControlCommands {
     /// Removes entries, and what is remembered of failures: who flushes wants the next question to be asked upstream.
     /// - Returns: how many entries went.
     private func flush(_ scope: QuestionScope) -> Int {
-        resolving.handle(.forgotten(scope.question.map { [$0] }), now: now)
+        resolving.handle(.forgotten(scope), now: now)
         resolving.store?.forget(scope, now: now)
         return cache.remove(scope)
     }

@@ -54,7 +54,7 @@ extension RestoredAnswer {
     init(_ entry: RestoredEntry, now: Instant) {
         self.init(
             entry.question, demandPerSecond: entry.demand, lifetimeSeconds: entry.lifetimeSeconds,
-            expiresAt: now + .milliseconds(entry.freshForMilliseconds))
+            expiresAt: now + .milliseconds(entry.freshForMilliseconds), isNegative: entry.isNegative)
     }
 }
 

@@ -188,9 +188,9 @@ final class Daemon {
     }
 
     private func takeStoreEvents(now: Instant) {
-        guard let path = settings.cache.store else { return }
-        for event in resolving.store?.takeEvents() ?? [] {
-            log(LogEvent(event, path: path))
+        guard let store = resolving.store else { return }
+        for event in store.takeEvents() {
+            log(LogEvent(event, path: store.path))
             guard case .loaded(let report) = event else { continue }
             for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
             resolving.handle(.restored(report.inUse.map { RestoredAnswer($0, now: now) }), now: now)

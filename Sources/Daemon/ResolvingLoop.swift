@@ -213,8 +213,8 @@ final class ResolvingLoop {
                 Reply.Body(expired.answer), to: client.query, in: client.packet.span, ageSeconds: 0,
                 limit: client.limitBytes, extendedError: expired.extendedError, into: &output)
         }
-        answer(client, with: message, expired.answer.responseCode, as: .staleResponses, now: now)
-        staleCauses[cause, default: 0] += 1
+        let isSent = answer(client, with: message, expired.answer.responseCode, as: .staleResponses, now: now)
+        if isSent { staleCauses[cause, default: 0] += 1 }
     }
 
     private func fail(_ client: Client, _ extendedError: ExtendedError, now: Instant) {

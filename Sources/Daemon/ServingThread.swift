@@ -110,7 +110,7 @@ struct ServingThread: ~Copyable {
         }
     }
 
-    /// How many had to be refused. A refresh that finds no room is none too many: the answer will be asked for again.
+    /// How many had to be refused. An answer that was due and finds no room is left to the plan, or to expire.
     private mutating func handOver() -> Int {
         guard !notices.isEmpty else { return 0 }
         let accepted = mailbox.post(contentsOf: notices)

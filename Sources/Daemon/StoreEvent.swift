@@ -43,6 +43,7 @@ struct RestoredEntry: Sendable {
     let demand: Double
     let ageMilliseconds: Int64
     let lifetimeSeconds: UInt32
+    let isNegative: Bool
 
     /// Negative: expired since.
     var freshForMilliseconds: Int64 { Int64(lifetimeSeconds) * 1000 - ageMilliseconds }

@@ -172,7 +172,7 @@ extension RestoredEntry {
         self.init(
             question: entry.question, partition: Partition(rawValue: entry.partition),
             provenance: Provenance(entry.provenance), demand: entry.demand, ageMilliseconds: ageMilliseconds,
-            lifetimeSeconds: entry.lifetimeSeconds)
+            lifetimeSeconds: entry.lifetimeSeconds, isNegative: entry.answer.isNegative)
     }
 }
 

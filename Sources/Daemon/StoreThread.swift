@@ -8,6 +8,7 @@ import Store
 import Synchronization
 
 final class StoreThread {
+    let path: String
     private let orders: Mailbox<StoreOrder>
     private let lastOrder: Mailbox<StoreOrder>
     private let events: Mailbox<StoreEvent>
@@ -57,6 +58,7 @@ final class StoreThread {
     ///   - maxAge: how long an expired answer is of use.
     ///   - maxRows: what the file keeps; what expires first goes first.
     init(path: String, cache: AnswerCache, maxAge: Duration, maxRows: Int, loop: EventLoop) throws(SystemError) {
+        self.path = path
         self.loop = loop
         orders = try Mailbox(capacity: StoreThread.ordersCapacity)
         lastOrder = try Mailbox(capacity: 1)

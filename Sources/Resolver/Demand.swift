@@ -30,6 +30,13 @@ struct Demand: Equatable {
     /// Asks per second, from 0 up.
     var perSecond: Double { asks / (seconds + Demand.presumedSeconds) }
 
+    /// The same for one that has not been counted for a while.
+    func perSecond(at now: Instant) -> Double {
+        var faded = self
+        faded.count(0, now: now)
+        return faded.perSecond
+    }
+
     mutating func count(_ more: Int, now: Instant) {
         let elapsed = max(0, countedAt.duration(to: now).seconds)
         countedAt = max(countedAt, now)

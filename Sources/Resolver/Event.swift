@@ -13,8 +13,8 @@ package enum Event: Sendable {
     case wanted([Question])
     /// What the cache held when it was loaded from the store, as far as it was in use.
     case restored([RestoredAnswer])
-    /// The operator wants nothing to be remembered about these, or, without them, about anything.
-    case forgotten([Question]?)
+    /// The operator wants nothing to be remembered about these.
+    case forgotten(QuestionScope)
     /// A fetch ended. One that was abandoned may still report; that is ignored.
     case fetchFinished(FetchID, Result<Answer, FetchFailure>)
     /// The set of upstreams, at start and after a change of settings or network. Providers that stay keep their ID,
@@ -31,9 +31,13 @@ package struct RestoredAnswer: Sendable {
     let demandPerSecond: Double
     let lifetimeSeconds: UInt32
     let expiresAt: Instant
+    let isNegative: Bool
 
-    package init(_ question: Question, demandPerSecond: Double, lifetimeSeconds: UInt32, expiresAt: Instant) {
+    package init(
+        _ question: Question, demandPerSecond: Double, lifetimeSeconds: UInt32, expiresAt: Instant, isNegative: Bool
+    ) {
         self.question = question
+        self.isNegative = isNegative
         self.demandPerSecond = demandPerSecond
         self.lifetimeSeconds = lifetimeSeconds
         self.expiresAt = expiresAt

@@ -8,6 +8,8 @@ struct FailureMemory {
     struct Failure: Equatable {
         let reason: ExtendedError
         fileprivate(set) var until: Instant
+        /// The same where an expired answer stands in.
+        fileprivate(set) var recheckAt: Instant
         /// Without an answer in between.
         fileprivate let times: Int
         /// A provider has recovered since the first of these failures.
@@ -22,8 +24,10 @@ struct FailureMemory {
     private var unexcused: [Question] = []
 
     /// Nil when the question may be asked.
-    func failure(of question: Question, now: Instant) -> Failure? {
-        failures[question].flatMap { $0.until > now ? $0 : nil }
+    ///
+    /// - Parameter hasExpired: there is an expired answer to give instead.
+    func failure(of question: Question, hasExpired: Bool, now: Instant) -> Failure? {
+        failures[question].flatMap { (hasExpired ? $0.recheckAt : $0.until) > now ? $0 : nil }
     }
 
     /// - Parameter recheck: how long there is an expired answer to give instead; nil: there is none, and the time
@@ -34,15 +38,20 @@ struct FailureMemory {
         let isInARow = earlier.map { now - $0.until < Bounds.failureCeiling } ?? false
         let times = isInARow ? (earlier?.times ?? 0) + 1 : 1
         let pause = min(Bounds.failureFloor * (1 << min(times - 1, 10)), Bounds.failureCeiling)
-        let until = now + (recheck ?? pause)
+        let recheckAt = now + (recheck ?? pause)
         let isExcused = isInARow && earlier?.isExcused == true
-        failures[question] = Failure(reason: reason, until: until, times: times, isExcused: isExcused)
+        failures[question] = Failure(
+            reason: reason, until: now + pause, recheckAt: recheckAt, times: times, isExcused: isExcused)
         if earlier == nil { enter(question) }
         if !isExcused, earlier?.isExcused != false { unexcused.append(question) }
-        return until
+        return recheckAt
     }
 
     mutating func answered(_ question: Question) { failures[question] = nil }
+
+    mutating func forget(_ scope: QuestionScope) {
+        for question in order where scope.contains(question) { failures[question] = nil }
+    }
 
     /// A provider that had failed has answered a question: what failed is worth asking again at once. But only once
     /// in a row: what fails all the same is at fault itself, and the provider recovers from it with each other
@@ -54,13 +63,14 @@ struct FailureMemory {
         return unexcused.filter { question in
             guard let failure = failures[question], !failure.isExcused else { return false }
             failures[question]?.until = min(failure.until, now)
+            failures[question]?.recheckAt = min(failure.recheckAt, now)
             failures[question]?.isExcused = true
             return true
         }
     }
 
     /// - Returns: what was remembered, the oldest first.
-    @discardableResult mutating func removeAll() -> [Question] {
+    mutating func removeAll() -> [Question] {
         let remembered = order.filter { failures[$0] != nil }
         failures = [:]
         order = []

@@ -26,6 +26,8 @@ struct Lookup {
     /// Why there was no answer; nil while it is in flight, and when there was one.
     private(set) var failure: ExtendedError?
     private(set) var hasLearned = false
+    /// Better than the word of somebody who cannot tell.
+    private let hasGoodAnswer: Bool
     /// What the cache still holds and the policy allows.
     private var expired: ExpiredAnswer?
     /// So long the expired answer waits for the upstreams.
@@ -77,8 +79,12 @@ struct Lookup {
         let inTrouble: Bool
     }
 
-    init(_ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, now: Instant) {
+    /// - Parameter hasRecords: the answer that stands has what is asked for.
+    init(
+        _ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, hasRecords: Bool, now: Instant
+    ) {
         self.question = question
+        hasGoodAnswer = isRefresh && hasRecords
         self.policy = policy
         self.isRefresh = isRefresh
         isSystemName = route.isSystemName
@@ -131,6 +137,7 @@ struct Lookup {
     mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ around: inout Surroundings) {
         dropTooOld(now)
         if self.expired == nil, let expired { hold(expired) }
+        settleInsteadOfExpired(now: now, &around)
         if case .settled(let answer, let learnedAt) = system {
             around.actions.append(.reply(waiter, answer.aged(since: learnedAt, now: now), .system))
         } else if expiredAt <= now, let expired = self.expired {
@@ -141,6 +148,15 @@ struct Lookup {
             around.refuse(waiter, self.expired)
         }
     }
+
+    /// What the system resolver has said goes before the expired answer when that one's time has come.
+    private mutating func settleInsteadOfExpired(now: Instant, _ around: inout Surroundings) {
+        guard case .answered(let answer, let learnedAt) = system, expired != nil, expiredAt <= now else { return }
+        settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
+    }
+
+    /// The operator has flushed it.
+    mutating func forgetExpired() { expired = nil }
 
     private mutating func dropTooOld(_ now: Instant) {
         if let held = expired, held.usableUntil <= now { expired = nil }
@@ -220,12 +236,13 @@ struct Lookup {
             return
         }
         if now < giveUpAt { askFurther(now: now, &around) }
-        let isExpiredDue = expired != nil && !waiters.isEmpty && expiredAt <= now
-        if case .answered(let answer, let learnedAt) = system, providersAreDone || holdUntil <= now || isExpiredDue {
+        settleInsteadOfExpired(now: now, &around)
+        if case .settled = system { return }
+        if case .answered(let answer, let learnedAt) = system, providersAreDone || holdUntil <= now {
             settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
         } else if running.isEmpty || giveUpAt <= now {
             conclude(now: now, &around)
-        } else if isExpiredDue {
+        } else if !waiters.isEmpty, expiredAt <= now {
             replyExpired(.timeout, &around)
         }
     }
@@ -268,7 +285,9 @@ struct Lookup {
 
     /// Nothing more will come, or not in time.
     private mutating func conclude(now: Instant, _ around: inout Surroundings) {
-        if let unproven {
+        // Nothing proven hides nothing good: no more than a failure would.
+        let isHeld = expired.map { !$0.answer.isNegative } ?? hasGoodAnswer
+        if let unproven, !isHeld {
             let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
             let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
             finish(with: answer, from: unproven.source, now: now, &around)

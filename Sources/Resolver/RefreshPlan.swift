@@ -32,6 +32,8 @@ struct RefreshPlan {
         var unread = 0
         /// Its hits are counted, and there was no room for it.
         var isPostponed = false
+        /// A provider's budget has been charged for the refresh to come.
+        var isPaid = false
         /// Asks and hits, one at least.
         var uses = 1
 
@@ -72,6 +74,11 @@ struct RefreshPlan {
         numberOf[question].map { entries[$0].isWanted } ?? false
     }
 
+    /// The last answer had what was asked for.
+    func hasRecords(_ question: Question) -> Bool {
+        numberOf[question].map { entries[$0].lifetimeSeconds > 0 && !entries[$0].isNegative } ?? false
+    }
+
     /// Asks per second; 0 for what is not known.
     func demand(for question: Question) -> Double {
         numberOf[question].map { entries[$0].demand.perSecond } ?? 0
@@ -92,7 +99,7 @@ struct RefreshPlan {
     /// By a client whom the cache could not answer.
     mutating func asked(_ question: Question, now: Instant) {
         guard let number = numberOf[question] else {
-            add(Entry(question, Demand(now: now), expiresAt: now))
+            add(Entry(question, Demand(now: now), expiresAt: now), now: now)
             return
         }
         entries[number].demand.count(1, now: now)
@@ -102,7 +109,7 @@ struct RefreshPlan {
 
     /// Everything here is due at once.
     mutating func wanted(_ question: Question, now: Instant) {
-        let number = numberOf[question] ?? add(Entry(question, Demand(now: now), expiresAt: now))
+        let number = numberOf[question] ?? add(Entry(question, Demand(now: now), expiresAt: now), now: now)
         entries[number].isWanted = true
         schedule(number, at: now)
     }
@@ -113,7 +120,8 @@ struct RefreshPlan {
         let demand = Demand(perSecond: answer.demandPerSecond, now: now)
         var entry = Entry(answer.question, demand, expiresAt: answer.expiresAt)
         entry.lifetimeSeconds = answer.lifetimeSeconds
-        schedule(add(entry), at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
+        entry.isNegative = answer.isNegative
+        schedule(add(entry, now: now), at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
     }
 
     /// - Parameter patience: how long upstreams need to answer.
@@ -162,6 +170,14 @@ struct RefreshPlan {
         schedule(number, at: min(entries[number].dueAt, now))
     }
 
+    /// It is in use, and its part of a budget is there at this time.
+    mutating func paid(_ question: Question, until instant: Instant) {
+        guard let number = numberOf[question] else { return }
+        entries[number].isPostponed = true
+        entries[number].isPaid = true
+        schedule(number, at: instant)
+    }
+
     // MARK: what is due
 
     /// The next question whose time has come, and with it the other address family of the name if that ends soon:
@@ -195,9 +211,11 @@ struct RefreshPlan {
         if hits > 0 { entry.unread = 0 } else if !entry.isPostponed { entry.unread += 1 }
         let wasUsed = hits > 0 && entry.isRefreshed
         entry.isRefreshed = entry.isRefreshed && !wasUsed
+        let isPaid = entry.isPaid
         entry.isPostponed = false
+        entry.isPaid = false
         entries[number] = entry
-        return Verdict(isInUse: entry.isInUse, isWanted: entry.isWanted, wasUsed: wasUsed)
+        return Verdict(isInUse: entry.isInUse, isWanted: entry.isWanted, isPaid: isPaid, wasUsed: wasUsed)
     }
 
     /// Nothing true: it should be left to expire.
@@ -205,6 +223,8 @@ struct RefreshPlan {
         var isInUse = false
         /// In use or not.
         var isWanted = false
+        /// The budget has been charged already.
+        var isPaid = false
         /// The answer that stands was fetched ahead, and then read.
         var wasUsed = false
     }
@@ -239,13 +259,13 @@ struct RefreshPlan {
     }
 
     @discardableResult
-    private mutating func add(_ entry: Entry) -> Int {
+    private mutating func add(_ entry: Entry, now: Instant) -> Int {
         let number: Int
         if entries.count < Bounds.maxPlanned {
             number = entries.count
             entries.append(entry)
         } else {
-            number = leastInUse()
+            number = leastInUse(now: now)
             numberOf[entries[number].question] = nil
             deadlines.remove(number)
             entries[number] = entry
@@ -255,11 +275,12 @@ struct RefreshPlan {
     }
 
     /// Of a few, which change from time to time: a full table costs no more than a small one.
-    private mutating func leastInUse() -> Int {
+    private mutating func leastInUse(now: Instant) -> Int {
+        let worth = { (entry: Entry) in entry.isWanted ? .infinity : entry.demand.perSecond(at: now) }
         var least = hand
         for _ in 0..<Bounds.planSample {
             hand = (hand + 1) % entries.count
-            if entries[hand].demand.perSecond < entries[least].demand.perSecond { least = hand }
+            if worth(entries[hand]) < worth(entries[least]) { least = hand }
         }
         hand = (hand + 1) % entries.count
         return least

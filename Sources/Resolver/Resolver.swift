@@ -19,10 +19,8 @@ package struct Resolver {
     private var failures = FailureMemory()
     private var plan: RefreshPlan
     private var refreshesInFlight = 0
-    /// The providers, when they were last looked at.
-    private var wasInTrouble = false
-    /// A budget was spent: no refresh before.
-    private var refreshesNotBefore: Instant?
+    /// The providers that were in trouble when they were last looked at.
+    private var troubled: Set<ProviderID> = []
     package private(set) var refreshes = RefreshCounts()
 
     /// - Parameter seed: spreads refreshes in time.
@@ -34,8 +32,7 @@ package struct Resolver {
 
     /// When `timePassed` is due; nil when nothing waits for time.
     package var nextDeadline: Instant? {
-        let refresh = plan.nextDeadline.map { max($0, refreshesNotBefore ?? $0) }
-        guard mayRefresh, let refresh else { return deadlines.earliest }
+        guard mayRefresh, let refresh = plan.nextDeadline else { return deadlines.earliest }
         return min(refresh, deadlines.earliest ?? refresh)
     }
 
@@ -49,11 +46,11 @@ package struct Resolver {
         switch event {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
         case .foundDue(let question):
-            if plan.foundDue(question, now: now) { refresh(question, isWanted: false, now: now) }
+            if plan.foundDue(question, now: now) { refresh(question, RefreshPlan.Verdict(isInUse: true), now: now) }
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
-        case .forgotten(let questions): forget(questions)
+        case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .upstreamsChanged(let providers, let hasSystem):
             self.providers = providers
@@ -81,7 +78,7 @@ package struct Resolver {
         let expired = aged.flatMap { policy.usable($0, now: now) }
         if let number = numberOfQuestion[question] {
             change(number, now: now) { $0.join(waiter, expired, now: now, &$1) }
-        } else if let failure = failures.failure(of: question, now: now) {
+        } else if let failure = failures.failure(of: question, hasExpired: expired != nil, now: now) {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
         } else if lookupsInFlight < Bounds.maxLookups {
             begin(question, place, policy, isRefresh: false, now: now) { $0.join(waiter, expired, now: now, &$1) }
@@ -112,19 +109,29 @@ package struct Resolver {
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
         let route = route(question, place, now: now)
-        lookups[number] = Lookup(question, along: route, policy: policy, isRefresh: isRefresh, now: now)
+        lookups[number] = Lookup(
+            question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: plan.hasRecords(question),
+            now: now)
         change(number, now: now) { lookup, around in
             join(&lookup, &around)
             lookup.start(now: now, &around)
         }
-        if !route.isSystemName { noticeTrouble(route.inTrouble, now: now) }
+        noticeTrouble(route, now: now)
     }
 
     /// Lookups that began in better times are not to wait as long as those times allowed.
-    private mutating func noticeTrouble(_ inTrouble: Bool, now: Instant) {
-        defer { wasInTrouble = inTrouble }
-        guard inTrouble, !wasInTrouble else { return }
-        for number in lookups.indices { change(number, now: now) { $0.hurry(now: now, &$1) } }
+    private mutating func noticeTrouble(_ route: Lookup.Route, now: Instant) {
+        let usable = route.providers + route.inReserve
+        let inTrouble = Set(usable.filter { around.ranking.isInTrouble($0, now) })
+        let isNews = !inTrouble.isSubset(of: troubled)
+        troubled = troubled.subtracting(usable).union(inTrouble)
+        guard isNews, route.inTrouble else { return }
+        for number in lookups.indices {
+            guard let type = lookups[number]?.question.type else { continue }
+            let order = around.ranking.order(for: type, now: now)
+            guard order.allSatisfy(troubled.contains) else { continue }
+            change(number, now: now) { $0.hurry(now: now, &$1) }
+        }
     }
 
     /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether
@@ -147,7 +154,6 @@ package struct Resolver {
         while let number = deadlines.popDue(now) {
             change(number, now: now) { $0.timePassed(now: now, &$1) }
         }
-        if let held = refreshesNotBefore, held <= now { refreshesNotBefore = nil }
         popDueRefreshes(now: now)
     }
 
@@ -161,12 +167,12 @@ package struct Resolver {
         policy.of(question.name).prefetches || plan.isWanted(question)
     }
 
-    private mutating func forget(_ questions: [Question]?) {
-        guard let questions else {
-            failures.removeAll()
-            return
+    private mutating func forget(_ scope: QuestionScope, now: Instant) {
+        failures.forget(scope)
+        for number in lookups.indices {
+            guard let question = lookups[number]?.question, scope.contains(question) else { continue }
+            change(number, now: now) { lookup, _ in lookup.forgetExpired() }
         }
-        for question in questions { failures.answered(question) }
     }
 
     // MARK: refreshes
@@ -181,14 +187,12 @@ package struct Resolver {
 
     private var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes && lookupsInFlight < Bounds.maxLookups }
 
-    /// No more than the budget allows: what is due after a sleep would be looked at for each of them again and again.
     private mutating func popDueRefreshes(now: Instant) {
-        guard mayRefresh, refreshesNotBefore == nil else { return }
+        guard mayRefresh else { return }
         var due = plan.popDue(now)
         guard let first = due.first else { return }
         let provider = around.ranking.best(for: first.type, now: now)
-        let affordable = provider.map { around.ranking.affordable(on: $0, now: now) } ?? Bounds.maxRefreshes
-        while due.count < min(affordable, Bounds.maxRefreshes - refreshesInFlight) {
+        while due.count < Bounds.maxRefreshes - refreshesInFlight {
             let next = plan.popDue(now)
             if next.isEmpty { break }
             due += next
@@ -202,25 +206,23 @@ package struct Resolver {
         for (question, hits) in counts {
             let verdict = plan.counted(question, hits: hits, now: now)
             if verdict.wasUsed { refreshes.used += 1 }
-            if verdict.isInUse || verdict.isWanted { refresh(question, isWanted: verdict.isWanted, now: now) }
+            if verdict.isInUse || verdict.isWanted { refresh(question, verdict, now: now) }
         }
     }
 
-    /// - Parameter isWanted: by the operator, whatever the policy says of refreshes.
-    private mutating func refresh(_ question: Question, isWanted: Bool, now: Instant) {
+    private mutating func refresh(_ question: Question, _ verdict: RefreshPlan.Verdict, now: Instant) {
         let place = LocalNames.route(question, hosts)
         let policy = policy.of(question.name)
-        guard policy.prefetches || isWanted, numberOfQuestion[question] == nil else { return }
+        guard policy.prefetches || verdict.isWanted, numberOfQuestion[question] == nil else { return }
         if case .here = place { return }
-        if let failure = failures.failure(of: question, now: now) {
+        if let failure = failures.failure(of: question, hasExpired: false, now: now) {
             return plan.failed(question, retryAt: failure.until)
         }
         guard mayRefresh else { return plan.postponed(question, now: now) }
-        if place == .anywhere, let provider = around.ranking.best(for: question.type, now: now),
-            let enough = around.ranking.spend(on: provider, now: now)
+        if place == .anywhere, !verdict.isPaid, let provider = around.ranking.best(for: question.type, now: now),
+            let paidAt = around.ranking.spend(on: provider, now: now)
         {
-            refreshesNotBefore = enough
-            return plan.postponed(question, now: now)
+            return plan.paid(question, until: paidAt)
         }
         refreshes.started += 1
         begin(question, place, policy, isRefresh: true, now: now) { _, _ in }

@@ -147,13 +147,7 @@ struct UpstreamRanking {
         }
     }
 
-    /// How many refreshes the budget has room for just now.
-    func affordable(on provider: ProviderID, now: Instant) -> Int {
-        guard let standing = standings.first(where: { $0.traits.id == provider }) else { return 0 }
-        return Int(standing.budget.tokens(perSecond: standing.traits.budgetPerSecond, now: now))
-    }
-
-    /// Takes the budget for one refresh. Nil: taken; else when there will be enough.
+    /// Charges the budget for one refresh. Nil: it may begin; else when it may.
     mutating func spend(on provider: ProviderID, now: Instant) -> Instant? {
         var notBefore: Instant?
         update(provider) { standing in
@@ -200,13 +194,9 @@ struct RefreshBudget {
 
     /// Nil: taken; else when the next one is there.
     mutating func spend(perSecond: Int, now: Instant) -> Instant? {
-        tokens = tokens(perSecond: perSecond, now: now)
+        tokens = tokens(perSecond: perSecond, now: now) - 1
         countedAt = now
-        guard tokens < 1 else {
-            tokens -= 1
-            return nil
-        }
-        return now + .seconds((1 - tokens) / Double(perSecond))
+        return tokens >= 0 ? nil : now + .seconds(-tokens / Double(perSecond))
     }
 }
 

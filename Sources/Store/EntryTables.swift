@@ -9,6 +9,7 @@ final class EntryTables {
     private let removeName: Statement
     private let removeTree: Statement
     private let removeAll: Statement
+    private let removeSubstitute: Statement
     private let removeExpired: Statement
     private let selectExpiry: Statement
     private let setWritten: Statement
@@ -47,6 +48,11 @@ final class EntryTables {
             WHERE substr(question, -length(?1)) = ?1 AND type_number = coalesce(?2, type_number)
             """, on: database)
         removeAll = try Statement("DELETE FROM entries", on: database)
+        removeSubstitute = try Statement(
+            """
+            DELETE FROM entries
+            WHERE question = ?1 AND type_number = ?2 AND partition = ?3 AND provenance = 'system' AND stored_ms <= ?4
+            """, on: database)
         removeExpired = try Statement("DELETE FROM entries WHERE stored_ms + lifetime * 1000 < ?", on: database)
         selectExpiry = try Statement(
             "SELECT stored_ms + lifetime * 1000 FROM entries ORDER BY 1 LIMIT 1 OFFSET ?", on: database)
@@ -74,9 +80,11 @@ final class EntryTables {
     {
         try database.transaction { () throws(StoreFailure) in
             for removal in removals { try remove(removal) }
-            for entry in batch {
+            // The older first: a provider's answer takes the place of what stood in for it, not of what came later.
+            for entry in batch.sorted(by: { $0.storedAtMilliseconds < $1.storedAtMilliseconds }) {
                 EntryRow.bind(entry, to: insert)
                 try insert.run()
+                if entry.provenance == .provider { try removeSubstitute(of: entry) }
             }
             setWritten.bind(nowMilliseconds, at: 1)
             try setWritten.run()
@@ -113,6 +121,14 @@ final class EntryTables {
     /// Brings the log into the file, so that the next start reads one file only.
     func checkpoint() throws(StoreFailure) {
         try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    private func removeSubstitute(of entry: StoredEntry) throws(StoreFailure) {
+        removeSubstitute.bind(EntryRow.key(entry.question.name), at: 1)
+        removeSubstitute.bind(entry.question.type.rawValue, at: 2)
+        removeSubstitute.bind(entry.partition, at: 3)
+        removeSubstitute.bind(entry.storedAtMilliseconds, at: 4)
+        try removeSubstitute.run()
     }
 
     private func remove(_ removal: QuestionScope) throws(StoreFailure) {

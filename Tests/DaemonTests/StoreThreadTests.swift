@@ -255,7 +255,7 @@ struct StoreThreadTests {
             hottest.offer(
                 RestoredEntry(
                     question: Question(.root, .a), partition: Partition(rawValue: 1), provenance: .provider,
-                    demand: demand, ageMilliseconds: 0, lifetimeSeconds: 1))
+                    demand: demand, ageMilliseconds: 0, lifetimeSeconds: 1, isNegative: false))
         }
         #expect(hottest.take().map(\.demand) == [7, 6, 5])
         #expect(hottest.take().isEmpty)

@@ -43,7 +43,9 @@ struct AfterSleepTests {
     func budget() throws {
         var resolver = resolver(budgetPerSecond: 10)
         let restored = try (0..<1000).map {
-            RestoredAnswer(try question($0), demandPerSecond: 1, lifetimeSeconds: 60, expiresAt: start + .seconds(60))
+            RestoredAnswer(
+                try question($0), demandPerSecond: 1, lifetimeSeconds: 60, expiresAt: start + .seconds(60),
+                isNegative: false)
         }
         var actions: [Action] = []
         resolver.handle(.restored(restored), now: start, actions: &actions)

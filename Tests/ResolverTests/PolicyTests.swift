@@ -17,9 +17,9 @@ struct FailureMemoryTests {
         var memory = FailureMemory()
         for number in 0...(2 * Bounds.maxFailures) {
             _ = memory.failed(try question(number), .networkError, recheck: nil, now: start)
-            #expect(memory.failure(of: try question(number), now: start) != nil)
+            #expect(memory.failure(of: try question(number), hasExpired: false, now: start) != nil)
         }
-        #expect(memory.failure(of: try question(0), now: start) == nil)
+        #expect(memory.failure(of: try question(0), hasExpired: false, now: start) == nil)
         #expect(memory.removeAll().count <= Bounds.maxFailures)
         #expect(memory.removeAll().isEmpty)
     }

@@ -51,7 +51,8 @@ struct RefreshPlanTests {
         var plan = RefreshPlan(seed: 1)
         for number in 0..<Bounds.maxPlanned { plan.asked(try question(number), now: start) }
         let late = RestoredAnswer(
-            try question(Bounds.maxPlanned), demandPerSecond: 9, lifetimeSeconds: 60, expiresAt: start)
+            try question(Bounds.maxPlanned), demandPerSecond: 9, lifetimeSeconds: 60, expiresAt: start,
+            isNegative: false)
         plan.restored(late, now: start)
         #expect(plan.demand(for: late.question) == 0)
         #expect(plan.nextDeadline == nil)

@@ -32,6 +32,7 @@ struct ScenarioCache {
         let key = Key(question: question, isSystems: isSystems)
         // Hits that nobody has counted yet belong to the question, not to the answer.
         entries[key] = Entry(answer: answer, storedAt: now - age, hits: entries[key]?.hits ?? 0)
+        if !isSystems { entries[Key(question: question, isSystems: true)] = nil }
     }
 
     /// A client's question: nil unless it can be answered at once, by a provider's answer before the system resolver's.

@@ -187,7 +187,7 @@ struct ScenarioRun {
             restored.append(
                 RestoredAnswer(
                     question, demandPerSecond: Double(perHour) / 3600, lifetimeSeconds: answer.ttlSeconds,
-                    expiresAt: now - age + .seconds(Int64(answer.ttlSeconds))))
+                    expiresAt: now - age + .seconds(Int64(answer.ttlSeconds)), isNegative: answer.kind != .records))
         }
         _ = line.rest()
         try handle(.restored(restored))
@@ -197,7 +197,7 @@ struct ScenarioRun {
     private mutating func forget(_ line: inout ScenarioLine) throws {
         let question = line.take("all") ? nil : try vocabulary.newQuestion(&line)
         cache.forget(question)
-        try handle(.forgotten(question.map { [$0] }))
+        try handle(.forgotten(question.map { QuestionScope($0.name, type: $0.type) } ?? .everything))
     }
 
     /// "UPSTREAM answers [late] [for NAME TYPE] ANSWER" or "UPSTREAM fails [late] [for NAME TYPE] FAILURE"; late means

@@ -36,6 +36,7 @@ struct SimulatedCache {
         let key = Key(question: question, isSystems: isSystems)
         let hits = entries[key]?.hits ?? 0
         entries[key] = Entry(answer: answer, storedAt: now, hits: hits)
+        if !isSystems { entries[Key(question: question, isSystems: true)] = nil }
     }
 
     mutating func ask(_ question: Question, now: Instant) -> Found {

@@ -123,15 +123,15 @@ struct Simulation {
         let questions = try Simulation.names.filter { _ in chance(4) }.map { try question($0, .a) }
         switch Int.random(in: 0..<4, using: &random) {
         case 0: try handle(.wanted(questions))
-        case 1: try handle(.forgotten(questions))
+        case 1: for question in questions { try handle(.forgotten(QuestionScope(question.name, type: .a))) }
         case 2:
             cache.removeAll()
-            try handle(.forgotten(nil))
+            try handle(.forgotten(.everything))
         default:
             let answers = questions.map {
                 RestoredAnswer(
                     $0, demandPerSecond: .random(in: 0...1, using: &random), lifetimeSeconds: 60,
-                    expiresAt: now + .seconds(.random(in: -60...60, using: &random)))
+                    expiresAt: now + .seconds(.random(in: -60...60, using: &random)), isNegative: chance(4))
             }
             try handle(.restored(answers))
         }
