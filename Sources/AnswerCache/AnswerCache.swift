@@ -102,14 +102,6 @@ import Synchronization
         }
     }
 
-    /// Removes what is kept under exactly this key.
-    package func forget(_ question: Question, partition: Partition, provenance: Provenance) {
-        let key = key(for: question, partition, provenance)
-        withTable(key.hash) { table in
-            if let entry = table.find(key) { table.remove(entry) }
-        }
-    }
-
     package func counts() -> Counts {
         var total = Counts()
         for shard in 0..<AnswerCache.shardCount {

@@ -1,5 +1,5 @@
-// All entries, or those of some names, one bounded piece after the other: to look at and to remove. Never holds a lock
-// for longer than a piece takes.
+// All entries, or those of some names: to look at and to remove. A walk takes one bounded piece after the other and
+// never holds a lock for longer than a piece takes; what can be removed without a walk is.
 
 package import DNSWire
 
@@ -27,6 +27,8 @@ extension AnswerCache {
 
     /// Slots looked at under one lock: some ten microseconds, in which a serving thread may have to wait.
     static let maxSlotsAtOnce = 1024
+    /// Fewer where each name is copied out of its slot and looked up elsewhere, for as short a wait.
+    static let maxNamesAtOnce = 128
 
     /// The next entries of a walk: at most `maxEntries`, and perhaps none before its end.
     ///
@@ -54,19 +56,49 @@ extension AnswerCache {
         return (entries, next.shard < AnswerCache.shardCount ? next : nil)
     }
 
-    /// Removes what the scope contains, in every partition; what others store meanwhile may stay.
+    /// Removes what the scope contains, in every partition; what others store meanwhile may stay. One question costs
+    /// one look-up, everything one lock per shard, and anything between a walk through the cache.
     /// - Returns: how many entries went.
     package func remove(_ scope: QuestionScope) -> Int {
-        let scope = FoldedScope(scope)
+        if scope == .everything { return removeAll() }
+        let folded = FoldedScope(scope)
+        if let question = scope.question {
+            let hash = hash(of: question)
+            return withTable(hash) { $0.remove(hash, folded) }
+        }
+        return unsafe removeEach(atOnce: AnswerCache.maxSlotsAtOnce) { slot in unsafe folded.contains(slot) }
+    }
+
+    /// Removes all types of the names that `isMeant` says yes to, in every partition, with one walk however many names
+    /// these are. What others store meanwhile may stay.
+    ///
+    /// - Parameter isMeant: gets names in lower case; called under a lock, so it must be quick.
+    /// - Returns: how many entries went.
+    package func remove(where isMeant: (Name) -> Bool) -> Int {
+        unsafe removeEach(atOnce: AnswerCache.maxNamesAtOnce) { slot in unsafe slot.name.map(isMeant) ?? false }
+    }
+
+    private func removeAll() -> Int {
+        var removed = 0
+        for shard in 0..<AnswerCache.shardCount {
+            removed += withShard(shard) { table in
+                defer { table.removeAll() }
+                return table.count
+            }
+        }
+        return removed
+    }
+
+    private func removeEach(atOnce maxSlots: Int, _ isMeant: (Slot) -> Bool) -> Int {
         var removed = 0
         for shard in 0..<AnswerCache.shardCount {
             var slot = 0
             var isShardDone = false
             while !isShardDone {
                 isShardDone = withShard(shard) { table in
-                    let end = min(table.used, slot + AnswerCache.maxSlotsAtOnce)
+                    let end = min(table.used, slot + maxSlots)
                     while slot < end {
-                        if unsafe scope.contains(table.slots[slot]) {
+                        if unsafe isMeant(table.slots[slot]) {
                             table.remove(UInt32(slot))
                             removed += 1
                         }
@@ -79,9 +111,40 @@ extension AnswerCache {
         return removed
     }
 
+    private func hash(of question: Question) -> UInt64 {
+        var name = FoldedName()
+        let wire = question.name.wire
+        name.set(wire.span, from: 0, count: wire.count)
+        return hashing.hash(name.span, nameBytes: wire.count, type: question.type.rawValue)
+    }
+
     private func withShard<Result>(_ shard: Int, _ body: (inout AnswerTable) -> Result) -> Result {
         withTable(UInt64(shard) << 60, body)
     }
+}
+
+extension AnswerTable {
+    /// Removes what the scope contains of the entries with this hash: of all partitions and provenances, which are no
+    /// part of it. Returns how many.
+    fileprivate mutating func remove(_ hash: UInt64, _ scope: FoldedScope) -> Int {
+        var removed = 0
+        var position = Int(truncatingIfNeeded: hash) & indexMask
+        while case let entry = unsafe index[position], entry != 0 {
+            if unsafe scope.contains(slots[Int(entry - 1)]) {
+                // Another entry may move up into this position: it is next.
+                remove(entry - 1)
+                removed += 1
+            } else {
+                position = (position + 1) & indexMask
+            }
+        }
+        return removed
+    }
+}
+
+extension Slot {
+    /// A copy, in lower case; nil for an empty slot.
+    fileprivate var name: Name? { unsafe storage == nil ? nil : Name(wire: foldedName) }
 }
 
 /// A scope made ready for comparing with names as slots hold them.

@@ -26,6 +26,7 @@ final class Daemon {
     private let resolving: ResolvingLoop
     private let threads: ServingThreads
     private let localFiles: LocalFiles
+    private var hosts = HostsTable.empty
     private var control: ControlServer?
     private var stopSignal: String?
 
@@ -150,11 +151,16 @@ final class Daemon {
 
     private func readHosts(now: Instant) {
         do throws(SystemError) {
-            resolving.handle(.hostsChanged(try localFiles.readHosts()), now: now)
+            hosts = try localFiles.readHosts()
+            resolving.handle(.hostsChanged(hosts), now: now)
+            removeNamesOfHosts()
         } catch {
             log(.fileUnreadable(path: Daemon.hostsFile, reason: error.description))
         }
     }
+
+    /// The cache is asked before the hosts file: an answer from upstream would hide the file's until it expires.
+    private func removeNamesOfHosts() { _ = cache.remove(where: hosts.speaks) }
 
     private func readNameservers(now: Instant) {
         let ourselves = ListenAddresses(
@@ -193,6 +199,7 @@ final class Daemon {
             log(LogEvent(event, path: store.path))
             guard case .loaded(let report) = event else { continue }
             for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
+            removeNamesOfHosts()
             resolving.handle(.restored(report.inUse.map { RestoredAnswer($0, now: now) }), now: now)
         }
     }

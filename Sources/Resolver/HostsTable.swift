@@ -1,7 +1,7 @@
 // /etc/hosts as a value: what its lines say, by name and by address. Lines that say nothing usable are passed over,
 // as every resolver on the machine does.
 
-import DNSWire
+package import DNSWire
 
 package struct HostsTable: Sendable {
     private var addressesOfName: [Name: [Address]] = [:]
@@ -35,6 +35,9 @@ package struct HostsTable: Sendable {
         let reverse = address.reverseName
         if nameOfReverse[reverse] == nil { nameOfReverse[reverse] = name }
     }
+
+    /// Whether `answer` knows something of the name under some type: what others say of it no longer counts.
+    package func speaks(of name: Name) -> Bool { addressesOfName[name] != nil || nameOfReverse[name] != nil }
 
     /// A name in the file has no other addresses than the file gives it: NODATA for the rest, service bindings
     /// included, which carry addresses too (RFC 9460 section 7.3). Nil for other names, and for types that the file

@@ -87,7 +87,8 @@ struct CacheWalkTests {
     @Test(
         "a removal takes what its scope says and leaves the rest",
         arguments: [
-            ("www.example", false, nil, 3), ("www.example", false, "A", 2), ("example", true, nil, 5),
+            ("www.example", false, nil, 3), ("www.example", false, "A", 2), ("WWW.example", false, "AAAA", 1),
+            ("www.example", false, "MX", 0), ("example", true, nil, 5),
             ("example", true, "AAAA", 2), ("EXAMPLE", false, nil, 1), (".", true, nil, 6), (".", false, nil, 0),
             ("ample", true, nil, 0), ("none.example", true, nil, 0), ("wwwexample", true, "A", 1),
         ] as [(String, Bool, String?, Int)])
@@ -105,6 +106,46 @@ struct CacheWalkTests {
         #expect(cache.remove(scope) == count)
         #expect(walk().count == 6 - count && walk(scope).isEmpty)
         #expect(cache.counts().entries == 6 - count)
+    }
+
+    @Test("one question after the other is removed with all its partitions, and nothing else is")
+    func oneByOne() throws {
+        let names = try (0..<3_000).map { try name("n\($0).example") }
+        for name in names {
+            store(name)
+            store(name, partition: 2)
+            store(name, partition: 2, provenance: .system)
+            store(name, .aaaa)
+        }
+        for (index, name) in names.enumerated() {
+            #expect(cache.remove(QuestionScope(name, type: .a)) == 3, "\(name)")
+            #expect(cache.counts().entries == 4 * names.count - 3 * (index + 1))
+        }
+        #expect(cache.remove(QuestionScope(names[0], type: .a)) == 0)
+        #expect(Set(walk().map(\.question)) == Set(names.map { Question($0, .aaaa) }))
+    }
+
+    @Test("everything goes, and there is room for as much again")
+    func removesEverything() throws {
+        for round in 0..<2 {
+            for index in 0..<5_000 { store(try name("n\(index).round\(round).example")) }
+            #expect(walk().count == 5_000)
+            #expect(cache.remove(.everything) == 5_000)
+            #expect(walk().isEmpty && cache.counts().entries == 0 && cache.counts().bytes == 0)
+        }
+        #expect(cache.remove(.everything) == 0)
+    }
+
+    @Test("names that a predicate chooses go with all their types, wherever they are")
+    func chosenNames() throws {
+        let names = try (0..<5_000).map { try name("N\($0).example") }
+        for name in names { store(name) }
+        store(names[0], .mx, partition: 2, provenance: .system)
+        let chosen = Set(names[..<100])
+        #expect(cache.remove(where: chosen.contains) == 101)
+        #expect(Set(walk().map(\.question.name)) == Set(names[100...]))
+        #expect(cache.remove(where: chosen.contains) == 0)
+        #expect(cache.remove { _ in true } == 4_900)
     }
 
     @Test("a walk and a removal find exactly what the scope contains")

@@ -143,6 +143,36 @@ class LocalFiles(NamespaceCase):
         inside_hosts.write_text("127.0.0.1 localhost\n192.0.2.56 new.example\n")
         eventually(lambda: self.dig(inside, "new.example") == "192.0.2.56")
 
+    def test_a_name_that_comes_into_hosts_no_longer_comes_from_the_cache(self):
+        inside = self.namespace()
+        lab = self.own(Lab(prefix=inside.prefix)).up()
+        server = self.serve(inside, providers=[lab.provider("json")])
+        name = "WWW.lab.example"
+        self.assertEqual(LAB_WWW, set(self.dig(inside, name).split()))
+        self.assertEqual(LAB_WWW_6, set(self.dig(inside, name, "AAAA").split()))
+        self.dig(inside, "shop.lab.example")
+        self.assertEqual(3, server.stats()["cache"]["entries"])
+        (inside.files / "hosts").write_text("192.0.2.55 www.lab.example\n")
+        # Long before the cached answer expires, after 300 s.
+        eventually(lambda: self.dig(inside, name) == "192.0.2.55")
+        self.assertEqual("", self.dig(inside, name, "AAAA"))
+        self.assertEqual(1, server.stats()["cache"]["entries"])
+
+    def test_hosts_win_over_what_was_stored_before_a_restart(self):
+        inside = self.namespace()
+        lab = self.own(Lab(prefix=inside.prefix)).up()
+        server = self.own(Daemon([lab.provider("json")], prefix=inside.prefix))
+        server.listen = ["127.0.0.1:53"]
+        server.store = server.directory / "cache.db"
+        server.up()
+        self.assertEqual(LAB_WWW, set(self.dig(inside, "www.lab.example").split()))
+        server.stop()
+        (inside.files / "hosts").write_text("192.0.2.55 www.lab.example\n")
+        since = len(server.log)
+        server.up().wait_for(r"^httpdnsd: 1 answers? (is|are) back from", since=since)
+        eventually(lambda: self.dig(inside, "www.lab.example") == "192.0.2.55")
+        self.assertEqual(0, server.stats()["cache"]["entries"])
+
     def test_resolv_conf_changes_take_effect(self):
         inside = self.namespace(resolv_conf="nameserver 127.0.0.1\nnameserver 127.0.0.2\nsearch example\n")
         self.own(NSD(host="127.0.0.2", port=53, prefix=inside.prefix)).run().wait_for("nsd started")

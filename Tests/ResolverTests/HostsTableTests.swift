@@ -59,6 +59,18 @@ struct HostsTableTests {
         #expect(try answer(text, "2.2.0.192.in-addr.arpa", .ptr) == nil)
     }
 
+    @Test("it speaks of its names and of its addresses' reverse names, and of no others")
+    func speaks() throws {
+        let table = HostsTable(parsing: Array("192.0.2.1 n.example alias\n# 192.0.2.2 no.example\n".utf8))
+        for (name, isSpokenOf) in [
+            ("N.example", true), ("alias", true), ("1.2.0.192.IN-ADDR.arpa", true), ("example", false),
+            ("www.n.example", false), ("no.example", false), ("2.2.0.192.in-addr.arpa", false), (".", false),
+        ] {
+            #expect(table.speaks(of: try #require(Name(name))) == isSpokenOf, "\(name)")
+        }
+        #expect(!HostsTable.empty.speaks(of: .root))
+    }
+
     @Test(
         "what cannot be used is passed over, and the rest holds",
         arguments: [
