@@ -211,7 +211,8 @@ struct RefreshPlan {
         if hits > 0 { entry.unread = 0 } else if !entry.isPostponed { entry.unread += 1 }
         let wasUsed = hits > 0 && entry.isRefreshed
         entry.isRefreshed = entry.isRefreshed && !wasUsed
-        let isPaid = entry.isPaid
+        // After a sleep all that was paid for would come at once.
+        let isPaid = entry.isPaid && now - entry.dueAt < .seconds(Bounds.budgetBurst)
         entry.isPostponed = false
         entry.isPaid = false
         entries[number] = entry

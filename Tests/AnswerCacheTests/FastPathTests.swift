@@ -80,9 +80,12 @@ struct FastPathTests {
         var stand = ServingStand()
         stand.keep(answer(2, ttlSeconds: 600), for: question, provenance: .system)
         #expect(try address(stand.ask(packet().bytes).reply) == [0, 0, 0, 2])
+        // The provider's takes its place.
         stand.keep(answer(1, ttlSeconds: 100), for: question, provenance: .provider)
+        #expect(try address(stand.ask(packet().bytes, atSeconds: 1).reply) == [0, 0, 0, 1])
+        stand.keep(answer(3, ttlSeconds: 600), for: question, provenance: .system)
         #expect(try address(stand.ask(packet().bytes, atSeconds: 99).reply) == [0, 0, 0, 1])
-        #expect(try address(stand.ask(packet().bytes, atSeconds: 100).reply) == [0, 0, 0, 2])
+        #expect(try address(stand.ask(packet().bytes, atSeconds: 100).reply) == [0, 0, 0, 3])
         #expect(stand.cache.remove(QuestionScope(question.name, type: question.type)) == 2)
     }
 
