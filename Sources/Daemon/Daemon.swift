@@ -189,7 +189,7 @@ final class Daemon {
         guard let path = settings.cache.store else { return nil }
         try? Directory.makeParent(of: path)
         return try StoreThread(
-            path: path, cache: cache, maxAge: settings.stale.maxAge,
+            path: path, cache: cache, maxAge: settings.stale.maxAge, maxTTL: settings.cache.maxTTL,
             maxRows: AnswerCache.maxEntries(limitBytes: settings.cache.sizeBytes), loop: loop)
     }
 

@@ -19,6 +19,7 @@ struct StoreLoop: ~Copyable {
     private var store: EntryStore
     private let cache: AnswerCache
     private let maxAgeMilliseconds: Int64
+    private let maxTTLMilliseconds: Int64
     private let maxRows: Int
     private let events: Mailbox<StoreEvent>
     private let tally: StoreTally
@@ -40,12 +41,13 @@ struct StoreLoop: ~Copyable {
     private static let pruningInterval: Duration = .seconds(3_600)
 
     init(
-        path: String, cache: AnswerCache, maxAge: Duration, maxRows: Int, events: Mailbox<StoreEvent>,
+        path: String, cache: AnswerCache, maxAge: Duration, maxTTL: Duration, maxRows: Int, events: Mailbox<StoreEvent>,
         tally: StoreTally
     ) {
         store = EntryStore(path: path)
         self.cache = cache
         maxAgeMilliseconds = maxAge.components.seconds * 1000
+        maxTTLMilliseconds = maxTTL.components.seconds * 1000
         self.maxRows = maxRows
         self.events = events
         self.tally = tally
@@ -76,10 +78,13 @@ struct StoreLoop: ~Copyable {
         let (boot, wall) = (Clock.millisecondsSinceBoot(start), Clock.wallMilliseconds())
         var report = LoadReport()
         var hottest = HottestEntries(limit: StoreLoop.maxInUse)
-        let (cache, maxAge) = (cache, maxAgeMilliseconds)
+        let (cache, maxAge, maxTTL) = (cache, maxAgeMilliseconds, maxTTLMilliseconds)
         do throws(StoreFailure) {
             let counts = try store.load(atMost: maxRows) { entry, lastWritten in
-                let age = entry.ageMilliseconds(nowMilliseconds: wall, lastWrittenMilliseconds: lastWritten)
+                // Settings that allow less than those it was stored under: older by what is too much.
+                let tooLong = Int64(entry.lifetimeSeconds) * 1000 - maxTTL
+                let trueAge = entry.ageMilliseconds(nowMilliseconds: wall, lastWrittenMilliseconds: lastWritten)
+                let age = max(trueAge, tooLong)
                 let restored = RestoredEntry(entry, ageMilliseconds: age)
                 guard restored.freshForMilliseconds + maxAge > 0, cache.restore(entry, storedAtMilliseconds: boot - age)
                 else { return }

@@ -56,8 +56,11 @@ final class StoreThread {
     ///
     /// - Parameters:
     ///   - maxAge: how long an expired answer is of use.
+    ///   - maxTTL: what comes back lives so long at most.
     ///   - maxRows: what the file keeps; what expires first goes first.
-    init(path: String, cache: AnswerCache, maxAge: Duration, maxRows: Int, loop: EventLoop) throws(SystemError) {
+    init(
+        path: String, cache: AnswerCache, maxAge: Duration, maxTTL: Duration, maxRows: Int, loop: EventLoop
+    ) throws(SystemError) {
         self.path = path
         self.loop = loop
         orders = try Mailbox(capacity: StoreThread.ordersCapacity)
@@ -66,7 +69,8 @@ final class StoreThread {
         let (orders, lastOrder, events, tally) = (orders, lastOrder, events, tally)
         thread = try NamedThread("store") {
             var loop = StoreLoop(
-                path: path, cache: cache, maxAge: maxAge, maxRows: maxRows, events: events, tally: tally)
+                path: path, cache: cache, maxAge: maxAge, maxTTL: maxTTL, maxRows: maxRows, events: events, tally: tally
+            )
             loop.run(orders, until: lastOrder)
         }
         // It only ends the wait: the events are taken in the turn.

@@ -26,6 +26,7 @@ struct Lookup {
     /// Why there was no answer; nil while it is in flight, and when there was one.
     private(set) var failure: ExtendedError?
     private(set) var hasLearned = false
+    private var keepsAnswers = true
     /// Better than the word of somebody who cannot tell.
     private let hasGoodAnswer: Bool
     /// What the cache still holds and the policy allows.
@@ -154,6 +155,9 @@ struct Lookup {
         guard case .answered(let answer, let learnedAt) = system, expired != nil, expiredAt <= now else { return }
         settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
     }
+
+    /// Who waits is answered all the same.
+    mutating func keepNothing() { keepsAnswers = false }
 
     /// The operator has flushed it.
     mutating func forgetExpired() { expired = nil }
@@ -313,7 +317,7 @@ struct Lookup {
     /// TTL 0 is for those who asked, and is not kept (RFC 1035 section 3.2.1).
     private mutating func keep(_ answer: Answer, from source: Source, isSubstitute: Bool, _ around: inout Surroundings)
     {
-        if answer.ttlSeconds > 0 { around.actions.append(.store(question, answer, source)) }
+        if answer.ttlSeconds > 0, keepsAnswers { around.actions.append(.store(question, answer, source)) }
         around.learned = Learned(
             ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute)
         hasLearned = true

@@ -58,7 +58,7 @@ package struct Resolver {
             around.ranking.setProviders(providers)
             retry(failures.removeAll(), now: now)
         case .policyChanged(let policy): self.policy = policy
-        case .hostsChanged(let hosts): self.hosts = hosts
+        case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
         case .timePassed: timePassed(now: now)
         }
         actions += around.actions
@@ -143,6 +143,15 @@ package struct Resolver {
         return Lookup.Route(
             providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial, isSystemName: order.isEmpty,
             hasSystem: hasSystem, inTrouble: inTrouble)
+    }
+
+    /// An answer that is still on its way would hide the file's for as long as it is kept.
+    private mutating func hostsChanged(_ hosts: HostsTable, now: Instant) {
+        self.hosts = hosts
+        for number in lookups.indices {
+            guard let question = lookups[number]?.question, hosts.speaks(of: question.name) else { continue }
+            change(number, now: now) { lookup, _ in lookup.keepNothing() }
+        }
     }
 
     private mutating func fetchFinished(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {

@@ -22,9 +22,11 @@ struct StoreThreadTests {
     private var path: String { folder("cache.db") }
 
     private func thread(
-        _ cache: AnswerCache, maxAge: Duration = .seconds(3_600), maxRows: Int = 100_000
+        _ cache: AnswerCache, maxAge: Duration = .seconds(3_600), maxTTL: Duration = .seconds(604_800),
+        maxRows: Int = 100_000
     ) throws -> StoreThread {
-        try StoreThread(path: path, cache: cache, maxAge: maxAge, maxRows: maxRows, loop: loop)
+        try StoreThread(
+            path: path, cache: cache, maxAge: maxAge, maxTTL: maxTTL, maxRows: maxRows, loop: loop)
     }
 
     private func entry(
@@ -63,6 +65,18 @@ struct StoreThreadTests {
         let next = try thread(ServingStand().cache)
         defer { next.stop() }
         return try report(next).inUse.map { $0.question.name.description }.sorted()
+    }
+
+    @Test("a lower max-ttl holds for what comes back, too")
+    func lowerMaxTTL() throws {
+        let first = try thread(ServingStand().cache)
+        first.keep(try entry("long.example", lifetimeSeconds: 86_400), now: start)
+        first.keep(try entry("short.example", lifetimeSeconds: 30), now: start)
+        first.stop()
+        let next = try thread(ServingStand().cache, maxTTL: .seconds(60))
+        defer { next.stop() }
+        let left = try report(next).inUse.map(\.freshForMilliseconds).sorted()
+        #expect(left.count == 2 && left[0] <= 30_000 && left[0] > 0 && left[1] == 60_000)
     }
 
     @Test("what is kept is answered in the next life, with the age that it has by then")
