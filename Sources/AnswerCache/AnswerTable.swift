@@ -120,8 +120,6 @@ import DNSWire
         }
         while bytes + cost > limitBytes || count == maxEntries { evictOne() }
         unsafe insert(slot)
-        bytes += cost
-        insertions += 1
         return true
     }
 
@@ -140,8 +138,6 @@ import DNSWire
             return false
         }
         unsafe insert(slot)
-        bytes += cost
-        insertions += 1
         return true
     }
 
@@ -162,6 +158,8 @@ import DNSWire
     }
 
     private mutating func insert(_ slot: consuming Slot) {
+        bytes += unsafe slot.costBytes
+        insertions += 1
         let entry: UInt32
         if firstFree != AnswerTable.none {
             entry = firstFree

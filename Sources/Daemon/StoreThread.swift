@@ -15,6 +15,8 @@ final class StoreThread {
     private let tally = StoreTally()
     private let loop: EventLoop
     private var registration: EventLoop.Registration?
+    /// So that a turn without news costs no system call.
+    private var hasEvents = false
     private var thread: NamedThread?
 
     private var collected: [Key: StoredEntry] = [:]
@@ -73,8 +75,7 @@ final class StoreThread {
             )
             loop.run(orders, until: lastOrder)
         }
-        // It only ends the wait: the events are taken in the turn.
-        registration = try loop.watch(events.descriptor, for: .readable) { _ in }
+        registration = try loop.watch(events.descriptor, for: .readable) { [unowned self] _ in hasEvents = true }
     }
 
     /// A start that fails later on must not leave the thread behind.
@@ -120,7 +121,9 @@ final class StoreThread {
 
     /// What the thread has to say since the last call. To be called in every turn of the loop.
     func takeEvents() -> [StoreEvent] {
-        events.takeAll().map { event in
+        guard hasEvents else { return [] }
+        hasEvents = false
+        return events.takeAll().map { event in
             guard case .loaded(var report) = event else { return event }
             report.flushedMeanwhile = flushedWhileLoading ?? []
             flushedWhileLoading = nil

@@ -7,7 +7,6 @@ package import DNSWire
 package struct Resolver {
     private var around = Surroundings()
     private var policy = Policy()
-    private var providers: [ProviderTraits] = []
     private var hasSystem = false
     private var hosts = HostsTable.empty
     /// By number; free ones are used again.
@@ -53,7 +52,6 @@ package struct Resolver {
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .upstreamsChanged(let providers, let hasSystem):
-            self.providers = providers
             self.hasSystem = hasSystem
             around.ranking.setProviders(providers)
             retry(failures.removeAll(), now: now)
