@@ -67,10 +67,7 @@ zone:
 END
     start nsd taskset -c 0 nsd -d -c "$work/nsd.conf"
     start lab taskset -c 0 .build/release/httpdns-lab --zone "$work/zone" --http 127.0.0.1:0
-    until grep -qx ready "$work/lab.log"; do
-        kill -0 "${pids[lab]}" 2>/dev/null || fail "the lab did not start: $(tail -n 3 "$work/lab.log")"
-        sleep 0.05
-    done
+    await lab grep -qx ready "$work/lab.log"
 }
 
 start_floor() {

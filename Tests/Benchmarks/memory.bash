@@ -32,15 +32,6 @@ build() {
 
 # MARK: servers
 
-start_upstream() {
-    start upstream "$bin/instant-upstream"
-    until [ -s "$work/upstream.log" ]; do
-        kill -0 "${pids[upstream]}" 2>/dev/null || fail "no upstream: $(cat "$work/upstream.log")"
-        sleep 0.05
-    done
-    read -r dns http <"$work/upstream.log"
-}
-
 # start_httpdnsd STORE
 start_httpdnsd() {
     cat >"$work/httpdnsd.toml" <<END
@@ -60,10 +51,7 @@ store = "$1"
 socket = "$work/control.sock"
 END
     start httpdnsd .build/release/httpdnsd --config "$work/httpdnsd.toml"
-    until grep -q '^httpdnsd: ready' "$work/httpdnsd.log"; do
-        kill -0 "${pids[httpdnsd]}" 2>/dev/null || fail "httpdnsd did not start: $(tail -n 3 "$work/httpdnsd.log")"
-        sleep 0.05
-    done
+    await httpdnsd grep -q '^httpdnsd: ready' "$work/httpdnsd.log"
 }
 
 start_unbound() {
@@ -122,7 +110,7 @@ statistic() { awk -v name="$1" '$1 == name { print $2 }' "$work/stats"; }
 
 measure_million() {
     free_port
-    start_upstream
+    start_instant_upstream
     start_httpdnsd "$work/cache.db"
     ask httpdnsd "$settlingName" 1 >/dev/null
     idleKB=$(anonymous_kB httpdnsd)
@@ -140,7 +128,7 @@ measure_million() {
 measure_entries() {
     local server=$1 idleKB halfKB fullKB live
     free_port
-    start_upstream
+    start_instant_upstream
     start_server "$server" 0
     ask "$server" "$settlingName" 1 >/dev/null
     idleKB=$(anonymous_kB "$server")

@@ -56,14 +56,16 @@ can_batch() {
     .build/release/httpdnsd --check --config "$work/batch.toml" >/dev/null 2>&1
 }
 
+# has_lines COUNT FILE
+has_lines() {
+    [ "$(wc -l <"$2")" -eq "$1" ]
+}
+
 start_upstreams() {
     local server
     begin=$(date -d "$startSeconds seconds" +%s.%N)
     start upstream "$bin/replay-upstream" "${#servers[@]}" "$begin" "$outageBegin" "$outageEnd"
-    until [ "$(wc -l <"$work/upstream.log")" -eq "${#servers[@]}" ]; do
-        kill -0 "${pids[upstream]}" 2>/dev/null || fail "no upstream: $(tail -n 3 "$work/upstream.log")"
-        sleep 0.05
-    done
+    await upstream has_lines "${#servers[@]}" "$work/upstream.log"
     for server in "${servers[@]}"; do
         read -r "primary[$server]" "http[$server]" "second[$server]"
     done <"$work/upstream.log"

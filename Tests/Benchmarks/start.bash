@@ -31,15 +31,6 @@ build() {
     swift build -c release --static-swift-stdlib --product httpdnsd
 }
 
-start_upstream() {
-    start upstream "$bin/instant-upstream"
-    until [ -s "$work/upstream.log" ]; do
-        kill -0 "${pids[upstream]}" 2>/dev/null || fail "no upstream: $(cat "$work/upstream.log")"
-        sleep 0.05
-    done
-    read -r dns http <"$work/upstream.log"
-}
-
 # write_settings STORE: for a port that is free now.
 write_settings() {
     free_port
@@ -64,10 +55,7 @@ END
 make_store() {
     write_settings "$work/$1"
     start httpdnsd .build/release/httpdnsd --config "$work/httpdnsd.toml"
-    until grep -q ' answers are back from ' "$work/httpdnsd.log"; do
-        kill -0 "${pids[httpdnsd]}" 2>/dev/null || fail "httpdnsd did not start: $(tail -n 3 "$work/httpdnsd.log")"
-        sleep 0.05
-    done
+    await httpdnsd grep -q ' answers are back from ' "$work/httpdnsd.log"
     [ "$2" -eq 0 ] || "$bin/names-load" "$port" 0 "$2" "${pids[httpdnsd]}" >"$work/filling" ||
         fail "the store was not filled: $(tail -n 3 "$work/httpdnsd.log")"
     stop httpdnsd
@@ -148,7 +136,7 @@ report() {
 PATH=$PATH:/usr/sbin
 install_missing "${build_packages[@]}" "${bench_packages[@]}"
 build
-start_upstream
+start_instant_upstream
 make_store empty.db 0
 make_store full.db "$entries"
 measure
