@@ -51,7 +51,8 @@ struct Provider {
         let types: ProviderTraits.Types =
             if dialect.supports(.https) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
         return ProviderTraits(
-            id: id, types: types, maxQuestions: dialect.maxQuestions, budgetPerSecond: settings.budgetPerSecond)
+            id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
+            budgetPerSecond: settings.budgetPerSecond)
     }
 
     private static func dialect(_ settings: Settings.Provider, _ key: String?) -> any Dialect {
@@ -85,7 +86,7 @@ struct Provider {
         switch failure {
         case .refused, .unreachable, .timeout, .tls, .reset:
             if index == addressIndex { addressIndex = (addressIndex + 1) % endpoints.count }
-        case .status, .throttled, .garbage, .server, .overload, .unsupported: break
+        case .status, .throttled, .garbage, .server, .overload, .account, .clock, .unsupported: break
         }
         guard failure.isUpstreams else { return false }
         defer { isUp = false }
@@ -116,6 +117,9 @@ extension FetchFailure {
         case .status: self = .status
         case .throttled: self = .throttled
         case .garbage, .wrongQuestion: self = .garbage
+        case .account: self = .account
+        case .clock: self = .clock
+        case .wrongNode: self = .server
         case .serverFailure: self = .server
         case .unsupported: self = .unsupported
         }
@@ -140,6 +144,9 @@ extension DialectError {
         case .throttled: "throttled"
         case .garbage(let reason): "garbage: \(reason)"
         case .wrongQuestion: "an answer to another question"
+        case .account(let code): "the account is not served: \(code)"
+        case .clock: "finds the time of our requests wrong"
+        case .wrongNode: "this address does not serve the account"
         case .serverFailure(let code): "\(code)"
         case .unsupported: "the dialect can't ask this"
         }

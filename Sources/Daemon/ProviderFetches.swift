@@ -73,7 +73,7 @@ final class ProviderFetches {
         }
         // Here, because later it would take others with it.
         guard dialect.supports(question) else { return fail([fetch], .unsupported) }
-        let batch = batches.add(fetch, to: provider, maxQuestions: dialect.maxQuestions, now: now)
+        let batch = batches.add(fetch, to: provider, maxQuestions: dialect.maxNames, now: now)
         if let batch { send(batch, now: now) }
     }
 
@@ -128,7 +128,8 @@ final class ProviderFetches {
         }
         let request: HTTPRequest
         do throws(DialectError) {
-            request = try providers[index].dialect.request(for: batch.fetches.map(\.question))
+            request = try providers[index].dialect.request(
+                for: batch.fetches.map(\.question), in: context(of: providers[index]))
         } catch {
             return fail(batch.fetches, FetchFailure(error))
         }
@@ -144,6 +145,14 @@ final class ProviderFetches {
             provider: batch.provider, dialect: providers[index].dialect, fetches: batch.fetches,
             wantedCount: batch.fetches.count, startedAt: now, addressIndex: providers[index].addressIndex)
         for fetch in batch.fetches { transferOfFetch[fetch.id] = transfer }
+    }
+
+    private func context(of provider: Provider) -> DialectContext {
+        let entropy = SystemEntropy()
+        let nonce = [entropy.next(), entropy.next()].flatMap { word in
+            (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+        }
+        return DialectContext(unixMilliseconds: Clock.wallMilliseconds(), nonce: nonce)
     }
 
     private func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {

@@ -18,7 +18,7 @@ package struct DNSPod: SingleQuestionDialect {
         supports(question.type) && DNSPodText.hostText(of: question.name) != nil
     }
 
-    package func request(for question: Question) throws(DialectError) -> HTTPRequest {
+    package func request(for question: Question, in context: DialectContext) throws(DialectError) -> HTTPRequest {
         guard supports(question.type), let name = DNSPodText.hostText(of: question.name) else { throw .unsupported }
         var parameters = [(name: "dn", value: name), (name: "ttl", value: "1")]
         if !account.isEmpty { parameters.append((name: "id", value: account)) }
@@ -29,7 +29,7 @@ package struct DNSPod: SingleQuestionDialect {
         try DNSPodText(try reply.acceptedBody()).answer(to: question, isAlone: true)
     }
 
-    package func question(from request: HTTPRequest) throws(DialectError) -> Question {
+    package func question(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> Question {
         guard let text = URLQuery.value(of: "dn", in: request.url) else { throw .garbage("no parameter dn") }
         guard let name = Name(text), !name.isRoot else { throw .garbage("dn is no name") }
         return Question(name, .a)

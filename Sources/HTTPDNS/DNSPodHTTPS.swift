@@ -16,7 +16,7 @@ package struct DNSPodHTTPS: Dialect {
     }
 
     /// The service's limit (providers.md 1.2).
-    package let maxQuestions = 8
+    package let maxNames = 8
 
     package func supports(_ type: RecordType) -> Bool { type.isAddress }
 
@@ -24,8 +24,10 @@ package struct DNSPodHTTPS: Dialect {
         supports(question.type) && DNSPodText.hostText(of: question.name) != nil
     }
 
-    package func request(for questions: [Question]) throws(DialectError) -> HTTPRequest {
-        precondition((1...maxQuestions).contains(questions.count), "\(questions.count) questions in one request")
+    package func request(
+        for questions: [Question], in context: DialectContext
+    ) throws(DialectError) -> HTTPRequest {
+        precondition((1...maxNames).contains(questions.count), "\(questions.count) questions in one request")
         precondition(questions.allSatisfy { $0.type == questions[0].type }, "questions of several types in one request")
         guard questions.allSatisfy(supports) else { throw .unsupported }
         let names = questions.compactMap { DNSPodText.hostText(of: $0.name) }.joined(separator: ",")
@@ -52,7 +54,9 @@ package struct DNSPodHTTPS: Dialect {
         }
     }
 
-    package func questions(from request: HTTPRequest) throws(DialectError) -> [Question] {
+    package func questions(
+        from request: HTTPRequest, in context: DialectContext
+    ) throws(DialectError) -> [Question] {
         guard let token = URLQuery.value(of: "token", in: request.url), !token.isEmpty else { throw .status(401) }
         let type: RecordType =
             switch URLQuery.value(of: "type", in: request.url)?.lowercased() {
@@ -61,15 +65,17 @@ package struct DNSPodHTTPS: Dialect {
             default: throw .garbage("type is neither absent nor aaaa")
             }
         guard let text = URLQuery.value(of: "dn", in: request.url) else { throw .garbage("no parameter dn") }
-        let texts = text.split(separator: ",", maxSplits: maxQuestions, omittingEmptySubsequences: false)
-        guard texts.count <= maxQuestions else { throw .garbage("more than \(maxQuestions) names in dn") }
+        let texts = text.split(separator: ",", maxSplits: maxNames, omittingEmptySubsequences: false)
+        guard texts.count <= maxNames else { throw .garbage("more than \(maxNames) names in dn") }
         let names = texts.compactMap { Name(String($0)) }
         guard names.count == texts.count, !names.contains(where: \.isRoot) else { throw .garbage("dn is no name") }
         return names.map { Question($0, type) }
     }
 
     /// Every line ends in the client's address: the vendor's clients drop lines without one.
-    package func reply(to questions: [Question], with resolutions: [Resolution]) -> HTTPReply {
+    package func reply(
+        to questions: [Question], with resolutions: [Resolution], in context: DialectContext
+    ) -> HTTPReply {
         let lines = zip(questions, resolutions).map { question, resolution in
             DNSPodText.line(question, resolution.answer, client: DNSPodHTTPS.anyClient)
         }

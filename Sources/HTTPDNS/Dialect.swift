@@ -4,8 +4,11 @@
 package import DNSWire
 
 package protocol Dialect: Sendable {
-    /// How many questions one request can carry; 1 or more.
-    var maxQuestions: Int { get }
+    /// How many names one request can carry; 1 or more.
+    var maxNames: Int { get }
+
+    /// One request can ask for A and AAAA of its names together.
+    var asksBothFamilies: Bool { get }
 
     /// False: the provider can't be asked for this type at all, so another upstream has to be.
     func supports(_ type: RecordType) -> Bool
@@ -13,20 +16,54 @@ package protocol Dialect: Sendable {
     /// False: the dialect can't carry this question, for its type or for its name.
     func supports(_ question: Question) -> Bool
 
-    /// - Parameter questions: 1 to `maxQuestions`, of one type.
+    /// - Parameter questions: of 1 to `maxNames` names, and of one type; or, of a dialect that `asksBothFamilies`, of
+    ///   both families for every name.
     /// - Throws: `unsupported` when one of them can't be carried.
-    func request(for questions: [Question]) throws(DialectError) -> HTTPRequest
+    func request(for questions: [Question], in context: DialectContext) throws(DialectError) -> HTTPRequest
 
     /// One result for each question, in their order, and only what the reply proves: records under names that follow
     /// from the asked one. A reply that is cut, foreign or for another question is a failure; it is never "no data".
     func answers(from reply: HTTPReply, to questions: [Question]) -> [Result<Answer, DialectError>]
 
-    /// The server's side of `request(for:)`, tolerant of what other clients send. One question or more, of one type.
-    func questions(from request: HTTPRequest) throws(DialectError) -> [Question]
+    /// The server's side of `request(for:in:)`, tolerant of what other clients send, strict about what the vendor
+    /// checks: one question or more, as many as `request(for:in:)` takes.
+    func questions(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> [Question]
 
     /// The server's side of `answers(from:to:)`. Dialects without response codes say a refusal in their own way.
     /// - Parameter resolutions: one for each question.
-    func reply(to questions: [Question], with resolutions: [Resolution]) -> HTTPReply
+    func reply(to questions: [Question], with resolutions: [Resolution], in context: DialectContext) -> HTTPReply
+
+    /// The server's side of an error that `questions(from:in:)` threw, as the vendor says it.
+    func reply(to error: DialectError) -> HTTPReply
+}
+
+extension Dialect {
+    package var asksBothFamilies: Bool { false }
+
+    package func reply(to error: DialectError) -> HTTPReply {
+        switch error {
+        case .status(let status): HTTPReply(status: status)
+        case .account, .clock: HTTPReply(status: 403)
+        default: HTTPReply(status: 400, body: Array("\(error)\n".utf8))
+        }
+    }
+}
+
+/// What a message depends on beside question and settings: dialects have neither clock nor chance of their own.
+package struct DialectContext: Sendable {
+    /// By the provider's clock, in milliseconds since 1970, without leap seconds.
+    package let unixMilliseconds: Int64
+    /// 16 bytes that nobody can foresee, for this message alone: initialisation vectors and nonces.
+    package let nonce: [UInt8]
+    /// Where the clients are that the answers are for; nil: the provider goes by where the request comes from.
+    package let clientSubnet: Prefix?
+
+    package init(unixMilliseconds: Int64, nonce: [UInt8], clientSubnet: Prefix? = nil) {
+        precondition(nonce.count == 16, "a nonce has 16 bytes")
+        self.unixMilliseconds = unixMilliseconds
+        self.nonce = nonce
+        self.clientSubnet = clientSubnet
+    }
 }
 
 /// How a server is done with a question.
@@ -44,6 +81,13 @@ package enum DialectError: Error, Equatable, Sendable {
     case garbage(String)
     /// A whole answer to something else.
     case wrongQuestion
+    /// The provider does not serve this account: unknown, out of service, or not with this key. The text is the
+    /// vendor's code.
+    case account(String)
+    /// The provider finds our time wrong: the signature has expired or lasts too long.
+    case clock
+    /// This address of the provider does not serve the account; another one does.
+    case wrongNode
     /// The provider's resolver failed or refused: any code but NOERROR and NXDOMAIN.
     case serverFailure(ResponseCode)
     /// This dialect can't ask this.

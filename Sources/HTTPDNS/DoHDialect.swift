@@ -19,7 +19,7 @@ package struct DoHDialect: SingleQuestionDialect {
 
     package func supports(_ question: Question) -> Bool { true }
 
-    package func request(for question: Question) throws(DialectError) -> HTTPRequest {
+    package func request(for question: Question, in context: DialectContext) throws(DialectError) -> HTTPRequest {
         switch method {
         case .get:
             // Not padded: a longer URL is a worse key for the caches that GET is for.
@@ -54,7 +54,7 @@ package struct DoHDialect: SingleQuestionDialect {
         return answer.aged(bySeconds: age).withTTL(to: maxAge > age ? maxAge - age : 0)
     }
 
-    package func question(from request: HTTPRequest) throws(DialectError) -> Question {
+    package func question(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> Question {
         var message = request.body
         if request.method == .get {
             guard let text = URLQuery.value(of: "dns", in: request.url) else { throw .garbage("no parameter dns") }

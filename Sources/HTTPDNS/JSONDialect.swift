@@ -15,7 +15,7 @@ package struct JSONDialect: SingleQuestionDialect {
 
     package func supports(_ question: Question) -> Bool { supports(question.type) && question.name.hostText != nil }
 
-    package func request(for question: Question) throws(DialectError) -> HTTPRequest {
+    package func request(for question: Question, in context: DialectContext) throws(DialectError) -> HTTPRequest {
         guard supports(question.type), let name = question.name.hostText else { throw .unsupported }
         let parameters = [(name: "name", value: name), (name: "type", value: question.type.description)]
         return HTTPRequest(
@@ -40,7 +40,7 @@ package struct JSONDialect: SingleQuestionDialect {
         ).aged(bySeconds: reply.headers.ageSeconds)
     }
 
-    package func question(from request: HTTPRequest) throws(DialectError) -> Question {
+    package func question(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> Question {
         guard let text = URLQuery.value(of: "name", in: request.url) else { throw .garbage("no parameter name") }
         guard let name = Name(text) else { throw .garbage("name is no name") }
         let typeText = URLQuery.value(of: "type", in: request.url) ?? RecordType.a.description

@@ -5,18 +5,20 @@ package import DNSWire
 
 package protocol SingleQuestionDialect: Dialect {
     /// - Throws: `unsupported` for a type or name that the dialect can't carry.
-    func request(for question: Question) throws(DialectError) -> HTTPRequest
+    func request(for question: Question, in context: DialectContext) throws(DialectError) -> HTTPRequest
     func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer
-    func question(from request: HTTPRequest) throws(DialectError) -> Question
+    func question(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> Question
     func reply(to question: Question, with answer: Answer) -> HTTPReply
     func refusal(of question: Question, as code: ResponseCode) -> HTTPReply
 }
 
 extension SingleQuestionDialect {
-    package var maxQuestions: Int { 1 }
+    package var maxNames: Int { 1 }
 
-    package func request(for questions: [Question]) throws(DialectError) -> HTTPRequest {
-        try request(for: only(questions))
+    package func request(
+        for questions: [Question], in context: DialectContext
+    ) throws(DialectError) -> HTTPRequest {
+        try request(for: only(questions), in: context)
     }
 
     package func answers(from reply: HTTPReply, to questions: [Question]) -> [Result<Answer, DialectError>] {
@@ -24,11 +26,15 @@ extension SingleQuestionDialect {
         return [Result { () throws(DialectError) in try answer(from: reply, to: question) }]
     }
 
-    package func questions(from request: HTTPRequest) throws(DialectError) -> [Question] {
-        [try question(from: request)]
+    package func questions(
+        from request: HTTPRequest, in context: DialectContext
+    ) throws(DialectError) -> [Question] {
+        [try question(from: request, in: context)]
     }
 
-    package func reply(to questions: [Question], with resolutions: [Resolution]) -> HTTPReply {
+    package func reply(
+        to questions: [Question], with resolutions: [Resolution], in context: DialectContext
+    ) -> HTTPReply {
         let question = only(questions)
         switch only(resolutions) {
         case .answer(let answer): return reply(to: question, with: answer)

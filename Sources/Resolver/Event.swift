@@ -76,14 +76,19 @@ package struct ProviderTraits: Hashable, Sendable {
     package let id: ProviderID
     package let types: Types
     /// Names that one request can carry.
-    package let maxQuestions: Int
+    package let maxNames: Int
+    /// One request can carry both families of its names.
+    package let asksBothFamilies: Bool
     /// Questions that refreshes may put to it per second.
     package let budgetPerSecond: Int
 
-    package init(id: ProviderID, types: Types, maxQuestions: Int = 1, budgetPerSecond: Int = 100) {
+    package init(
+        id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, budgetPerSecond: Int = 100
+    ) {
         self.id = id
         self.types = types
-        self.maxQuestions = maxQuestions
+        self.maxNames = maxNames
+        self.asksBothFamilies = asksBothFamilies
         self.budgetPerSecond = budgetPerSecond
     }
 
@@ -122,6 +127,10 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     case server
     /// A bound of our own was reached.
     case overload
+    /// The upstream does not serve our account.
+    case account
+    /// The upstream finds our time wrong, even after it was put right.
+    case clock
     /// This upstream can't be asked this question.
     case unsupported
 

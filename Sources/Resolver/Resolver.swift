@@ -205,7 +205,7 @@ package struct Resolver {
             due += next
         }
         let batch = provider.flatMap { around.ranking.traits(of: $0) }
-        let room = batch.map { ($0.maxQuestions - due.count % $0.maxQuestions) % $0.maxQuestions } ?? 0
+        let room = batch.map { ($0.maxNames - due.count % $0.maxNames) % $0.maxNames } ?? 0
         around.actions.append(.countHits(due + plan.popEarly(now, atMost: room)))
     }
 

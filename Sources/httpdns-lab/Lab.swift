@@ -40,28 +40,23 @@ package final class Lab: Sendable {
     package var resets: Int { state.withLock { $0.resets } }
 
     /// The right reply, and what has to go wrong with it.
-    package func respond(to request: HTTPRequest) -> (reply: HTTPReply, fault: Fault?) {
+    package func respond(to request: HTTPRequest, in context: DialectContext) -> (reply: HTTPReply, fault: Fault?) {
         let (provider, path) = Lab.provider(in: URLQuery.path(of: request.url))
-        guard let dialect = Lab.dialect(at: path, request) else {
+        guard let dialect = LabDialects.dialect(at: path, request) else {
             return (HTTPReply(status: 404, body: Array("no dialect at this path\n".utf8)), nil)
         }
         do throws(DialectError) {
-            let questions = try dialect.questions(from: request)
+            let questions = try dialect.questions(from: request, in: context)
             let (resolutions, fault) = state.withLock { state in
                 state.counters.count(provider: provider, questions: questions)
                 // A fault of one name is a fault of the whole request: they share its reply.
                 let faults = questions.compactMap { state.faults.fault(provider: provider, name: $0.name) }
                 return (questions.map { state.zone.resolve($0) }, faults.first)
             }
-            return (dialect.reply(to: questions, with: resolutions), fault)
+            return (dialect.reply(to: questions, with: resolutions, in: context), fault)
         } catch {
-            guard case .status(let status) = error else { return (Lab.badRequest(error), nil) }
-            return (HTTPReply(status: status), nil)
+            return (dialect.reply(to: error), nil)
         }
-    }
-
-    private static func badRequest(_ error: DialectError) -> HTTPReply {
-        HTTPReply(status: 400, body: Array("\(error)\n".utf8))
     }
 
     /// `/p/NAME/d` is the provider NAME at `/d`.
@@ -70,17 +65,5 @@ package final class Lab: Sendable {
         let rest = path.dropFirst(3)
         let name = rest.prefix { $0 != "/" }
         return (String(name), rest[name.endIndex...])
-    }
-
-    private static func dialect(at path: Substring, _ request: HTTPRequest) -> (any Dialect)? {
-        switch path {
-        case "/d" where URLQuery.value(of: "token", in: request.url) != nil: DNSPodHTTPS(url: "", token: "")
-        case "/d": DNSPod(url: "")
-        case "/resolve": JSONDialect(url: "")
-        case "/dns-query" where request.headers["Accept"]?.hasPrefix(JSONDialect.mediaType) == true:
-            JSONDialect(url: "")
-        case "/dns-query": DoHDialect(url: "")
-        default: nil
-        }
     }
 }

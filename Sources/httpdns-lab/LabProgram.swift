@@ -25,7 +25,7 @@ enum LabProgram {
         signal(SIGPIPE, SIG_IGN)
 
         let answers = ListenerContext(
-            respond: { lab.respond(to: $0) }, generation: { lab.resets })
+            respond: { lab.respond(to: $0, in: context()) }, generation: { lab.resets })
         let paths = ControlPaths(lab)
         let control = ListenerContext(respond: { (paths.respond(to: $0), nil) }, generation: { 0 })
         let http = try listen("http", on: arguments.http, nil, answers)
@@ -65,6 +65,16 @@ enum LabProgram {
         } catch {
             throw Failure(message: error.reason)
         }
+    }
+
+    /// The moment's clock and chance.
+    private static func context() -> DialectContext {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &now)
+        var randomness = SystemRandomNumberGenerator()
+        return DialectContext(
+            unixMilliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000,
+            nonce: (0..<16).map { _ in randomness.next() })
     }
 
     /// Listens and prints where, as `NAME ADDRESS:PORT`.

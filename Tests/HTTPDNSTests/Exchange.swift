@@ -3,6 +3,7 @@
 import DNSWire
 import HTTPDNS
 import Testing
+import httpdns_lab
 
 func name(_ text: String) throws -> Name {
     try #require(Name(text))
@@ -42,8 +43,25 @@ extension Result where Success == Answer, Failure == DialectError {
     }
 }
 
-/// Most tests are about one question.
+extension DialectContext {
+    /// The clock and the bytes that the vectors of providers.md are made with.
+    static let test = DialectContext(unixMilliseconds: 1_755_525_250_000, nonce: Array(0x10...0x1F))
+}
+
+/// Most tests are about one question, and at no certain time.
 extension Dialect {
+    func request(for questions: [Question]) throws(DialectError) -> HTTPRequest {
+        try request(for: questions, in: .test)
+    }
+
+    func questions(from request: HTTPRequest) throws(DialectError) -> [Question] {
+        try questions(from: request, in: .test)
+    }
+
+    func reply(to questions: [Question], with resolutions: [Resolution]) -> HTTPReply {
+        reply(to: questions, with: resolutions, in: .test)
+    }
+
     func request(for question: Question) throws(DialectError) -> HTTPRequest { try request(for: [question]) }
 
     func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer {
@@ -59,4 +77,8 @@ extension Dialect {
     func refusal(of question: Question, as code: ResponseCode) -> HTTPReply {
         reply(to: [question], with: [.refusal(code)])
     }
+}
+
+extension Lab {
+    func respond(to request: HTTPRequest) -> (reply: HTTPReply, fault: Fault?) { respond(to: request, in: .test) }
 }

@@ -67,7 +67,7 @@ struct ScenarioVocabulary {
         }
         return ProviderTraits(
             id: ProviderID(providerNames.firstIndex(of: name) ?? 0), types: types,
-            maxQuestions: part.take("batch") ? try part.number("how many questions") : 1,
+            maxNames: part.take("batch") ? try part.number("how many questions") : 1,
             budgetPerSecond: part.take("budget") ? try part.number("how many refreshes per second") : 100)
     }
 
