@@ -73,7 +73,8 @@ final class ProviderFetches {
         }
         // Here, because later it would take others with it.
         guard dialect.supports(question) else { return fail([fetch], .unsupported) }
-        let batch = batches.add(fetch, to: provider, maxQuestions: dialect.maxNames, now: now)
+        let capacity = FetchBatches.Capacity(names: dialect.maxNames, bothFamilies: dialect.asksBothFamilies)
+        let batch = batches.add(fetch, to: provider, capacity, now: now)
         if let batch { send(batch, now: now) }
     }
 
