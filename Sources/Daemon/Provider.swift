@@ -27,12 +27,13 @@ struct Provider {
     /// Until then, connections that are open may be out of step with us.
     private var distrustsConnectionsUntil: Instant?
 
-    /// Nil for a provider without an address, which settings never give.
+    /// Nil for a provider without an address, which settings never give, and for a dialect that is not spoken.
     init?(id: ProviderID, _ settings: Settings.Provider, key: String? = nil) {
         self.id = id
         self.settings = settings
         self.key = key
-        dialect = Provider.dialect(settings, key)
+        guard let dialect = Provider.dialect(settings, key) else { return nil }
+        self.dialect = dialect
         endpoints = settings.addresses.compactMap { address in
             HTTPEndpoint(
                 scheme: settings.url.isSecure ? .https : .http, host: settings.url.host.plainText,
@@ -53,16 +54,20 @@ struct Provider {
             if dialect.supports(.https) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
         return ProviderTraits(
             id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
-            budgetPerSecond: settings.budgetPerSecond)
+            budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond)
     }
 
-    private static func dialect(_ settings: Settings.Provider, _ key: String?) -> any Dialect {
+    /// Refreshes have a bound even where nobody set one.
+    private static let refreshesPerSecond = 100
+
+    private static func dialect(_ settings: Settings.Provider, _ key: String?) -> (any Dialect)? {
         switch settings.dialect {
         case .dnspod: DNSPod(url: settings.url.path, account: settings.account ?? "")
         case .dnspodHTTPS:
             DNSPodHTTPS(url: settings.url.path, account: settings.account ?? "", token: key ?? "")
         case .json: JSONDialect(url: settings.url.path)
         case .doh: DoHDialect(url: settings.url.path, method: settings.method == .get ? .get : .post)
+        case .dnspodDES, .dnspodAES, .alicloud, .alicloudV2, .volcengine, .baidu, .ucloud, .template: nil
         }
     }
 

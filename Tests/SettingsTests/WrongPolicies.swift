@@ -81,8 +81,8 @@ let wrongRules: [Case] = [
     Case(
         "\n[[rule]]\nmatch = [\"a.example\"]\nfallback-addresses = []",
         """
-        f:2:1: this [[rule]] changes nothing; add one or more of stale, stale-negative, prefetch, min-ttl, \
-        max-ttl, fallback-addresses
+        f:2:1: this [[rule]] changes nothing; add one or more of resolver, allow-private, stale, \
+        stale-negative, prefetch, min-ttl, max-ttl, fallback-addresses
         """),
     Case(
         "[[rule]]\nmatch = \"a.example\"\nstale = true",
@@ -136,6 +136,6 @@ let wrongRules: [Case] = [
         "[[rule]]\nmatch = [\".\"]\nfalback-addresses = []",
         """
         f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
-        stale, stale-negative, prefetch, min-ttl, max-ttl, fallback-addresses
+        resolver, allow-private, stale, stale-negative, prefetch, min-ttl, max-ttl, fallback-addresses
         """),
 ]
