@@ -1,5 +1,6 @@
 // Between the words of the modules: addresses, ports, settings.
 
+import AnswerCache
 import DNSWire
 import LinuxIO
 import Resolver
@@ -32,6 +33,21 @@ extension SocketAddress {
 extension Nameserver {
     init(_ server: Settings.Endpoint) {
         self.init(server.address, port: server.port)
+    }
+}
+
+extension Partition {
+    /// One network for now, and in it a part for each set of subnets that providers are told: what they answer depends
+    /// on that. The same after a restart.
+    init(_ providers: [Settings.Provider]) {
+        let told = providers.compactMap { provider in
+            provider.clientSubnet.map { "\(provider.name) \($0)" }
+        }
+        // FNV-1a (Fowler, Noll, Vo): spreads well, and the operator has no reason to make it collide.
+        let digest = told.sorted().joined(separator: "\n").utf8.reduce(UInt32(0x811C_9DC5)) { digest, byte in
+            (digest ^ UInt32(byte)) &* 0x0100_0193
+        }
+        self.init(rawValue: told.isEmpty ? 1 : digest)
     }
 }
 

@@ -10,8 +10,6 @@ import Resolver
 import Settings
 
 final class Daemon {
-    /// One network for now; its entries live under this number.
-    private static let partition = Partition(rawValue: 1)
     private static let hostsFile = "/etc/hosts"
 
     private let options: Options
@@ -23,6 +21,7 @@ final class Daemon {
     private let signals: SignalWatch
     private let ports: PortBinding
     private let cache: AnswerCache
+    private let view: ServingView
     private let resolving: ResolvingLoop
     private let threads: ServingThreads
     private let localFiles: LocalFiles
@@ -50,17 +49,18 @@ final class Daemon {
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
+            view = ServingView(Partition(settings.providers), seed: entropy.next())
             let store = try Daemon.openStore(settings, cache: cache, loop: loop)
             let access = AccessList(settings.server.allow)
-            let makeFastPath = { @Sendable [cache] in
-                FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion)
+            let makeFastPath = { @Sendable [cache, view] in
+                FastPath(cache: cache, access: access, view: view, version: programVersion)
             }
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath())
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop), streams: streams,
-                mailbox: mailbox, store: store, answers: CachedAnswers(cache, partition: Daemon.partition),
+                mailbox: mailbox, store: store, answers: CachedAnswers(cache, view), view: view,
                 seed: entropy.next(),
                 fastPath: makeFastPath())
             localFiles = try LocalFiles(
@@ -136,6 +136,9 @@ final class Daemon {
     private func apply(_ settings: Settings) {
         let now = Clock.now()
         log.level = settings.log.level
+        view.set(
+            Partition(settings.providers),
+            dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
         resolving.handle(.policyChanged(Policy(settings)), now: now)
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)

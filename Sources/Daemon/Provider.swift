@@ -71,6 +71,15 @@ struct Provider {
         }
     }
 
+    /// What the provider is told of a client; nil: nothing.
+    func told(of subnet: ClientSubnet) -> Prefix? {
+        switch settings.clientSubnet {
+        case .fixed(let prefix): prefix
+        case .auto: subnet.prefix
+        case nil: nil
+        }
+    }
+
     /// Over HTTP/1.1 a reply that was not for us may be one too many, and every later one on its connection would be
     /// the one before: a neighbour's answer. Open connections are left alone until they are too old to be used.
     mutating func distrustConnections(now: Instant) {
