@@ -103,7 +103,7 @@ extension FetchFailure {
     init(_ failure: TransferFailure) {
         switch failure {
         case .refused: self = .refused
-        case .unreachable, .networkChanged: self = .unreachable
+        case .unreachable, .proxy, .networkChanged: self = .unreachable
         case .timeout: self = .timeout
         case .tls: self = .tls
         case .reset: self = .reset
@@ -130,7 +130,7 @@ extension TransferFailure {
     /// For the log.
     var description: String {
         switch self {
-        case .tls(let reason), .garbage(let reason), .local(let reason): "\(kind): \(reason)"
+        case .tls(let reason), .proxy(let reason), .garbage(let reason), .local(let reason): "\(kind): \(reason)"
         case .refused, .unreachable, .timeout, .reset, .oversized, .busy, .networkChanged, .badRequest: kind
         }
     }

@@ -22,11 +22,13 @@ package struct HTTPEndpoint: Hashable, Sendable {
     package let hostHeader: String?
     /// Certificates to trust instead of the system's, as a PEM file.
     package let caFile: String?
+    /// What `address` is reached through.
+    package let proxy: HTTPProxy?
 
     /// Nil if `address` is no IP literal, or if another part is empty or holds characters that have no place in it.
     package init?(
         scheme: Scheme, host: String, port: UInt16, address: String, sni: String? = nil, verifyName: String? = nil,
-        hostHeader: String? = nil, caFile: String? = nil
+        hostHeader: String? = nil, caFile: String? = nil, proxy: HTTPProxy? = nil
     ) {
         guard HTTPEndpoint.isAddress(address), port != 0 else { return nil }
         guard [host, sni, verifyName].allSatisfy({ $0.map(HTTPEndpoint.isHost) ?? true }) else { return nil }
@@ -40,6 +42,7 @@ package struct HTTPEndpoint: Hashable, Sendable {
         self.verifyName = verifyName
         self.hostHeader = hostHeader
         self.caFile = caFile
+        self.proxy = proxy
     }
 
     /// What libcurl takes for the host: it sends this name in the handshake and nothing else of it is used.
@@ -64,7 +67,7 @@ package struct HTTPEndpoint: Hashable, Sendable {
     /// For CURLOPT_CONNECT_TO: every host and port leads here, so libcurl has nothing to look up.
     var dialRule: String { "::\(HTTPEndpoint.bracketed(address)):\(port)" }
 
-    private static func bracketed(_ host: String) -> String {
+    static func bracketed(_ host: String) -> String {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }
 
