@@ -68,7 +68,7 @@ struct Provider {
     /// Over HTTP/1.1 a reply that was not for us may be one too many, and every later one on its connection would be
     /// the one before: a neighbour's answer. Open connections are left alone until they are too old to be used.
     mutating func distrustConnections(now: Instant) {
-        distrustsConnectionsUntil = now + HTTPClient.idleTimeout
+        distrustsConnectionsUntil = now + endpoint.idleTimeout
     }
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }

@@ -7,9 +7,6 @@ import CCurl
 final class ConnectionPool {
     /// HTTP/2 needs one; a server with HTTP/1.1 only gets as many in parallel as are polite (browsers use 6).
     static let maxConnections = 8
-    /// An idle connection may be dead behind a NAT or after a sleep, and finding out costs a time-out; after so long a
-    /// new handshake is cheaper than the risk, and the memory is given back.
-    static let idleSeconds = 10
 
     typealias Finished = (id: TransferID, result: Result<TransferReply, TransferFailure>)
 
@@ -88,7 +85,7 @@ final class ConnectionPool {
         connections.opened = ledger.openedSockets
         connections.open = ledger.openSockets
         if transfers.isEmpty, multi != nil, dormantAt == nil {
-            dormantAt = now.advanced(by: .seconds(ConnectionPool.idleSeconds))
+            dormantAt = now.advanced(by: endpoint.idleTimeout)
         }
         return finished
     }

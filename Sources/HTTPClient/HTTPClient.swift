@@ -11,9 +11,6 @@ package final class HTTPClient {
     /// Twice what a generous configuration names. Beyond it a pool without connections is forgotten.
     package static let maxEndpoints = 64
 
-    /// An idle connection is not used again after so long.
-    package static let idleTimeout = Duration.seconds(ConnectionPool.idleSeconds)
-
     private let interest: (_ descriptor: Int32, _ wants: SocketInterest) -> Void
     private var pools: [ConnectionPool] = []
     private var finished: [(id: TransferID, result: Result<TransferReply, TransferFailure>)] = []
