@@ -1,6 +1,6 @@
 // What runs to one endpoint. libcurl compares neither the name that is checked nor what its TLS callback did before it
-// shares a connection; sets of connections per endpoint make sharing across identities impossible. A pool without
-// connections is dormant and holds no set.
+// shares a connection; sets of connections per endpoint make sharing across identities impossible. New requests go to
+// the current set; a set that is retired closes with its last transfer. A pool without a set is dormant.
 
 final class ConnectionPool {
     typealias Finished = (id: TransferID, result: Result<TransferReply, TransferFailure>)
@@ -8,6 +8,8 @@ final class ConnectionPool {
     let endpoint: HTTPEndpoint
     private let interest: ConnectionSet.Interest
     private var current: ConnectionSet?
+    /// Each with a transfer.
+    private var retired: [ConnectionSet] = []
     private var finished: [Finished] = []
     private var reused = 0
     /// By sets that are gone.
@@ -20,50 +22,58 @@ final class ConnectionPool {
         self.interest = interest
     }
 
-    var isDormant: Bool { current == nil }
+    private var sets: [ConnectionSet] { retired + (current.map { [$0] } ?? []) }
 
-    var transferCount: Int { current?.transfers.count ?? 0 }
+    var isDormant: Bool { current == nil && retired.isEmpty }
+
+    var transferCount: Int { sets.reduce(0) { $0 + $1.transfers.count } }
 
     var connections: ConnectionCounts {
         ConnectionCounts(
-            open: current?.openSockets ?? 0, opened: openedBefore + (current?.openedSockets ?? 0), reused: reused)
+            open: sets.reduce(0) { $0 + $1.openSockets },
+            opened: sets.reduce(openedBefore) { $0 + $1.openedSockets }, reused: reused)
     }
 
-    var deadline: ContinuousClock.Instant? { [current?.dueAt, dormantAt].compactMap { $0 }.min() }
+    var deadline: ContinuousClock.Instant? { (sets.map(\.dueAt) + [dormantAt]).compactMap { $0 }.min() }
 
-    func isWatching(_ descriptor: Int32) -> Bool { current?.isWatching(descriptor) ?? false }
+    func isWatching(_ descriptor: Int32) -> Bool { sets.contains { $0.isWatching(descriptor) } }
 
     func start(_ request: TransferRequest, id: TransferID, now: ContinuousClock.Instant) throws(TransferFailure) {
+        defer { settle(now: now) }
+        if let cap = endpoint.maxRequestsPerConnection, let current, current.startedCount >= cap { retire() }
         let set = if let current { current } else { try ConnectionSet(interest: interest) }
         _ = try set.start(request, id: id, now: now)
         current = set
-        settle(now: now)
     }
 
     func cancel(_ id: TransferID, now: ContinuousClock.Instant) -> Bool {
-        guard let set = current, let transfer = set.transfers.first(where: { $0.id == id }) else { return false }
-        set.cancel(transfer, now: now)
-        settle(now: now)
-        return true
+        for set in sets {
+            guard let transfer = set.transfers.first(where: { $0.id == id }) else { continue }
+            set.cancel(transfer, now: now)
+            settle(now: now)
+            return true
+        }
+        return false
     }
 
     func socketReady(
         _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: ContinuousClock.Instant
     ) {
-        current?.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
+        let set = sets.first { $0.isWatching(descriptor) }
+        set?.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
         settle(now: now)
     }
 
     func timePassed(now: ContinuousClock.Instant) {
-        current?.timePassed(now: now)
+        for set in sets { set.timePassed(now: now) }
         settle(now: now)
-        if let at = dormantAt, at <= now { closeConnections() }
+        if let at = dormantAt, at <= now { closeAll() }
     }
 
     /// Ends every transfer and closes every connection.
     func renew() {
-        finished += (current?.transfers ?? []).map { ($0.id, .failure(.networkChanged)) }
-        closeConnections()
+        finished += sets.flatMap(\.transfers).map { ($0.id, .failure(.networkChanged)) }
+        closeAll()
     }
 
     func takeFinished() -> [Finished] {
@@ -71,21 +81,32 @@ final class ConnectionPool {
         return finished
     }
 
-    /// After every call in: takes what ended, and notes when the connections are given up.
+    /// After every call in: takes what ended, and gives up what is not needed any more.
     private func settle(now: ContinuousClock.Instant) {
-        for (transfer, result) in current?.takeEnded() ?? [] {
+        for (transfer, result) in sets.flatMap({ $0.takeEnded() }) {
             if case .success(let reply) = result, reply.connectionWasReused { reused += 1 }
             finished.append((transfer.id, result))
         }
-        let isIdle = current?.transfers.isEmpty ?? false
+        for set in retired where set.transfers.isEmpty { close(set) }
+        retired.removeAll(where: \.transfers.isEmpty)
+        let isIdle = current?.transfers.isEmpty == true && retired.isEmpty
         dormantAt = isIdle ? dormantAt ?? now.advanced(by: endpoint.idleTimeout) : nil
     }
 
-    private func closeConnections() {
-        if let set = current {
-            set.close()
-            openedBefore += set.openedSockets
-        }
+    /// The next request opens connections anew.
+    private func retire() {
+        if let current { retired.append(current) }
+        current = nil
+    }
+
+    private func close(_ set: ConnectionSet) {
+        set.close()
+        openedBefore += set.openedSockets
+    }
+
+    private func closeAll() {
+        sets.forEach(close)
+        retired = []
         current = nil
         dormantAt = nil
     }

@@ -12,6 +12,9 @@ final class ConnectionSet {
     typealias Interest = (_ descriptor: Int32, _ wants: SocketInterest) -> Void
 
     private(set) var transfers: [Transfer] = []
+    /// All that were started here, so that none of the set's connections can have carried more. Which connection a
+    /// request takes is known only when it is over.
+    private(set) var startedCount = 0
     /// When libcurl wants to be called.
     private(set) var dueAt: ContinuousClock.Instant?
     private let interest: Interest
@@ -38,6 +41,7 @@ final class ConnectionSet {
             throw .local("libcurl takes no more transfers")
         }
         transfers.append(transfer)
+        startedCount += 1
         act(on: CURL_SOCKET_TIMEOUT, now: now)
         return transfer
     }

@@ -27,6 +27,9 @@ package struct HTTPEndpoint: Hashable, Sendable {
     /// How long a connection may be idle and still be used, in seconds: 1 to `maxIdleSeconds`, and less than after
     /// what time the provider hangs up.
     package let idleSeconds: Int
+    /// How many requests a connection carries at most, 1 or more; nil for as many as come. For providers that let a
+    /// connection hang when it has carried too many.
+    package let maxRequestsPerConnection: Int?
 
     /// An idle connection may be dead behind a NAT or after a sleep, and finding out costs a time-out; after so long a
     /// new handshake is cheaper than the risk, and the memory is given back.
@@ -39,13 +42,13 @@ package struct HTTPEndpoint: Hashable, Sendable {
     package init?(
         scheme: Scheme, host: String, port: UInt16, address: String, sni: String? = nil, verifyName: String? = nil,
         hostHeader: String? = nil, caFile: String? = nil, proxy: HTTPProxy? = nil,
-        idleSeconds: Int = defaultIdleSeconds
+        idleSeconds: Int = defaultIdleSeconds, maxRequestsPerConnection: Int? = nil
     ) {
         guard HTTPEndpoint.isAddress(address), port != 0 else { return nil }
         guard [host, sni, verifyName].allSatisfy({ $0.map(HTTPEndpoint.isHost) ?? true }) else { return nil }
         guard hostHeader.map(HTTPEndpoint.isAuthority) ?? true else { return nil }
         guard caFile.map({ !$0.isEmpty && !$0.utf8.contains(0) }) ?? true else { return nil }
-        guard 1...HTTPEndpoint.maxIdleSeconds ~= idleSeconds else { return nil }
+        guard 1...HTTPEndpoint.maxIdleSeconds ~= idleSeconds, maxRequestsPerConnection ?? 1 >= 1 else { return nil }
         self.scheme = scheme
         self.host = host
         self.port = port
@@ -56,6 +59,7 @@ package struct HTTPEndpoint: Hashable, Sendable {
         self.caFile = caFile
         self.proxy = proxy
         self.idleSeconds = idleSeconds
+        self.maxRequestsPerConnection = maxRequestsPerConnection
     }
 
     package var idleTimeout: Duration { .seconds(idleSeconds) }

@@ -234,5 +234,10 @@ import Testing
         for idleSeconds in [-1, 0, 601] {
             #expect(HTTPEndpoint(scheme: .http, host: "a", port: 80, address: "::1", idleSeconds: idleSeconds) == nil)
         }
+        for cap in [-1, 0] {
+            let endpoint = HTTPEndpoint(
+                scheme: .http, host: "a", port: 80, address: "::1", maxRequestsPerConnection: cap)
+            #expect(endpoint == nil)
+        }
     }
 }
