@@ -17,7 +17,7 @@ enum Arrows {
         "HTTPDNS": ["DNSWire", "FoundationEssentials"],
         "HTTPClient": ["CCurl"],
         "Store": ["CSQLite", "DNSWire"],
-        "Settings": ["CTOML", "DNSWire"],
+        "Settings": ["CIDN2", "CTOML", "DNSWire"],
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
         "Control": ["DNSWire", "FoundationEssentials"],
         "DNSWire": [],
