@@ -23,6 +23,7 @@ struct Provider {
     var names: UInt64 = 0
     private(set) var failures: [FetchFailure: UInt64] = [:]
     var latency = LatencyHistogram()
+    var clock = ServerClock()
     /// Until then, connections that are open may be out of step with us.
     private var distrustsConnectionsUntil: Instant?
 

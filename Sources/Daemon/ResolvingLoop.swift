@@ -83,9 +83,8 @@ final class ResolvingLoop {
             asked(client, now: now)
         }
         repeat {
-            for (id, result) in providers.takeFinished() + system.takeFinished() {
-                handle(.fetchFinished(id, result), now: now)
-            }
+            for event in providers.takeEvents() { handle(event, now: now) }
+            for (id, result) in system.takeFinished() { handle(.fetchFinished(id, result), now: now) }
         } while providers.hasFinished || system.hasFinished
     }
 
