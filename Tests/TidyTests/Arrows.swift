@@ -18,7 +18,7 @@ enum Arrows {
         "Crypto": ["COpenSSL"],
         "HTTPClient": ["CCurl"],
         "Store": ["CSQLite", "DNSWire"],
-        "Settings": ["CTOML", "DNSWire"],
+        "Settings": ["CIDN2", "CTOML", "DNSWire"],
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
         "Control": ["DNSWire", "FoundationEssentials"],
         "DNSWire": [],
