@@ -52,7 +52,8 @@ extension Partition {
 }
 
 extension Policy {
-    init(_ settings: Settings) {
+    /// - Parameter providerOfName: those that rules may name.
+    init(_ settings: Settings, _ providerOfName: [String: ProviderID]) {
         self.init()
         cache = CachePolicy(
             minTTLSeconds: settings.cache.minTTL.wholeSeconds, maxTTLSeconds: settings.cache.maxTTL.wholeSeconds,
@@ -62,8 +63,16 @@ extension Policy {
         stale.clientTimeout = settings.stale.clientTimeout
         stale.recheck = settings.stale.recheck
         prefetches = settings.prefetch.enabled
-        rules = RuleTable(settings.rules.map(Rule.init))
+        rules = RuleTable(settings.rules.map { Rule($0, providerOfName) })
+        onlyListed = settings.onlyListed
+        isSystemOnly = settings.avoidsProviders
     }
+}
+
+extension Settings {
+    /// A machine whose traffic has to go through a proxy must not be told addresses to dial directly, as mobile SDKs
+    /// see it: the proxy resolves names itself.
+    var avoidsProviders: Bool { directOnly && Machine.proxyVariable != nil }
 }
 
 extension RestoredAnswer {
@@ -75,8 +84,16 @@ extension RestoredAnswer {
 }
 
 extension Rule {
-    init(_ rule: Settings.Rule) {
+    init(_ rule: Settings.Rule, _ providerOfName: [String: ProviderID]) {
         self.init(match: rule.match)
+        upstreams = rule.resolver.map { resolver in
+            switch resolver {
+            case .httpdns: .providers
+            case .system: .system
+            case .provider(let name): providerOfName[name].map(NameUpstreams.provider) ?? .providers
+            }
+        }
+        allowPrivate = rule.allowPrivate
         stale = rule.stale
         staleNegative = rule.staleNegative
         prefetch = rule.prefetch

@@ -26,6 +26,8 @@ final class Daemon {
     private let threads: ServingThreads
     private let localFiles: LocalFiles
     private var hosts = HostsTable.empty
+    /// Nil before the first settings are in force.
+    private var policy: Policy?
     private var control: ControlServer?
     private var stopSignal: String?
 
@@ -139,11 +141,24 @@ final class Daemon {
         view.set(
             Partition(settings.providers),
             dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
-        resolving.handle(.policyChanged(Policy(settings)), now: now)
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
         readNameservers(now: now)
+        setPolicy(settings, now: now)
         resolving.prefetch(settings.prefetch.names, now: now)
+    }
+
+    /// After the providers are known, because rules name them. Answers of names that go elsewhere from now on go away.
+    private func setPolicy(_ settings: Settings, now: Instant) {
+        let ids = resolving.providers.providers.map { ($0.name, $0.id) }
+        let new = Policy(settings, Dictionary(ids) { first, _ in first })
+        let old = policy
+        policy = new
+        resolving.handle(.policyChanged(new), now: now)
+        if let old, old.routesDiffer(from: new) {
+            _ = cache.remove { name, _ in old.upstreams(for: name) != new.upstreams(for: name) }
+        }
+        if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
     }
 
     private func announceUpstreams(now: Instant) {
@@ -163,7 +178,13 @@ final class Daemon {
     }
 
     /// The cache is asked before the hosts file: an answer from upstream would hide the file's until it expires.
-    private func removeNamesOfHosts() { _ = cache.remove(where: hosts.speaks) }
+    private func removeNamesOfHosts() { _ = cache.remove { name, _ in hosts.speaks(of: name) } }
+
+    /// What a provider said before a rule, or a switch to the system resolver, took the name from it.
+    private func removeProvidersAnswersOfSystemNames() {
+        guard let policy else { return }
+        _ = cache.remove { name, provenance in provenance == .provider && policy.upstreams(for: name) == .system }
+    }
 
     private func readNameservers(now: Instant) {
         let ourselves = ListenAddresses(
@@ -203,6 +224,7 @@ final class Daemon {
             guard case .loaded(let report) = event else { continue }
             for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
             removeNamesOfHosts()
+            removeProvidersAnswersOfSystemNames()
             resolving.handle(.restored(report.inUse.map { RestoredAnswer($0, now: now) }), now: now)
         }
     }
