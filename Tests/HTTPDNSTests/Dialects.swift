@@ -38,6 +38,20 @@ enum Dialects {
             make: { DNSPodEncrypted(url: $0, account: "1234", key: "0123456789abcdef", cipher: .aes, expires: true) },
             path: "/d", meanings: [401: .clock]),
         Entry(
+            name: "volcengine", make: { Volcengine(url: $0, account: "1023", secret: "QlgAuFMwNUwN") },
+            path: "/resolve", keepsFamiliesApart: false, meanings: [403: .clock]),
+        Entry(
+            name: "baidu", make: { Baidu(url: $0, account: "100", secret: "1234567890") }, path: "/v4/resolve"),
+        Entry(
+            name: "baidu-v3",
+            make: {
+                Baidu(url: $0.hasSuffix("/v3/resolve") ? $0 : $0 + "/v3/resolve", account: "100", secret: "1234567890")
+            },
+            path: "/v3/resolve"),
+        Entry(
+            name: "ucloud", make: { UCloud(url: $0, account: "100000", secret: "AuthSecret") }, path: "",
+            meanings: [401: .clock], refusal: .serverFailure(.refused)),
+        Entry(
             name: "json", make: { JSONDialect(url: $0) }, path: "/resolve", carriesAddressesOnly: false,
             refusal: .serverFailure(.refused)),
         Entry(
