@@ -57,19 +57,10 @@ package enum URLQuery {
 }
 
 extension UInt8 {
-    /// The unreserved characters of RFC 3986 section 2.3, and the comma: it means nothing in a query (section 3.4), and
-    /// vendors write it between names as it is.
+    /// The unreserved characters of RFC 3986 section 2.3, and comma and semicolon: they mean nothing in a query
+    /// (section 3.4), and vendors write them between and behind names as they are.
     fileprivate var isURLSafe: Bool {
-        isHostByte || self == UInt8(ascii: ".") || self == UInt8(ascii: "~") || self == UInt8(ascii: ",")
-    }
-
-    fileprivate var hexValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
+        isHostByte || [UInt8(ascii: "."), UInt8(ascii: "~"), UInt8(ascii: ","), UInt8(ascii: ";")].contains(self)
     }
 
     /// Letters, digits, hyphen and underscore: what host names and service labels are made of.
