@@ -50,7 +50,8 @@ let package = Package(
 
         module("AnswerCache", ["DNSWire"]),
         module("Resolver", ["DNSWire"]),
-        module("HTTPDNS", ["DNSWire"]),
+        module("HTTPDNS", ["Crypto", "DNSWire"]),
+        module("Crypto", ["COpenSSL"]),
         module("HTTPClient", ["CCurl"]),
         module("Store", ["CSQLite", "DNSWire"]),
         module("Settings", ["CTOML", "DNSWire"]),
@@ -60,6 +61,7 @@ let package = Package(
 
         .target(name: "CLinux"),
         .target(name: "CTOML"),
+        debian("COpenSSL", pkgConfig: "libcrypto", package: "libssl-dev"),
         debian("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         debian("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
@@ -67,7 +69,8 @@ let package = Package(
         tests("DNSWireTests", ["AnswerCache", "DNSWire", "TestSupport"], resources: ["Vectors"]),
         tests("AnswerCacheTests", ["AnswerCache", "DNSWire", "TestSupport", "CAllocationCounter"]),
         tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
-        tests("HTTPDNSTests", ["HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
+        tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
+        tests("CryptoTests", ["Crypto", "TestSupport"]),
         tests("HTTPClientTests", ["HTTPClient"]),
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
