@@ -10,8 +10,7 @@ import Settings
 struct Provider {
     let id: ProviderID
     let settings: Settings.Provider
-    /// What its key file holds, for dialects with one.
-    let key: String?
+    let secrets: ProviderSecrets
     let dialect: any Dialect
     /// One for each address, in the order of the settings; at least one.
     let endpoints: [HTTPEndpoint]
@@ -28,11 +27,11 @@ struct Provider {
     private var distrustsConnectionsUntil: Instant?
 
     /// Nil for a provider without an address, which settings never give, and for a dialect that is not spoken.
-    init?(id: ProviderID, _ settings: Settings.Provider, key: String? = nil) {
+    init?(id: ProviderID, _ settings: Settings.Provider, _ secrets: ProviderSecrets = ProviderSecrets()) {
         self.id = id
         self.settings = settings
-        self.key = key
-        guard let dialect = Provider.dialect(settings, key) else { return nil }
+        self.secrets = secrets
+        guard let dialect = Provider.dialect(settings, secrets) else { return nil }
         self.dialect = dialect
         endpoints = settings.addresses.compactMap { address in
             HTTPEndpoint(
@@ -60,11 +59,11 @@ struct Provider {
     /// Refreshes have a bound even where nobody set one.
     private static let refreshesPerSecond = 100
 
-    private static func dialect(_ settings: Settings.Provider, _ key: String?) -> (any Dialect)? {
+    private static func dialect(_ settings: Settings.Provider, _ secrets: ProviderSecrets) -> (any Dialect)? {
         switch settings.dialect {
         case .dnspod: DNSPod(url: settings.url.path, account: settings.account ?? "")
         case .dnspodHTTPS:
-            DNSPodHTTPS(url: settings.url.path, account: settings.account ?? "", token: key ?? "")
+            DNSPodHTTPS(url: settings.url.path, account: settings.account ?? "", token: secrets.key?.text ?? "")
         case .json: JSONDialect(url: settings.url.path)
         case .doh: DoHDialect(url: settings.url.path, method: settings.method == .get ? .get : .post)
         case .dnspodDES, .dnspodAES, .alicloud, .alicloudV2, .volcengine, .baidu, .ucloud, .template: nil

@@ -59,14 +59,14 @@ final class ProviderFetches {
 
     var hasFinished: Bool { !finished.isEmpty || http.hasFinished }
 
-    /// Providers whose settings and keys are the same stay as they are, with what is known about them.
+    /// Providers whose settings and secrets are the same stay as they are, with what is known about them.
     func setProviders(_ settings: [Settings.Provider], _ keys: ProviderKeys) -> [ProviderTraits] {
         let old = providers
         providers = settings.compactMap { setting in
-            let key = keys[setting]
-            if let same = old.first(where: { $0.settings == setting && $0.key == key }) { return same }
+            let secrets = keys[setting]
+            if let same = old.first(where: { $0.settings == setting && $0.secrets == secrets }) { return same }
             defer { nextProviderID += 1 }
-            return Provider(id: ProviderID(nextProviderID), setting, key: key)
+            return Provider(id: ProviderID(nextProviderID), setting, secrets)
         }
         return providers.map(\.traits)
     }

@@ -21,6 +21,11 @@ package enum Machine {
     package static var user: (userID: UInt32, groupID: UInt32) { (geteuid(), getegid()) }
 }
 
+package enum Environment {
+    /// Nil for a variable that is not set.
+    package static func value(of name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
+}
+
 package enum Process {
     package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
 }
