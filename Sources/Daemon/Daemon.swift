@@ -220,7 +220,7 @@ final class Daemon {
     private func takeStoreEvents(now: Instant) {
         guard let store = resolving.store else { return }
         for event in store.takeEvents() {
-            log(LogEvent(event, path: store.path))
+            if let news = LogEvent(event, path: store.path) { log(news) }
             guard case .loaded(let report) = event else { continue }
             for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
             removeNamesOfHosts()

@@ -95,8 +95,10 @@ enum LogEvent {
 }
 
 extension LogEvent {
-    init(_ event: StoreEvent, path: String) {
+    /// Nil for what is not news: those who use the notes say what came of them.
+    init?(_ event: StoreEvent, path: String) {
         switch event {
+        case .notes: return nil
         case .loaded(let report): self = .storeLoaded(path: path, report)
         case .setAside(let setAside): self = .storeSetAside(path: path, setAside)
         case .failed(let failure): self = .storeFails(path: path, failure)
