@@ -26,7 +26,7 @@ package struct DoHDialect: SingleQuestionDialect {
             let message = UpstreamQuery.message(
                 for: question.lowercased, id: DoHDialect.id, clientSubnet: context.clientSubnet)
             return HTTPRequest(
-                url: URLQuery.append([(name: "dns", value: Base64URL.encode(message))], to: url),
+                url: URLQuery.append([(name: "dns", value: Base64.url.encode(message))], to: url),
                 headers: HTTPHeaders([.init("Accept", DoHDialect.mediaType)]))
         case .post:
             return HTTPRequest(
@@ -60,7 +60,7 @@ package struct DoHDialect: SingleQuestionDialect {
         var message = request.body
         if request.method == .get {
             guard let text = URLQuery.value(of: "dns", in: request.url) else { throw .garbage("no parameter dns") }
-            guard let bytes = Base64URL.decode(text) else { throw .garbage("dns is not base64url") }
+            guard let bytes = Base64.url.decode(text) else { throw .garbage("dns is not base64url") }
             message = bytes
         } else if request.headers["Content-Type"]?.lowercased() != DoHDialect.mediaType {
             throw .status(415)

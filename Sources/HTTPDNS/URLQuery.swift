@@ -7,10 +7,10 @@ package enum URLQuery {
     private static let maxParameters = 32
 
     /// The URL with the parameters added, after those that it has already.
-    /// - Parameter plain: characters that are not escaped beside the unreserved ones. Comma and slash mean nothing in a
-    ///   query (RFC 3986 section 3.4), and most vendors write them as they are.
+    /// - Parameter plain: characters that are not escaped beside the unreserved ones. These mean nothing in a query
+    ///   (RFC 3986 section 3.4), and most vendors write them as they are.
     static func append(
-        _ parameters: [(name: String, value: String)], to url: String, plain: String = ",/"
+        _ parameters: [(name: String, value: String)], to url: String, plain: String = ",;/"
     ) -> String {
         let plain = Set(plain.utf8)
         let text = parameters.map { "\($0.name)=\(encode($0.value, plain: plain))" }.joined(separator: "&")
@@ -65,15 +65,6 @@ extension UInt8 {
     /// The unreserved characters of RFC 3986 section 2.3.
     fileprivate var isUnreserved: Bool {
         isHostByte || self == UInt8(ascii: ".") || self == UInt8(ascii: "~")
-    }
-
-    fileprivate var hexValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 
     /// Letters, digits, hyphen and underscore: what host names and service labels are made of.
