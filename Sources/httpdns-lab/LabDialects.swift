@@ -8,6 +8,7 @@ enum LabDialects {
     static func dialect(at path: Substring, _ request: HTTPRequest) -> (any Dialect)? {
         switch path {
         case "/d": tencent(request)
+        case "/resolve" where URLQuery.value(of: "uid", in: request.url) != nil: aliDNS
         case "/resolve": JSONDialect(url: "")
         case "/dns-query" where request.headers["Accept"]?.hasPrefix(JSONDialect.mediaType) == true:
             JSONDialect(url: "")
@@ -24,5 +25,10 @@ enum LabDialects {
         case (nil, .some): DNSPodHTTPS(url: "", account: id, token: "567890")
         case (nil, nil): DNSPod(url: "")
         }
+    }
+
+    private static var aliDNS: JSONDialect {
+        JSONDialect(
+            url: "", account: AliDNSAccount(uid: "9999", accessKeyID: "testAK", accessKeySecret: "testSecret"))
     }
 }

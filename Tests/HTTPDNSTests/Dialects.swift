@@ -38,6 +38,9 @@ enum Dialects {
             make: { DNSPodEncrypted(url: $0, account: "1234", key: "0123456789abcdef", cipher: .aes, expires: true) },
             path: "/d", meanings: [401: .clock]),
         Entry(
+            name: "json-account", make: { JSONDialect(url: $0, account: aliDNS) }, path: "/resolve",
+            carriesAddressesOnly: false, meanings: [401: .clock], refusal: .serverFailure(.refused)),
+        Entry(
             name: "json", make: { JSONDialect(url: $0) }, path: "/resolve", carriesAddressesOnly: false,
             refusal: .serverFailure(.refused)),
         Entry(
@@ -47,6 +50,8 @@ enum Dialects {
             name: "doh-post", make: { DoHDialect(url: $0, method: .post) }, path: "/dns-query",
             carriesAddressesOnly: false, refusal: .serverFailure(.refused)),
     ]
+
+    private static let aliDNS = AliDNSAccount(uid: "9999", accessKeyID: "testAK", accessKeySecret: "testSecret")
 
     static let names: [String] = entries.map(\.name)
 
