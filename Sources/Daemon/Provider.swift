@@ -70,10 +70,19 @@ struct Provider {
         }
     }
 
+    /// What the provider is told of a client; nil: nothing.
+    func told(of subnet: ClientSubnet) -> Prefix? {
+        switch settings.clientSubnet {
+        case .fixed(let prefix): prefix
+        case .auto: subnet.prefix
+        case nil: nil
+        }
+    }
+
     /// Over HTTP/1.1 a reply that was not for us may be one too many, and every later one on its connection would be
     /// the one before: a neighbour's answer. Open connections are left alone until they are too old to be used.
     mutating func distrustConnections(now: Instant) {
-        distrustsConnectionsUntil = now + HTTPClient.idleTimeout
+        distrustsConnectionsUntil = now + endpoint.idleTimeout
     }
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
@@ -108,7 +117,7 @@ extension FetchFailure {
     init(_ failure: TransferFailure) {
         switch failure {
         case .refused: self = .refused
-        case .unreachable, .networkChanged: self = .unreachable
+        case .unreachable, .proxy, .networkChanged: self = .unreachable
         case .timeout: self = .timeout
         case .tls: self = .tls
         case .reset: self = .reset
@@ -135,7 +144,7 @@ extension TransferFailure {
     /// For the log.
     var description: String {
         switch self {
-        case .tls(let reason), .garbage(let reason), .local(let reason): "\(kind): \(reason)"
+        case .tls(let reason), .proxy(let reason), .garbage(let reason), .local(let reason): "\(kind): \(reason)"
         case .refused, .unreachable, .timeout, .reset, .oversized, .busy, .networkChanged, .badRequest: kind
         }
     }

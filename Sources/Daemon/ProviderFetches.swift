@@ -145,7 +145,8 @@ final class ProviderFetches {
         }
         let request: HTTPRequest
         do throws(DialectError) {
-            request = try providers[index].dialect.request(for: questions, in: context(of: providers[index]))
+            request = try providers[index].dialect.request(
+                for: questions, in: context(of: providers[index], questions[0].subnet))
         } catch {
             return fail(fetches, FetchFailure(error))
         }
@@ -164,13 +165,14 @@ final class ProviderFetches {
         for fetch in fetches { transferOfFetch[fetch.id] = transfer }
     }
 
-    private func context(of provider: Provider) -> DialectContext {
+    private func context(of provider: Provider, _ subnet: ClientSubnet) -> DialectContext {
         let entropy = SystemEntropy()
         let nonce = [entropy.next(), entropy.next()].flatMap { word in
             (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
         }
         return DialectContext(
-            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()), nonce: nonce)
+            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()), nonce: nonce,
+            clientSubnet: provider.told(of: subnet))
     }
 
     private func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {

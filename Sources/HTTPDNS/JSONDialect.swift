@@ -17,7 +17,10 @@ package struct JSONDialect: SingleQuestionDialect {
 
     package func request(for question: Question, in context: DialectContext) throws(DialectError) -> HTTPRequest {
         guard supports(question.type), let name = question.name.hostText else { throw .unsupported }
-        let parameters = [(name: "name", value: name), (name: "type", value: question.type.description)]
+        var parameters = [(name: "name", value: name), (name: "type", value: question.type.description)]
+        if let subnet = context.clientSubnet {
+            parameters.append((name: "edns_client_subnet", value: subnet.description))
+        }
         return HTTPRequest(
             url: URLQuery.append(parameters, to: url), headers: HTTPHeaders([.init("Accept", JSONDialect.mediaType)]))
     }
