@@ -65,7 +65,7 @@ extension Format<Settings.Provider.Proxy> {
             guard let address = Settings.Endpoint(String(place), defaultPort: 1) else {
                 return "nothing is resolved through ourselves: write the address of the proxy, with its port"
             }
-            if text.hasPrefix("socks") { return "did you mean \"socks5h://\(rest)\"?" }
+            if text.hasPrefix("socks"), !text.hasPrefix("socks5h:") { return "did you mean \"socks5h://\(rest)\"?" }
             return address.port == 1 ? "a port is missing" : nil
         },
         parse: { Settings.Provider.Proxy($0) }, write: \.description)
