@@ -8,8 +8,12 @@ package enum URLQuery {
 
     /// The URL with the parameters added, after those that it has already.
     static func append(_ parameters: [(name: String, value: String)], to url: String) -> String {
-        let text = parameters.map { "\($0.name)=\(encode($0.value))" }.joined(separator: "&")
-        return url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + text
+        append(parameters.map { "\($0.name)=\(encode($0.value))" }.joined(separator: "&"), to: url)
+    }
+
+    /// - Parameter text: parameters that are encoded already.
+    static func append(_ text: String, to url: String) -> String {
+        url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + text
     }
 
     /// The decoded value of the first parameter with this name; nil without one or when its escapes are broken.
@@ -29,7 +33,7 @@ package enum URLQuery {
         url.prefix { $0 != "?" }
     }
 
-    private static func encode(_ value: String) -> String {
+    static func encode(_ value: String) -> String {
         var text = ""
         for byte in value.utf8 {
             if byte.isURLSafe {
@@ -64,7 +68,7 @@ extension UInt8 {
     }
 
     /// Letters, digits, hyphen and underscore: what host names and service labels are made of.
-    fileprivate var isHostByte: Bool {
+    var isHostByte: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
