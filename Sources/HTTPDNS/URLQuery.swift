@@ -7,15 +7,20 @@ package enum URLQuery {
     private static let maxParameters = 32
 
     /// The URL with the parameters added, after those that it has already.
-    /// - Parameter plain: characters that are not escaped beside the unreserved ones. These mean nothing in a query
-    ///   (RFC 3986 section 3.4), and most vendors write them as they are.
+    /// - Parameter plain: characters that are not escaped beside the unreserved ones.
     static func append(
-        _ parameters: [(name: String, value: String)], to url: String, plain: String = ",;/"
+        _ parameters: [(name: String, value: String)], to url: String, plain: String = plainCharacters
     ) -> String {
-        let plain = Set(plain.utf8)
-        let text = parameters.map { "\($0.name)=\(encode($0.value, plain: plain))" }.joined(separator: "&")
-        return url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + text
+        append(parameters.map { "\($0.name)=\(encode($0.value, plain: plain))" }.joined(separator: "&"), to: url)
     }
+
+    /// - Parameter text: parameters that are encoded already.
+    static func append(_ text: String, to url: String) -> String {
+        url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + text
+    }
+
+    /// They mean nothing in a query (RFC 3986 section 3.4), and most vendors write them as they are.
+    static let plainCharacters = ",;/"
 
     /// The decoded value of the first parameter with this name; nil without one or when its escapes are broken.
     package static func value(of name: String, in url: String) -> String? {
@@ -34,10 +39,10 @@ package enum URLQuery {
         url.prefix { $0 != "?" }
     }
 
-    private static func encode(_ value: String, plain: Set<UInt8>) -> String {
+    static func encode(_ value: String, plain: String = plainCharacters) -> String {
         var text = ""
         for byte in value.utf8 {
-            if byte.isUnreserved || plain.contains(byte) {
+            if byte.isUnreserved || plain.utf8.contains(byte) {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
                 text += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
@@ -68,7 +73,7 @@ extension UInt8 {
     }
 
     /// Letters, digits, hyphen and underscore: what host names and service labels are made of.
-    fileprivate var isHostByte: Bool {
+    var isHostByte: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true

@@ -14,6 +14,8 @@ enum Dialects {
         var carriesAddressesOnly = true
         /// In a reply for both families each has its own TTL.
         var keepsFamiliesApart = true
+        /// It has no parameter to say which family is wanted.
+        var alwaysAsksBoth = false
         /// Statuses that say more than "failed".
         var meanings: [Int: DialectError] = [:]
         /// What becomes of REFUSED on the way; nil: emptiness.
@@ -54,6 +56,15 @@ enum Dialects {
         Entry(
             name: "json-account", make: { JSONDialect(url: $0, account: aliDNS) }, path: "/resolve",
             carriesAddressesOnly: false, meanings: [401: .clock], refusal: .serverFailure(.refused)),
+        Entry(
+            name: "template-volcengine", make: { Recipes.volcengine(url: $0) }, path: "/resolve",
+            keepsFamiliesApart: false, alwaysAsksBoth: true, meanings: [401: .clock, 403: .clock]),
+        Entry(
+            name: "template-baidu", make: { Recipes.baidu(url: $0) }, path: "/v4/resolve", alwaysAsksBoth: true,
+            meanings: [401: .clock, 403: .clock]),
+        Entry(
+            name: "template-ucloud", make: { Recipes.ucloud(url: $0) }, path: "/100000/resolve",
+            meanings: [401: .clock, 403: .clock]),
         Entry(
             name: "json", make: { JSONDialect(url: $0) }, path: "/resolve", carriesAddressesOnly: false,
             refusal: .serverFailure(.refused)),

@@ -14,7 +14,8 @@ struct RoundTripTests {
             let types = PresentationForm.types.filter(dialect.supports)
             let type = try #require(types.randomElement(using: &random.generator))
             let asked = Question(try random.name(), type)
-            #expect(try dialect.question(from: try dialect.request(for: asked)) == asked)
+            let read = try dialect.questions(from: try dialect.request(for: asked))
+            #expect(read == [asked] || (entry.alwaysAsksBoth && read.contains(asked)), "seed 7, round \(round)")
             let answer = try random.answer(to: asked)
             let heard = try dialect.answer(from: dialect.reply(to: asked, with: answer), to: asked)
             if entry.carriesAddressesOnly {
