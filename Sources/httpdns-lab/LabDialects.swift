@@ -8,6 +8,8 @@ enum LabDialects {
     static func dialect(at path: Substring, _ request: HTTPRequest) -> (any Dialect)? {
         switch path {
         case "/d": tencent(request)
+        case AliCloudV2.path: aliCloudV2(request)
+        case _ where AliCloud.isPath(path): AliCloud(url: "", account: aliCloudAccount, secret: "IAmASecret")
         case "/resolve" where URLQuery.value(of: "uid", in: request.url) != nil: aliDNS
         case "/resolve": JSONDialect(url: "")
         case "/dns-query" where request.headers["Accept"]?.hasPrefix(JSONDialect.mediaType) == true:
@@ -25,6 +27,22 @@ enum LabDialects {
         case (nil, .some): DNSPodHTTPS(url: "", account: id, token: "567890")
         case (nil, nil): DNSPod(url: "")
         }
+    }
+
+    // MARK: Alibaba
+
+    private static let aliCloudAccount = "100000"
+
+    private static func aliCloudV2(_ request: HTTPRequest) -> (any Dialect)? {
+        let key = "000102030405060708090a0b0c0d0e0f"
+        let cipher: AliCloudV2.Encryption =
+            switch URLQuery.value(of: "m", in: request.url) {
+            case "1": .cbc(key)
+            case "2": .gcm(key)
+            default: .none
+            }
+        return try? AliCloudV2(
+            url: "", account: aliCloudAccount, secret: "a0b1c2d3e4f5061728394a5b6c7d8e9f", cipher: cipher)
     }
 
     private static var aliDNS: JSONDialect {
