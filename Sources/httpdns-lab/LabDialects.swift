@@ -49,4 +49,12 @@ enum LabDialects {
         JSONDialect(
             url: "", account: AliDNSAccount(uid: "9999", accessKeyID: "testAK", accessKeySecret: "testSecret"))
     }
+
+    /// What is no question: the list of Alibaba's service nodes. It has addresses of nobody (RFC 5737, RFC 3849):
+    /// loopback ones, where the lab is, are refused by clients.
+    static func nodeList(at path: Substring, _ request: HTTPRequest) -> HTTPReply? {
+        guard path.hasSuffix("/ss") else { return nil }
+        let addresses = ["192.0.2.53", "192.0.2.54", "2001:db8::53"].compactMap { Address($0) }
+        return ServiceNodes(nodes: addresses.map { ServiceNodes.Node($0) }).reply(to: request, account: aliCloudAccount)
+    }
 }

@@ -60,6 +60,17 @@ struct LabTests {
         #expect(reply.status == 401)
     }
 
+    @Test("the list of service nodes is there, under a fault of its provider too")
+    func nodeList() throws {
+        let request = ServiceNodes.request(url: "/p/alpha", account: "100000", region: "global")
+        let (reply, none) = lab.respond(to: request)
+        #expect(none == nil)
+        #expect(try ServiceNodes(reply: reply).text == "192.0.2.53 192.0.2.54 2001:db8::53")
+        #expect(post("/fault?kind=hang&provider=alpha") == 200)
+        #expect(lab.respond(to: request).fault == .hang)
+        #expect(get("/requests").contains(#""providers":{"alpha":2}"#))
+    }
+
     @Test("/dns-query speaks JSON to those who ask for it")
     func jsonAtDoHPath() throws {
         let dialect = JSONDialect(url: "/dns-query")
