@@ -24,14 +24,25 @@ package enum URLQuery {
 
     /// The decoded value of the first parameter with this name; nil without one or when its escapes are broken.
     package static func value(of name: String, in url: String) -> String? {
-        guard let mark = url.firstIndex(of: "?") else { return nil }
-        let query = url[url.index(after: mark)...]
-        for parameter in query.split(separator: "&", maxSplits: maxParameters).prefix(maxParameters) {
-            let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts[0] == name else { continue }
-            return parts.count == 2 ? decode(parts[1]) : ""
+        guard let parts = parts(of: url).first(where: { $0[0] == name }) else { return nil }
+        return parts.count == 2 ? decode(parts[1]) : ""
+    }
+
+    /// All parameters in their order, with decoded values; without those whose escapes are broken.
+    static func parameters(in url: String) -> [(name: String, value: String)] {
+        parts(of: url).compactMap { parts in
+            guard parts.count == 2 else { return (String(parts[0]), "") }
+            return decode(parts[1]).map { (String(parts[0]), $0) }
         }
-        return nil
+    }
+
+    /// Of each parameter the name, and the value if it has one.
+    private static func parts(of url: String) -> [[Substring]] {
+        guard let mark = url.firstIndex(of: "?") else { return [] }
+        let parameters = url[url.index(after: mark)...].split(separator: "&", maxSplits: maxParameters)
+        return parameters.prefix(maxParameters).map {
+            $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        }
     }
 
     /// The part of a URL before its query.
