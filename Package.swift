@@ -68,7 +68,7 @@ let package = Package(
         tests("AnswerCacheTests", ["AnswerCache", "DNSWire", "TestSupport", "CAllocationCounter"]),
         tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
         tests("HTTPDNSTests", ["HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
-        tests("HTTPClientTests", ["HTTPClient"]),
+        tests("HTTPClientTests", ["HTTPClient", "CCurl"]),
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),

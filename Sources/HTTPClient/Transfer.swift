@@ -14,6 +14,8 @@ import CCurl
     static let maxReasonBytes = 120
 
     let id: TransferID
+    /// How long the first transfer of the same request had run by then; nil for the first.
+    private let waited: Duration?
     let easy: UnsafeMutableRawPointer
     let endpoint: HTTPEndpoint
     let errorText: UnsafeMutablePointer<CChar>
@@ -27,10 +29,13 @@ import CCurl
     private var body: [UInt8] = []
     private var isOversized = false
 
-    init(id: TransferID, request: TransferRequest, ledger: SocketLedger) throws(TransferFailure) {
+    init(
+        id: TransferID, request: TransferRequest, retryAfter waited: Duration? = nil, ledger: SocketLedger
+    ) throws(TransferFailure) {
         guard Transfer.isSendable(request) else { throw .badRequest }
         guard let easy = unsafe curl_easy_init() else { throw .local("no memory for a transfer") }
         self.id = id
+        self.waited = waited
         unsafe self.easy = easy
         endpoint = request.endpoint
         unsafe errorText = UnsafeMutablePointer.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -49,6 +54,13 @@ import CCurl
         unsafe free(checkedName)
     }
 
+    var isRetry: Bool { waited != nil }
+
+    var isSent: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
+
+    /// Sent over a connection that had been there before, and without any reply: the connection may be half-dead.
+    var isExposed: Bool { isSent && headerBytes == 0 && number(CURLINFO_NUM_CONNECTS) == 0 }
+
     /// After libcurl said that the transfer is done.
     func result(_ code: CURLcode) -> Result<TransferReply, TransferFailure> {
         guard !isOversized else { return .failure(.oversized) }
@@ -65,7 +77,8 @@ import CCurl
             TransferReply(
                 status: number(CURLINFO_RESPONSE_CODE), headers: headers, body: body,
                 httpVersion: number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? .http2 : .http1,
-                newConnections: number(CURLINFO_NUM_CONNECTS), totalTime: time(CURLINFO_TOTAL_TIME_T)))
+                newConnections: number(CURLINFO_NUM_CONNECTS),
+                totalTime: time(CURLINFO_TOTAL_TIME_T) + (waited ?? .zero)))
     }
 
     /// What goes wrong before the tunnel stands is the proxy's doing, except for time and our own machine.

@@ -23,11 +23,15 @@ package struct TransferRequest: Sendable {
     package var connectTimeout: Duration
     /// Dial anew and hang up after the reply: for a server whose open connections are not trusted.
     package var needsOwnConnection: Bool
+    /// When nothing of a reply has come for so long over a connection that had been there before, the request is sent
+    /// once more over a new one, within `timeout`; the first reply counts. Nil: never. (A connection that ends before
+    /// the reply begins always leads to that.)
+    package var stallTimeout: Duration?
 
     package init(
         method: Method = .get, endpoint: HTTPEndpoint, target: String,
         headers: [(name: String, value: String)] = [], body: [UInt8] = [], timeout: Duration,
-        connectTimeout: Duration, needsOwnConnection: Bool = false
+        connectTimeout: Duration, needsOwnConnection: Bool = false, stallTimeout: Duration? = nil
     ) {
         self.method = method
         self.endpoint = endpoint
@@ -37,6 +41,7 @@ package struct TransferRequest: Sendable {
         self.timeout = timeout
         self.connectTimeout = connectTimeout
         self.needsOwnConnection = needsOwnConnection
+        self.stallTimeout = stallTimeout
     }
 }
 
@@ -54,7 +59,10 @@ package struct TransferReply: Sendable {
     package let httpVersion: HTTPVersion
     /// 0 if a connection was there already.
     package let newConnections: Int
+    /// From the start, the wait before a retry included.
     package let totalTime: Duration
+    /// The request was sent a second time, whichever reply this is.
+    package internal(set) var wasRetried = false
 
     package var connectionWasReused: Bool { newConnections == 0 }
 
