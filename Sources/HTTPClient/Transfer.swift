@@ -16,6 +16,7 @@ import CCurl
     let id: TransferID
     /// How long the first transfer of the same request had run by then; nil for the first.
     private let waited: Duration?
+    private let wantsCertificate: Bool
     let easy: UnsafeMutableRawPointer
     let endpoint: HTTPEndpoint
     let errorText: UnsafeMutablePointer<CChar>
@@ -36,6 +37,7 @@ import CCurl
         guard let easy = unsafe curl_easy_init() else { throw .local("no memory for a transfer") }
         self.id = id
         self.waited = waited
+        wantsCertificate = request.wantsCertificate
         unsafe self.easy = easy
         endpoint = request.endpoint
         unsafe errorText = UnsafeMutablePointer.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -44,7 +46,7 @@ import CCurl
         unsafe checkedName = ownCheck ? strdup(endpoint.checkedName) : nil
         try configureRequest(request)
         try configureConnection(request, ledger: ledger)
-        if endpoint.scheme == .https { try configureTLS() }
+        if endpoint.scheme == .https { try configureTLS(request) }
         try configureReceiving()
     }
 
@@ -73,12 +75,24 @@ import CCurl
         }
         // libcurl is content with a reply that ends inside its headers.
         guard headersAreComplete else { return .failure(.reset) }
-        return .success(
-            TransferReply(
-                status: number(CURLINFO_RESPONSE_CODE), headers: headers, body: body,
-                httpVersion: number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? .http2 : .http1,
-                newConnections: number(CURLINFO_NUM_CONNECTS),
-                totalTime: time(CURLINFO_TOTAL_TIME_T) + (waited ?? .zero)))
+        return .success(reply())
+    }
+
+    private func reply() -> TransferReply {
+        let newConnections = number(CURLINFO_NUM_CONNECTS)
+        let sinceStart = { (field: CURLINFO) in
+            let time = self.time(field)
+            return time == .zero ? .zero : time + (self.waited ?? .zero)
+        }
+        // libcurl gives a connection that was there before some microseconds.
+        let isNew = newConnections > 0
+        return TransferReply(
+            status: number(CURLINFO_RESPONSE_CODE), headers: headers, body: body,
+            httpVersion: number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? .http2 : .http1,
+            newConnections: newConnections, connectTime: isNew ? sinceStart(CURLINFO_CONNECT_TIME_T) : .zero,
+            handshakeTime: isNew ? sinceStart(CURLINFO_APPCONNECT_TIME_T) : .zero,
+            totalTime: sinceStart(CURLINFO_TOTAL_TIME_T),
+            certificate: wantsCertificate ? unsafe PeerCertificate(of: easy) : nil)
     }
 
     /// What goes wrong before the tunnel stands is the proxy's doing, except for time and our own machine.
