@@ -59,14 +59,15 @@ final class ProviderFetches {
 
     var hasFinished: Bool { !finished.isEmpty || http.hasFinished }
 
-    /// Providers whose settings and keys are the same stay as they are, with what is known about them.
-    func setProviders(_ settings: [Settings.Provider], _ keys: ProviderKeys) -> [ProviderTraits] {
+    /// Providers whose settings and secrets are the same stay as they are, with what is known about them.
+    func setProviders(_ accounts: [ProviderAccount]) -> [ProviderTraits] {
         let old = providers
-        providers = settings.compactMap { setting in
-            let key = keys[setting]
-            if let same = old.first(where: { $0.settings == setting && $0.key == key }) { return same }
+        providers = accounts.compactMap { account in
+            if let same = old.first(where: { $0.settings == account.settings && $0.secrets == account.secrets }) {
+                return same
+            }
             defer { nextProviderID += 1 }
-            return Provider(id: ProviderID(nextProviderID), setting, key: key)
+            return Provider(id: ProviderID(nextProviderID), account)
         }
         return providers.map(\.traits)
     }
@@ -145,7 +146,8 @@ final class ProviderFetches {
         }
         let request: HTTPRequest
         do throws(DialectError) {
-            request = try providers[index].dialect.request(for: questions, in: context(of: providers[index]))
+            request = try providers[index].dialect.request(
+                for: questions, in: context(of: providers[index], questions[0].subnet))
         } catch {
             return fail(fetches, FetchFailure(error))
         }
@@ -164,13 +166,14 @@ final class ProviderFetches {
         for fetch in fetches { transferOfFetch[fetch.id] = transfer }
     }
 
-    private func context(of provider: Provider) -> DialectContext {
+    private func context(of provider: Provider, _ subnet: ClientSubnet) -> DialectContext {
         let entropy = SystemEntropy()
         let nonce = [entropy.next(), entropy.next()].flatMap { word in
             (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
         }
         return DialectContext(
-            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()), nonce: nonce)
+            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()), nonce: nonce,
+            clientSubnet: provider.told(of: subnet))
     }
 
     private func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {

@@ -7,8 +7,13 @@ package enum URLQuery {
     private static let maxParameters = 32
 
     /// The URL with the parameters added, after those that it has already.
-    static func append(_ parameters: [(name: String, value: String)], to url: String) -> String {
-        let text = parameters.map { "\($0.name)=\(encode($0.value))" }.joined(separator: "&")
+    /// - Parameter plain: characters that are not escaped beside the unreserved ones. These mean nothing in a query
+    ///   (RFC 3986 section 3.4), and most vendors write them as they are.
+    static func append(
+        _ parameters: [(name: String, value: String)], to url: String, plain: String = ",;/"
+    ) -> String {
+        let plain = Set(plain.utf8)
+        let text = parameters.map { "\($0.name)=\(encode($0.value, plain: plain))" }.joined(separator: "&")
         return url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + text
     }
 
@@ -29,10 +34,10 @@ package enum URLQuery {
         url.prefix { $0 != "?" }
     }
 
-    private static func encode(_ value: String) -> String {
+    private static func encode(_ value: String, plain: Set<UInt8>) -> String {
         var text = ""
         for byte in value.utf8 {
-            if byte.isURLSafe {
+            if byte.isUnreserved || plain.contains(byte) {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
                 text += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
@@ -57,19 +62,9 @@ package enum URLQuery {
 }
 
 extension UInt8 {
-    /// The unreserved characters of RFC 3986 section 2.3, and the comma: it means nothing in a query (section 3.4), and
-    /// vendors write it between names as it is.
-    fileprivate var isURLSafe: Bool {
-        isHostByte || self == UInt8(ascii: ".") || self == UInt8(ascii: "~") || self == UInt8(ascii: ",")
-    }
-
-    fileprivate var hexValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
+    /// The unreserved characters of RFC 3986 section 2.3.
+    fileprivate var isUnreserved: Bool {
+        isHostByte || self == UInt8(ascii: ".") || self == UInt8(ascii: "~")
     }
 
     /// Letters, digits, hyphen and underscore: what host names and service labels are made of.

@@ -33,7 +33,9 @@ package struct FetchBatches {
         package var questions: [Question] {
             let asked = fetches.map(\.question)
             guard Set(asked.map(\.type)).count > 1 else { return asked }
-            return names.flatMap { [Question($0, .a), Question($0, .aaaa)] }
+            return names.flatMap { name in
+                [RecordType.a, .aaaa].map { Question(name, $0, from: asked[0].subnet) }
+            }
         }
 
         /// Each once, in the order in which they came.
@@ -54,7 +56,7 @@ package struct FetchBatches {
             let isOfType =
                 capacity.bothFamilies && question.type.isAddress
                 ? fetches[0].question.type.isAddress : fetches[0].question.type == question.type
-            guard isOfType else { return false }
+            guard isOfType, fetches[0].question.subnet == question.subnet else { return false }
             return names.count < capacity.names || names.contains(question.name)
         }
     }

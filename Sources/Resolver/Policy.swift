@@ -18,6 +18,11 @@ package struct Policy: Equatable, Sendable {
     /// Who may be asked for a name, as far as the settings say.
     package func upstreams(for name: Name) -> NameUpstreams { upstreams(by: rules.rule(for: name)) }
 
+    /// Whether any name may go elsewhere by one than by the other.
+    package func routesDiffer(from other: Policy) -> Bool {
+        onlyListed != other.onlyListed || isSystemOnly != other.isSystemOnly || rules != other.rules
+    }
+
     private func upstreams(by rule: Rule?) -> NameUpstreams {
         if isSystemOnly || onlyListed && rule == nil { return .system }
         return rule?.upstreams ?? .providers

@@ -99,7 +99,9 @@ extension ProviderDraft {
     }
 
     private var ciphers: [Contradiction] {
-        switch (cipher, cipherKeyFile) {
+        // With another dialect both are wrong, and that was said.
+        guard dialect == .alicloudV2 else { return [] }
+        return switch (cipher, cipherKeyFile) {
         case (.cbc, nil), (.gcm, nil):
             [("cipher", "provider.cipher: found without cipher-key-file; name the file with the AES key there")]
         case (.plain, .some):

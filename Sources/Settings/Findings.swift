@@ -223,7 +223,11 @@ struct Findings {
     }
 
     private mutating func unknown(_ key: String, _ node: TOMLNode, place: String, known: [String]) {
-        let hint = nearestName(to: key, among: known).map { "; did you mean \"\($0)\"?" } ?? ";"
+        let isTop = place != "at the top" && Settings.keys.contains { $0.name == key }
+        let hint =
+            isTop
+            ? "; it belongs at the top of the file, above every table;"
+            : nearestName(to: key, among: known).map { "; did you mean \"\($0)\"?" } ?? ";"
         note(
             node, aboutKey: true,
             "unknown key \(quoted(key)) \(place)\(hint) allowed: \(known.joined(separator: ", "))")

@@ -64,13 +64,20 @@ func tomlString(_ text: String) -> String {
         case "\"", "\\": result += "\\\(scalar)"
         case "\n": result += "\\n"
         case "\t": result += "\\t"
-        case _ where scalar.properties.generalCategory == .control:
+        case _ where isUnseen(scalar):
             let digits = String(scalar.value, radix: 16)
-            result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            result += digits.count <= 4 ? "\\u" : "\\U"
+            result += String(repeating: "0", count: (digits.count <= 4 ? 4 : 8) - digits.count) + digits
         default: result.unicodeScalars.append(scalar)
         }
     }
     return result + "\""
+}
+
+/// What moves the cursor, turns the direction, or leaves no trace.
+private func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
+    let unseen: [Unicode.GeneralCategory] = [.control, .format, .lineSeparator, .paragraphSeparator]
+    return unseen.contains(scalar.properties.generalCategory)
 }
 
 extension Format {

@@ -65,7 +65,7 @@ extension Format<Settings.Provider.Proxy> {
             guard let address = Settings.Endpoint(String(place), defaultPort: 1) else {
                 return "nothing is resolved through ourselves: write the address of the proxy, with its port"
             }
-            if text.hasPrefix("socks") { return "did you mean \"socks5h://\(rest)\"?" }
+            if text.hasPrefix("socks"), !text.hasPrefix("socks5h:") { return "did you mean \"socks5h://\(rest)\"?" }
             return address.port == 1 ? "a port is missing" : nil
         },
         parse: { Settings.Provider.Proxy($0) }, write: \.description)
@@ -98,13 +98,15 @@ extension Format<Address> {
 
 extension Format<Name> {
     static let name = Format.text(
-        allowed: "a domain name, such as \"www.example.com\"",
+        allowed: "a domain name, such as \"www.example.com\"", remedy: letters,
         parse: { Settings.hostName($0).flatMap { Name($0) } }, write: \.description)
 
     static let ruleName = Format.text(
         allowed: "a domain name, such as \"example.com\", or \".\" for every name",
         remedy: { node in
-            guard case .string(let text) = node.value, text.hasPrefix("*") || text.hasPrefix(".") else { return nil }
+            guard case .string(let text) = node.value, text.hasPrefix("*") || text.hasPrefix(".") else {
+                return letters(node)
+            }
             let rest = text.drop { $0 == "*" || $0 == "." }
             if rest.isEmpty { return "write \".\"" }
             return Settings.hostName(String(rest)).map {
@@ -114,9 +116,20 @@ extension Format<Name> {
         parse: { $0 == "." ? .root : Settings.hostName($0).flatMap { Name($0) } }, write: \.description)
 }
 
+extension Format {
+    @Sendable fileprivate static func letters(_ node: TOMLNode) -> String? {
+        guard case .string(let text) = node.value else { return nil }
+        return InternationalName.remedy(text)
+    }
+}
+
 extension Format<Settings.ProviderURL> {
     static let providerURL = Format.text(
         allowed: "\"https://HOST[:PORT]/PATH\" or \"http://HOST[:PORT]/PATH\" without user name, query and fragment",
+        remedy: { node in
+            guard case .string(let text) = node.value else { return nil }
+            return Settings.ProviderURL.remedy(text)
+        },
         parse: { Settings.ProviderURL($0) }, write: \.description)
 }
 
@@ -169,15 +182,22 @@ extension Format<String> {
     }
 
     static let hostName = Format.text(
-        allowed: "a host name", parse: { Settings.hostName($0) }, write: { $0 })
+        allowed: "a host name", remedy: letters, parse: { Settings.hostName($0) }, write: { $0 })
 
     static let hostNameOrAddress = Format.text(
-        allowed: "a host name or an IP address",
+        allowed: "a host name or an IP address", remedy: letters,
         parse: { text in Address(text).map(\.description) ?? Settings.hostName(text) }, write: { $0 })
 
     static let hostHeader = Format.text(
         allowed: "\"HOST\" or \"HOST:PORT\"",
-        parse: { text in Settings.ProviderURL("http://\(text)/").flatMap { $0.path == "/" ? text : nil } },
+        remedy: { node in
+            guard case .string(let text) = node.value else { return nil }
+            return Settings.ProviderURL.remedy("http://\(text)")
+        },
+        parse: { text in
+            guard let url = Settings.ProviderURL("http://\(text)/"), url.path == "/" else { return nil }
+            return Settings.ProviderURL.ascii(authority: text)
+        },
         write: { $0 })
 
     /// What a relative path means depends on where the daemon was started.

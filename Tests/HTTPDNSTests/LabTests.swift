@@ -28,8 +28,8 @@ struct LabTests {
 
     @Test("every dialect has its path, with and without a provider", arguments: ["", "/p/alpha"], Dialects.names)
     func paths(prefix: String, dialectName: String) throws {
-        let path = ["dnspod": "/d", "dnspod-https": "/d", "json": "/resolve"][dialectName] ?? "/dns-query"
-        let dialect = try #require(Dialects.make(named: dialectName, url: prefix + path))
+        let entry = try #require(Dialects.entry(named: dialectName))
+        let dialect = entry.make(prefix + entry.path)
         let asked = try question("www.example")
         let (reply, fault) = lab.respond(to: try dialect.request(for: asked))
         #expect(fault == nil)
@@ -71,7 +71,7 @@ struct LabTests {
 
     @Test("a request for several names counts once, its names count each, and the fault of one of them hits it")
     func batches() throws {
-        let dialect = DNSPodHTTPS(url: "/p/alpha/d", token: "1")
+        let dialect = DNSPodHTTPS(url: "/p/alpha/d", token: "567890")
         let asked = try ["www.example", "nope.example", "x.any.example"].map { try question($0) }
         #expect(post("/fault?kind=delay&value=50&name=x.any.example") == 200)
         let (reply, fault) = lab.respond(to: try dialect.request(for: asked))
