@@ -1,5 +1,5 @@
 // Carries out fetches from providers: the dialect says what to send and what the reply means, the HTTP client carries
-// it. Nothing is decided here but which of a provider's addresses is dialled.
+// it. Nothing is decided here.
 
 import DNSWire
 import HTTPClient
@@ -18,7 +18,9 @@ final class ProviderFetches {
     private var running: [TransferID: Running] = [:]
     private var transferOfFetch: [FetchID: TransferID] = [:]
     private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
-    /// Providers that changed between answering and failing, and requests that failed, for the log; taken once.
+    /// Providers that said for how long they want to be left alone; taken once.
+    private var throttled: [(provider: ProviderID, pause: Duration)] = []
+    /// Requests that failed, for the log; taken once.
     private var notable: [LogEvent] = []
 
     /// The resolver abandons a request before; these end what it forgot.
@@ -60,7 +62,7 @@ final class ProviderFetches {
             let key = keys[setting]
             if let same = old.first(where: { $0.settings == setting && $0.key == key }) { return same }
             defer { nextProviderID += 1 }
-            return Provider(id: ProviderID(nextProviderID), setting, key: key)
+            return Provider(id: ProviderID(nextProviderID), setting, key: key, seed: SystemEntropy().next())
         }
         return providers.map(\.traits)
     }
@@ -89,7 +91,7 @@ final class ProviderFetches {
         http.cancel(transfer, now: now)
         // The resolver abandons what runs into its time-out; other abandoned requests were only overtaken.
         if request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout {
-            failed(request, .timeout, "time-out")
+            failed(request, .timeout, "time-out", isAddress: true, now: now)
         }
     }
 
@@ -109,6 +111,12 @@ final class ProviderFetches {
         }
         defer { finished.removeAll(keepingCapacity: true) }
         return finished
+    }
+
+    /// To be told before what is in `takeFinished`.
+    func takeThrottled() -> [(provider: ProviderID, pause: Duration)] {
+        defer { throttled.removeAll() }
+        return throttled
     }
 
     func takeNotable() -> [LogEvent] {
@@ -135,15 +143,16 @@ final class ProviderFetches {
         }
         providers[index].requests += 1
         providers[index].names += UInt64(batch.fetches.count)
+        let address = providers[index].chooseAddress(now: now)
         let transfer = http.start(
             TransferRequest(
-                method: request.method == .get ? .get : .post, endpoint: providers[index].endpoint,
+                method: request.method == .get ? .get : .post, endpoint: providers[index].endpoints[address],
                 target: request.url, headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body,
                 timeout: ProviderFetches.timeout, connectTimeout: ProviderFetches.connectTimeout,
                 needsOwnConnection: providers[index].distrustsConnections(now: now)), now: now)
         running[transfer] = Running(
             provider: batch.provider, dialect: providers[index].dialect, fetches: batch.fetches,
-            wantedCount: batch.fetches.count, startedAt: now, addressIndex: providers[index].addressIndex)
+            wantedCount: batch.fetches.count, startedAt: now, addressIndex: address)
         for fetch in batch.fetches { transferOfFetch[fetch.id] = transfer }
     }
 
@@ -166,7 +175,7 @@ final class ProviderFetches {
     ) -> [Result<Answer, FetchFailure>] {
         switch result {
         case .failure(let failure):
-            failed(request, FetchFailure(failure), failure.description)
+            failed(request, FetchFailure(failure), failure.description, isAddress: failure.isAddress, now: now)
             return request.fetches.map { _ in .failure(FetchFailure(failure)) }
         case .success(let transfer):
             let headers = HTTPHeaders(transfer.headers.map { HTTPHeaders.Field($0.name, $0.value) })
@@ -177,7 +186,7 @@ final class ProviderFetches {
         }
     }
 
-    /// A request counts as one failure at most, and a provider that has answered any of its questions is up.
+    /// A request counts as one failure at most, and a provider that has answered any of its questions works.
     private func judge(
         _ request: Running, _ results: [Result<Answer, DialectError>], isOverHTTP1: Bool, now: Instant
     ) {
@@ -185,7 +194,10 @@ final class ProviderFetches {
         if let error = errors.first {
             let failure = FetchFailure(error)
             if failure == .garbage, isOverHTTP1 { distrustConnections(of: request.provider, now: now) }
-            if errors.count == results.count { return failed(request, failure, error.description) }
+            if case .throttled(let seconds?) = error { throttled.append((request.provider, .seconds(seconds))) }
+            if errors.count == results.count {
+                return failed(request, failure, error.description, isAddress: error == .wrongNode, now: now)
+            }
             failedInPart(request, failure, error.description)
         }
         answered(request, now: now)
@@ -198,17 +210,16 @@ final class ProviderFetches {
 
     private func answered(_ request: Running, now: Instant) {
         guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
-        providers[index].latency.record(request.startedAt.duration(to: now))
-        if providers[index].answered() { notable.append(.providerUp(name: providers[index].name)) }
+        providers[index].answered(
+            atAddress: request.addressIndex, after: request.startedAt.duration(to: now), now: now)
     }
 
-    private func failed(_ request: Running, _ failure: FetchFailure, _ reason: String) {
+    private func failed(
+        _ request: Running, _ failure: FetchFailure, _ reason: String, isAddress: Bool, now: Instant
+    ) {
         guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
-        if providers[index].failed(failure, atAddress: request.addressIndex) {
-            notable.append(.providerDown(name: providers[index].name, reason: reason))
-        } else {
-            notable.append(.requestFailed(provider: providers[index].name, reason: reason))
-        }
+        providers[index].failed(failure, reason, atAddress: request.addressIndex, isAddress: isAddress, now: now)
+        notable.append(.requestFailed(provider: providers[index].name, reason: reason))
     }
 
     private func failedInPart(_ request: Running, _ failure: FetchFailure, _ reason: String) {

@@ -83,7 +83,9 @@ final class ResolvingLoop {
             asked(client, now: now)
         }
         repeat {
-            for (id, result) in providers.takeFinished() + system.takeFinished() {
+            let finished = providers.takeFinished() + system.takeFinished()
+            for (provider, pause) in providers.takeThrottled() { handle(.throttled(provider, for: pause), now: now) }
+            for (id, result) in finished {
                 handle(.fetchFinished(id, result), now: now)
             }
         } while providers.hasFinished || system.hasFinished
@@ -107,6 +109,17 @@ final class ResolvingLoop {
         let probes = LoopProbes(servers, now: now, randomness: &randomness)
         loopProbes = probes
         system.setServers(servers, probing: probes, now: now)
+    }
+
+    func state(of provider: Provider, now: Instant) -> ProviderState {
+        resolver.state(of: provider.id, now: now) ?? .unmeasured
+    }
+
+    /// What changed in the judgement of providers since the last time, for the log.
+    func takeStateChanges(now: Instant) -> [LogEvent] {
+        resolver.takeStateChanges(now: now).compactMap { change in
+            providers.providers.first { $0.id == change.provider }.flatMap { LogEvent(change, of: $0) }
+        }
     }
 
     func takeLoopingServers() -> [Nameserver] {
@@ -172,6 +185,7 @@ final class ResolvingLoop {
         switch action {
         case .fetch(let id, let question, .provider(let provider)): providers.start(id, question, provider, now: now)
         case .fetch(let id, let question, .system): system.start(id, question, now: now)
+        case .shadow(let id, let question, let provider): providers.start(id, question, provider, now: now)
         case .abandon(let id):
             providers.abandon(id, now: now)
             system.abandon(id)

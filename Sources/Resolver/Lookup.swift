@@ -40,8 +40,11 @@ struct Lookup {
     private var holdUntil: Instant
     /// Providers not asked yet, best first.
     private var untried: ArraySlice<ProviderID>
+    private var attemptsLeft = Bounds.maxProviderAttempts
     /// Those that another lookup tries just now: only asked when the system resolver does not stand in for them.
     private var inReserve: [ProviderID]
+    /// Those that want to be asked less: only asked when nobody else has anything to say.
+    private var withheld: [ProviderID]
     /// When the first of them is asked: at once after a failure, else as a hedge.
     private var nextProviderAt: Instant?
     private var system: SystemStep
@@ -73,10 +76,12 @@ struct Lookup {
         let providers: [ProviderID]
         /// Asked when the system resolver has nothing to say either.
         let inReserve: [ProviderID]
+        /// Asked when nobody else has anything to say.
+        let withheld: [ProviderID]
         /// The system resolver is the proper source and not a substitute.
         let isSystemName: Bool
         let hasSystem: Bool
-        /// All providers failed lately, or are silent.
+        /// All providers failed lately, are silent, or are not to be asked.
         let inTrouble: Bool
     }
 
@@ -94,6 +99,7 @@ struct Lookup {
         holdUntil = now + (route.inTrouble ? Bounds.systemPatienceInTrouble : Bounds.systemPatience)
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
         inReserve = Array(route.inReserve.prefix(Bounds.maxProviderAttempts - untried.count))
+        withheld = route.withheld
         nextProviderAt = now
         let hedge = route.inTrouble ? Bounds.systemHedgeInTrouble : Bounds.systemHedge
         system = route.hasSystem ? .waiting(until: now + hedge) : .absent
@@ -112,7 +118,7 @@ struct Lookup {
         case .absent, .running, .failed: break
         }
         earliest = min(earliest, giveUpAt)
-        if !inReserve.isEmpty { earliest = min(earliest, holdUntil) }
+        if !inReserve.isEmpty || mayAskWithheld(at: holdUntil) { earliest = min(earliest, holdUntil) }
         if let nextProviderAt { earliest = min(earliest, nextProviderAt) }
         if expired != nil, !waiters.isEmpty { earliest = min(earliest, expiredAt) }
         return earliest
@@ -202,7 +208,7 @@ struct Lookup {
     ) {
         switch attempt.upstream {
         case .provider(let provider):
-            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now))
+            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
             if answer.kind == .unprovenEmpty {
                 unproven = unproven ?? (answer, .provider(provider), now)
                 nextProviderAt = now
@@ -223,7 +229,7 @@ struct Lookup {
         if failure != .timeout { someoneFailed = true }
         switch attempt.upstream {
         case .provider(let provider):
-            if failure.isUpstreams { around.ranking.failed(provider, now: now) }
+            around.ranking.failed(provider, failure, now: now)
             nextProviderAt = now
         case .system: system = .failed
         }
@@ -267,15 +273,37 @@ struct Lookup {
         }
         if let due = nextProviderAt, due <= now {
             nextProviderAt = nil
-            untried.removeAll { !around.ranking.knows($0) }
-            if let provider = untried.popFirst() {
-                begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &around)
-                if !untried.isEmpty { nextProviderAt = now + around.ranking.hedgeDelay(provider) }
-            }
+            withheld += untried.filter { around.ranking.isWithheld($0, now) }
+            untried.removeAll { !around.ranking.knows($0) || around.ranking.isWithheld($0, now) }
+            askNextProvider(now: now, &around)
         }
         if case .waiting(let until) = system, providersAreDone || until <= now {
             system = .running
             begin(.system, until: giveUpAt, now: now, &around)
+        }
+        if mayAskWithheld(at: now) {
+            untried += withheld.prefix(attemptsLeft).filter(around.ranking.knows)
+            withheld = []
+            askNextProvider(now: now, &around)
+        }
+    }
+
+    private mutating func askNextProvider(now: Instant, _ around: inout Surroundings) {
+        guard let provider = untried.popFirst() else { return }
+        // The first one of a refresh was charged before.
+        if isRefresh, attemptsLeft < Bounds.maxProviderAttempts { _ = around.ranking.spend(on: provider, now: now) }
+        attemptsLeft -= 1
+        begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &around)
+        if !untried.isEmpty { nextProviderAt = now + around.ranking.hedgeDelay(provider) }
+    }
+
+    /// Whoever wants to be asked less is asked all the same rather than to fail.
+    private func mayAskWithheld(at instant: Instant) -> Bool {
+        guard !withheld.isEmpty, attemptsLeft > 0, inReserve.isEmpty else { return false }
+        switch system {
+        case .absent, .failed: return providersAreDone || holdUntil <= instant
+        case .running: return holdUntil <= instant
+        case .waiting, .answered, .settled: return false
         }
     }
 
@@ -320,6 +348,7 @@ struct Lookup {
         if answer.ttlSeconds > 0, keepsAnswers { around.actions.append(.store(question, answer, source)) }
         around.learned = Learned(
             ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute)
+        around.shadows.used(question, answer)
         hasLearned = true
     }
 
