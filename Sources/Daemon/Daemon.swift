@@ -110,6 +110,7 @@ final class Daemon {
             log(.nameserverLoops(server.description))
             announceUpstreams(now: now)
         }
+        resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
     }
 

@@ -14,31 +14,32 @@ struct Provider {
     let dialect: any Dialect
     /// One for each address, in the order of the settings; at least one.
     let endpoints: [HTTPEndpoint]
-    /// The address that is dialled; the next one after a failure to reach it.
-    private(set) var addressIndex = 0
-    private(set) var isUp = true
+    private var addresses: AddressChoice
     var requests: UInt64 = 0
     /// What the requests asked for: as many or more.
     var names: UInt64 = 0
     private(set) var failures: [FetchFailure: UInt64] = [:]
+    /// Why it failed last, for the log.
+    private(set) var lastReason = ""
     var latency = LatencyHistogram()
     var clock = ServerClock()
     /// Until then, connections that are open may be out of step with us.
     private var distrustsConnectionsUntil: Instant?
 
     /// Nil for a provider without an address, which settings never give.
-    init?(id: ProviderID, _ account: ProviderAccount) {
+    /// - Parameter seed: for the address that is dialled first.
+    init?(id: ProviderID, _ account: ProviderAccount, seed: UInt64) {
         self.id = id
         settings = account.settings
         secrets = account.secrets
         dialect = account.dialect
         endpoints = settings.addresses.compactMap { account.endpoint($0.description) }
         guard !endpoints.isEmpty else { return nil }
+        addresses = AddressChoice(count: endpoints.count, seed: seed)
     }
 
     var name: String { settings.name }
     var dialectName: String { settings.dialect.rawValue }
-    var endpoint: HTTPEndpoint { endpoints[addressIndex] }
 
     /// A dialect that reads only some of the other types is asked for addresses alone: it would take the place of a
     /// provider that can be asked for anything.
@@ -65,29 +66,26 @@ struct Provider {
     /// Over HTTP/1.1 a reply that was not for us may be one too many, and every later one on its connection would be
     /// the one before: a neighbour's answer. Open connections are left alone until they are too old to be used.
     mutating func distrustConnections(now: Instant) {
-        distrustsConnectionsUntil = now + endpoint.idleTimeout
+        distrustsConnectionsUntil = now + settings.idle
     }
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// True when it had failed before.
-    mutating func answered() -> Bool {
-        defer { isUp = true }
-        return !isUp
+    /// The address to dial, by its place among the endpoints.
+    mutating func chooseAddress(now: Instant) -> Int { addresses.choose(now: now) }
+
+    mutating func answered(atAddress index: Int, after elapsed: Duration, now: Instant) {
+        latency.record(elapsed)
+        addresses.answered(index, after: elapsed, now: now)
     }
 
-    /// True when it had answered before and is to blame now. An address that can't be reached makes room for the next
-    /// one, once.
-    mutating func failed(_ failure: FetchFailure, atAddress index: Int) -> Bool {
+    /// - Parameter isAddress: another address of the provider may do better.
+    mutating func failed(
+        _ failure: FetchFailure, _ reason: String, atAddress index: Int, isAddress: Bool, now: Instant
+    ) {
         failures[failure, default: 0] += 1
-        switch failure {
-        case .refused, .unreachable, .timeout, .tls, .reset:
-            if index == addressIndex { addressIndex = (addressIndex + 1) % endpoints.count }
-        case .status, .throttled, .garbage, .server, .overload, .account, .clock, .unsupported: break
-        }
-        guard failure.isUpstreams else { return false }
-        defer { isUp = false }
-        return isUp
+        lastReason = reason
+        if isAddress { addresses.failed(index, now: now) }
     }
 
     /// One of several questions in a request that was answered otherwise.
@@ -124,6 +122,14 @@ extension FetchFailure {
 }
 
 extension TransferFailure {
+    /// Says something about the address that was dialled; the rest may be everybody's.
+    var isAddress: Bool {
+        switch self {
+        case .refused, .unreachable, .timeout, .tls, .reset: true
+        case .proxy, .networkChanged, .oversized, .garbage, .badRequest, .busy, .local: false
+        }
+    }
+
     /// For the log.
     var description: String {
         switch self {

@@ -1,5 +1,5 @@
 // Carries out fetches from providers: the dialect says what to send and what the reply means, the HTTP client carries
-// it. Nothing is decided here but which of a provider's addresses is dialled.
+// it. Nothing is decided here.
 
 import DNSWire
 import HTTPClient
@@ -18,14 +18,18 @@ final class ProviderFetches {
     private var running: [TransferID: Running] = [:]
     private var transferOfFetch: [FetchID: TransferID] = [:]
     private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
-    /// What replies said beside that.
+    /// What replies said beside that: before the results, and behind them.
+    private var throttled: [Event] = []
     private var volunteered: [Event] = []
-    /// Providers that changed between answering and failing, and requests that failed, for the log; taken once.
+    /// Requests that failed, for the log; taken once.
     private var notable: [LogEvent] = []
 
     /// The resolver abandons a request before; these end what it forgot.
     private static let timeout: Duration = .seconds(5)
     private static let connectTimeout: Duration = .seconds(2)
+    /// A connection that was used before and keeps silent for so long is taken for dead: slower providers than this are
+    /// none, and a new connection still has the rest of the resolver's patience.
+    private static let stallTimeout: Duration = .seconds(1)
 
     /// One request on its way, for one fetch or more.
     private struct Running {
@@ -67,7 +71,7 @@ final class ProviderFetches {
                 return same
             }
             defer { nextProviderID += 1 }
-            return Provider(id: ProviderID(nextProviderID), account)
+            return Provider(id: ProviderID(nextProviderID), account, seed: SystemEntropy().next())
         }
         return providers.map(\.traits)
     }
@@ -97,7 +101,7 @@ final class ProviderFetches {
         http.cancel(transfer, now: now)
         // The resolver abandons what runs into its time-out; other abandoned requests were only overtaken.
         if request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout {
-            failed(request, .timeout, "time-out")
+            failed(request, .timeout, "time-out", isAddress: true, now: now)
         }
     }
 
@@ -117,9 +121,10 @@ final class ProviderFetches {
         let inOrder = finished.filter { $0.result.failure != nil } + finished.filter { $0.result.failure == nil }
         defer {
             finished.removeAll(keepingCapacity: true)
+            throttled.removeAll(keepingCapacity: true)
             volunteered.removeAll(keepingCapacity: true)
         }
-        return inOrder.map { .fetchFinished($0.id, $0.result) } + volunteered
+        return throttled + inOrder.map { .fetchFinished($0.id, $0.result) } + volunteered
     }
 
     func takeNotable() -> [LogEvent] {
@@ -153,16 +158,17 @@ final class ProviderFetches {
         }
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
+        let address = providers[index].chooseAddress(now: now)
         let transfer = http.start(
             TransferRequest(
-                method: request.method == .get ? .get : .post, endpoint: providers[index].endpoint,
+                method: request.method == .get ? .get : .post, endpoint: providers[index].endpoints[address],
                 target: request.url, headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body,
                 timeout: ProviderFetches.timeout, connectTimeout: ProviderFetches.connectTimeout,
-                needsOwnConnection: providers[index].distrustsConnections(now: now)), now: now)
+                needsOwnConnection: providers[index].distrustsConnections(now: now),
+                stallTimeout: ProviderFetches.stallTimeout), now: now)
         running[transfer] = Running(
             provider: provider, dialect: providers[index].dialect, fetches: fetches, questions: questions,
-            isRepeated: isRepeated, wantedCount: fetches.count, startedAt: now,
-            addressIndex: providers[index].addressIndex)
+            isRepeated: isRepeated, wantedCount: fetches.count, startedAt: now, addressIndex: address)
         for fetch in fetches { transferOfFetch[fetch.id] = transfer }
     }
 
@@ -186,7 +192,7 @@ final class ProviderFetches {
         let wanted = request.fetches.filter { transferOfFetch.removeValue(forKey: $0.id) != nil }
         switch result {
         case .failure(let failure):
-            failed(request, FetchFailure(failure), failure.description)
+            failed(request, FetchFailure(failure), failure.description, isAddress: failure.isAddress, now: now)
             fail(wanted, FetchFailure(failure))
         case .success(let transfer):
             let headers = HTTPHeaders(transfer.headers.map { HTTPHeaders.Field($0.name, $0.value) })
@@ -231,7 +237,12 @@ final class ProviderFetches {
         if let error = errors.first {
             let failure = FetchFailure(error)
             if failure == .garbage, isOverHTTP1 { distrustConnections(of: request.provider, now: now) }
-            if errors.count == results.count { return failed(request, failure, error.description) }
+            if case .throttled(let seconds?) = error {
+                throttled.append(.throttled(request.provider, for: .seconds(seconds)))
+            }
+            if errors.count == results.count {
+                return failed(request, failure, error.description, isAddress: error == .wrongNode, now: now)
+            }
             failedInPart(request, failure, error.description)
         }
         answered(request, now: now)
@@ -244,17 +255,16 @@ final class ProviderFetches {
 
     private func answered(_ request: Running, now: Instant) {
         guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
-        providers[index].latency.record(request.startedAt.duration(to: now))
-        if providers[index].answered() { notable.append(.providerUp(name: providers[index].name)) }
+        providers[index].answered(
+            atAddress: request.addressIndex, after: request.startedAt.duration(to: now), now: now)
     }
 
-    private func failed(_ request: Running, _ failure: FetchFailure, _ reason: String) {
+    private func failed(
+        _ request: Running, _ failure: FetchFailure, _ reason: String, isAddress: Bool, now: Instant
+    ) {
         guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
-        if providers[index].failed(failure, atAddress: request.addressIndex) {
-            notable.append(.providerDown(name: providers[index].name, reason: reason))
-        } else {
-            notable.append(.requestFailed(provider: providers[index].name, reason: reason))
-        }
+        providers[index].failed(failure, reason, atAddress: request.addressIndex, isAddress: isAddress, now: now)
+        notable.append(.requestFailed(provider: providers[index].name, reason: reason))
     }
 
     private func failedInPart(_ request: Running, _ failure: FetchFailure, _ reason: String) {

@@ -112,6 +112,17 @@ final class ResolvingLoop {
         system.setServers(servers, probing: probes, now: now)
     }
 
+    func state(of provider: Provider, now: Instant) -> ProviderState {
+        resolver.state(of: provider.id, now: now) ?? .unmeasured
+    }
+
+    /// What changed in the judgement of providers since the last time, for the log.
+    func takeStateChanges(now: Instant) -> [LogEvent] {
+        resolver.takeStateChanges(now: now).compactMap { change in
+            providers.providers.first { $0.id == change.provider }.flatMap { LogEvent(change, of: $0) }
+        }
+    }
+
     func takeLoopingServers() -> [Nameserver] {
         defer { loopingServers = [] }
         return loopingServers
@@ -175,6 +186,7 @@ final class ResolvingLoop {
         switch action {
         case .fetch(let id, let question, .provider(let provider)): providers.start(id, question, provider, now: now)
         case .fetch(let id, let question, .system): system.start(id, question, now: now)
+        case .shadow(let id, let question, let provider): providers.start(id, question, provider, now: now)
         case .abandon(let id):
             providers.abandon(id, now: now)
             system.abandon(id)

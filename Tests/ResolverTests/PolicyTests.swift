@@ -43,13 +43,13 @@ struct FailureMemoryTests {
     }
 }
 
-@Suite("Refresh budget")
-struct RefreshBudgetTests {
+@Suite("Bucket of tokens")
+struct TokenBucketTests {
     private let start = ContinuousClock.now
 
     @Test("as many refreshes as the budget says in any second after the first, and no more saved up than one second's")
     func rate() {
-        var budget = RefreshBudget()
+        var budget = TokenBucket()
         let times = (0..<220).map { _ in budget.spend(perSecond: 20, now: start) ?? start }
         #expect(times.prefix(20).allSatisfy { $0 == start })
         for place in 0..<200 {
@@ -63,7 +63,7 @@ struct RefreshBudgetTests {
 
     @Test("when the next refresh may come is said exactly")
     func nextToken() {
-        var budget = RefreshBudget()
+        var budget = TokenBucket()
         for _ in 0..<4 { #expect(budget.spend(perSecond: 4, now: start) == nil) }
         // Each has its own time: what is told once is charged, and nobody asks twice.
         #expect(budget.spend(perSecond: 4, now: start) == start + .milliseconds(250))

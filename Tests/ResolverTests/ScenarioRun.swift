@@ -81,6 +81,8 @@ struct ScenarioRun {
         for var line in step.expectations {
             if line.take("wake") {
                 try expectWake(origin + (try line.duration()), line)
+            } else if line.take("state") {
+                try expectState(&line)
             } else if !line.take("nothing") {
                 expected.append(try expectedAction(&line))
             }
@@ -141,6 +143,12 @@ struct ScenarioRun {
             try handle(try volunteered(&line))
         } else if line.take("switch") {
             try handle(try switched(&line))
+        } else if line.take("throttled") {
+            let provider = try vocabulary.providerID(&line)
+            try line.require("for")
+            try handle(.throttled(provider, for: try line.duration()))
+        } else if line.take("reset") {
+            try handle(.providerReset(line.take("all") ? nil : try vocabulary.providerID(&line)))
         } else if try policy.change(&line, providers: vocabulary.providerNames) {
             try handle(.policyChanged(policy.policy))
         } else {
@@ -259,6 +267,10 @@ struct ScenarioRun {
         case .fetch(let id, let question, let upstream):
             running.append(Fetch(id: id, upstream: vocabulary.name(upstream), question: question))
             happened.append((.fetch(question, from: vocabulary.name(upstream)), now))
+        case .shadow(let id, let question, let provider):
+            let name = vocabulary.name(Upstream.provider(provider))
+            running.append(Fetch(id: id, upstream: name, question: question))
+            happened.append((.shadow(question, from: name), now))
         case .abandon(let id):
             guard let fetch = running.first(where: { $0.id == id }) else {
                 throw ScenarioError(description: "\(script.file): a fetch that does not run is abandoned")
@@ -321,6 +333,13 @@ struct ScenarioRun {
         guard (time - ScenarioRun.rounding...time + ScenarioRun.rounding).contains(deadline) else {
             throw line.error("the deadline is at \(milliseconds(deadline)) ms")
         }
+    }
+
+    /// "NAME STATE"
+    private func expectState(_ line: inout ScenarioLine) throws {
+        let state = resolver.state(of: try vocabulary.providerID(&line), now: now)
+        let word = try line.word("a state")
+        guard state?.rawValue == word else { throw line.error("the state is \(state?.rawValue ?? "not known")") }
     }
 
     private func milliseconds(_ instant: Instant) -> Double { (instant - origin) / .milliseconds(1) }
