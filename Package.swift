@@ -44,8 +44,8 @@ let package = Package(
         module(
             "Daemon",
             [
-                "AnswerCache", "Control", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver", "Settings",
-                "Store",
+                "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver",
+                "Settings", "Store",
             ]),
 
         module("AnswerCache", ["DNSWire"]),

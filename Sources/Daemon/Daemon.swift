@@ -14,7 +14,7 @@ final class Daemon {
 
     private let options: Options
     private var settings: Settings
-    private var keys: ProviderKeys
+    private var accounts: [ProviderAccount]
     private var log: Log
     private let startedAt: Instant
     private let loop: EventLoop
@@ -32,9 +32,9 @@ final class Daemon {
     private var stopSignal: String?
 
     /// - Throws: `StartFailure` with a text for the operator.
-    init(_ settings: Settings, _ keys: ProviderKeys, _ options: Options) throws(StartFailure) {
+    init(_ settings: Settings, _ accounts: [ProviderAccount], _ options: Options) throws(StartFailure) {
         self.settings = settings
-        self.keys = keys
+        self.accounts = accounts
         self.options = options
         log = Log(level: settings.log.level)
         startedAt = Clock.now()
@@ -125,7 +125,7 @@ final class Daemon {
     private func reload() {
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
-            keys = try ProviderKeys(new.providers, settingsFile: SettingsFile.path(options))
+            accounts = try ProviderAccount.all(in: new, options)
             let needRestart = new.changesNeedingRestart(from: settings)
             settings = new
             apply(new)
@@ -162,7 +162,7 @@ final class Daemon {
     }
 
     private func announceUpstreams(now: Instant) {
-        let traits = resolving.providers.setProviders(settings.providers, keys)
+        let traits = resolving.providers.setProviders(accounts)
         let hasSystem = !resolving.system.servers.isEmpty
         resolving.handle(.upstreamsChanged(providers: traits, hasSystem: hasSystem), now: now)
     }

@@ -26,19 +26,13 @@ struct Provider {
     /// Until then, connections that are open may be out of step with us.
     private var distrustsConnectionsUntil: Instant?
 
-    /// Nil for a provider without an address, which settings never give, and for a dialect that is not spoken.
-    init?(id: ProviderID, _ settings: Settings.Provider, _ secrets: ProviderSecrets = ProviderSecrets()) {
+    /// Nil for a provider without an address, which settings never give.
+    init?(id: ProviderID, _ account: ProviderAccount) {
         self.id = id
-        self.settings = settings
-        self.secrets = secrets
-        guard let dialect = Provider.dialect(settings, secrets) else { return nil }
-        self.dialect = dialect
-        endpoints = settings.addresses.compactMap { address in
-            HTTPEndpoint(
-                scheme: settings.url.isSecure ? .https : .http, host: settings.url.host.plainText,
-                port: settings.url.port, address: address.description, sni: settings.sni,
-                verifyName: settings.verifyName, hostHeader: settings.host, caFile: settings.caFile)
-        }
+        settings = account.settings
+        secrets = account.secrets
+        dialect = account.dialect
+        endpoints = settings.addresses.compactMap { account.endpoint($0.description) }
         guard !endpoints.isEmpty else { return nil }
     }
 
@@ -58,17 +52,6 @@ struct Provider {
 
     /// Refreshes have a bound even where nobody set one.
     private static let refreshesPerSecond = 100
-
-    private static func dialect(_ settings: Settings.Provider, _ secrets: ProviderSecrets) -> (any Dialect)? {
-        switch settings.dialect {
-        case .dnspod: DNSPod(url: settings.url.path, account: settings.account ?? "")
-        case .dnspodHTTPS:
-            DNSPodHTTPS(url: settings.url.path, account: settings.account ?? "", token: secrets.key?.text ?? "")
-        case .json: JSONDialect(url: settings.url.path)
-        case .doh: DoHDialect(url: settings.url.path, method: settings.method == .get ? .get : .post)
-        case .dnspodDES, .dnspodAES, .alicloud, .alicloudV2, .volcengine, .baidu, .ucloud, .template: nil
-        }
-    }
 
     /// What the provider is told of a client; nil: nothing.
     func told(of subnet: ClientSubnet) -> Prefix? {
@@ -163,16 +146,6 @@ extension DialectError {
         case .wrongNode: "this address does not serve the account"
         case .serverFailure(let code): "\(code)"
         case .unsupported: "the dialect can't ask this"
-        }
-    }
-}
-
-extension Settings.ProviderURL.Host {
-    /// Without the brackets that an IPv6 address has in a URL.
-    fileprivate var plainText: String {
-        switch self {
-        case .name(let name): name
-        case .address(let address): address.description
         }
     }
 }

@@ -60,13 +60,14 @@ final class ProviderFetches {
     var hasFinished: Bool { !finished.isEmpty || http.hasFinished }
 
     /// Providers whose settings and secrets are the same stay as they are, with what is known about them.
-    func setProviders(_ settings: [Settings.Provider], _ keys: ProviderKeys) -> [ProviderTraits] {
+    func setProviders(_ accounts: [ProviderAccount]) -> [ProviderTraits] {
         let old = providers
-        providers = settings.compactMap { setting in
-            let secrets = keys[setting]
-            if let same = old.first(where: { $0.settings == setting && $0.secrets == secrets }) { return same }
+        providers = accounts.compactMap { account in
+            if let same = old.first(where: { $0.settings == account.settings && $0.secrets == account.secrets }) {
+                return same
+            }
             defer { nextProviderID += 1 }
-            return Provider(id: ProviderID(nextProviderID), setting, secrets)
+            return Provider(id: ProviderID(nextProviderID), account)
         }
         return providers.map(\.traits)
     }

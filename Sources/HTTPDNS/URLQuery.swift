@@ -66,7 +66,6 @@ extension UInt8 {
     fileprivate var isUnreserved: Bool {
         isHostByte || self == UInt8(ascii: ".") || self == UInt8(ascii: "~")
     }
-    }
 
     /// Letters, digits, hyphen and underscore: what host names and service labels are made of.
     fileprivate var isHostByte: Bool {

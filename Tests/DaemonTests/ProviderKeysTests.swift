@@ -148,7 +148,9 @@ struct ProviderKeysTests {
         let keys = try ProviderKeys([tencent], settingsFile: "f.toml")
         var dumped = ""
         dump(keys, to: &dumped)
-        dump(try #require(Provider(id: ProviderID(1), tencent, keys[tencent])).secrets, to: &dumped)
+        let account = try ProviderAccount(tencent, keys[tencent])
+        dump(try #require(Provider(id: ProviderID(1), account)).secrets, to: &dumped)
+        dump(account.secrets, to: &dumped)
         let texts = ["\(keys)", "\(keys[tencent])", String(reflecting: keys[tencent].key), dumped]
         #expect(texts.allSatisfy { !$0.contains("hunter2") && $0.contains("(secret)") }, "\(texts)")
     }

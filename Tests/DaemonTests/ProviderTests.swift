@@ -11,7 +11,7 @@ import Testing
 @Suite("Provider")
 struct ProviderTests {
     private func provider() throws -> Provider {
-        try #require(Provider(id: ProviderID(1), Settings.Provider.builtIn[0]))
+        try #require(Provider(id: ProviderID(1), try ProviderAccount(Settings.Provider.builtIn[0])))
     }
 
     @Test(

@@ -51,6 +51,8 @@ enum Dialects {
         Entry(
             name: "ucloud", make: { UCloud(url: $0, account: "100000", secret: "AuthSecret") }, path: "",
             meanings: [401: .clock], refusal: .serverFailure(.refused)),
+            name: "json-account", make: { JSONDialect(url: $0, account: aliDNS) }, path: "/resolve",
+            carriesAddressesOnly: false, meanings: [401: .clock], refusal: .serverFailure(.refused)),
         Entry(
             name: "json", make: { JSONDialect(url: $0) }, path: "/resolve", carriesAddressesOnly: false,
             refusal: .serverFailure(.refused)),
@@ -61,6 +63,8 @@ enum Dialects {
             name: "doh-post", make: { DoHDialect(url: $0, method: .post) }, path: "/dns-query",
             carriesAddressesOnly: false, refusal: .serverFailure(.refused)),
     ]
+
+    private static let aliDNS = AliDNSAccount(uid: "9999", accessKeyID: "testAK", accessKeySecret: "testSecret")
 
     static let names: [String] = entries.map(\.name)
 

@@ -46,7 +46,10 @@ struct JSONDialectTests {
         #expect(request.url == "https://cloudflare-dns.com/dns-query?name=example.com&type=AAAA")
         #expect(request.headers["accept"] == "application/dns-json")
         let body = """
-            {"Status":0,"TC":false,"RD":true,"RA":true,"AD":true,"CD":false,            "Question":[{"name":"example.com.","type":28}],            "Answer":[{"name":"example.com.","type":28,"TTL":1726,"data":"2001:db8::10"}],            "Comment":["EDE(22): No Reachable Authority"]}
+            {"Status":0,"TC":false,"RD":true,"RA":true,"AD":true,"CD":false,
+            "Question":[{"name":"example.com.","type":28}],
+            "Answer":[{"name":"example.com.","type":28,"TTL":1726,"data":"2001:db8::10"}],
+            "Comment":["EDE(22): No Reachable Authority"]}
             """
         #expect(
             try dialect.answer(from: reply(body, [("Content-Type", "application/dns-json")]), to: asked)
@@ -61,7 +64,11 @@ struct JSONDialectTests {
         let asked = try question("nope.example.com")
         #expect(try dialect.request(for: asked).url == "https://dns.google/resolve?name=nope.example.com&type=A")
         let body = """
-            {"Status":3,"TC":false,"RD":true,"RA":true,"AD":false,"CD":false,            "Question":[{"name":"nope.example.com.","type":1}],            "Authority":[{"name":"example.com.","type":6,"TTL":900,            "data":"ns1.example.com. admin.example.com. 1 7200 900 1209600 180"}],            "Comment":"Response from 192.0.2.53."}
+            {"Status":3,"TC":false,"RD":true,"RA":true,"AD":false,"CD":false,
+            "Question":[{"name":"nope.example.com.","type":1}],
+            "Authority":[{"name":"example.com.","type":6,"TTL":900,
+            "data":"ns1.example.com. admin.example.com. 1 7200 900 1209600 180"}],
+            "Comment":"Response from 192.0.2.53."}
             """
         let heard = try dialect.answer(from: reply(body), to: asked)
         #expect(heard.kind == .noSuchName && heard.ttlSeconds == 180)
