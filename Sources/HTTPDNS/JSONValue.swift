@@ -12,8 +12,9 @@ enum JSONValue: Codable, Equatable, Sendable {
     /// Null, and numbers that are no integers: nothing is decided by them.
     case other
 
-    /// More commas than any honest reply has: the decoder takes long over each element that it has to guess at.
-    private static let maxCommas = 8192
+    /// More than an honest reply for fifty names has. Every wrong guess at an element's kind costs the decoder some ten
+    /// microseconds, so that this many take some ten milliseconds.
+    private static let maxCommas = 1024
 
     static func decode(_ body: [UInt8]) throws(DialectError) -> JSONValue {
         guard body.count(where: { $0 == UInt8(ascii: ",") }) <= maxCommas else { throw .garbage("JSON too wide") }
@@ -23,14 +24,16 @@ enum JSONValue: Codable, Equatable, Sendable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         self =
-            if let text = try? container.decode(String.self) {
+            if container.decodeNil() {
+                .other
+            } else if let text = try? container.decode(String.self) {
                 .text(text)
+            } else if let number = try? container.decode(Int.self) {
+                .integer(number)
             } else if let elements = try? container.decode([JSONValue].self) {
                 .array(elements)
             } else if let members = try? container.decode([String: JSONValue].self) {
                 .object(members)
-            } else if let number = try? container.decode(Int.self) {
-                .integer(number)
             } else if let boolean = try? container.decode(Bool.self) {
                 .boolean(boolean)
             } else {

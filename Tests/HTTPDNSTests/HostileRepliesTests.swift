@@ -50,7 +50,7 @@ struct HostileRepliesTests {
         "JSON that is too deep or too wide is refused before it is read", arguments: Dialects.names,
         [
             String(repeating: "[", count: 60_000), String(repeating: #"{"data":"#, count: 8000),
-            "[" + String(repeating: "null,", count: 12_000) + "null]",
+            "[" + String(repeating: "null,", count: 1100) + "null]",
             #"{"host":"www.example.com","ips":["# + String(repeating: #""192.0.2.1","#, count: 600) + #""192.0.2.1"]}"#,
         ])
     func shapes(dialectName: String, body: String) throws {
