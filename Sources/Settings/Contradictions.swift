@@ -31,6 +31,8 @@ extension ProviderDraft {
             ("expiring", expiring != nil, Dialect.stampingNames),
             ("region", region != nil, Dialect.listingNodes),
             ("service-nodes", serviceNodes != nil, Dialect.listingNodes),
+            // UCloud answers for who asks.
+            ("client-subnet", clientSubnet != nil, Dialect.allCases.filter { $0 != .ucloud }),
             ("method", method != nil, [.doh]), ("template", template != nil, [.template]),
         ]
         return keys.compactMap { key, isSet, dialects in

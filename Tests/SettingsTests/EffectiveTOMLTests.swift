@@ -65,14 +65,31 @@ struct EffectiveTOMLTests {
 
     @Test("the example file says what serves without a file")
     func exampleFile() throws {
-        let path = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined() + "/etc/httpdnsd.toml"
-        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let text = try example()
         #expect(try parse(text) == .defaults)
         for line in Settings.defaults.effectiveTOML.split(separator: "\n")
         where !line.hasPrefix("method") && !line.hasPrefix("idle") {
             #expect(text.contains(line), "\(line)")
         }
     }
+
+    @Test("the examples in its comments are settings, too")
+    func examplesInComments() throws {
+        let lines = try example().split(separator: "\n", omittingEmptySubsequences: false)
+        let text = lines.map { line in
+            let rest = line.dropFirst(2)
+            let isSetting = rest.hasPrefix("[") ? rest.hasSuffix("]") : rest.drop { $0 != " " }.hasPrefix(" = ")
+            return line.hasPrefix("# ") && isSetting ? String(rest) : String(line)
+        }
+        let settings = try parse(text.joined(separator: "\n"))
+        #expect(settings.providers.count == Settings.defaults.providers.count + 1)
+        #expect(settings.providers.contains { $0.template != nil } && settings.rules.count == 3)
+    }
+}
+
+private func example() throws -> String {
+    let path = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined() + "/etc/httpdnsd.toml"
+    return try String(contentsOfFile: path, encoding: .utf8)
 }
 
 private let oddFile = #"""

@@ -81,6 +81,11 @@ let wrongCombinations: [Case] =
             access-key and key-file together, or none of them
             """),
         Case(
+            provider("ucloud", "account = \"1\"\n\(key)client-subnet = \"auto\""),
+            """
+            f:7:17: provider.client-subnet: found with dialect "ucloud"; allowed: with every dialect but "ucloud"
+            """),
+        Case(
             provider("alicloud-v2", "account = \"1\"\n\(key)cipher = \"cbc\""),
             "f:7:10: provider.cipher: found without cipher-key-file; name the file with the AES key there"),
         Case(
