@@ -1,6 +1,6 @@
-// libcurl for HTTPClient: the header, typed wrappers for what Swift cannot call (variadic functions, macros), and
+// libcurl and zlib for HTTPClient: the headers, typed wrappers for what Swift cannot call (variadic functions, macros), and
 // the two steps that need types or flags which Swift does not see: a close-on-exec socket, and the name check on
-// OpenSSL's context. The small headers are for close(), inet_pton() and errno numbers. Needs libssl-dev.
+// OpenSSL's context. The small headers are for close(), inet_pton() and errno numbers. Needs libssl-dev and zlib1g-dev.
 #pragma once
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -10,6 +10,7 @@
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <zlib.h>
 
 static inline CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
@@ -102,4 +103,18 @@ static inline CURLcode ccurl_check_name(CURL *easy, void *context, void *name) {
 static inline CURLcode ccurl_set_verify_name(CURL *easy, const char *name) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, (void *)name);
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, ccurl_check_name);
+}
+
+enum { CCURL_GUNZIP_BROKEN = -1, CCURL_GUNZIP_TOO_LARGE = -2, CCURL_GUNZIP_NO_MEMORY = -3 };
+
+// The count of bytes that one gzip member decodes to, or what is wrong with it.
+static inline long ccurl_gunzip(const void *bytes, size_t count, void *room, size_t size) {
+    z_stream stream = {.next_in = (Bytef *)bytes, .avail_in = (uInt)count, .next_out = room, .avail_out = (uInt)size};
+    // 16 is zlib's word for "gzip only".
+    if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return CCURL_GUNZIP_NO_MEMORY;
+    int code = inflate(&stream, Z_FINISH);
+    inflateEnd(&stream);
+    if (code == Z_STREAM_END && stream.avail_in == 0) return (long)(size - stream.avail_out);
+    if (code == Z_MEM_ERROR) return CCURL_GUNZIP_NO_MEMORY;
+    return code == Z_BUF_ERROR && stream.avail_out == 0 ? CCURL_GUNZIP_TOO_LARGE : CCURL_GUNZIP_BROKEN;
 }

@@ -4,8 +4,8 @@
 import CCurl
 
 @safe final class Transfer {
-    /// An HTTPDNS reply is a few hundred bytes and a DNS message at most 65,535; counted after decoding, so a
-    /// compressed bomb ends here as well.
+    /// An HTTPDNS reply is a few hundred bytes and a DNS message at most 65,535; counted before decoding and after,
+    /// so a compressed bomb ends here as well.
     static let maxBodyBytes = 65_536
     /// Providers send about a dozen headers; the bounds leave room for a CDN in front of them.
     static let maxHeaders = 64
@@ -75,10 +75,26 @@ import CCurl
         }
         // libcurl is content with a reply that ends inside its headers.
         guard headersAreComplete else { return .failure(.reset) }
-        return .success(reply())
+        return Result { () throws(TransferFailure) in reply(body: try decodedBody()) }
     }
 
-    private func reply() -> TransferReply {
+    private func decodedBody() throws(TransferFailure) -> [UInt8] {
+        let values = { (name: String) in
+            self.headers.filter { $0.name.lowercased() == name }.map { $0.value.lowercased() }
+        }
+        // libcurl decodes others without being asked to, and takes cut ones for whole.
+        guard values("transfer-encoding").allSatisfy({ $0 == "chunked" }) else {
+            throw .garbage("an unknown transfer encoding")
+        }
+        let encodings = values("content-encoding").filter { $0 != "identity" && $0 != "" }
+        guard !encodings.isEmpty, !body.isEmpty else { return body }
+        guard encodings == ["gzip"] || encodings == ["x-gzip"] else {
+            throw .garbage("an unknown content encoding")
+        }
+        return try GzipBody.decoded(body, maxBytes: Transfer.maxBodyBytes)
+    }
+
+    private func reply(body: [UInt8]) -> TransferReply {
         let newConnections = number(CURLINFO_NUM_CONNECTS)
         let sinceStart = { (field: CURLINFO) in
             let time = self.time(field)

@@ -65,7 +65,8 @@ package enum TransferFailure: Error, Hashable, Sendable {
             // A session that said goodbye; what breaks HTTP/2 comes as an error of receiving.
             CURLE_HTTP2:
             self = .reset
-        case CURLE_FILESIZE_EXCEEDED: self = .oversized
+        // Of a header line without end libcurl says that it has no memory.
+        case CURLE_FILESIZE_EXCEEDED, CURLE_OUT_OF_MEMORY: self = .oversized
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING,
             CURLE_WRITE_ERROR:
             self = .garbage(text)

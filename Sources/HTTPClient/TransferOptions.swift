@@ -76,6 +76,8 @@ extension Transfer {
     func configureReceiving() throws(TransferFailure) {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         try set(CURLOPT_ACCEPT_ENCODING, "gzip")
+        // Offered, but decoded by `GzipBody`.
+        try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         try check(unsafe ccurl_set_off(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(Transfer.maxBodyBytes)))
         try check(unsafe ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText))
         try check(unsafe ccurl_set_pointer(easy, CURLOPT_WRITEDATA, context))

@@ -7,6 +7,7 @@ enum HTTP2Frame {
         case headers = 1
         case resetStream = 3
         case settings = 4
+        case ping = 6
         case goAway = 7
     }
 
@@ -17,6 +18,13 @@ enum HTTP2Frame {
 
     /// Status 200 and nothing else: the eighth entry of HPACK's static table (RFC 7541 appendix A).
     static func headers(stream: UInt32) -> [UInt8] { frame(.headers, flags: 4, stream: stream, [0x88]) }
+
+    /// As above, with `count` headers "date:" without a value (entry 33) of one byte each.
+    static func headers(stream: UInt32, dates count: Int) -> [UInt8] {
+        frame(.headers, flags: 4, stream: stream, [0x88] + [UInt8](repeating: 0x80 | 33, count: count))
+    }
+
+    static let ping = frame(.ping, stream: 0, [UInt8](repeating: 0, count: 8))
 
     static func data(stream: UInt32, _ text: String, isEnd: Bool = true) -> [UInt8] {
         frame(.data, flags: isEnd ? 1 : 0, stream: stream, Array(text.utf8))

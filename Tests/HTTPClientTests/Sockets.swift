@@ -33,18 +33,25 @@ enum Sockets {
         return (descriptor, UInt16(bigEndian: address.sin6_port))
     }
 
-    static func relay(_ client: Int32, to port: UInt16) {
-        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        defer { close(server) }
+    /// - Parameter waits: else it may never get connected.
+    static func connect(to port: UInt16, waits: Bool = false) -> Int32 {
+        let descriptor = socket(
+            AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | (waits ? 0 : SOCK_NONBLOCK.rawValue)), 0)
         var address = sockaddr_in(
             sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian,
             sin_addr: in_addr(s_addr: UInt32(0x7F00_0001).bigEndian), sin_zero: (0, 0, 0, 0, 0, 0, 0, 0))
-        let connected = unsafe withUnsafePointer(to: &address) { pointer in
+        let isConnected = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                unsafe Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        precondition(connected, "nobody at the end of the tunnel")
+        precondition(isConnected || !waits, "nobody at port \(port)")
+        return descriptor
+    }
+
+    static func relay(_ client: Int32, to port: UInt16) {
+        let server = connect(to: port, waits: true)
+        defer { close(server) }
         while true {
             var polled = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             guard unsafe poll(&polled, 2, -1) > 0 else { return }

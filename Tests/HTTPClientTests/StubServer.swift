@@ -13,7 +13,7 @@ final class StubServer: Sendable {
         case send(String)
         case sendBytes([UInt8])
         /// Again and again, until the client closes.
-        case sendForever(String)
+        case sendForever([UInt8])
         /// Until `goOn`.
         case hold
         /// Until the client closes.
@@ -122,7 +122,7 @@ final class StubServer: Sendable {
             case .awaitFrame(let kind, let id): note(HTTP2Frame.await(kind, stream: id, from: stream))
             case .send(let text): stream.send(Array(text.utf8))
             case .sendBytes(let bytes): stream.send(bytes)
-            case .sendForever(let text): while stream.send(Array(text.utf8)) {}
+            case .sendForever(let bytes): while stream.send(bytes) {}
             case .hold: held.read()
             case .hang: while !stream.receive().isEmpty {}
             case .relay(let port): Sockets.relay(stream.descriptor, to: port)
