@@ -23,7 +23,8 @@ package struct DoHDialect: SingleQuestionDialect {
         switch method {
         case .get:
             // Not padded: a longer URL is a worse key for the caches that GET is for.
-            let message = UpstreamQuery.message(for: question.lowercased, id: DoHDialect.id)
+            let message = UpstreamQuery.message(
+                for: question.lowercased, id: DoHDialect.id, clientSubnet: context.clientSubnet)
             return HTTPRequest(
                 url: URLQuery.append([(name: "dns", value: Base64.url.encode(message))], to: url),
                 headers: HTTPHeaders([.init("Accept", DoHDialect.mediaType)]))
@@ -34,7 +35,8 @@ package struct DoHDialect: SingleQuestionDialect {
                     .init("Accept", DoHDialect.mediaType), .init("Content-Type", DoHDialect.mediaType),
                 ]),
                 body: UpstreamQuery.message(
-                    for: question.lowercased, id: DoHDialect.id, paddedTo: UpstreamQuery.paddingBlockBytes))
+                    for: question.lowercased, id: DoHDialect.id, paddedTo: UpstreamQuery.paddingBlockBytes,
+                    clientSubnet: context.clientSubnet))
         }
     }
 

@@ -12,8 +12,8 @@ enum JSONValue: Codable, Equatable, Sendable {
     /// Null, and numbers that are no integers: nothing is decided by them.
     case other
 
-    /// More than an honest reply for fifty names has. Every wrong guess at an element's kind costs the decoder some ten
-    /// microseconds, so that this many take some ten milliseconds.
+    /// More than an honest reply for twenty names has. Every wrong guess at an element's kind costs the decoder some
+    /// ten microseconds, so that this many take some ten milliseconds.
     private static let maxCommas = 1024
 
     static func decode(_ body: [UInt8]) throws(DialectError) -> JSONValue {

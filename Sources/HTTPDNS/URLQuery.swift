@@ -5,10 +5,15 @@ import DNSWire
 package enum URLQuery {
     /// More parameters than any dialect has; the rest of a stranger's request is not read.
     private static let maxParameters = 32
+    /// These mean nothing in a query (RFC 3986 section 3.4), and most vendors write them as they are.
+    static let usuallyPlain = ",;/"
 
     /// The URL with the parameters added, after those that it has already.
-    static func append(_ parameters: [(name: String, value: String)], to url: String) -> String {
-        append(parameters.map { "\($0.name)=\(encode($0.value))" }.joined(separator: "&"), to: url)
+    /// - Parameter plain: characters that are not escaped beside the unreserved ones.
+    static func append(
+        _ parameters: [(name: String, value: String)], to url: String, plain: String = usuallyPlain
+    ) -> String {
+        append(parameters.map { "\($0.name)=\(encode($0.value, plain: plain))" }.joined(separator: "&"), to: url)
     }
 
     /// - Parameter text: parameters that are encoded already.
@@ -33,10 +38,11 @@ package enum URLQuery {
         url.prefix { $0 != "?" }
     }
 
-    static func encode(_ value: String) -> String {
+    static func encode(_ value: String, plain: String = usuallyPlain) -> String {
+        let plain = Array(plain.utf8)
         var text = ""
         for byte in value.utf8 {
-            if byte.isURLSafe {
+            if byte.isUnreserved || plain.contains(byte) {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
                 text += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
@@ -61,10 +67,9 @@ package enum URLQuery {
 }
 
 extension UInt8 {
-    /// The unreserved characters of RFC 3986 section 2.3, and comma and semicolon: they mean nothing in a query
-    /// (section 3.4), and vendors write them between and behind names as they are.
-    fileprivate var isURLSafe: Bool {
-        isHostByte || [UInt8(ascii: "."), UInt8(ascii: "~"), UInt8(ascii: ","), UInt8(ascii: ";")].contains(self)
+    /// The unreserved characters of RFC 3986 section 2.3.
+    fileprivate var isUnreserved: Bool {
+        isHostByte || self == UInt8(ascii: ".") || self == UInt8(ascii: "~")
     }
 
     /// Letters, digits, hyphen and underscore: what host names and service labels are made of.

@@ -10,6 +10,7 @@ enum LabDialects {
         case "/d": tencent(request)
         case "/resolve" where URLQuery.value(of: "account_id", in: request.url) != nil:
             Volcengine(url: "", account: "1023", secret: "QlgAuFMwNUwN")
+        case "/resolve" where URLQuery.value(of: "uid", in: request.url) != nil: aliDNS
         case "/resolve": JSONDialect(url: "")
         case "/v3/resolve", "/v4/resolve": Baidu(url: String(path), account: "100", secret: "1234567890")
         case _ where path.hasSuffix("/resolve") && request.headers["Authorization"] != nil:
@@ -29,5 +30,10 @@ enum LabDialects {
         case (nil, .some): DNSPodHTTPS(url: "", account: id, token: "567890")
         case (nil, nil): DNSPod(url: "")
         }
+    }
+
+    private static var aliDNS: JSONDialect {
+        JSONDialect(
+            url: "", account: AliDNSAccount(uid: "9999", accessKeyID: "testAK", accessKeySecret: "testSecret"))
     }
 }

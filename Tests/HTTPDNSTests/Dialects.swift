@@ -54,6 +54,9 @@ enum Dialects {
             name: "ucloud", make: { UCloud(url: $0, account: "100000", secret: "AuthSecret") }, path: "",
             meanings: [401: .clock], refusal: .serverFailure(.refused)),
         Entry(
+            name: "json-account", make: { JSONDialect(url: $0, account: aliDNS) }, path: "/resolve",
+            carriesAddressesOnly: false, meanings: [401: .clock], refusal: .serverFailure(.refused)),
+        Entry(
             name: "template-volcengine", make: { Recipes.volcengine(url: $0) }, path: "/resolve",
             keepsFamiliesApart: false, alwaysAsksBoth: true, meanings: [401: .clock, 403: .clock]),
         Entry(
@@ -72,6 +75,8 @@ enum Dialects {
             name: "doh-post", make: { DoHDialect(url: $0, method: .post) }, path: "/dns-query",
             carriesAddressesOnly: false, refusal: .serverFailure(.refused)),
     ]
+
+    private static let aliDNS = AliDNSAccount(uid: "9999", accessKeyID: "testAK", accessKeySecret: "testSecret")
 
     static let names: [String] = entries.map(\.name)
 

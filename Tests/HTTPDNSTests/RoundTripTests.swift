@@ -24,7 +24,7 @@ struct RoundTripTests {
                 // Some carry how long emptiness lasts, too.
                 let lifetime = answer.ttlSeconds > 0 ? answer.ttlSeconds : 60
                 #expect(heard.ttlSeconds == lifetime || (heard.kind == .unprovenEmpty && heard.ttlSeconds == 60))
-            } else if dialectName == "json" {
+            } else if dialectName.hasPrefix("json") {
                 #expect(heard == answer, "seed 7, round \(round)")
             } else {
                 // max-age says when the whole answer ends, so no record outlives it.
