@@ -72,7 +72,7 @@ let package = Package(
         tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
         tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
         tests("CryptoTests", ["Crypto", "TestSupport"]),
-        tests("HTTPClientTests", ["HTTPClient"]),
+        tests("HTTPClientTests", ["HTTPClient", "CCurl"]),
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),

@@ -241,7 +241,7 @@ final class Daemon {
         }
     }
 
-    private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> AnyIterator<String> {
+    private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
         let now = Clock.now()
         let statistics = Statistics(
             resolving: resolving, threads: threads, cache: cache, startedAt: startedAt, now: now,

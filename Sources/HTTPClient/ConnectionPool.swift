@@ -10,11 +10,15 @@ final class ConnectionPool {
     private var current: ConnectionSet?
     /// Each with a transfer.
     private var retired: [ConnectionSet] = []
+    /// How many sets were retired.
+    private var generation = 0
+    private var exchanges: [Exchange] = []
     private var finished: [Finished] = []
     private var reused = 0
+    private var retried = 0
     /// By sets that are gone.
     private var openedBefore = 0
-    /// When the connections are given up; set while no transfer runs.
+    /// When the connections are given up; set while nothing runs.
     private var dormantAt: ContinuousClock.Instant?
 
     init(endpoint: HTTPEndpoint, interest: @escaping ConnectionSet.Interest) {
@@ -26,34 +30,32 @@ final class ConnectionPool {
 
     var isDormant: Bool { current == nil && retired.isEmpty }
 
-    var transferCount: Int { sets.reduce(0) { $0 + $1.transfers.count } }
+    var exchangeCount: Int { exchanges.count }
 
     var connections: ConnectionCounts {
         ConnectionCounts(
             open: sets.reduce(0) { $0 + $1.openSockets },
-            opened: sets.reduce(openedBefore) { $0 + $1.openedSockets }, reused: reused)
+            opened: sets.reduce(openedBefore) { $0 + $1.openedSockets }, reused: reused,
+            retried: retried)
     }
 
-    var deadline: ContinuousClock.Instant? { (sets.map(\.dueAt) + [dormantAt]).compactMap { $0 }.min() }
+    var deadline: ContinuousClock.Instant? {
+        (sets.map(\.dueAt) + exchanges.map(\.stallsAt) + [dormantAt]).compactMap { $0 }.min()
+    }
 
     func isWatching(_ descriptor: Int32) -> Bool { sets.contains { $0.isWatching(descriptor) } }
 
     func start(_ request: TransferRequest, id: TransferID, now: ContinuousClock.Instant) throws(TransferFailure) {
         defer { settle(now: now) }
-        if let cap = endpoint.maxRequestsPerConnection, let current, current.startedCount >= cap { retire() }
-        let set = if let current { current } else { try ConnectionSet(interest: interest) }
-        _ = try set.start(request, id: id, now: now)
-        current = set
+        let transfer = try send(request, id: id, now: now)
+        exchanges.append(Exchange(transfer, request, startedAt: now, generation: generation))
     }
 
     func cancel(_ id: TransferID, now: ContinuousClock.Instant) -> Bool {
-        for set in sets {
-            guard let transfer = set.transfers.first(where: { $0.id == id }) else { continue }
-            set.cancel(transfer, now: now)
-            settle(now: now)
-            return true
-        }
-        return false
+        guard let index = exchanges.firstIndex(where: { $0.id == id }) else { return false }
+        cancelTransfers(of: exchanges.remove(at: index), now: now)
+        settle(now: now)
+        return true
     }
 
     func socketReady(
@@ -67,12 +69,15 @@ final class ConnectionPool {
     func timePassed(now: ContinuousClock.Instant) {
         for set in sets { set.timePassed(now: now) }
         settle(now: now)
+        for index in exchanges.indices where exchanges[index].stalls(now: now) { _ = retry(at: index, now: now) }
+        settle(now: now)
         if let at = dormantAt, at <= now { closeAll() }
     }
 
     /// Ends every transfer and closes every connection.
     func renew() {
-        finished += sets.flatMap(\.transfers).map { ($0.id, .failure(.networkChanged)) }
+        finished += exchanges.map { ($0.id, .failure(.networkChanged)) }
+        exchanges = []
         closeAll()
     }
 
@@ -81,22 +86,80 @@ final class ConnectionPool {
         return finished
     }
 
+    // MARK: exchanges
+
     /// After every call in: takes what ended, and gives up what is not needed any more.
     private func settle(now: ContinuousClock.Instant) {
-        for (transfer, result) in sets.flatMap({ $0.takeEnded() }) {
-            if case .success(let reply) = result, reply.connectionWasReused { reused += 1 }
-            finished.append((transfer.id, result))
+        // What is sent once more may end at once.
+        while case let ended = sets.flatMap({ $0.takeEnded() }), !ended.isEmpty {
+            for (transfer, result) in ended { conclude(transfer, result, now: now) }
         }
+        for index in exchanges.indices { exchanges[index].noteSending(now: now) }
         for set in retired where set.transfers.isEmpty { close(set) }
         retired.removeAll(where: \.transfers.isEmpty)
-        let isIdle = current?.transfers.isEmpty == true && retired.isEmpty
+        let isIdle = exchanges.isEmpty && current != nil
         dormantAt = isIdle ? dormantAt ?? now.advanced(by: endpoint.idleTimeout) : nil
+    }
+
+    private func conclude(
+        _ transfer: Transfer, _ result: Result<TransferReply, TransferFailure>, now: ContinuousClock.Instant
+    ) {
+        guard let index = exchanges.firstIndex(where: { $0.id == transfer.id }) else { return }
+        switch exchanges[index].ended(transfer, result) {
+        case .wait: return
+        case .retry: if !retry(at: index, now: now) { finish(at: index, result, now: now) }
+        case .finish(let result): finish(at: index, result, now: now)
+        }
+    }
+
+    private func finish(
+        at index: Int, _ result: Result<TransferReply, TransferFailure>, now: ContinuousClock.Instant
+    ) {
+        let exchange = exchanges.remove(at: index)
+        cancelTransfers(of: exchange, now: now)
+        if case .success(let reply) = result, reply.connectionWasReused { reused += 1 }
+        finished.append((exchange.id, result))
+    }
+
+    /// The connections that were open when the request was first sent get no more requests: they share its fate. Those
+    /// that were opened since do. False if the request could not be sent once more and nothing of it runs.
+    private func retry(at index: Int, now: ContinuousClock.Instant) -> Bool {
+        let exchange = exchanges[index]
+        if exchange.generation == generation { retire() }
+        do throws(TransferFailure) {
+            guard let request = exchange.retryRequest(now: now) else { throw .timeout }
+            let waited = exchange.startedAt.duration(to: now)
+            exchanges[index].retried(with: try send(request, id: exchange.id, retryAfter: waited, now: now))
+            retried += 1
+        } catch {
+            exchanges[index].couldNotRetry(error)
+        }
+        return !exchanges[index].transfers.isEmpty
+    }
+
+    private func cancelTransfers(of exchange: Exchange, now: ContinuousClock.Instant) {
+        for transfer in exchange.transfers {
+            for set in sets { set.cancel(transfer, now: now) }
+        }
+    }
+
+    // MARK: sets
+
+    private func send(
+        _ request: TransferRequest, id: TransferID, retryAfter waited: Duration? = nil, now: ContinuousClock.Instant
+    ) throws(TransferFailure) -> Transfer {
+        if let cap = endpoint.maxRequestsPerConnection, let current, current.startedCount >= cap { retire() }
+        let set = if let current { current } else { try ConnectionSet(interest: interest) }
+        let transfer = try set.start(request, id: id, retryAfter: waited, now: now)
+        current = set
+        return transfer
     }
 
     /// The next request opens connections anew.
     private func retire() {
         if let current { retired.append(current) }
         current = nil
+        generation += 1
     }
 
     private func close(_ set: ConnectionSet) {

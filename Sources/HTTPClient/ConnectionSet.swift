@@ -34,9 +34,9 @@ final class ConnectionSet {
     func isWatching(_ descriptor: Int32) -> Bool { ledger.isWatching(descriptor) }
 
     func start(
-        _ request: TransferRequest, id: TransferID, now: ContinuousClock.Instant
+        _ request: TransferRequest, id: TransferID, retryAfter waited: Duration?, now: ContinuousClock.Instant
     ) throws(TransferFailure) -> Transfer {
-        let transfer = try Transfer(id: id, request: request, ledger: ledger)
+        let transfer = try Transfer(id: id, request: request, retryAfter: waited, ledger: ledger)
         guard unsafe curl_multi_add_handle(multi?.raw, transfer.easy) == CURLM_OK else {
             throw .local("libcurl takes no more transfers")
         }

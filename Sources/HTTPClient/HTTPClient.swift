@@ -5,7 +5,8 @@
 import CCurl
 
 package final class HTTPClient {
-    /// A transfer costs about 30 KiB while it runs, and a reply up to 64 KiB more: at most 24 MiB in the worst case.
+    /// A transfer costs about 30 KiB while it runs, and a reply up to 64 KiB more: at most 24 MiB in the worst case, or
+    /// twice as much while every request is sent once more.
     /// As many questions may be in flight upstream; more than that is a flood, and is answered as one.
     package static let maxTransfers = 256
     /// Twice what a generous configuration names. Beyond it a pool without connections is forgotten.
@@ -33,7 +34,7 @@ package final class HTTPClient {
     /// When `timePassed` has to be called at the latest. Changes with every call.
     package var nextDeadline: ContinuousClock.Instant? { pools.compactMap(\.deadline).min() }
 
-    package var transfersInFlight: Int { pools.reduce(0) { $0 + $1.transferCount } }
+    package var transfersInFlight: Int { pools.reduce(0) { $0 + $1.exchangeCount } }
 
     package var connections: ConnectionCounts { pools.reduce(ConnectionCounts()) { $0 + $1.connections } }
 

@@ -14,6 +14,9 @@ import CCurl
     static let maxReasonBytes = 120
 
     let id: TransferID
+    /// How long the first transfer of the same request had run by then; nil for the first.
+    private let waited: Duration?
+    private let wantsCertificate: Bool
     let easy: UnsafeMutableRawPointer
     let endpoint: HTTPEndpoint
     let errorText: UnsafeMutablePointer<CChar>
@@ -27,10 +30,14 @@ import CCurl
     private var body: [UInt8] = []
     private var isOversized = false
 
-    init(id: TransferID, request: TransferRequest, ledger: SocketLedger) throws(TransferFailure) {
+    init(
+        id: TransferID, request: TransferRequest, retryAfter waited: Duration? = nil, ledger: SocketLedger
+    ) throws(TransferFailure) {
         guard Transfer.isSendable(request) else { throw .badRequest }
         guard let easy = unsafe curl_easy_init() else { throw .local("no memory for a transfer") }
         self.id = id
+        self.waited = waited
+        wantsCertificate = request.wantsCertificate
         unsafe self.easy = easy
         endpoint = request.endpoint
         unsafe errorText = UnsafeMutablePointer.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -39,7 +46,7 @@ import CCurl
         unsafe checkedName = ownCheck ? strdup(endpoint.checkedName) : nil
         try configureRequest(request)
         try configureConnection(request, ledger: ledger)
-        if endpoint.scheme == .https { try configureTLS() }
+        if endpoint.scheme == .https { try configureTLS(request) }
         try configureReceiving()
     }
 
@@ -48,6 +55,13 @@ import CCurl
         unsafe errorText.deallocate()
         unsafe free(checkedName)
     }
+
+    var isRetry: Bool { waited != nil }
+
+    var isSent: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
+
+    /// Sent over a connection that had been there before, and without any reply: the connection may be half-dead.
+    var isExposed: Bool { isSent && headerBytes == 0 && number(CURLINFO_NUM_CONNECTS) == 0 }
 
     /// After libcurl said that the transfer is done.
     func result(_ code: CURLcode) -> Result<TransferReply, TransferFailure> {
@@ -61,11 +75,24 @@ import CCurl
         }
         // libcurl is content with a reply that ends inside its headers.
         guard headersAreComplete else { return .failure(.reset) }
-        return .success(
-            TransferReply(
-                status: number(CURLINFO_RESPONSE_CODE), headers: headers, body: body,
-                httpVersion: number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? .http2 : .http1,
-                newConnections: number(CURLINFO_NUM_CONNECTS), totalTime: time(CURLINFO_TOTAL_TIME_T)))
+        return .success(reply())
+    }
+
+    private func reply() -> TransferReply {
+        let newConnections = number(CURLINFO_NUM_CONNECTS)
+        let sinceStart = { (field: CURLINFO) in
+            let time = self.time(field)
+            return time == .zero ? .zero : time + (self.waited ?? .zero)
+        }
+        // libcurl gives a connection that was there before some microseconds.
+        let isNew = newConnections > 0
+        return TransferReply(
+            status: number(CURLINFO_RESPONSE_CODE), headers: headers, body: body,
+            httpVersion: number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? .http2 : .http1,
+            newConnections: newConnections, connectTime: isNew ? sinceStart(CURLINFO_CONNECT_TIME_T) : .zero,
+            handshakeTime: isNew ? sinceStart(CURLINFO_APPCONNECT_TIME_T) : .zero,
+            totalTime: sinceStart(CURLINFO_TOTAL_TIME_T),
+            certificate: wantsCertificate ? unsafe PeerCertificate(of: easy) : nil)
     }
 
     /// What goes wrong before the tunnel stands is the proxy's doing, except for time and our own machine.

@@ -61,9 +61,12 @@ package enum TransferFailure: Error, Hashable, Sendable {
         case CURLE_RECV_ERROR:
             // Broken chunks come as this code too; then no call has failed. Over TLS an early end has none either.
             self = systemError == 0 && !overTLS ? .garbage(text) : .reset
-        case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_ERROR, CURLE_HTTP2_STREAM: self = .reset
+        case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_ERROR, CURLE_HTTP2_STREAM,
+            // A session that said goodbye; what breaks HTTP/2 comes as an error of receiving.
+            CURLE_HTTP2:
+            self = .reset
         case CURLE_FILESIZE_EXCEEDED: self = .oversized
-        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2,
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING,
             CURLE_WRITE_ERROR:
             self = .garbage(text)
         case CURLE_URL_MALFORMAT: self = .badRequest

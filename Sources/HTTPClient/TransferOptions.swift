@@ -52,7 +52,8 @@ extension Transfer {
         try set(CURLOPT_SOCKS5_AUTH, 1)
     }
 
-    func configureTLS() throws(TransferFailure) {
+    func configureTLS(_ request: TransferRequest) throws(TransferFailure) {
+        try set(CURLOPT_CERTINFO, request.wantsCertificate ? 1 : 0)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         if let checkedName = unsafe checkedName {

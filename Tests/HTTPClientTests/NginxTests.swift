@@ -1,5 +1,6 @@
 // TLS, identities, HTTP/2 and reuse, against a real nginx.
 
+import Glibc
 import HTTPClient
 import Testing
 
@@ -138,6 +139,26 @@ import Testing
         let reply = loop.reply(to: try makeRequest(target: "/dns-query", method: .post))
         #expect(reply?.httpVersion == .http2 && reply?.header("x-body") == "abc")
         #expect(text(reply).hasSuffix("POST /passed-on"))
+    }
+
+    @Test("a reply tells how long its connection took, and which certificate it brought if that is wanted")
+    func connectionDetails() throws {
+        var request = try makeRequest()
+        request.wantsCertificate = true
+        let reply = try #require(loop.reply(to: request))
+        #expect(.zero < reply.connectTime && reply.connectTime < reply.handshakeTime)
+        #expect(reply.handshakeTime < reply.totalTime)
+        let certificate = try #require(reply.certificate)
+        #expect(certificate.subject == "CN = one.example" && certificate.names == ["DNS:one.example"])
+        #expect(certificate.issuer == "CN = Test CA" && certificate.notAfter.hasSuffix(" GMT"))
+        let secondsLeft = try #require(certificate.expiresAtSeconds) - time(nil)
+        #expect((86_400...172_800).contains(secondsLeft))
+        let reused = try #require(loop.reply(to: request))
+        #expect(reused.connectTime == .zero && reused.handshakeTime == .zero && reused.certificate == nil)
+        request.wantsCertificate = false
+        request.needsOwnConnection = true
+        let unwanted = try #require(loop.reply(to: request))
+        #expect(unwanted.handshakeTime > .zero && unwanted.certificate == nil)
     }
 
     @Test("renewed connections are new ones, and the counters go on")

@@ -12,6 +12,8 @@ enum Dialects {
         let path: String
         /// Whether bare addresses with one TTL are all that it can carry, and emptiness proves nothing.
         var carriesAddressesOnly = true
+        /// Bare addresses, and yet a reason where there are none.
+        var provesEmptiness = false
         /// In a reply for both families each has its own TTL.
         var keepsFamiliesApart = true
         /// It has no parameter to say which family is wanted.
@@ -39,6 +41,11 @@ enum Dialects {
             name: "dnspod-aes",
             make: { DNSPodEncrypted(url: $0, account: "1234", key: "0123456789abcdef", cipher: .aes, expires: true) },
             path: "/d", meanings: [401: .clock]),
+        Entry(name: "alicloud", make: { AliCloud(url: $0, account: "100000", secret: nil) }, path: ""),
+        Entry(name: "alicloud-signed", make: { AliCloud(url: $0, account: "100000", secret: "IAmASecret") }, path: ""),
+        Entry(name: "alicloud-v2", make: { aliCloudV2($0, .none) }, path: "", provesEmptiness: true),
+        Entry(name: "alicloud-v2-cbc", make: { aliCloudV2($0, .cbc(aesKey)) }, path: "", provesEmptiness: true),
+        Entry(name: "alicloud-v2-gcm", make: { aliCloudV2($0, .gcm(aesKey)) }, path: "", provesEmptiness: true),
         Entry(
             name: "volcengine", make: { Volcengine(url: $0, account: "1023", secret: "QlgAuFMwNUwN") },
             path: "/resolve", keepsFamiliesApart: false, meanings: [403: .clock]),
@@ -77,6 +84,15 @@ enum Dialects {
     ]
 
     private static let aliDNS = AliDNSAccount(uid: "9999", accessKeyID: "testAK", accessKeySecret: "testSecret")
+    private static let aesKey = "000102030405060708090a0b0c0d0e0f"
+
+    private static func aliCloudV2(_ url: String, _ cipher: AliCloudV2.Encryption) -> any Dialect {
+        let secret = "a0b1c2d3e4f5061728394a5b6c7d8e9f"
+        guard let dialect = try? AliCloudV2(url: url, account: "100000", secret: secret, cipher: cipher) else {
+            preconditionFailure("the keys have their digits")
+        }
+        return dialect
+    }
 
     static let names: [String] = entries.map(\.name)
 
