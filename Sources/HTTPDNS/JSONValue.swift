@@ -12,8 +12,8 @@ enum JSONValue: Codable, Equatable, Sendable {
     /// Null, and numbers that are no integers: nothing is decided by them.
     case other
 
-    /// More than an honest reply for fifty names has. Every wrong guess at an element's kind costs the decoder some ten
-    /// microseconds, so that this many take some ten milliseconds.
+    /// More than an honest reply for twenty names has. Every wrong guess at an element's kind costs the decoder some
+    /// ten microseconds, so that this many take some ten milliseconds.
     private static let maxCommas = 1024
 
     static func decode(_ body: [UInt8]) throws(DialectError) -> JSONValue {
@@ -95,21 +95,17 @@ enum JSONAddresses {
     static func answer(
         to question: Question, in elements: [JSONValue], ttl: JSONValue?, isShared: Bool
     ) throws(DialectError) -> Answer {
-        guard elements.count <= DialectBounds.maxRecords else { throw .garbage("more addresses than any name has") }
-        let ttlSeconds = try seconds(ttl)
-        let addresses = elements.compactMap { $0.scalarText }.compactMap { Address($0) }
-        let wanted = addresses.filter { $0.recordType == question.type }
-        guard wanted.isEmpty else {
-            return Answer(
-                records: wanted.map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttlSeconds) })
+        let list = AddressList(texts: elements.map { $0.scalarText ?? "" }, ttl: try seconds(ttl))
+        let families = list.texts.compactMap { Address($0)?.recordType }
+        if isShared, !families.isEmpty, !families.contains(question.type) {
+            return Answer(negative: .unprovenEmpty, ttlSeconds: list.ttlSeconds)
         }
-        guard elements.isEmpty || (isShared && !addresses.isEmpty) else { throw .garbage("no address in the array") }
-        return Answer(negative: .unprovenEmpty, ttlSeconds: ttlSeconds)
+        return try list.answer(to: question)
     }
 
     /// The server's side: the array for a family.
     static func json(_ answer: Answer?, _ type: RecordType) -> JSONValue {
-        .array((answer?.addresses ?? []).filter { $0.recordType == type }.map { .text($0.description) })
+        .array((answer?.addressTexts(of: type) ?? []).map(JSONValue.text))
     }
 
     static func json(ttlOf answer: Answer?) -> JSONValue {
@@ -122,18 +118,15 @@ enum JSONAddresses {
             body: JSONBody.encode(body))
     }
 
-    /// Absent and not positive: the default, because the answer was meant to be used (providers.md 9.5).
-    private static func seconds(_ ttl: JSONValue?) throws(DialectError) -> UInt32 {
-        let number: Int
+    /// A number, or a string of digits in its place: servers differ.
+    private static func seconds(_ ttl: JSONValue?) throws(DialectError) -> LenientInteger? {
         switch ttl {
-        case nil, .other?: return DialectBounds.defaultTTLSeconds
-        case .integer(let integer)?: number = integer
+        case nil, .other?: return nil
+        case .integer(let number)?: return LenientInteger(number)
         case .text(let text)?:
-            guard let integer = Int(text) else { throw .garbage("TTL is no number") }
-            number = integer
+            guard let number = Int(text) else { throw .garbage("TTL is no number") }
+            return LenientInteger(number)
         case .boolean, .array, .object: throw .garbage("TTL is no number")
         }
-        guard number > 0 else { return DialectBounds.defaultTTLSeconds }
-        return UInt32(clamping: min(number, Int(DialectBounds.maxTTLSeconds)))
     }
 }

@@ -9,11 +9,12 @@ package struct Recipe: Equatable, Sendable {
         case hmacSHA256 = "hmac-sha256"
     }
 
+    /// By the settings' words.
     package enum Field: String, Sendable {
         case query
         case headers
-        case maxNames
-        case lifetimeSeconds
+        case maxNames = "max-names"
+        case lifetimeSeconds = "lifetime"
         case digest
         case signed
         case v4
@@ -26,6 +27,8 @@ package struct Recipe: Equatable, Sendable {
         package let field: Field
         package let found: String
         package let allowed: String
+
+        package var text: String { "\(field.rawValue): found \(found); allowed: \(allowed)" }
     }
 
     /// "dn={names}&t={expiry}&sign={signature}". A parameter that comes out empty is left out.
@@ -68,7 +71,7 @@ package struct Recipe: Equatable, Sendable {
     let successRule: Success?
 
     /// More than any known service takes.
-    static let maxNamesRange = 1...50
+    static let maxNamesRange = 1...20
     /// A signature that lives for longer than a day is refused by all that say so.
     static let lifetimeRange = 1...86_400
     /// More than any known service signs or wants.

@@ -57,7 +57,7 @@ package struct TemplateDialect: AddressDialect {
         var values = unsigned
         values[.signature] = try signature(unsigned)
         let parameters = recipe.parameters.compactMap { entry -> String? in
-            let text = entry.text.rendered(values, escape: { URLQuery.encode($0) })
+            let text = entry.text.rendered(values) { URLQuery.encode($0) }
             return text.isEmpty && !entry.text.parts.isEmpty ? nil : "\(entry.name)=\(text)"
         }
         let headers = recipe.headerEntries.map { HTTPHeaders.Field($0.name, $0.text.rendered(values)) }

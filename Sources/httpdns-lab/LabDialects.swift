@@ -10,6 +10,7 @@ enum LabDialects {
         case "/d": tencent(request)
         case "/resolve" where URLQuery.value(of: "account_id", in: request.url) != nil:
             Volcengine(url: "", account: "1023", secret: "QlgAuFMwNUwN")
+        case "/v3/resolve", "/v4/resolve": Baidu(url: String(path), account: "100", secret: "1234567890")
         case _ where path.hasSuffix("/resolve") && request.headers["Authorization"] != nil:
             UCloud(url: "", account: "100000", secret: "AuthSecret")
         case "/v3/resolve", "/v4/resolve": Baidu(url: String(path), account: "100", secret: "1234567890")

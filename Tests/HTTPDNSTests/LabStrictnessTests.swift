@@ -70,5 +70,8 @@ struct LabStrictnessTests {
         #expect(try heard(UCloud(url: "", account: "100000", secret: "other")) == .clock)
         let late = DialectContext(unixMilliseconds: 1_755_525_189_000, nonce: Array(0x10...0x1F))
         #expect(try heard(dialect, in: late) == .clock)
+        let unsigned = HTTPRequest(
+            url: "/100000/resolve?host=www.example", headers: HTTPHeaders([.init("Authorization", "")]))
+        #expect(lab.respond(to: unsigned).reply.status == 401)
     }
 }

@@ -9,7 +9,7 @@ struct RecipeTests {
             _ = try make()
             return nil
         } catch {
-            return "\(error.field.rawValue): found \(error.found); allowed: \(error.allowed)"
+            return error.text
         }
     }
 
@@ -71,7 +71,7 @@ struct RecipeTests {
             fault { () throws(Recipe.Fault) in try Recipe(query: "n={name}") },
             fault { () throws(Recipe.Fault) in try Recipe(query: "n={name}", maxNames: 2, v4: "data.{name}") },
             fault { () throws(Recipe.Fault) in try Recipe(query: "n={names}", maxNames: 2, v4: "ip") },
-            fault { () throws(Recipe.Fault) in try Recipe(query: "n={names}", maxNames: 51, v4: "data.{name}") },
+            fault { () throws(Recipe.Fault) in try Recipe(query: "n={names}", maxNames: 21, v4: "data.{name}") },
             fault { () throws(Recipe.Fault) in try Recipe(query: "n={name}", lifetimeSeconds: 0, v4: "ip") },
             fault { () throws(Recipe.Fault) in try Recipe(query: "n={name}", digest: .md5, signed: ["x"], v4: "ip") },
             fault { () throws(Recipe.Fault) in try Recipe(query: "n={name}&s={signature}", v4: "ip") },
@@ -83,9 +83,9 @@ struct RecipeTests {
         ].map { $0.map { String($0.prefix { $0 != ";" }) } }
         #expect(
             faults == [
-                "v4: found neither v4 nor v6", "maxNames: found 2 with {name}",
-                "v4: found a path that is the same for all of 2 names", "maxNames: found 51",
-                "lifetimeSeconds: found 0",
+                "v4: found neither v4 nor v6", "max-names: found 2 with {name}",
+                "v4: found a path that is the same for all of 2 names", "max-names: found 21",
+                "lifetime: found 0",
                 "digest: found md5", "digest: found none beside {signature}", "digest: found none beside signed values",
                 "signed: found nothing to sign", "signed: found \"{signature}\"",
             ])
