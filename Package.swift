@@ -44,8 +44,8 @@ let package = Package(
         module(
             "Daemon",
             [
-                "AnswerCache", "Control", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver", "Settings",
-                "Store",
+                "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver",
+                "Settings", "Store",
             ]),
 
         module("AnswerCache", ["DNSWire"]),
@@ -54,13 +54,14 @@ let package = Package(
         module("Crypto", ["COpenSSL"]),
         module("HTTPClient", ["CCurl"]),
         module("Store", ["CSQLite", "DNSWire"]),
-        module("Settings", ["CTOML", "DNSWire"]),
+        module("Settings", ["CIDN2", "CTOML", "DNSWire"]),
         module("LinuxIO", ["CLinux"]),
         module("Control", ["DNSWire"]),
         module("DNSWire"),
 
         .target(name: "CLinux"),
         .target(name: "CTOML"),
+        debian("CIDN2", pkgConfig: "libidn2", package: "libidn2-dev"),
         debian("COpenSSL", pkgConfig: "libcrypto", package: "libssl-dev"),
         debian("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         debian("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),

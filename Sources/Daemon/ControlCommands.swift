@@ -37,6 +37,7 @@ struct ControlCommands {
         case .prefetch(let names):
             resolving.prefetch(names, now: now)
             return whole(.prefetching(names.count), asJSON: request.wantsJSON)
+        case .httpdns, .providers: return whole(.refusal(Refusal("not available")), asJSON: request.wantsJSON)
         }
     }
 

@@ -18,6 +18,8 @@ enum LogEvent {
     case providerUp(name: String)
     /// One of many, from a provider that is known to fail or is not to blame.
     case requestFailed(provider: String, reason: String)
+    /// The variable of the environment that names a proxy.
+    case providersAvoided(variable: String)
     case nameserverLoops(String)
     case nameserversChanged(NameserverList)
     case fileUnreadable(path: String, reason: String)
@@ -28,8 +30,8 @@ enum LogEvent {
 
     var level: Settings.Log.Level {
         switch self {
-        case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .nameserversChanged, .storeLoaded,
-            .storeWorks:
+        case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .nameserversChanged, .providersAvoided,
+            .storeLoaded, .storeWorks:
             .info
         case .providerDown, .nameserverLoops, .fileUnreadable, .addressLeftOut, .storeSetAside, .storeFails: .warning
         case .settingsRefused: .error
@@ -53,6 +55,8 @@ enum LogEvent {
         case .providerDown(let name, let reason): "provider \(name) fails: \(reason)"
         case .providerUp(let name): "provider \(name) answers"
         case .requestFailed(let provider, let reason): "a request to \(provider) failed: \(reason)"
+        case .providersAvoided(let variable):
+            "\(variable) is set and direct-only is true: no provider is asked, the system resolver serves"
         case .nameserverLoops(let server):
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
         case .nameserversChanged(let nameservers): text(nameservers)
@@ -91,8 +95,10 @@ enum LogEvent {
 }
 
 extension LogEvent {
-    init(_ event: StoreEvent, path: String) {
+    /// Nil for what is not news: those who use the notes say what came of them.
+    init?(_ event: StoreEvent, path: String) {
         switch event {
+        case .notes: return nil
         case .loaded(let report): self = .storeLoaded(path: path, report)
         case .setAside(let setAside): self = .storeSetAside(path: path, setAside)
         case .failed(let failure): self = .storeFails(path: path, failure)

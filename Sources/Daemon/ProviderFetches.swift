@@ -18,6 +18,8 @@ final class ProviderFetches {
     private var running: [TransferID: Running] = [:]
     private var transferOfFetch: [FetchID: TransferID] = [:]
     private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
+    /// What replies said beside that.
+    private var volunteered: [Event] = []
     /// Providers that changed between answering and failing, and requests that failed, for the log; taken once.
     private var notable: [LogEvent] = []
 
@@ -30,8 +32,12 @@ final class ProviderFetches {
         let provider: ProviderID
         /// Its own, because new settings may take the provider away while its answer is on the way.
         let dialect: any Dialect
-        /// As they were asked, those that were abandoned meanwhile included.
+        /// Those that were abandoned meanwhile included.
         let fetches: [FetchBatches.Fetch]
+        /// As they were asked: those of the fetches and more.
+        let questions: [Question]
+        /// Sent a second time, dated by what the first reply has shown of the provider's clock.
+        let isRepeated: Bool
         /// How many of them are still wanted: those with an entry in `transferOfFetch`.
         var wantedCount: Int
         let startedAt: Instant
@@ -53,14 +59,15 @@ final class ProviderFetches {
 
     var hasFinished: Bool { !finished.isEmpty || http.hasFinished }
 
-    /// Providers whose settings and keys are the same stay as they are, with what is known about them.
-    func setProviders(_ settings: [Settings.Provider], _ keys: ProviderKeys) -> [ProviderTraits] {
+    /// Providers whose settings and secrets are the same stay as they are, with what is known about them.
+    func setProviders(_ accounts: [ProviderAccount]) -> [ProviderTraits] {
         let old = providers
-        providers = settings.compactMap { setting in
-            let key = keys[setting]
-            if let same = old.first(where: { $0.settings == setting && $0.key == key }) { return same }
+        providers = accounts.compactMap { account in
+            if let same = old.first(where: { $0.settings == account.settings && $0.secrets == account.secrets }) {
+                return same
+            }
             defer { nextProviderID += 1 }
-            return Provider(id: ProviderID(nextProviderID), setting, key: key)
+            return Provider(id: ProviderID(nextProviderID), account)
         }
         return providers.map(\.traits)
     }
@@ -73,7 +80,8 @@ final class ProviderFetches {
         }
         // Here, because later it would take others with it.
         guard dialect.supports(question) else { return fail([fetch], .unsupported) }
-        let batch = batches.add(fetch, to: provider, maxQuestions: dialect.maxNames, now: now)
+        let capacity = FetchBatches.Capacity(names: dialect.maxNames, bothFamilies: dialect.asksBothFamilies)
+        let batch = batches.add(fetch, to: provider, capacity, now: now)
         if let batch { send(batch, now: now) }
     }
 
@@ -98,17 +106,20 @@ final class ProviderFetches {
         while let batch = batches.popDue(now: now) { send(batch, now: now) }
     }
 
-    func takeFinished() -> [(id: FetchID, result: Result<Answer, FetchFailure>)] {
+    /// What the resolver has to hear.
+    func takeEvents() -> [Event] {
         let now = Clock.now()
         for (transfer, result) in http.takeFinished() {
             guard let request = running.removeValue(forKey: transfer) else { continue }
-            for fetch in request.fetches { transferOfFetch[fetch.id] = nil }
-            let results = zip(request.fetches, conclude(request, result, now: now)).map { (id: $0.id, result: $1) }
-            // Failures first: what a provider answered in the same reply is the last word about it.
-            finished += results.filter { $0.result.failure != nil } + results.filter { $0.result.failure == nil }
+            conclude(request, result, now: now)
         }
-        defer { finished.removeAll(keepingCapacity: true) }
-        return finished
+        // Failures first: what a provider answered in the same reply is the last word about it.
+        let inOrder = finished.filter { $0.result.failure != nil } + finished.filter { $0.result.failure == nil }
+        defer {
+            finished.removeAll(keepingCapacity: true)
+            volunteered.removeAll(keepingCapacity: true)
+        }
+        return inOrder.map { .fetchFinished($0.id, $0.result) } + volunteered
     }
 
     func takeNotable() -> [LogEvent] {
@@ -123,18 +134,25 @@ final class ProviderFetches {
     // MARK: requests
 
     private func send(_ batch: FetchBatches.Batch, now: Instant) {
-        guard let index = providers.firstIndex(where: { $0.id == batch.provider }) else {
-            return fail(batch.fetches, .unreachable)
+        send(batch.fetches, asking: batch.questions, to: batch.provider, isRepeated: false, now: now)
+    }
+
+    private func send(
+        _ fetches: [FetchBatches.Fetch], asking questions: [Question], to provider: ProviderID, isRepeated: Bool,
+        now: Instant
+    ) {
+        guard let index = providers.firstIndex(where: { $0.id == provider }) else {
+            return fail(fetches, .unreachable)
         }
         let request: HTTPRequest
         do throws(DialectError) {
             request = try providers[index].dialect.request(
-                for: batch.fetches.map(\.question), in: context(of: providers[index]))
+                for: questions, in: context(of: providers[index], questions[0].subnet))
         } catch {
-            return fail(batch.fetches, FetchFailure(error))
+            return fail(fetches, FetchFailure(error))
         }
         providers[index].requests += 1
-        providers[index].names += UInt64(batch.fetches.count)
+        providers[index].names += UInt64(questions.count)
         let transfer = http.start(
             TransferRequest(
                 method: request.method == .get ? .get : .post, endpoint: providers[index].endpoint,
@@ -142,17 +160,20 @@ final class ProviderFetches {
                 timeout: ProviderFetches.timeout, connectTimeout: ProviderFetches.connectTimeout,
                 needsOwnConnection: providers[index].distrustsConnections(now: now)), now: now)
         running[transfer] = Running(
-            provider: batch.provider, dialect: providers[index].dialect, fetches: batch.fetches,
-            wantedCount: batch.fetches.count, startedAt: now, addressIndex: providers[index].addressIndex)
-        for fetch in batch.fetches { transferOfFetch[fetch.id] = transfer }
+            provider: provider, dialect: providers[index].dialect, fetches: fetches, questions: questions,
+            isRepeated: isRepeated, wantedCount: fetches.count, startedAt: now,
+            addressIndex: providers[index].addressIndex)
+        for fetch in fetches { transferOfFetch[fetch.id] = transfer }
     }
 
-    private func context(of provider: Provider) -> DialectContext {
+    private func context(of provider: Provider, _ subnet: ClientSubnet) -> DialectContext {
         let entropy = SystemEntropy()
         let nonce = [entropy.next(), entropy.next()].flatMap { word in
             (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
         }
-        return DialectContext(unixMilliseconds: Clock.wallMilliseconds(), nonce: nonce)
+        return DialectContext(
+            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()), nonce: nonce,
+            clientSubnet: provider.told(of: subnet))
     }
 
     private func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {
@@ -161,20 +182,45 @@ final class ProviderFetches {
 
     // MARK: results
 
-    private func conclude(
-        _ request: Running, _ result: Result<TransferReply, TransferFailure>, now: Instant
-    ) -> [Result<Answer, FetchFailure>] {
+    private func conclude(_ request: Running, _ result: Result<TransferReply, TransferFailure>, now: Instant) {
+        let wanted = request.fetches.filter { transferOfFetch.removeValue(forKey: $0.id) != nil }
         switch result {
         case .failure(let failure):
             failed(request, FetchFailure(failure), failure.description)
-            return request.fetches.map { _ in .failure(FetchFailure(failure)) }
+            fail(wanted, FetchFailure(failure))
         case .success(let transfer):
             let headers = HTTPHeaders(transfer.headers.map { HTTPHeaders.Field($0.name, $0.value) })
             let reply = HTTPReply(status: transfer.status, headers: headers, body: transfer.body)
-            let results = request.dialect.answers(from: reply, to: request.fetches.map(\.question))
+            let isNews = learnClock(of: request.provider, headers["Date"])
+            var results = request.dialect.answers(from: reply, to: request.questions)
+            if results.first?.failure == .clock, isNews, !request.isRepeated {
+                return send(wanted, asking: request.questions, to: request.provider, isRepeated: true, now: now)
+            }
+            // Who finds a time wrong that is his own means something else.
+            if !isNews { results = results.map { $0.mapError { $0 == .clock ? .account("signature") : $0 } } }
             judge(request, results, isOverHTTP1: transfer.httpVersion == .http1, now: now)
-            return results.map { $0.mapError { FetchFailure($0) } }
+            deliver(Dictionary(zip(request.questions, results)) { first, _ in first }, to: wanted, request.provider)
         }
+    }
+
+    private func deliver(
+        _ results: [Question: Result<Answer, DialectError>], to wanted: [FetchBatches.Fetch], _ provider: ProviderID
+    ) {
+        var gifts = results
+        for fetch in wanted {
+            guard let result = results[fetch.question] else { continue }
+            gifts[fetch.question] = nil
+            finished.append((fetch.id, result.mapError { FetchFailure($0) }))
+        }
+        for case (let question, .success(let answer)) in gifts {
+            volunteered.append(.volunteered(question, answer, provider))
+        }
+    }
+
+    /// True when the provider's clock is not what the request was dated by.
+    private func learnClock(of provider: ProviderID, _ date: String?) -> Bool {
+        guard let index = providers.firstIndex(where: { $0.id == provider }) else { return false }
+        return providers[index].clock.learn(date: date, wallMilliseconds: Clock.wallMilliseconds())
     }
 
     /// A request counts as one failure at most, and a provider that has answered any of its questions is up.

@@ -11,6 +11,8 @@ package enum TransferFailure: Error, Hashable, Sendable {
     case timeout
     /// The handshake or the check of the certificate failed; the text is OpenSSL's.
     case tls(String)
+    /// The proxy can't be reached, or does not let us through: "status 407", or libcurl's words.
+    case proxy(String)
     /// The server closed early: before the reply, or before its end. libcurl 7.88 also drops a whole reply that a
     /// server gives over HTTP/2 before it has read the body of a POST.
     case reset
@@ -34,6 +36,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
         case .unreachable: "unreachable"
         case .timeout: "timeout"
         case .tls: "tls"
+        case .proxy: "proxy"
         case .reset: "reset"
         case .oversized: "oversized"
         case .garbage: "garbage"

@@ -17,6 +17,11 @@ package enum Event: Sendable {
     case forgotten(QuestionScope)
     /// A fetch ended. One that was abandoned may still report; that is ignored.
     case fetchFinished(FetchID, Result<Answer, FetchFailure>)
+    /// What a provider said beside the questions that it was asked: the other family of a name.
+    case volunteered(Question, Answer, ProviderID)
+    /// The names that are kept from the providers for now, and everything under them; until when, nil for no end. The
+    /// root is all names.
+    case switchedOff([Name: Instant?])
     /// The set of upstreams, at start and after a change of settings or network. Providers that stay keep their ID,
     /// and with it what was learned about them.
     case upstreamsChanged(providers: [ProviderTraits], hasSystem: Bool)

@@ -200,6 +200,10 @@ struct Lookup {
     private mutating func answered(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
     ) {
+        let isProper = attempt.upstream == .system && isSystemName
+        guard let answer = isProper ? answer : policy.withoutPrivateAddresses(answer) else {
+            return hasOnlyPrivateAddresses(attempt, answer, now: now, &around)
+        }
         switch attempt.upstream {
         case .provider(let provider):
             around.ranking.answered(provider, after: attempt.startedAt.duration(to: now))
@@ -215,6 +219,32 @@ struct Lookup {
             let substitute = policy.cache.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds)
             system = .answered(substitute, at: now)
         }
+    }
+
+    /// A public name that leads into the local network is an attack on it, or an exception that needs a rule. It may be
+    /// this upstream alone that says so: the next one is asked, and if none knows better, the name has no address.
+    private mutating func hasOnlyPrivateAddresses(
+        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
+    ) {
+        let empty = Answer(negative: .unprovenEmpty)
+        switch attempt.upstream {
+        case .provider(let provider):
+            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now))
+            around.privateAnswers[provider, default: 0] += 1
+            unproven = unproven ?? (empty, .provider(provider), now)
+            nextProviderAt = now
+        case .system:
+            unproven = unproven ?? (empty, .system, now)
+            system = .failed
+        }
+    }
+
+    /// - Parameter provider: asked for something else, or for this by another lookup.
+    mutating func volunteered(
+        _ answer: Answer, by provider: ProviderID, now: Instant, _ around: inout Surroundings
+    ) {
+        guard !isSystemName, !isFinished, let answer = policy.withoutPrivateAddresses(answer) else { return }
+        finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
     }
 
     private mutating func failed(

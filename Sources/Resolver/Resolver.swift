@@ -9,6 +9,7 @@ package struct Resolver {
     private var policy = Policy()
     private var hasSystem = false
     private var hosts = HostsTable.empty
+    private var switchedOff: [Name: Instant?] = [:]
     /// By number; free ones are used again.
     private var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
@@ -41,6 +42,9 @@ package struct Resolver {
     /// Asks per second, as far as they are remembered.
     package func demand(for question: Question) -> Double { plan.demand(for: question) }
 
+    /// How many of a provider's answers had nothing but addresses that no public name may have.
+    package func privateAnswers(from provider: ProviderID) -> UInt64 { around.privateAnswers[provider] ?? 0 }
+
     package mutating func handle(_ event: Event, now: Instant, actions: inout [Action]) {
         switch event {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
@@ -51,6 +55,8 @@ package struct Resolver {
         case .restored(let answers): restore(answers, now: now)
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
+        case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
+        case .switchedOff(let names): switchedOff = names
         case .upstreamsChanged(let providers, let hasSystem):
             self.hasSystem = hasSystem
             around.ranking.setProviders(providers)
@@ -106,7 +112,7 @@ package struct Resolver {
         if number == lookups.count { lookups.append(nil) }
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
-        let route = route(question, place, now: now)
+        let route = route(question, place, policy, now: now)
         lookups[number] = Lookup(
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: plan.hasRecords(question),
             now: now)
@@ -134,13 +140,54 @@ package struct Resolver {
 
     /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether
     /// a provider is back: an outage must not cost every name a wait, nor the provider a flood when it returns.
-    private func route(_ question: Question, _ place: LocalNames.Route, now: Instant) -> Lookup.Route {
-        let order = place == .anywhere ? around.ranking.order(for: question.type, now: now) : []
+    private func route(
+        _ question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, now: Instant
+    ) -> Lookup.Route {
+        let order = order(question, place, policy, now: now)
         let inTrouble = order.allSatisfy { around.ranking.isInTrouble($0, now) }
         let onTrial = inTrouble && hasSystem ? order.filter { around.ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
             providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial, isSystemName: order.isEmpty,
             hasSystem: hasSystem, inTrouble: inTrouble)
+    }
+
+    /// The providers that may be asked, in the order to ask them; none: the name is the system resolver's.
+    private func order(
+        _ question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, now: Instant
+    ) -> [ProviderID] {
+        guard place == .anywhere, !isSwitchedOff(question.name, now: now) else { return [] }
+        switch policy.upstreams {
+        case .system: return []
+        case .providers: return around.ranking.order(for: question.type, now: now)
+        case .provider(let only):
+            let supports = around.ranking.traits(of: only)?.supports(question.type) ?? false
+            return supports ? [only] : []
+        }
+    }
+
+    private func isSwitchedOff(_ name: Name, now: Instant) -> Bool {
+        guard !switchedOff.isEmpty else { return false }
+        var next: Name? = name
+        while let name = next {
+            if let until = switchedOff[name], until.map({ now < $0 }) ?? true { return true }
+            next = name.parent
+        }
+        return false
+    }
+
+    /// Nobody waits for it by this event's doing; a lookup that is in flight is spared its own request.
+    private mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
+        guard answer.kind != .unprovenEmpty else { return }
+        if let number = numberOfQuestion[question] {
+            return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
+        }
+        let policy = policy.of(question.name)
+        guard order(question, LocalNames.route(question, hosts), policy, now: now).contains(provider),
+            let answer = policy.withoutPrivateAddresses(answer)
+        else { return }
+        let kept = policy.cache.applied(to: answer)
+        if kept.ttlSeconds > 0 { around.actions.append(.store(question, kept, .provider(provider))) }
+        failures.answered(question)
     }
 
     /// An answer that is still on its way would hide the file's for as long as it is kept.
@@ -226,7 +273,8 @@ package struct Resolver {
             return plan.failed(question, retryAt: failure.until)
         }
         guard mayRefresh else { return plan.postponed(question, now: now) }
-        if place == .anywhere, !verdict.isPaid, let provider = around.ranking.best(for: question.type, now: now),
+        if place == .anywhere, policy.upstreams == .providers, !verdict.isPaid,
+            let provider = around.ranking.best(for: question.type, now: now),
             let paidAt = around.ranking.spend(on: provider, now: now)
         {
             return plan.paid(question, until: paidAt)

@@ -8,10 +8,16 @@ enum LabDialects {
     static func dialect(at path: Substring, _ request: HTTPRequest) -> (any Dialect)? {
         switch path {
         case "/d": tencent(request)
-        case AliCloudV2.path: aliCloudV2(request)
-        case _ where AliCloud.isPath(path): AliCloud(url: "", account: aliCloudAccount, secret: "IAmASecret")
+        case "/resolve" where URLQuery.value(of: "account_id", in: request.url) != nil:
+            Volcengine(url: "", account: "1023", secret: "QlgAuFMwNUwN")
         case "/resolve" where URLQuery.value(of: "uid", in: request.url) != nil: aliDNS
         case "/resolve": JSONDialect(url: "")
+        case "/v3/resolve", "/v4/resolve": Baidu(url: String(path), account: "100", secret: "1234567890")
+        case _ where path.hasSuffix("/resolve") && request.headers["Authorization"] != nil:
+            UCloud(url: "", account: "100000", secret: "AuthSecret")
+        case AliCloudV2.path: aliCloudV2(request)
+        // Behind Baidu and UCloud, whose paths look like an account's.
+        case _ where AliCloud.isPath(path): AliCloud(url: "", account: aliCloudAccount, secret: "IAmASecret")
         case "/dns-query" where request.headers["Accept"]?.hasPrefix(JSONDialect.mediaType) == true:
             JSONDialect(url: "")
         case "/dns-query": DoHDialect(url: "")

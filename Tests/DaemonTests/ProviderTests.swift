@@ -11,7 +11,7 @@ import Testing
 @Suite("Provider")
 struct ProviderTests {
     private func provider() throws -> Provider {
-        try #require(Provider(id: ProviderID(1), Settings.Provider.builtIn[0]))
+        try #require(Provider(id: ProviderID(1), try ProviderAccount(Settings.Provider.builtIn[0])))
     }
 
     @Test(
@@ -54,7 +54,7 @@ struct ProviderTests {
         let now = Clock.now()
         #expect(!provider.distrustsConnections(now: now))
         provider.distrustConnections(now: now)
-        #expect(provider.distrustsConnections(now: now + HTTPClient.idleTimeout - .milliseconds(1)))
-        #expect(!provider.distrustsConnections(now: now + HTTPClient.idleTimeout))
+        #expect(provider.distrustsConnections(now: now + provider.endpoint.idleTimeout - .milliseconds(1)))
+        #expect(!provider.distrustsConnections(now: now + provider.endpoint.idleTimeout))
     }
 }

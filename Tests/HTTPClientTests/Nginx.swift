@@ -69,6 +69,7 @@ final class Nginx {
             server_name \(name);
             ssl_certificate \(folder)/\(name).pem; ssl_certificate_key \(folder)/\(name).key;
             location / {
+                add_header X-Number-On-Connection $connection_requests;
                 return 200
                     "\(name) host=$host sni=$ssl_server_name connection=$connection $request_method $request_uri";
             }

@@ -171,4 +171,20 @@ import Testing
         #expect(loop.client.connections.open == 0 && loop.client.nextDeadline == nil)
         #expect(loop.reply(to: request)?.newConnections == 1)
     }
+
+    @Test("how long a connection may be idle is the endpoint's own", arguments: [1, 30])
+    func ownIdleTime(seconds: Int) throws {
+        let endpoint = try #require(
+            HTTPEndpoint(
+                scheme: .https, host: "one.example", port: nginx.port, address: "127.0.0.1", caFile: nginx.caFile,
+                idleSeconds: seconds))
+        let request = TransferRequest(
+            endpoint: endpoint, target: "/", timeout: .seconds(15), connectTimeout: .seconds(15))
+        let busySince = ContinuousClock.now
+        #expect(loop.reply(to: request)?.status == 200)
+        loop.client.timePassed(now: busySince.advanced(by: .seconds(seconds)))
+        #expect(loop.client.connections(to: endpoint).open == 1)
+        loop.client.timePassed(now: .now.advanced(by: .seconds(seconds)))
+        #expect(loop.client.connections(to: endpoint).open == 0)
+    }
 }

@@ -68,6 +68,12 @@ final class PollLoop {
         return nil
     }
 
+    /// Of a transfer that has ended.
+    func failure(_ id: TransferID) -> TransferFailure? {
+        guard case .failure(let failure) = results[id] else { return nil }
+        return failure
+    }
+
     func run(until isDone: () -> Bool) {
         let end = ContinuousClock.now.advanced(by: PollLoop.patience)
         while !isDone() {

@@ -6,10 +6,13 @@ import Synchronization
 final class StubServer: Sendable {
     enum Step: Sendable {
         case awaitRequest
+        case awaitBytes(Int)
         case send(String)
         case sendBytes([UInt8])
         /// Until the client closes.
         case hang
+        /// Bytes to and from a port of the loopback address, until either side closes.
+        case relay(UInt16)
         /// Close with a reset instead of an orderly end.
         case reset
     }
@@ -21,7 +24,7 @@ final class StubServer: Sendable {
     private let thread: Mutex<pthread_t?>
 
     private struct State {
-        var requests: [String] = []
+        var received: [[UInt8]] = []
         var connection: Int32?
         var isStopping = false
     }
@@ -55,7 +58,9 @@ final class StubServer: Sendable {
         thread.withLock { [started] in $0 = started }
     }
 
-    var requests: [String] { state.withLock { $0.requests } }
+    /// What `awaitRequest` and `awaitBytes` waited for, in this order.
+    var received: [[UInt8]] { state.withLock { $0.received } }
+    var requests: [String] { received.map { String(decoding: $0, as: UTF8.self) } }
 
     /// Wakes the thread, wherever it waits, and joins it.
     private func stop() {
@@ -77,23 +82,25 @@ final class StubServer: Sendable {
         guard !isStopping else { return }
         for step in script {
             switch step {
-            case .awaitRequest: awaitRequest(connection)
+            case .awaitRequest: awaitBytes(connection) { String(decoding: $0, as: UTF8.self).contains("\r\n\r\n") }
+            case .awaitBytes(let count): awaitBytes(connection) { $0.count >= count }
             case .send(let text): Sockets.send(Array(text.utf8), to: connection)
             case .sendBytes(let bytes): Sockets.send(bytes, to: connection)
+            case .relay(let port): Sockets.relay(connection, to: port)
             case .hang: while !Sockets.receive(from: connection).isEmpty {}
             case .reset: Sockets.resetOnClose(connection)
             }
         }
     }
 
-    private func awaitRequest(_ connection: Int32) {
-        var request = ""
-        while !request.contains("\r\n\r\n") {
+    private func awaitBytes(_ connection: Int32, until isComplete: ([UInt8]) -> Bool) {
+        var request: [UInt8] = []
+        while !isComplete(request) {
             let bytes = Sockets.receive(from: connection)
             guard !bytes.isEmpty else { return }
-            request += String(decoding: bytes, as: UTF8.self)
+            request += bytes
         }
-        state.withLock { [request] in $0.requests.append(request) }
+        state.withLock { [request] in $0.received.append(request) }
     }
 
     private final class Job: Sendable {
@@ -136,6 +143,29 @@ enum Sockets {
         precondition(bound, "no free port")
         // The port has the same place for both families.
         return (descriptor, UInt16(bigEndian: address.sin6_port))
+    }
+
+    static func relay(_ client: Int32, to port: UInt16) {
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(server) }
+        var address = sockaddr_in(
+            sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian,
+            sin_addr: in_addr(s_addr: UInt32(0x7F00_0001).bigEndian), sin_zero: (0, 0, 0, 0, 0, 0, 0, 0))
+        let connected = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        precondition(connected, "nobody at the end of the tunnel")
+        while true {
+            var polled = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            guard unsafe poll(&polled, 2, -1) > 0 else { return }
+            for (from, to) in [(0, server), (1, client)] where polled[from].revents != 0 {
+                let bytes = receive(from: polled[from].fd)
+                guard !bytes.isEmpty else { return }
+                send(bytes, to: to)
+            }
+        }
     }
 
     static func send(_ bytes: [UInt8], to descriptor: Int32) {

@@ -45,6 +45,20 @@ enum Dialects {
         Entry(name: "alicloud-v2-cbc", make: { aliCloudV2($0, .cbc(aesKey)) }, path: "", provesEmptiness: true),
         Entry(name: "alicloud-v2-gcm", make: { aliCloudV2($0, .gcm(aesKey)) }, path: "", provesEmptiness: true),
         Entry(
+            name: "volcengine", make: { Volcengine(url: $0, account: "1023", secret: "QlgAuFMwNUwN") },
+            path: "/resolve", keepsFamiliesApart: false, meanings: [403: .clock]),
+        Entry(
+            name: "baidu", make: { Baidu(url: $0, account: "100", secret: "1234567890") }, path: "/v4/resolve"),
+        Entry(
+            name: "baidu-v3",
+            make: {
+                Baidu(url: $0.hasSuffix("/v3/resolve") ? $0 : $0 + "/v3/resolve", account: "100", secret: "1234567890")
+            },
+            path: "/v3/resolve"),
+        Entry(
+            name: "ucloud", make: { UCloud(url: $0, account: "100000", secret: "AuthSecret") }, path: "",
+            meanings: [401: .clock], refusal: .serverFailure(.refused)),
+        Entry(
             name: "json-account", make: { JSONDialect(url: $0, account: aliDNS) }, path: "/resolve",
             carriesAddressesOnly: false, meanings: [401: .clock], refusal: .serverFailure(.refused)),
         Entry(

@@ -185,7 +185,7 @@ struct SimulationAccount {
         let end = min(now, lookup.startedAt + policy.stale.clientTimeout)
         for (upstream, fate) in lookup.asked {
             guard case .answers(let at) = fate else { continue }
-            try require(at > end, "\(question): expired by \(cause), and \(upstream) has answered in time")
+            try require(at >= end, "\(question): expired by \(cause), and \(upstream) has answered in time")
         }
         guard lookup.upstreamChanges == upstreamChanges, policy.stale.clientTimeout >= .milliseconds(1800) else {
             return question

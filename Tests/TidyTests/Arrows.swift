@@ -9,7 +9,8 @@ enum Arrows {
         "httpdnsctl": ["Control", "Glibc", "LinuxIO"],
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         "Daemon": [
-            "AnswerCache", "Control", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver", "Settings", "Store",
+            "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver", "Settings",
+            "Store",
             "Synchronization",
         ],
         "AnswerCache": ["DNSWire", "Synchronization"],
@@ -18,7 +19,7 @@ enum Arrows {
         "Crypto": ["COpenSSL"],
         "HTTPClient": ["CCurl"],
         "Store": ["CSQLite", "DNSWire"],
-        "Settings": ["CTOML", "DNSWire"],
+        "Settings": ["CIDN2", "CTOML", "DNSWire"],
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
         "Control": ["DNSWire", "FoundationEssentials"],
         "DNSWire": [],
