@@ -54,7 +54,7 @@ struct AliCloudReply: Decodable {
         guard let others = first.addresses(of: question.type == .a ? .aaaa : .a) else {
             throw .garbage("neither ips nor ipsv6")
         }
-        return Answer(negative: .unprovenEmpty, ttlSeconds: others.ttlSeconds)
+        return Answer(negative: .unprovenEmpty, ttlSeconds: try others.ttlSeconds)
     }
 }
 

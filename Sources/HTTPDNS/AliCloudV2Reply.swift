@@ -45,8 +45,8 @@ enum AliCloudV2Reply {
                 guard otherFamily?.ips?.isEmpty ?? true else {
                     throw .garbage("a name that does not exist has addresses of the other family")
                 }
-                return Answer(negative: .noSuchName, ttlSeconds: list.ttlSeconds)
-            case noData: return Answer(negative: .noData, ttlSeconds: list.ttlSeconds)
+                return Answer(negative: .noSuchName, ttlSeconds: try list.ttlSeconds)
+            case noData: return Answer(negative: .noData, ttlSeconds: try list.ttlSeconds)
             // The vendor has more codes than are known: none of those is proof.
             default: return try list.answer(to: question)
             }

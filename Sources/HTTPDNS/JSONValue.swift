@@ -120,7 +120,7 @@ enum JSONAddresses {
     }
 
     /// Absent and not positive: the default, because the answer was meant to be used (providers.md 9.5).
-    private static func seconds(_ ttl: JSONValue?) throws(DialectError) -> UInt32 {
+    static func seconds(_ ttl: JSONValue?) throws(DialectError) -> UInt32 {
         let number: Int
         switch ttl {
         case nil, .other?: return DialectBounds.defaultTTLSeconds
