@@ -32,12 +32,57 @@ enum ProviderDialects {
             return DNSPodEncrypted(url: url, account: account, key: key, cipher: .aes, expires: settings.expiring)
         case .dnspodHTTPS:
             return DNSPodHTTPS(url: url, account: account, token: key, expires: settings.expiring)
-        case .json: return JSONDialect(url: url)
+        case .json: return JSONDialect(url: url, account: aliDNSAccount(settings, key))
         case .doh: return DoHDialect(url: url, method: settings.method == .get ? .get : .post)
         case .volcengine: return Volcengine(url: url, account: account, secret: key)
         case .baidu: return Baidu(url: url, account: account, secret: key)
         case .ucloud: return UCloud(url: url, account: account, secret: key)
-        case .alicloud, .alicloudV2, .template: throw DialectFault("dialect \(settings.dialect.rawValue): not spoken")
+        case .alicloud: return AliCloud(url: url, account: account, secret: secrets.key?.text)
+        case .alicloudV2: return try aliCloudV2(settings, secrets)
+        case .template: return try template(settings, key)
+        }
+    }
+
+    /// Nil for services that know no accounts.
+    private static func aliDNSAccount(_ settings: Settings.Provider, _ key: String) -> AliDNSAccount? {
+        guard let account = settings.account, let accessKey = settings.accessKey else { return nil }
+        return AliDNSAccount(uid: account, accessKeyID: accessKey, accessKeySecret: key)
+    }
+
+    private static func aliCloudV2(
+        _ settings: Settings.Provider, _ secrets: ProviderSecrets
+    ) throws(DialectFault) -> any Dialect {
+        let cipherKey = secrets.cipherKey?.text ?? ""
+        let encryption: AliCloudV2.Encryption =
+            switch settings.cipher {
+            case .cbc: .cbc(cipherKey)
+            case .gcm: .gcm(cipherKey)
+            case .plain, nil: .none
+            }
+        do throws(UnusableKey) {
+            return try AliCloudV2(
+                url: settings.url.path, account: settings.account ?? "", secret: secrets.key?.text ?? "",
+                cipher: encryption)
+        } catch {
+            let key = error.name == "secret" ? "key-file" : "cipher-key-file"
+            throw DialectFault("\(key): found something else; allowed: \(error.allowed)")
+        }
+    }
+
+    private static func template(_ settings: Settings.Provider, _ key: String) throws(DialectFault) -> any Dialect {
+        guard let template = settings.template, let digest = Recipe.Digest(rawValue: template.digest.rawValue) else {
+            throw DialectFault("no [provider.template]; dialect template needs one")
+        }
+        do throws(Recipe.Fault) {
+            let recipe = try Recipe(
+                query: template.query, headers: template.headers, maxNames: template.maxNames,
+                lifetimeSeconds: template.lifetimeSeconds, digest: digest, signed: template.signed,
+                sorts: template.sorts, joiner: template.joiner, v4: template.v4, v6: template.v6, ttl: template.ttl,
+                success: template.success)
+            return TemplateDialect(
+                url: settings.url.path, account: settings.account ?? "", secret: key, recipe: recipe)
+        } catch {
+            throw DialectFault("template.\(error.text)")
         }
     }
 }

@@ -2,7 +2,6 @@
 // there is a secret (providers.md 2.2). It can't say "no such name": an empty list may also mean "not registered". The
 // secret must never get into an error's text.
 
-import Crypto
 package import DNSWire
 
 package struct AliCloud: AddressDialect {
@@ -111,14 +110,9 @@ package struct AliCloud: AddressDialect {
     }
 
     /// - Parameter secret: as text, unlike version 2's.
-    /// - Throws: `unsupported` where the system has no MD5.
     private static func signature(
         _ hosts: String, _ secret: String, _ expiry: String
     ) throws(DialectError) -> String {
-        do throws(CryptoError) {
-            return Hex.encode(try Digest.md5(Array("\(hosts)-\(secret)-\(expiry)".utf8)))
-        } catch {
-            throw .unsupported
-        }
+        try Signature.md5("\(hosts)-\(secret)-\(expiry)")
     }
 }

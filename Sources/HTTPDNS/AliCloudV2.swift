@@ -2,7 +2,6 @@
 // and encrypted where the settings have a key (providers.md 2.3). It can say "no such name". No key may ever get into
 // an error's text.
 
-import Crypto
 package import DNSWire
 
 package struct AliCloudV2: AddressDialect {
@@ -120,11 +119,7 @@ package struct AliCloudV2: AddressDialect {
     private func signature(of parameters: [(name: String, value: String)]) throws(DialectError) -> String {
         let sorted = parameters.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         let message = sorted.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
-        do throws(CryptoError) {
-            return Hex.encode(try Digest.hmacSHA256(key: secret, Array(message.utf8)))
-        } catch {
-            throw .unsupported
-        }
+        return try Signature.hmacSHA256(message, key: secret)
     }
 }
 

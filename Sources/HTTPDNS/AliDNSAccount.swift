@@ -1,8 +1,6 @@
 // The account of AliDNS's paid JSON service and its signature: a SHA-256 over who asks, when, and for what
 // (providers.md 4.2). The secret goes into the hash and nowhere else.
 
-import Crypto
-
 package struct AliDNSAccount: Sendable {
     private let uid: String
     private let accessKeyID: String
@@ -41,10 +39,6 @@ package struct AliDNSAccount: Sendable {
     }
 
     private func signature(of name: String, at timestamp: String) throws(DialectError) -> String {
-        do throws(CryptoError) {
-            return Hex.encode(try Digest.sha256(Array((uid + accessKeySecret + timestamp + name + accessKeyID).utf8)))
-        } catch {
-            throw .unsupported
-        }
+        try Signature.sha256(uid + accessKeySecret + timestamp + name + accessKeyID)
     }
 }

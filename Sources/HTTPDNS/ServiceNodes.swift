@@ -45,11 +45,13 @@ package struct ServiceNodes: Equatable, Sendable {
     /// "global" is the nearest.
     package static let regions = ["cn", "hk", "sg", "us", "de", "global"]
 
-    package init(reply: HTTPReply) throws(DialectError) {
+    /// - Parameter allowsPrivate: the service is in a private network itself.
+    package init(reply: HTTPReply, allowsPrivate: Bool = false) throws(DialectError) {
         let body = try JSONBody.decode(Body.self, from: try reply.acceptedAliCloudBody())
         isDisabled = body.status == ServiceNodes.disabled
         nodes = ServiceNodes.usable(
-            Body.nodes(body.v4, body.v4Ports, .a) + Body.nodes(body.v6, body.v6Ports, .aaaa))
+            Body.nodes(body.v4, body.v4Ports, .a) + Body.nodes(body.v6, body.v6Ports, .aaaa),
+            allowsPrivate: allowsPrivate)
         guard !nodes.isEmpty || isDisabled else { throw .garbage("no usable address in the list of nodes") }
     }
 
@@ -81,20 +83,13 @@ package struct ServiceNodes: Equatable, Sendable {
     }
 
     /// The first of them that a service on the Internet can have, each once.
-    private static func usable(_ nodes: [Node]) -> [Node] {
+    private static func usable(_ nodes: [Node], allowsPrivate: Bool) -> [Node] {
         var usable: [Node] = []
         for node in nodes where usable.count < maxNodes && !usable.contains(node) {
-            if !unusable.contains(where: { $0.contains(node.address) }) { usable.append(node) }
+            if allowsPrivate || !node.address.isPrivate { usable.append(node) }
         }
         return usable
     }
-
-    /// Where no such service can be (RFC 6890): this host and network, private, shared, loopback, link-local,
-    /// multicast, reserved, and IPv4 addresses in the clothes of IPv6.
-    private static let unusable = [
-        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
-        "192.168.0.0/16", "224.0.0.0/3", "::/8", "fc00::/7", "fe80::/9", "ff00::/8",
-    ].compactMap { Prefix($0) }
 
     private static let disabled = "disable"
 
@@ -114,7 +109,7 @@ package struct ServiceNodes: Equatable, Sendable {
         var words = text.split(separator: " ", maxSplits: ServiceNodes.maxNodes + 1)[...]
         isDisabled = words.first == ServiceNodes.disabled[...]
         if isDisabled { words = words.dropFirst() }
-        nodes = ServiceNodes.usable(words.compactMap(Node.init(text:)))
+        nodes = ServiceNodes.usable(words.compactMap(Node.init(text:)), allowsPrivate: true)
         guard nodes.count == words.count, !nodes.isEmpty || isDisabled else { return nil }
     }
 

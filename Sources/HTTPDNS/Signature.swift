@@ -23,8 +23,12 @@ enum Signature {
     }
 
     static func hmacSHA256(_ text: String, key: String) throws(DialectError) -> String {
+        try hmacSHA256(text, key: Array(key.utf8))
+    }
+
+    static func hmacSHA256(_ text: String, key: [UInt8]) throws(DialectError) -> String {
         do throws(CryptoError) {
-            return Hex.encode(try Digest.hmacSHA256(key: Array(key.utf8), Array(text.utf8)))
+            return Hex.encode(try Digest.hmacSHA256(key: key, Array(text.utf8)))
         } catch {
             throw .unsupported
         }

@@ -13,8 +13,8 @@ enum LabDialects {
         case "/v3/resolve", "/v4/resolve": Baidu(url: String(path), account: "100", secret: "1234567890")
         case _ where path.hasSuffix("/resolve") && request.headers["Authorization"] != nil:
             UCloud(url: "", account: "100000", secret: "AuthSecret")
-        case "/v3/resolve", "/v4/resolve": Baidu(url: String(path), account: "100", secret: "1234567890")
         case AliCloudV2.path: aliCloudV2(request)
+        // Behind Baidu and UCloud, whose paths look like an account's.
         case _ where AliCloud.isPath(path): AliCloud(url: "", account: aliCloudAccount, secret: "IAmASecret")
         case "/resolve" where URLQuery.value(of: "uid", in: request.url) != nil: aliDNS
         case "/resolve": JSONDialect(url: "")

@@ -68,10 +68,12 @@ struct ServiceNodesTests {
             "::ffff:127.0.0.1", "::ffff:203.0.113.1", "64:ff9b::a00:1", "fc00::1", "fdff::1", "fe80::1", "febf::1",
             "ff02::1",
         ])
-    func unusable(address: String) {
+    func unusable(address: String) throws {
         let list = address.contains(":") ? "service_ipv6" : "service_ip"
         #expect(text("{\"\(list)\":[\"\(address)\"]}") == "garbage")
-        #expect(ServiceNodes(text: address) == nil)
+        let body = reply("{\"\(list)\":[\"\(address)\"]}")
+        let isPrivateToo = try ServiceNodes(reply: body, allowsPrivate: true)
+        #expect(isPrivateToo.addresses.map(\.description) == [address])
     }
 
     @Test("neighbours of those are taken")
