@@ -141,12 +141,15 @@ sleep_until() {
 table() {
     awk -v row="$rowSeconds" -v seconds="$seconds" -v names="${providers[*]}" '
         FILENAME ~ /samples$/ { for (i = 2; i <= 4; i++) asked[$1, i] = $i; next }
-        { slot = int($1 / 1000 / row); queries[slot]++; if ($2 < 0) failed[slot]++; if ($2 > worst[slot]) worst[slot] = $2
-          sum[slot] += $2 }
+        {
+            slot = int($1 / 1000 / row); queries[slot]++; sum[slot] += $2
+            if ($2 < 0) failed[slot]++
+            if ($2 > worst[slot]) worst[slot] = $2
+        }
         END {
             split(names, name, " ")
-            printf "%9s %8s %8s %8s %10s %10s %10s %10s\n", "seconds", name[1], name[2], name[3], "questions", "mean, ms",
-                "worst, ms", "unanswered"
+            printf "%9s %8s %8s %8s %10s %10s %10s %10s\n", "seconds", name[1], name[2], name[3],
+                "questions", "mean, ms", "worst, ms", "unanswered"
             for (slot = 0; slot * row < seconds; slot++) {
                 from = slot * row; to = from + row; all = 0
                 for (i = 2; i <= 4; i++) all += part[i] = asked[to, i] - asked[from, i]
