@@ -57,6 +57,13 @@ static inline CURLcode ccurl_get_off(CURL *easy, CURLINFO field, curl_off_t *val
     return curl_easy_getinfo(easy, field, value);
 }
 
+// Lines "Name:value" about the server's own certificate, valid as long as the transfer; NULL if there are none.
+static inline const struct curl_slist *ccurl_leaf_certificate(CURL *easy) {
+    struct curl_certinfo *chain = NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_CERTINFO, &chain) != CURLE_OK || chain == NULL) return NULL;
+    return chain->num_of_certs < 1 ? NULL : chain->certinfo[0];
+}
+
 static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }

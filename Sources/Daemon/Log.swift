@@ -20,6 +20,8 @@ enum LogEvent {
     case providerThrottled(name: String)
     case providerAskedAgain(name: String)
     case requestFailed(provider: String, reason: String)
+    /// The variable of the environment that names a proxy.
+    case providersAvoided(variable: String)
     case nameserverLoops(String)
     case nameserversChanged(NameserverList)
     case fileUnreadable(path: String, reason: String)
@@ -31,7 +33,7 @@ enum LogEvent {
     var level: Settings.Log.Level {
         switch self {
         case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .providerThrottled, .providerAskedAgain,
-            .nameserversChanged, .storeLoaded, .storeWorks:
+            .nameserversChanged, .providersAvoided, .storeLoaded, .storeWorks:
             .info
         case .providerDown, .providerBlocked, .nameserverLoops, .fileUnreadable, .addressLeftOut, .storeSetAside,
             .storeFails:
@@ -60,6 +62,8 @@ enum LogEvent {
         case .providerThrottled(let name): "provider \(name) wants fewer requests and is left alone for a while"
         case .providerAskedAgain(let name): "provider \(name) is asked again"
         case .requestFailed(let provider, let reason): "a request to \(provider) failed: \(reason)"
+        case .providersAvoided(let variable):
+            "\(variable) is set and direct-only is true: no provider is asked, the system resolver serves"
         case .nameserverLoops(let server):
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
         case .nameserversChanged(let nameservers): text(nameservers)
@@ -111,8 +115,10 @@ extension LogEvent {
         }
     }
 
-    init(_ event: StoreEvent, path: String) {
+    /// Nil for what is not news: those who use the notes say what came of them.
+    init?(_ event: StoreEvent, path: String) {
         switch event {
+        case .notes: return nil
         case .loaded(let report): self = .storeLoaded(path: path, report)
         case .setAside(let setAside): self = .storeSetAside(path: path, setAside)
         case .failed(let failure): self = .storeFails(path: path, failure)

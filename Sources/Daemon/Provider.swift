@@ -10,8 +10,7 @@ import Settings
 struct Provider {
     let id: ProviderID
     let settings: Settings.Provider
-    /// What its key file holds, for dialects with one.
-    let key: String?
+    let secrets: ProviderSecrets
     let dialect: any Dialect
     /// One for each address, in the order of the settings; at least one.
     let endpoints: [HTTPEndpoint]
@@ -23,22 +22,18 @@ struct Provider {
     /// Why it failed last, for the log.
     private(set) var lastReason = ""
     var latency = LatencyHistogram()
+    var clock = ServerClock()
     /// Until then, connections that are open may be out of step with us.
     private var distrustsConnectionsUntil: Instant?
 
     /// Nil for a provider without an address, which settings never give.
     /// - Parameter seed: for the address that is dialled first.
-    init?(id: ProviderID, _ settings: Settings.Provider, key: String? = nil, seed: UInt64) {
+    init?(id: ProviderID, _ account: ProviderAccount, seed: UInt64) {
         self.id = id
-        self.settings = settings
-        self.key = key
-        dialect = Provider.dialect(settings, key)
-        endpoints = settings.addresses.compactMap { address in
-            HTTPEndpoint(
-                scheme: settings.url.isSecure ? .https : .http, host: settings.url.host.plainText,
-                port: settings.url.port, address: address.description, sni: settings.sni,
-                verifyName: settings.verifyName, hostHeader: settings.host, caFile: settings.caFile)
-        }
+        settings = account.settings
+        secrets = account.secrets
+        dialect = account.dialect
+        endpoints = settings.addresses.compactMap { account.endpoint($0.description) }
         guard !endpoints.isEmpty else { return nil }
         addresses = AddressChoice(count: endpoints.count, seed: seed)
     }
@@ -53,23 +48,25 @@ struct Provider {
             if dialect.supports(.https) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
         return ProviderTraits(
             id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
-            budgetPerSecond: settings.budgetPerSecond)
+            budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond)
     }
 
-    private static func dialect(_ settings: Settings.Provider, _ key: String?) -> any Dialect {
-        switch settings.dialect {
-        case .dnspod: DNSPod(url: settings.url.path, account: settings.account ?? "")
-        case .dnspodHTTPS:
-            DNSPodHTTPS(url: settings.url.path, account: settings.account ?? "", token: key ?? "")
-        case .json: JSONDialect(url: settings.url.path)
-        case .doh: DoHDialect(url: settings.url.path, method: settings.method == .get ? .get : .post)
+    /// Refreshes have a bound even where nobody set one.
+    private static let refreshesPerSecond = 100
+
+    /// What the provider is told of a client; nil: nothing.
+    func told(of subnet: ClientSubnet) -> Prefix? {
+        switch settings.clientSubnet {
+        case .fixed(let prefix): prefix
+        case .auto: subnet.prefix
+        case nil: nil
         }
     }
 
     /// Over HTTP/1.1 a reply that was not for us may be one too many, and every later one on its connection would be
     /// the one before: a neighbour's answer. Open connections are left alone until they are too old to be used.
     mutating func distrustConnections(now: Instant) {
-        distrustsConnectionsUntil = now + HTTPClient.idleTimeout
+        distrustsConnectionsUntil = now + settings.idle
     }
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
@@ -101,7 +98,7 @@ extension FetchFailure {
     init(_ failure: TransferFailure) {
         switch failure {
         case .refused: self = .refused
-        case .unreachable, .networkChanged: self = .unreachable
+        case .unreachable, .proxy, .networkChanged: self = .unreachable
         case .timeout: self = .timeout
         case .tls: self = .tls
         case .reset: self = .reset
@@ -129,14 +126,14 @@ extension TransferFailure {
     var isAddress: Bool {
         switch self {
         case .refused, .unreachable, .timeout, .tls, .reset: true
-        case .networkChanged, .oversized, .garbage, .badRequest, .busy, .local: false
+        case .proxy, .networkChanged, .oversized, .garbage, .badRequest, .busy, .local: false
         }
     }
 
     /// For the log.
     var description: String {
         switch self {
-        case .tls(let reason), .garbage(let reason), .local(let reason): "\(kind): \(reason)"
+        case .tls(let reason), .proxy(let reason), .garbage(let reason), .local(let reason): "\(kind): \(reason)"
         case .refused, .unreachable, .timeout, .reset, .oversized, .busy, .networkChanged, .badRequest: kind
         }
     }
@@ -155,16 +152,6 @@ extension DialectError {
         case .wrongNode: "this address does not serve the account"
         case .serverFailure(let code): "\(code)"
         case .unsupported: "the dialect can't ask this"
-        }
-    }
-}
-
-extension Settings.ProviderURL.Host {
-    /// Without the brackets that an IPv6 address has in a URL.
-    fileprivate var plainText: String {
-        switch self {
-        case .name(let name): name
-        case .address(let address): address.description
         }
     }
 }

@@ -18,6 +18,7 @@ final class ResolvingLoop {
     /// Nil: memory only.
     let store: StoreThread?
     private var answers: CachedAnswers
+    private let view: ServingView
     private var fastPath: FastPath
     private var resolver: Resolver
     private var clients = Clients()
@@ -36,7 +37,7 @@ final class ResolvingLoop {
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, streams: StreamServer,
         mailbox: Mailbox<Notice>, store: StoreThread?, answers: CachedAnswers,
-        seed: UInt64, fastPath: consuming FastPath
+        view: ServingView, seed: UInt64, fastPath: consuming FastPath
     ) throws(SystemError) {
         self.loop = loop
         self.providers = providers
@@ -45,6 +46,7 @@ final class ResolvingLoop {
         self.mailbox = mailbox
         self.store = store
         self.answers = answers
+        self.view = view
         resolver = Resolver(seed: seed)
         settledAt = Clock.now()
         self.fastPath = fastPath
@@ -79,15 +81,14 @@ final class ResolvingLoop {
         settledAt = now
         for question in streams.takeDue() { handle(.foundDue(question), now: now) }
         for miss in streams.takeMisses() {
-            let client = Client(query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now)
+            let client = Client(
+                query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now,
+                subnet: view.subnet(of: miss.client))
             asked(client, now: now)
         }
         repeat {
-            let finished = providers.takeFinished() + system.takeFinished()
-            for (provider, pause) in providers.takeThrottled() { handle(.throttled(provider, for: pause), now: now) }
-            for (id, result) in finished {
-                handle(.fetchFinished(id, result), now: now)
-            }
+            for event in providers.takeEvents() { handle(event, now: now) }
+            for (id, result) in system.takeFinished() { handle(.fetchFinished(id, result), now: now) }
         } while providers.hasFinished || system.hasFinished
     }
 
@@ -135,7 +136,7 @@ final class ResolvingLoop {
             switch notice {
             case .due(let question): handle(.foundDue(question), now: now)
             case .asked(let handover):
-                let client = Client(handover)
+                let client = Client(handover, in: view.subnet(of: Address(handover.peer)))
                 if !answeredMeanwhile(client, handover.peer, now: now) { asked(client, now: now) }
             }
         }
@@ -205,7 +206,7 @@ final class ResolvingLoop {
         let entry = answers.entry(
             question, answer, provenance, demand: resolver.demand(for: question),
             wallMilliseconds: Clock.wallMilliseconds())
-        store.keep(entry, now: now)
+        if let entry { store.keep(entry, now: now) }
     }
 
     private func reply(_ waiter: Waiter, _ answer: Answer, _ source: Source, now: Instant) {

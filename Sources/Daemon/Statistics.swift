@@ -50,6 +50,7 @@ struct Statistics {
             report.store.batches = Int(store.batches)
             report.store.failures = Int(store.failures)
             report.store.dropped = Int(store.droppedEntries)
+            report.store.refusedNotes = Int(store.refusedNotes)
         }
         report.inflight = Int(sum[.handedOver] - resolving.questionsTaken) + resolving.clientsWaiting
         report.unsent = Int(sum[.unsentReplies])

@@ -1,171 +1,176 @@
-// The connections to one endpoint and the transfers on them: one libcurl multi handle. libcurl compares neither the
-// name that is checked nor what its TLS callback did before it shares a connection; a handle per endpoint makes
-// sharing across identities impossible. A pool without connections is dormant and holds no handle.
-
-import CCurl
+// What runs to one endpoint. libcurl compares neither the name that is checked nor what its TLS callback did before it
+// shares a connection; sets of connections per endpoint make sharing across identities impossible. New requests go to
+// the current set; a set that is retired closes with its last transfer. A pool without a set is dormant.
 
 final class ConnectionPool {
-    /// HTTP/2 needs one; a server with HTTP/1.1 only gets as many in parallel as are polite (browsers use 6).
-    static let maxConnections = 8
-    /// An idle connection may be dead behind a NAT or after a sleep, and finding out costs a time-out; after so long a
-    /// new handshake is cheaper than the risk, and the memory is given back.
-    static let idleSeconds = 10
-
     typealias Finished = (id: TransferID, result: Result<TransferReply, TransferFailure>)
 
     let endpoint: HTTPEndpoint
-    private(set) var transfers: [Transfer] = []
-    private(set) var connections = ConnectionCounts()
-    private let ledger = SocketLedger()
-    private var multi: MultiHandle?
-    /// When libcurl wants to be called.
-    private var dueAt: ContinuousClock.Instant?
-    /// When the connections are given up; set while no transfer runs.
+    private let interest: ConnectionSet.Interest
+    private var current: ConnectionSet?
+    /// Each with a transfer.
+    private var retired: [ConnectionSet] = []
+    /// How many sets were retired.
+    private var generation = 0
+    private var exchanges: [Exchange] = []
+    private var finished: [Finished] = []
+    private var reused = 0
+    private var retried = 0
+    /// By sets that are gone.
+    private var openedBefore = 0
+    /// When the connections are given up; set while nothing runs.
     private var dormantAt: ContinuousClock.Instant?
 
-    init(endpoint: HTTPEndpoint) {
+    init(endpoint: HTTPEndpoint, interest: @escaping ConnectionSet.Interest) {
         self.endpoint = endpoint
+        self.interest = interest
     }
 
-    var isDormant: Bool { multi == nil }
+    private var sets: [ConnectionSet] { retired + (current.map { [$0] } ?? []) }
+
+    var isDormant: Bool { current == nil && retired.isEmpty }
+
+    var exchangeCount: Int { exchanges.count }
+
+    var connections: ConnectionCounts {
+        ConnectionCounts(
+            open: sets.reduce(0) { $0 + $1.openSockets },
+            opened: sets.reduce(openedBefore) { $0 + $1.openedSockets }, reused: reused,
+            retried: retried)
+    }
 
     var deadline: ContinuousClock.Instant? {
-        guard let dueAt, let dormantAt else { return dueAt ?? dormantAt }
-        return min(dueAt, dormantAt)
+        (sets.map(\.dueAt) + exchanges.map(\.stallsAt) + [dormantAt]).compactMap { $0 }.min()
     }
 
-    func isWatching(_ descriptor: Int32) -> Bool { ledger.isWatching(descriptor) }
+    func isWatching(_ descriptor: Int32) -> Bool { sets.contains { $0.isWatching(descriptor) } }
 
-    func start(_ request: TransferRequest, id: TransferID) throws(TransferFailure) {
-        let transfer = try Transfer(id: id, request: request, ledger: ledger)
-        if multi == nil { multi = try MultiHandle(ledger: ledger) }
-        dormantAt = nil
-        guard unsafe curl_multi_add_handle(multi?.raw, transfer.easy) == CURLM_OK else {
-            throw .local("libcurl takes no more transfers")
-        }
-        transfers.append(transfer)
-        act(on: CURL_SOCKET_TIMEOUT)
+    func start(_ request: TransferRequest, id: TransferID, now: ContinuousClock.Instant) throws(TransferFailure) {
+        defer { settle(now: now) }
+        let transfer = try send(request, id: id, now: now)
+        exchanges.append(Exchange(transfer, request, startedAt: now, generation: generation))
     }
 
-    func cancel(_ id: TransferID) -> Bool {
-        guard let index = transfers.firstIndex(where: { $0.id == id }) else { return false }
-        remove(at: index)
+    func cancel(_ id: TransferID, now: ContinuousClock.Instant) -> Bool {
+        guard let index = exchanges.firstIndex(where: { $0.id == id }) else { return false }
+        cancelTransfers(of: exchanges.remove(at: index), now: now)
+        settle(now: now)
         return true
     }
 
-    func socketReady(_ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool) {
-        let events = [(readable, CURL_CSELECT_IN), (writable, CURL_CSELECT_OUT), (failed, CURL_CSELECT_ERR)]
-        act(on: descriptor, events: events.filter(\.0).map(\.1).reduce(0, |))
+    func socketReady(
+        _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: ContinuousClock.Instant
+    ) {
+        let set = sets.first { $0.isWatching(descriptor) }
+        set?.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
+        settle(now: now)
     }
 
     func timePassed(now: ContinuousClock.Instant) {
-        if let at = dueAt, at <= now {
-            dueAt = nil
-            act(on: CURL_SOCKET_TIMEOUT)
-        }
-        if let at = dormantAt, at <= now, transfers.isEmpty { closeConnections() }
+        for set in sets { set.timePassed(now: now) }
+        settle(now: now)
+        for index in exchanges.indices where exchanges[index].stalls(now: now) { _ = retry(at: index, now: now) }
+        settle(now: now)
+        if let at = dormantAt, at <= now { closeAll() }
     }
 
     /// Ends every transfer and closes every connection.
-    func renew() -> [Finished] {
-        let finished = transfers.map { Finished($0.id, .failure(.networkChanged)) }
-        while !transfers.isEmpty { remove(at: transfers.count - 1) }
-        closeConnections()
+    func renew() {
+        finished += exchanges.map { ($0.id, .failure(.networkChanged)) }
+        exchanges = []
+        closeAll()
+    }
+
+    func takeFinished() -> [Finished] {
+        defer { finished.removeAll(keepingCapacity: true) }
         return finished
     }
 
-    /// After every call in: gives what finished, tells the loop what to watch, and notes the next deadlines.
-    func settle(
-        now: ContinuousClock.Instant, interest: (_ descriptor: Int32, _ wants: SocketInterest) -> Void
-    ) -> [Finished] {
-        let finished = takeFinished()
-        switch ledger.takeTimer() {
-        case .unchanged: break
-        case .off: dueAt = nil
-        case .after(let milliseconds): dueAt = multi == nil ? nil : now.advanced(by: .milliseconds(milliseconds))
+    // MARK: exchanges
+
+    /// After every call in: takes what ended, and gives up what is not needed any more.
+    private func settle(now: ContinuousClock.Instant) {
+        // What is sent once more may end at once.
+        while case let ended = sets.flatMap({ $0.takeEnded() }), !ended.isEmpty {
+            for (transfer, result) in ended { conclude(transfer, result, now: now) }
         }
-        ledger.deliver(to: interest)
-        connections.opened = ledger.openedSockets
-        connections.open = ledger.openSockets
-        if transfers.isEmpty, multi != nil, dormantAt == nil {
-            dormantAt = now.advanced(by: .seconds(ConnectionPool.idleSeconds))
+        for index in exchanges.indices { exchanges[index].noteSending(now: now) }
+        for set in retired where set.transfers.isEmpty { close(set) }
+        retired.removeAll(where: \.transfers.isEmpty)
+        let isIdle = exchanges.isEmpty && current != nil
+        dormantAt = isIdle ? dormantAt ?? now.advanced(by: endpoint.idleTimeout) : nil
+    }
+
+    private func conclude(
+        _ transfer: Transfer, _ result: Result<TransferReply, TransferFailure>, now: ContinuousClock.Instant
+    ) {
+        guard let index = exchanges.firstIndex(where: { $0.id == transfer.id }) else { return }
+        switch exchanges[index].ended(transfer, result) {
+        case .wait: return
+        case .retry: if !retry(at: index, now: now) { finish(at: index, result, now: now) }
+        case .finish(let result): finish(at: index, result, now: now)
         }
-        return finished
     }
 
-    private func act(on descriptor: Int32, events: Int32 = 0) {
-        guard let raw = unsafe multi?.raw else { return }
-        var running: Int32 = 0
-        _ = unsafe curl_multi_socket_action(raw, descriptor, events, &running)
+    private func finish(
+        at index: Int, _ result: Result<TransferReply, TransferFailure>, now: ContinuousClock.Instant
+    ) {
+        let exchange = exchanges.remove(at: index)
+        cancelTransfers(of: exchange, now: now)
+        if case .success(let reply) = result, reply.connectionWasReused { reused += 1 }
+        finished.append((exchange.id, result))
     }
 
-    private func takeFinished() -> [Finished] {
-        var finished: [Finished] = []
-        var remaining: Int32 = 0
-        while let message = unsafe curl_multi_info_read(multi?.raw, &remaining) {
-            guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
-            guard let index = transfers.firstIndex(where: { unsafe $0.easy == message.pointee.easy_handle })
-            else { continue }
-            let transfer = transfers[index]
-            let result = transfer.result(unsafe ccurl_message_result(message))
-            if case .success(let reply) = result, reply.connectionWasReused { connections.reused += 1 }
-            finished.append((transfer.id, result))
-            remove(at: index)
+    /// The connections that were open when the request was first sent get no more requests: they share its fate. Those
+    /// that were opened since do. False if the request could not be sent once more and nothing of it runs.
+    private func retry(at index: Int, now: ContinuousClock.Instant) -> Bool {
+        let exchange = exchanges[index]
+        if exchange.generation == generation { retire() }
+        do throws(TransferFailure) {
+            guard let request = exchange.retryRequest(now: now) else { throw .timeout }
+            let waited = exchange.startedAt.duration(to: now)
+            exchanges[index].retried(with: try send(request, id: exchange.id, retryAfter: waited, now: now))
+            retried += 1
+        } catch {
+            exchanges[index].couldNotRetry(error)
         }
-        return finished
+        return !exchanges[index].transfers.isEmpty
     }
 
-    private func remove(at index: Int) {
-        _ = unsafe curl_multi_remove_handle(multi?.raw, transfers[index].easy)
-        transfers.remove(at: index)
+    private func cancelTransfers(of exchange: Exchange, now: ContinuousClock.Instant) {
+        for transfer in exchange.transfers {
+            for set in sets { set.cancel(transfer, now: now) }
+        }
     }
 
-    private func closeConnections() {
-        multi = nil
-        ledger.forgetSockets()
-        dueAt = nil
+    // MARK: sets
+
+    private func send(
+        _ request: TransferRequest, id: TransferID, retryAfter waited: Duration? = nil, now: ContinuousClock.Instant
+    ) throws(TransferFailure) -> Transfer {
+        if let cap = endpoint.maxRequestsPerConnection, let current, current.startedCount >= cap { retire() }
+        let set = if let current { current } else { try ConnectionSet(interest: interest) }
+        let transfer = try set.start(request, id: id, retryAfter: waited, now: now)
+        current = set
+        return transfer
+    }
+
+    /// The next request opens connections anew.
+    private func retire() {
+        if let current { retired.append(current) }
+        current = nil
+        generation += 1
+    }
+
+    private func close(_ set: ConnectionSet) {
+        set.close()
+        openedBefore += set.openedSockets
+    }
+
+    private func closeAll() {
+        sets.forEach(close)
+        retired = []
+        current = nil
         dormantAt = nil
-    }
-
-    deinit {
-        for transfer in transfers { _ = unsafe curl_multi_remove_handle(multi?.raw, transfer.easy) }
-        // Before the ledger, which its callbacks write to.
-        multi = nil
-    }
-}
-
-/// Sockets opened so far, those still open, and replies that came over a connection that was there already.
-package struct ConnectionCounts: Equatable, Sendable {
-    package var open = 0
-    package var opened = 0
-    package var reused = 0
-
-    package init(open: Int = 0, opened: Int = 0, reused: Int = 0) {
-        self.open = open
-        self.opened = opened
-        self.reused = reused
-    }
-
-    package static func + (left: ConnectionCounts, right: ConnectionCounts) -> ConnectionCounts {
-        ConnectionCounts(
-            open: left.open + right.open, opened: left.opened + right.opened, reused: left.reused + right.reused)
-    }
-}
-
-/// Owns a multi handle. The ledger outlives it, and no transfer is in it any more when it goes.
-@safe private struct MultiHandle: ~Copyable {
-    let raw: UnsafeMutableRawPointer
-
-    init(ledger: SocketLedger) throws(TransferFailure) {
-        guard let raw = unsafe curl_multi_init() else { throw .local("no memory for a connection pool") }
-        unsafe self.raw = raw
-        _ = unsafe ccurl_multi_set_long(raw, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX)
-        _ = unsafe ccurl_multi_set_long(raw, CURLMOPT_MAX_HOST_CONNECTIONS, ConnectionPool.maxConnections)
-        _ = unsafe ccurl_multi_set_long(raw, CURLMOPT_MAXCONNECTS, ConnectionPool.maxConnections)
-        _ = unsafe ledger.watch(raw)
-    }
-
-    deinit {
-        _ = unsafe curl_multi_cleanup(raw)
     }
 }

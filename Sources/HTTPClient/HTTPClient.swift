@@ -5,16 +5,14 @@
 import CCurl
 
 package final class HTTPClient {
-    /// A transfer costs about 30 KiB while it runs, and a reply up to 64 KiB more: at most 24 MiB in the worst case.
+    /// A transfer costs about 30 KiB while it runs, and a reply up to 64 KiB more: at most 24 MiB in the worst case, or
+    /// twice as much while every request is sent once more.
     /// As many questions may be in flight upstream; more than that is a flood, and is answered as one.
     package static let maxTransfers = 256
     /// Twice what a generous configuration names. Beyond it a pool without connections is forgotten.
     package static let maxEndpoints = 64
 
-    /// An idle connection is not used again after so long.
-    package static let idleTimeout = Duration.seconds(ConnectionPool.idleSeconds)
-
-    private let interest: (_ descriptor: Int32, _ wants: SocketInterest) -> Void
+    private let interest: ConnectionSet.Interest
     private var pools: [ConnectionPool] = []
     private var finished: [(id: TransferID, result: Result<TransferReply, TransferFailure>)] = []
     private var lastID: UInt64 = 0
@@ -36,7 +34,7 @@ package final class HTTPClient {
     /// When `timePassed` has to be called at the latest. Changes with every call.
     package var nextDeadline: ContinuousClock.Instant? { pools.compactMap(\.deadline).min() }
 
-    package var transfersInFlight: Int { pools.reduce(0) { $0 + $1.transfers.count } }
+    package var transfersInFlight: Int { pools.reduce(0) { $0 + $1.exchangeCount } }
 
     package var connections: ConnectionCounts { pools.reduce(ConnectionCounts()) { $0 + $1.connections } }
 
@@ -52,8 +50,8 @@ package final class HTTPClient {
         do throws(TransferFailure) {
             guard transfersInFlight < HTTPClient.maxTransfers else { throw .busy }
             let pool = try pool(for: request.endpoint)
-            defer { settle(pool, now: now) }
-            try pool.start(request, id: id)
+            try pool.start(request, id: id, now: now)
+            finished += pool.takeFinished()
         } catch {
             finished.append((id, .failure(error)))
         }
@@ -63,8 +61,7 @@ package final class HTTPClient {
     /// No result of the transfer is handed out after this. One that has ended already, or never was, is ignored.
     package func cancel(_ id: TransferID, now: ContinuousClock.Instant) {
         finished.removeAll { $0.id == id }
-        guard let pool = pools.first(where: { $0.cancel(id) }) else { return }
-        settle(pool, now: now)
+        _ = pools.contains { $0.cancel(id, now: now) }
     }
 
     /// A descriptor that is not watched (any more) is ignored.
@@ -72,15 +69,15 @@ package final class HTTPClient {
         _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: ContinuousClock.Instant
     ) {
         guard let pool = pools.first(where: { $0.isWatching(descriptor) }) else { return }
-        pool.socketReady(descriptor, readable: readable, writable: writable, failed: failed)
-        settle(pool, now: now)
+        pool.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
+        finished += pool.takeFinished()
     }
 
     package func timePassed(now: ContinuousClock.Instant) {
         for pool in pools {
             guard let deadline = pool.deadline, deadline <= now else { continue }
             pool.timePassed(now: now)
-            settle(pool, now: now)
+            finished += pool.takeFinished()
         }
     }
 
@@ -88,8 +85,8 @@ package final class HTTPClient {
     /// since its connection may lead nowhere now. The counters stay.
     package func renewConnections(now: ContinuousClock.Instant) {
         for pool in pools {
-            finished += pool.renew()
-            settle(pool, now: now)
+            pool.renew()
+            finished += pool.takeFinished()
         }
     }
 
@@ -101,17 +98,13 @@ package final class HTTPClient {
         return finished
     }
 
-    private func settle(_ pool: ConnectionPool, now: ContinuousClock.Instant) {
-        finished += pool.settle(now: now, interest: interest)
-    }
-
     private func pool(for endpoint: HTTPEndpoint) throws(TransferFailure) -> ConnectionPool {
         if let pool = pools.first(where: { $0.endpoint == endpoint }) { return pool }
         if pools.count == HTTPClient.maxEndpoints {
             guard let index = pools.firstIndex(where: \.isDormant) else { throw .busy }
             pools.remove(at: index)
         }
-        let pool = ConnectionPool(endpoint: endpoint)
+        let pool = ConnectionPool(endpoint: endpoint, interest: interest)
         pools.append(pool)
         return pool
     }

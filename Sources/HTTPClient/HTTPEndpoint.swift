@@ -22,16 +22,33 @@ package struct HTTPEndpoint: Hashable, Sendable {
     package let hostHeader: String?
     /// Certificates to trust instead of the system's, as a PEM file.
     package let caFile: String?
+    /// What `address` is reached through.
+    package let proxy: HTTPProxy?
+    /// How long a connection may be idle and still be used, in seconds: 1 to `maxIdleSeconds`, and less than after
+    /// what time the provider hangs up.
+    package let idleSeconds: Int
+    /// How many requests a connection carries at most, 1 or more; nil for as many as come. For providers that let a
+    /// connection hang when it has carried too many.
+    package let maxRequestsPerConnection: Int?
 
-    /// Nil if `address` is no IP literal, or if another part is empty or holds characters that have no place in it.
+    /// An idle connection may be dead behind a NAT or after a sleep, and finding out costs a time-out; after so long a
+    /// new handshake is cheaper than the risk, and the memory is given back.
+    package static let defaultIdleSeconds = 10
+    /// NATs and load balancers forget a silent connection after minutes.
+    package static let maxIdleSeconds = 600
+
+    /// Nil if `address` is no IP literal, or if another part is empty, out of range, or holds characters that have no
+    /// place in it.
     package init?(
         scheme: Scheme, host: String, port: UInt16, address: String, sni: String? = nil, verifyName: String? = nil,
-        hostHeader: String? = nil, caFile: String? = nil
+        hostHeader: String? = nil, caFile: String? = nil, proxy: HTTPProxy? = nil,
+        idleSeconds: Int = defaultIdleSeconds, maxRequestsPerConnection: Int? = nil
     ) {
         guard HTTPEndpoint.isAddress(address), port != 0 else { return nil }
         guard [host, sni, verifyName].allSatisfy({ $0.map(HTTPEndpoint.isHost) ?? true }) else { return nil }
         guard hostHeader.map(HTTPEndpoint.isAuthority) ?? true else { return nil }
         guard caFile.map({ !$0.isEmpty && !$0.utf8.contains(0) }) ?? true else { return nil }
+        guard 1...HTTPEndpoint.maxIdleSeconds ~= idleSeconds, maxRequestsPerConnection ?? 1 >= 1 else { return nil }
         self.scheme = scheme
         self.host = host
         self.port = port
@@ -40,7 +57,12 @@ package struct HTTPEndpoint: Hashable, Sendable {
         self.verifyName = verifyName
         self.hostHeader = hostHeader
         self.caFile = caFile
+        self.proxy = proxy
+        self.idleSeconds = idleSeconds
+        self.maxRequestsPerConnection = maxRequestsPerConnection
     }
+
+    package var idleTimeout: Duration { .seconds(idleSeconds) }
 
     /// What libcurl takes for the host: it sends this name in the handshake and nothing else of it is used.
     var handshakeHost: String { sni ?? host }
@@ -64,7 +86,7 @@ package struct HTTPEndpoint: Hashable, Sendable {
     /// For CURLOPT_CONNECT_TO: every host and port leads here, so libcurl has nothing to look up.
     var dialRule: String { "::\(HTTPEndpoint.bracketed(address)):\(port)" }
 
-    private static func bracketed(_ host: String) -> String {
+    static func bracketed(_ host: String) -> String {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }
 

@@ -14,12 +14,15 @@ import CCurl
     static let maxReasonBytes = 120
 
     let id: TransferID
+    /// How long the first transfer of the same request had run by then; nil for the first.
+    private let waited: Duration?
+    private let wantsCertificate: Bool
     let easy: UnsafeMutableRawPointer
-    private let endpoint: HTTPEndpoint
-    private let errorText: UnsafeMutablePointer<CChar>
-    private let checkedName: UnsafeMutablePointer<CChar>?
-    private var headerLines = LineList()
-    private var dialRules = LineList()
+    let endpoint: HTTPEndpoint
+    let errorText: UnsafeMutablePointer<CChar>
+    let checkedName: UnsafeMutablePointer<CChar>?
+    var headerLines = LineList()
+    var dialRules = LineList()
 
     private var headers: [(name: String, value: String)] = []
     private var headerBytes = 0
@@ -27,10 +30,14 @@ import CCurl
     private var body: [UInt8] = []
     private var isOversized = false
 
-    init(id: TransferID, request: TransferRequest, ledger: SocketLedger) throws(TransferFailure) {
+    init(
+        id: TransferID, request: TransferRequest, retryAfter waited: Duration? = nil, ledger: SocketLedger
+    ) throws(TransferFailure) {
         guard Transfer.isSendable(request) else { throw .badRequest }
         guard let easy = unsafe curl_easy_init() else { throw .local("no memory for a transfer") }
         self.id = id
+        self.waited = waited
+        wantsCertificate = request.wantsCertificate
         unsafe self.easy = easy
         endpoint = request.endpoint
         unsafe errorText = UnsafeMutablePointer.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -39,7 +46,7 @@ import CCurl
         unsafe checkedName = ownCheck ? strdup(endpoint.checkedName) : nil
         try configureRequest(request)
         try configureConnection(request, ledger: ledger)
-        if endpoint.scheme == .https { try configureTLS() }
+        if endpoint.scheme == .https { try configureTLS(request) }
         try configureReceiving()
     }
 
@@ -49,25 +56,57 @@ import CCurl
         unsafe free(checkedName)
     }
 
+    var isRetry: Bool { waited != nil }
+
+    var isSent: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
+
+    /// Sent over a connection that had been there before, and without any reply: the connection may be half-dead.
+    var isExposed: Bool { isSent && headerBytes == 0 && number(CURLINFO_NUM_CONNECTS) == 0 }
+
     /// After libcurl said that the transfer is done.
     func result(_ code: CURLcode) -> Result<TransferReply, TransferFailure> {
         guard !isOversized else { return .failure(.oversized) }
         guard code == CURLE_OK else {
             let text = unsafe errorText.pointee == 0 ? String(cString: curl_easy_strerror(code)) : recordedError
             let systemError = Int32(truncatingIfNeeded: number(CURLINFO_OS_ERRNO))
-            return .failure(
-                TransferFailure(
-                    code, systemError: systemError, text: text, overTLS: endpoint.scheme == .https))
+            let failure = TransferFailure(
+                code, systemError: systemError, text: text, overTLS: endpoint.scheme == .https)
+            return .failure(endpoint.proxy == nil ? failure : seenThroughProxy(failure, code, text))
         }
         // libcurl is content with a reply that ends inside its headers.
         guard headersAreComplete else { return .failure(.reset) }
-        var microseconds: curl_off_t = 0
-        _ = unsafe ccurl_get_off(easy, CURLINFO_TOTAL_TIME_T, &microseconds)
-        return .success(
-            TransferReply(
-                status: number(CURLINFO_RESPONSE_CODE), headers: headers, body: body,
-                httpVersion: number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? .http2 : .http1,
-                newConnections: number(CURLINFO_NUM_CONNECTS), totalTime: .microseconds(microseconds)))
+        return .success(reply())
+    }
+
+    private func reply() -> TransferReply {
+        let newConnections = number(CURLINFO_NUM_CONNECTS)
+        let sinceStart = { (field: CURLINFO) in
+            let time = self.time(field)
+            return time == .zero ? .zero : time + (self.waited ?? .zero)
+        }
+        // libcurl gives a connection that was there before some microseconds.
+        let isNew = newConnections > 0
+        return TransferReply(
+            status: number(CURLINFO_RESPONSE_CODE), headers: headers, body: body,
+            httpVersion: number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? .http2 : .http1,
+            newConnections: newConnections, connectTime: isNew ? sinceStart(CURLINFO_CONNECT_TIME_T) : .zero,
+            handshakeTime: isNew ? sinceStart(CURLINFO_APPCONNECT_TIME_T) : .zero,
+            totalTime: sinceStart(CURLINFO_TOTAL_TIME_T),
+            certificate: wantsCertificate ? unsafe PeerCertificate(of: easy) : nil)
+    }
+
+    /// What goes wrong before the tunnel stands is the proxy's doing, except for time and our own machine.
+    private func seenThroughProxy(_ failure: TransferFailure, _ code: CURLcode, _ text: String) -> TransferFailure {
+        let status = number(CURLINFO_HTTP_CONNECTCODE)
+        switch (code, failure) {
+        case (_, .timeout), (CURLE_COULDNT_CONNECT, .local): return failure
+        case (CURLE_COULDNT_CONNECT, _): return .proxy("not reached: \(failure.kind)")
+        case (CURLE_PROXY, _): return .proxy(text)
+        case (_, .reset), (_, .garbage):
+            guard time(CURLINFO_PRETRANSFER_TIME_T) == .zero else { return failure }
+            return .proxy(status == 0 ? text : "status \(status)")
+        default: return failure
+        }
     }
 
     private var recordedError: String {
@@ -79,6 +118,13 @@ import CCurl
         var value = 0
         _ = unsafe ccurl_get_long(easy, field, &value)
         return value
+    }
+
+    /// Since the start; zero for what did not happen.
+    private func time(_ field: CURLINFO) -> Duration {
+        var microseconds: curl_off_t = 0
+        _ = unsafe ccurl_get_off(easy, field, &microseconds)
+        return .microseconds(microseconds)
     }
 
     /// A line break would let a value add headers of its own.
@@ -93,7 +139,7 @@ import CCurl
 
 // What libcurl hands over. Answers tell it whether to go on.
 extension Transfer {
-    fileprivate func received(body bytes: UnsafeRawBufferPointer) -> Bool {
+    func received(body bytes: UnsafeRawBufferPointer) -> Bool {
         guard body.count + bytes.count <= Transfer.maxBodyBytes else {
             isOversized = true
             return false
@@ -103,7 +149,7 @@ extension Transfer {
     }
 
     /// One line, status lines and the empty line at the end included.
-    fileprivate func received(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
+    func received(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
         let line = unsafe String(decoding: bytes, as: UTF8.self)
         if line.hasPrefix("HTTP/") {
             // The real reply begins; what came with an interim one (RFC 9110 section 15.2) is over.
@@ -127,135 +173,5 @@ extension Transfer {
         let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
         let bytes = text.utf8.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
         return String(decoding: Array(bytes), as: UTF8.self)
-    }
-}
-
-// The options, each set once; what is not here stays at libcurl's default.
-extension Transfer {
-    private func configureRequest(_ request: TransferRequest) throws(TransferFailure) {
-        try set(CURLOPT_URL, endpoint.url(target: request.target))
-        try set(CURLOPT_PATH_AS_IS, 1)
-        if request.method == .post {
-            try set(CURLOPT_POST, 1)
-            try check(
-                unsafe request.body.withUnsafeBytes {
-                    unsafe ccurl_set_bytes(easy, $0.baseAddress, curl_off_t($0.count))
-                })
-        }
-        var lines = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
-        if let host = endpoint.ownHostHeader { lines.append("Host: \(host)") }
-        for line in lines { try headerLines.append(line) }
-        try check(unsafe ccurl_set_list(easy, CURLOPT_HTTPHEADER, headerLines.first))
-        try set(CURLOPT_TIMEOUT_MS, request.timeout.wholeMilliseconds)
-        try set(CURLOPT_CONNECTTIMEOUT_MS, request.connectTimeout.wholeMilliseconds)
-    }
-
-    private func configureConnection(_ request: TransferRequest, ledger: SocketLedger) throws(TransferFailure) {
-        try set(CURLOPT_NOSIGNAL, 1)
-        try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // The empty string also keeps the proxies out that the environment names.
-        try set(CURLOPT_PROXY, "")
-        try dialRules.append(endpoint.dialRule)
-        try check(unsafe ccurl_set_list(easy, CURLOPT_CONNECT_TO, dialRules.first))
-        try set(CURLOPT_MAXAGE_CONN, ConnectionPool.idleSeconds)
-        try set(CURLOPT_FRESH_CONNECT, request.needsOwnConnection ? 1 : 0)
-        try set(CURLOPT_FORBID_REUSE, request.needsOwnConnection ? 1 : 0)
-        try set(CURLOPT_TCP_KEEPALIVE, 1)
-        try set(CURLOPT_TCP_KEEPIDLE, ConnectionPool.idleSeconds)
-        try set(CURLOPT_TCP_KEEPINTVL, ConnectionPool.idleSeconds)
-        try set(CURLOPT_TCP_NODELAY, 1)
-        let isHTTPS = endpoint.scheme == .https
-        try set(CURLOPT_HTTP_VERSION, isHTTPS ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1))
-        // Without TLS there is no HTTP/2 to wait for, and waiting would put the first requests in a row.
-        try set(CURLOPT_PIPEWAIT, isHTTPS ? 1 : 0)
-        try check(unsafe ledger.watchSockets(of: easy))
-    }
-
-    private func configureTLS() throws(TransferFailure) {
-        try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        try set(CURLOPT_SSL_VERIFYPEER, 1)
-        if let checkedName = unsafe checkedName {
-            // libcurl would check for the name in the handshake; OpenSSL checks for the wanted one instead.
-            try set(CURLOPT_SSL_VERIFYHOST, 0)
-            try check(unsafe ccurl_set_verify_name(easy, checkedName))
-        } else {
-            try set(CURLOPT_SSL_VERIFYHOST, 2)
-        }
-        if let caFile = endpoint.caFile {
-            try set(CURLOPT_CAINFO, caFile)
-            try check(unsafe ccurl_set_string(easy, CURLOPT_CAPATH, nil))
-        } else if unsafe ccurl_version().pointee.capath != nil {
-            // From the directory OpenSSL reads the one root that it needs; the bundle would be parsed whole, and held,
-            // for each connection.
-            try check(unsafe ccurl_set_string(easy, CURLOPT_CAINFO, nil))
-        }
-    }
-
-    private func configureReceiving() throws(TransferFailure) {
-        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        try set(CURLOPT_ACCEPT_ENCODING, "gzip")
-        try check(unsafe ccurl_set_off(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(Transfer.maxBodyBytes)))
-        try check(unsafe ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText))
-        try check(unsafe ccurl_set_pointer(easy, CURLOPT_WRITEDATA, context))
-        try check(unsafe ccurl_set_pointer(easy, CURLOPT_HEADERDATA, context))
-        try check(
-            unsafe ccurl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-                unsafe Transfer.passing(bytes, size * count, context) { unsafe $0.received(body: $1) }
-            })
-        try check(
-            unsafe ccurl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
-                unsafe Transfer.passing(bytes, size * count, context) { unsafe $0.received(headerLine: $1) }
-            })
-    }
-
-    /// The count taken, as libcurl wants it: anything but all of it ends the transfer.
-    private static func passing(
-        _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?,
-        to receive: (Transfer, UnsafeRawBufferPointer) -> Bool
-    ) -> Int {
-        guard let context = unsafe context, count > 0 else { return 0 }
-        let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-        return unsafe receive(transfer, UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
-    }
-
-    private func set(_ option: CURLoption, _ value: Int) throws(TransferFailure) {
-        try check(unsafe ccurl_set_long(easy, option, value))
-    }
-
-    private func set(_ option: CURLoption, _ value: String) throws(TransferFailure) {
-        try check(unsafe ccurl_set_string(easy, option, value))
-    }
-
-    private func check(_ code: CURLcode) throws(TransferFailure) {
-        guard code == CURLE_OK else { throw .local(unsafe String(cString: curl_easy_strerror(code))) }
-    }
-}
-
-/// Owns a list of lines that libcurl reads while the transfer runs.
-@safe private struct LineList: ~Copyable {
-    private(set) var first: UnsafeMutablePointer<curl_slist>?
-
-    init() {
-        unsafe first = nil
-    }
-
-    mutating func append(_ line: String) throws(TransferFailure) {
-        guard let longer = unsafe curl_slist_append(first, line) else { throw .local("no memory for a header") }
-        unsafe first = longer
-    }
-
-    deinit {
-        unsafe curl_slist_free_all(first)
-    }
-}
-
-extension Duration {
-    /// Rounded up, at least 1: libcurl takes 0 for "no limit".
-    fileprivate var wholeMilliseconds: Int {
-        let (seconds, attoseconds) = components
-        let milliseconds = seconds.multipliedReportingOverflow(by: 1000)
-        guard !milliseconds.overflow else { return Int(Int32.max) }
-        let part = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
-        return Int(min(max(milliseconds.partialValue + part, 1), Int64(Int32.max)))
     }
 }

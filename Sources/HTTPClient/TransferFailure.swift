@@ -11,6 +11,8 @@ package enum TransferFailure: Error, Hashable, Sendable {
     case timeout
     /// The handshake or the check of the certificate failed; the text is OpenSSL's.
     case tls(String)
+    /// The proxy can't be reached, or does not let us through: "status 407", or libcurl's words.
+    case proxy(String)
     /// The server closed early: before the reply, or before its end. libcurl 7.88 also drops a whole reply that a
     /// server gives over HTTP/2 before it has read the body of a POST.
     case reset
@@ -34,6 +36,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
         case .unreachable: "unreachable"
         case .timeout: "timeout"
         case .tls: "tls"
+        case .proxy: "proxy"
         case .reset: "reset"
         case .oversized: "oversized"
         case .garbage: "garbage"
@@ -58,9 +61,12 @@ package enum TransferFailure: Error, Hashable, Sendable {
         case CURLE_RECV_ERROR:
             // Broken chunks come as this code too; then no call has failed. Over TLS an early end has none either.
             self = systemError == 0 && !overTLS ? .garbage(text) : .reset
-        case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_ERROR, CURLE_HTTP2_STREAM: self = .reset
+        case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_ERROR, CURLE_HTTP2_STREAM,
+            // A session that said goodbye; what breaks HTTP/2 comes as an error of receiving.
+            CURLE_HTTP2:
+            self = .reset
         case CURLE_FILESIZE_EXCEEDED: self = .oversized
-        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2,
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING,
             CURLE_WRITE_ERROR:
             self = .garbage(text)
         case CURLE_URL_MALFORMAT: self = .badRequest

@@ -23,11 +23,18 @@ package struct TransferRequest: Sendable {
     package var connectTimeout: Duration
     /// Dial anew and hang up after the reply: for a server whose open connections are not trusted.
     package var needsOwnConnection: Bool
+    /// When nothing of a reply has come for so long over a connection that had been there before, the request is sent
+    /// once more over a new one, within `timeout`; the first reply counts. Nil: never. (A connection that ends before
+    /// the reply begins always leads to that.)
+    package var stallTimeout: Duration?
+    /// Only a new connection shows a certificate, so this goes together with `needsOwnConnection`.
+    package var wantsCertificate: Bool
 
     package init(
         method: Method = .get, endpoint: HTTPEndpoint, target: String,
         headers: [(name: String, value: String)] = [], body: [UInt8] = [], timeout: Duration,
-        connectTimeout: Duration, needsOwnConnection: Bool = false
+        connectTimeout: Duration, needsOwnConnection: Bool = false, stallTimeout: Duration? = nil,
+        wantsCertificate: Bool = false
     ) {
         self.method = method
         self.endpoint = endpoint
@@ -37,6 +44,8 @@ package struct TransferRequest: Sendable {
         self.timeout = timeout
         self.connectTimeout = connectTimeout
         self.needsOwnConnection = needsOwnConnection
+        self.stallTimeout = stallTimeout
+        self.wantsCertificate = wantsCertificate
     }
 }
 
@@ -54,7 +63,16 @@ package struct TransferReply: Sendable {
     package let httpVersion: HTTPVersion
     /// 0 if a connection was there already.
     package let newConnections: Int
+    /// From the start until the connection stood, that to a proxy included; zero if one was there already.
+    package let connectTime: Duration
+    /// From the start until the TLS handshake was done; zero without one.
+    package let handshakeTime: Duration
+    /// From the start, the wait before a retry included.
     package let totalTime: Duration
+    /// If it was wanted and the connection is new.
+    package let certificate: PeerCertificate?
+    /// The request was sent a second time, whichever reply this is.
+    package internal(set) var wasRetried = false
 
     package var connectionWasReused: Bool { newConnections == 0 }
 

@@ -17,6 +17,11 @@ package enum Event: Sendable {
     case forgotten(QuestionScope)
     /// A fetch ended. One that was abandoned may still report; that is ignored.
     case fetchFinished(FetchID, Result<Answer, FetchFailure>)
+    /// What a provider said beside the questions that it was asked: the other family of a name.
+    case volunteered(Question, Answer, ProviderID)
+    /// The names that are kept from the providers for now, and everything under them; until when, nil for no end. The
+    /// root is all names.
+    case switchedOff([Name: Instant?])
     /// A provider wants to be left alone for so long. Comes before the `fetchFinished` that tells of it; without this
     /// one a failure by throttling has a pause of our own.
     case throttled(ProviderID, for: Duration)

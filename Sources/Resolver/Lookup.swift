@@ -70,21 +70,6 @@ struct Lookup {
         case failed
     }
 
-    /// Whom a question may be put to.
-    struct Route {
-        /// In the order to ask them.
-        let providers: [ProviderID]
-        /// Asked when the system resolver has nothing to say either.
-        let inReserve: [ProviderID]
-        /// Asked when nobody else has anything to say.
-        let withheld: [ProviderID]
-        /// The system resolver is the proper source and not a substitute.
-        let isSystemName: Bool
-        let hasSystem: Bool
-        /// All providers failed lately, are silent, or are not to be asked.
-        let inTrouble: Bool
-    }
-
     /// - Parameter hasRecords: the answer that stands has what is asked for.
     init(
         _ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, hasRecords: Bool, now: Instant
@@ -206,6 +191,10 @@ struct Lookup {
     private mutating func answered(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
     ) {
+        let isProper = attempt.upstream == .system && isSystemName
+        guard let answer = isProper ? answer : policy.withoutPrivateAddresses(answer) else {
+            return hasOnlyPrivateAddresses(attempt, answer, now: now, &around)
+        }
         switch attempt.upstream {
         case .provider(let provider):
             around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
@@ -221,6 +210,34 @@ struct Lookup {
             let substitute = policy.cache.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds)
             system = .answered(substitute, at: now)
         }
+    }
+
+    /// A public name that leads into the local network is an attack on it, or an exception that needs a rule. It may be
+    /// this upstream alone that says so: the next one is asked, and if none knows better, the name has no address.
+    private mutating func hasOnlyPrivateAddresses(
+        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
+    ) {
+        let empty = Answer(negative: .unprovenEmpty)
+        switch attempt.upstream {
+        case .provider(let provider):
+            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            around.privateAnswers[provider, default: 0] += 1
+            unproven = unproven ?? (empty, .provider(provider), now)
+            nextProviderAt = now
+        case .system:
+            unproven = unproven ?? (empty, .system, now)
+            system = .failed
+        }
+    }
+
+    /// - Parameters:
+    ///   - answer: without private addresses.
+    ///   - provider: asked for something else, or for this by another lookup.
+    mutating func volunteered(
+        _ answer: Answer, by provider: ProviderID, now: Instant, _ around: inout Surroundings
+    ) {
+        guard !isSystemName, !isFinished else { return }
+        finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
     }
 
     private mutating func failed(
@@ -378,13 +395,5 @@ struct Lookup {
             }
         }
         running = []
-    }
-}
-
-extension Answer {
-    /// With what is left of its life: an answer that was held back must not outlive its source's word.
-    fileprivate func aged(since learnedAt: Instant, now: Instant) -> Answer {
-        let seconds = UInt32(clamping: learnedAt.duration(to: now).components.seconds)
-        return seconds == 0 ? self : withTTL(to: ttlSeconds - min(ttlSeconds, seconds))
     }
 }

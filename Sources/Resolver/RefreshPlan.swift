@@ -292,8 +292,8 @@ extension Question {
     /// The same name's addresses of the other family.
     fileprivate var otherFamily: Question? {
         switch type {
-        case .a: Question(name, .aaaa)
-        case .aaaa: Question(name, .a)
+        case .a: with(.aaaa)
+        case .aaaa: with(.a)
         default: nil
         }
     }

@@ -9,6 +9,7 @@ package struct Resolver {
     private var policy = Policy()
     private var hasSystem = false
     private var hosts = HostsTable.empty
+    private var switchedOff: [Name: Instant?] = [:]
     /// By number; free ones are used again.
     private var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
@@ -45,6 +46,8 @@ package struct Resolver {
     /// Asks per second, as far as they are remembered.
     package func demand(for question: Question) -> Double { plan.demand(for: question) }
 
+    /// How many of a provider's answers had nothing but addresses that no public name may have.
+    package func privateAnswers(from provider: ProviderID) -> UInt64 { around.privateAnswers[provider] ?? 0 }
     /// Nil for a provider that is not known.
     package func state(of provider: ProviderID, now: Instant) -> ProviderState? {
         around.ranking.state(of: provider, now: now)
@@ -71,6 +74,8 @@ package struct Resolver {
         case .restored(let answers): restore(answers, now: now)
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
+        case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
+        case .switchedOff(let names): switchedOff = names
         case .throttled(let provider, let pause): around.ranking.throttled(provider, for: pause, now: now)
         case .providerReset(let provider):
             around.ranking.reset(provider)
@@ -104,7 +109,7 @@ package struct Resolver {
         } else if let failure = failures.failure(of: question, hasExpired: expired != nil, now: now) {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
         } else if lookupsInFlight < Bounds.maxLookups {
-            begin(question, along: route(question, place, now: now), policy, isRefresh: false, now: now) {
+            begin(question, along: route(question, place, policy, now: now), policy, isRefresh: false, now: now) {
                 $0.join(waiter, expired, now: now, &$1)
             }
         } else {
@@ -164,10 +169,18 @@ package struct Resolver {
     ///
     /// - Parameter paid: the provider whose budget has been charged for it goes first, unless it is in trouble now.
     private mutating func route(
-        _ question: Question, _ place: LocalNames.Route, paid: ProviderID? = nil, now: Instant
+        _ question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, paid: ProviderID? = nil, now: Instant
     ) -> Lookup.Route {
-        let isForProviders = place == .anywhere && around.ranking.serves(question.type)
-        var order = isForProviders ? around.ranking.choose(for: question.type, now: now) : []
+        let upstreams = upstreams(for: question, place, policy, now: now)
+        var withheld = upstreams == .system ? [] : around.ranking.withheld(for: question.type, now: now)
+        var order: [ProviderID] = []
+        switch upstreams {
+        case .system: break
+        case .providers: order = around.ranking.choose(for: question.type, now: now)
+        case .provider(let only):
+            withheld = withheld.filter { $0 == only }
+            order = withheld.isEmpty ? [only] : []
+        }
         if let paid, let index = order.firstIndex(of: paid), !around.ranking.isInTrouble(paid, now) {
             order.insert(order.remove(at: index), at: 0)
         }
@@ -175,8 +188,48 @@ package struct Resolver {
         let onTrial = inTrouble && hasSystem ? order.filter { around.ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
             providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial,
-            withheld: isForProviders ? around.ranking.withheld(for: question.type, now: now) : [],
-            isSystemName: !isForProviders, hasSystem: hasSystem, inTrouble: inTrouble)
+            withheld: withheld, isSystemName: upstreams == .system, hasSystem: hasSystem, inTrouble: inTrouble)
+    }
+
+    /// Who may be asked: what the settings say of the name, as far as there is somebody who can be asked.
+    private func upstreams(
+        for question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, now: Instant
+    ) -> NameUpstreams {
+        guard place == .anywhere, !isSwitchedOff(question.name, now: now) else { return .system }
+        switch policy.upstreams {
+        case .system: return .system
+        case .providers: return around.ranking.serves(question.type) ? .providers : .system
+        case .provider(let only):
+            let supports = around.ranking.traits(of: only)?.supports(question.type) ?? false
+            return supports ? .provider(only) : .system
+        }
+    }
+
+    private func isSwitchedOff(_ name: Name, now: Instant) -> Bool {
+        guard !switchedOff.isEmpty else { return false }
+        var next: Name? = name
+        while let name = next {
+            if let until = switchedOff[name], until.map({ now < $0 }) ?? true { return true }
+            next = name.parent
+        }
+        return false
+    }
+
+    /// Nobody waits for it by this event's doing; a lookup that is in flight is spared its own request.
+    private mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
+        guard answer.kind != .unprovenEmpty else { return }
+        let policy = policy.of(question.name)
+        let upstreams = upstreams(for: question, LocalNames.route(question, hosts), policy, now: now)
+        let isShadow = around.ranking.traits(of: provider)?.shadowShare != nil
+        guard upstreams == .provider(provider) || upstreams == .providers && !isShadow,
+            let answer = policy.withoutPrivateAddresses(answer)
+        else { return }
+        if let number = numberOfQuestion[question] {
+            return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
+        }
+        let kept = policy.cache.applied(to: answer)
+        if kept.ttlSeconds > 0 { around.actions.append(.store(question, kept, .provider(provider))) }
+        failures.answered(question)
     }
 
     /// An answer that is still on its way would hide the file's for as long as it is kept.
@@ -267,7 +320,7 @@ package struct Resolver {
             return plan.failed(question, retryAt: failure.until)
         }
         guard mayRefresh else { return plan.postponed(question, now: now) }
-        let route = route(question, place, paid: verdict.paidTo, now: now)
+        let route = route(question, place, policy, paid: verdict.paidTo, now: now)
         if let first = route.providers.first, first != verdict.paidTo,
             let paidAt = around.ranking.spend(on: first, now: now)
         {

@@ -10,6 +10,7 @@ struct Surroundings {
     var begun: [FetchID] = []
     var ended: [FetchID] = []
     var learned: Learned?
+    var privateAnswers: [ProviderID: UInt64] = [:]
     var shadows = ShadowFetches()
     private var nextFetch: UInt64 = 0
 

@@ -11,7 +11,8 @@ import Testing
 @Suite("Provider")
 struct ProviderTests {
     private func provider() throws -> Provider {
-        try #require(Provider(id: ProviderID(1), Settings.Provider.builtIn[0], seed: 0))
+        let account = try ProviderAccount(Settings.Provider.builtIn[0])
+        return try #require(Provider(id: ProviderID(1), account, seed: 0))
     }
 
     private func fail(_ provider: inout Provider, at index: Int, isAddress: Bool) {
@@ -47,7 +48,7 @@ struct ProviderTests {
         let now = Clock.now()
         #expect(!provider.distrustsConnections(now: now))
         provider.distrustConnections(now: now)
-        #expect(provider.distrustsConnections(now: now + HTTPClient.idleTimeout - .milliseconds(1)))
-        #expect(!provider.distrustsConnections(now: now + HTTPClient.idleTimeout))
+        #expect(provider.distrustsConnections(now: now + .seconds(10) - .milliseconds(1)))
+        #expect(!provider.distrustsConnections(now: now + .seconds(10)))
     }
 }

@@ -54,7 +54,6 @@ struct Day: ~Copyable {
     private static let epoch = ContinuousClock().systemEpoch
     /// Too small for everything that is asked in a day, so that entries are evicted.
     private static let cacheBytes = 4 << 20
-    private static let partition = Partition(rawValue: 1)
     private static let upstreamManners = [
         DayUpstream.Manners(medianMilliseconds: 25, countsDown: true, perSecond: nil),
         DayUpstream.Manners(medianMilliseconds: 60, countsDown: false, perSecond: 40),
@@ -68,9 +67,9 @@ struct Day: ~Copyable {
         let troubles = DayTroubles(length: plan.lengthMilliseconds, random: &random)
         upstreams = Day.upstreamManners.enumerated().map { DayUpstream($1, spells: troubles.spells(of: $0)) }
         resolver = Resolver(seed: plan.seed)
-        path = FastPath(
-            cache: cache, access: AccessList(Prefix.everywhere), partition: Day.partition, version: "1")
-        answers = CachedAnswers(cache, partition: Day.partition)
+        let view = ServingView(Partition(rawValue: 1), seed: 1)
+        path = FastPath(cache: cache, access: AccessList(Prefix.everywhere), view: view, version: "1")
+        answers = CachedAnswers(cache, view)
         account = DayAccount(policy: Day.policy)
         self.random = random
     }

@@ -5,29 +5,20 @@ import Glibc
 
 final class Nginx {
     let port: UInt16
-    let folder: String
+    private let certificates = Certificates()
     private var process: pid_t = 0
 
-    var caFile: String { folder + "/ca.pem" }
+    var folder: String { certificates.folder }
+    var caFile: String { certificates.caFile }
 
     /// Three hosts on one address, told apart by SNI: a default one whose certificate names the address, and
     /// one.example and two.example. Each tells in the body how it was reached.
     init() {
-        var template = Array("/tmp/httpclient-tests-XXXXXX".utf8CString)
-        folder = unsafe String(cString: mkdtemp(&template))
-        // Started by root, nginx serves files as another user.
-        unsafe chmod(folder, 0o755)
         let listener: Int32
         (listener, port) = Sockets.listen()
-        Command.run("openssl", Nginx.selfSigned(folder + "/ca", subject: "/CN=Test CA"))
-        for (name, alternative) in [
-            ("default", "IP:127.0.0.1"), ("one.example", "DNS:one.example"), ("two.example", "DNS:two.example"),
-        ] {
-            let signed = ["-CA", folder + "/ca.pem", "-CAkey", folder + "/ca.key"]
-            let extensions = ["-addext", "subjectAltName=" + alternative]
-            Command.run(
-                "openssl", Nginx.selfSigned("\(folder)/\(name)", subject: "/CN=" + name) + signed + extensions)
-        }
+        certificates.make("default", for: "IP:127.0.0.1")
+        certificates.make("one.example", for: "DNS:one.example")
+        certificates.make("two.example", for: "DNS:two.example")
         Command.write(configuration, to: folder + "/nginx.conf")
         Command.write(String(repeating: "0", count: 1_000_000), to: folder + "/bomb")
         process = Command.start(
@@ -39,12 +30,6 @@ final class Nginx {
     deinit {
         kill(process, SIGTERM)
         Command.wait(for: process)
-        Command.run("rm", ["-r", folder])
-    }
-
-    private static func selfSigned(_ path: String, subject: String) -> [String] {
-        ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
-            + ["-subj", subject, "-keyout", path + ".key", "-out", path + ".pem"]
     }
 
     private var configuration: String {
@@ -69,6 +54,7 @@ final class Nginx {
             server_name \(name);
             ssl_certificate \(folder)/\(name).pem; ssl_certificate_key \(folder)/\(name).key;
             location / {
+                add_header X-Number-On-Connection $connection_requests;
                 return 200
                     "\(name) host=$host sni=$ssl_server_name connection=$connection $request_method $request_uri";
             }

@@ -1,5 +1,6 @@
 // TLS, identities, HTTP/2 and reuse, against a real nginx.
 
+import Glibc
 import HTTPClient
 import Testing
 
@@ -140,6 +141,26 @@ import Testing
         #expect(text(reply).hasSuffix("POST /passed-on"))
     }
 
+    @Test("a reply tells how long its connection took, and which certificate it brought if that is wanted")
+    func connectionDetails() throws {
+        var request = try makeRequest()
+        request.wantsCertificate = true
+        let reply = try #require(loop.reply(to: request))
+        #expect(.zero < reply.connectTime && reply.connectTime < reply.handshakeTime)
+        #expect(reply.handshakeTime < reply.totalTime)
+        let certificate = try #require(reply.certificate)
+        #expect(certificate.subject == "CN = one.example" && certificate.names == ["DNS:one.example"])
+        #expect(certificate.issuer == "CN = Test CA" && certificate.notAfter.hasSuffix(" GMT"))
+        let secondsLeft = try #require(certificate.expiresAtSeconds) - time(nil)
+        #expect((86_400...172_800).contains(secondsLeft))
+        let reused = try #require(loop.reply(to: request))
+        #expect(reused.connectTime == .zero && reused.handshakeTime == .zero && reused.certificate == nil)
+        request.wantsCertificate = false
+        request.needsOwnConnection = true
+        let unwanted = try #require(loop.reply(to: request))
+        #expect(unwanted.handshakeTime > .zero && unwanted.certificate == nil)
+    }
+
     @Test("renewed connections are new ones, and the counters go on")
     func renewal() throws {
         let request = try makeRequest()
@@ -170,5 +191,21 @@ import Testing
         loop.client.timePassed(now: .now.advanced(by: .seconds(11)))
         #expect(loop.client.connections.open == 0 && loop.client.nextDeadline == nil)
         #expect(loop.reply(to: request)?.newConnections == 1)
+    }
+
+    @Test("how long a connection may be idle is the endpoint's own", arguments: [1, 30])
+    func ownIdleTime(seconds: Int) throws {
+        let endpoint = try #require(
+            HTTPEndpoint(
+                scheme: .https, host: "one.example", port: nginx.port, address: "127.0.0.1", caFile: nginx.caFile,
+                idleSeconds: seconds))
+        let request = TransferRequest(
+            endpoint: endpoint, target: "/", timeout: .seconds(15), connectTimeout: .seconds(15))
+        let busySince = ContinuousClock.now
+        #expect(loop.reply(to: request)?.status == 200)
+        loop.client.timePassed(now: busySince.advanced(by: .seconds(seconds)))
+        #expect(loop.client.connections(to: endpoint).open == 1)
+        loop.client.timePassed(now: .now.advanced(by: .seconds(seconds)))
+        #expect(loop.client.connections(to: endpoint).open == 0)
     }
 }

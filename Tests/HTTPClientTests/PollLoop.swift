@@ -7,6 +7,8 @@ import Testing
 final class PollLoop {
     /// Far above what anything here takes; only a failing test gets there.
     static let patience = Duration.seconds(20)
+    /// What a test waits for may come from a server's thread, which wakes nobody here.
+    static let longestWaitMilliseconds: Int64 = 10
 
     /// Behaves as epoll does: it watches the socket that a number stood for, not the number.
     private final class Watched {
@@ -29,16 +31,30 @@ final class PollLoop {
     let client: HTTPClient
     private(set) var results: [TransferID: Result<TransferReply, TransferFailure>] = [:]
 
+    /// How far the client's clock is ahead of the time.
+    private var ahead = Duration.zero
+    /// How often there was something to read.
+    private(set) var readings = 0
+
     init() {
         #expect(Process.isPrepared)
         let watched = watched
         client = HTTPClient { watched.set($0, $1) }
     }
 
+    var now: ContinuousClock.Instant { .now.advanced(by: ahead) }
+
+    /// For the client, but not for libcurl, which reads the clock itself.
+    func skip(_ time: Duration) {
+        ahead += time
+        client.timePassed(now: now)
+        collect()
+    }
+
     var watchedDescriptors: Int { watched.interest.count }
 
     func start(_ request: TransferRequest) -> TransferID {
-        let id = client.start(request, now: .now)
+        let id = client.start(request, now: now)
         collect()
         return id
     }
@@ -68,6 +84,15 @@ final class PollLoop {
         return nil
     }
 
+    /// Of a transfer that has ended.
+    func reply(_ id: TransferID) -> TransferReply? { try? results[id]?.get() }
+
+    /// Of a transfer that has ended.
+    func failure(_ id: TransferID) -> TransferFailure? {
+        guard case .failure(let failure) = results[id] else { return nil }
+        return failure
+    }
+
     func run(until isDone: () -> Bool) {
         let end = ContinuousClock.now.advanced(by: PollLoop.patience)
         while !isDone() {
@@ -75,7 +100,7 @@ final class PollLoop {
                 Issue.record("nothing came in \(PollLoop.patience)")
                 return
             }
-            turn(until: end)
+            turn()
         }
     }
 
@@ -87,20 +112,22 @@ final class PollLoop {
         }
     }
 
-    private func turn(until end: ContinuousClock.Instant) {
-        let wait = ContinuousClock.now.duration(to: min(client.nextDeadline ?? end, end))
-        let milliseconds = max(0, wait.components.seconds * 1000 + wait.components.attoseconds / 1_000_000_000_000_000)
+    private func turn() {
+        let wait = client.nextDeadline.map { now.duration(to: $0) } ?? .seconds(1)
+        let milliseconds = wait.components.seconds * 1000 + wait.components.attoseconds / 1_000_000_000_000_000 + 1
+        let bounded = Int32(max(0, min(milliseconds, PollLoop.longestWaitMilliseconds)))
         var polled = watched.interest.map { descriptor, wants in
             let events = (wants == .write ? 0 : POLLIN) | (wants == .read ? 0 : POLLOUT)
             return pollfd(fd: descriptor, events: Int16(events), revents: 0)
         }
-        _ = unsafe poll(&polled, nfds_t(polled.count), Int32(milliseconds) + 1)
+        _ = unsafe poll(&polled, nfds_t(polled.count), bounded)
         for entry in polled where entry.revents != 0 {
             let has = { (events: Int32) in Int32(entry.revents) & events != 0 }
+            if has(POLLIN) { readings += 1 }
             client.socketReady(
-                entry.fd, readable: has(POLLIN | POLLHUP), writable: has(POLLOUT), failed: has(POLLERR), now: .now)
+                entry.fd, readable: has(POLLIN | POLLHUP), writable: has(POLLOUT), failed: has(POLLERR), now: now)
         }
-        client.timePassed(now: .now)
+        client.timePassed(now: now)
         collect()
     }
 }

@@ -1,174 +1,180 @@
-// A server that plays one script on each connection it takes, from a thread of its own, and notes what it was sent.
+// A server that plays a script on each connection it takes, each from a thread of its own, and notes what it was sent.
 
 import Glibc
 import Synchronization
 
 final class StubServer: Sendable {
     enum Step: Sendable {
+        /// To the end of the headers.
         case awaitRequest
+        case awaitBytes(Int)
+        /// HTTP/2: to the end of the headers of a request, or of a frame of another type on the stream.
+        case awaitFrame(HTTP2Frame.Kind, stream: UInt32)
         case send(String)
         case sendBytes([UInt8])
+        /// Again and again, until the client closes.
+        case sendForever(String)
+        /// Until `goOn`.
+        case hold
         /// Until the client closes.
         case hang
+        /// Bytes to and from a port of the loopback address, until either side closes.
+        case relay(UInt16)
+        /// From here on everything is within TLS, with HTTP/2 if the client offers it.
+        case startTLS(TLSIdentity)
         /// Close with a reset instead of an orderly end.
         case reset
     }
 
     let port: UInt16
     private let listener: Int32
-    private let script: [Step]
+    private let scripts: [[Step]]
     private let state = Mutex(State())
-    private let thread: Mutex<pthread_t?>
+    private let held = Pipe()
 
     private struct State {
-        var requests: [String] = []
-        var connection: Int32?
+        var received: [[UInt8]] = []
+        var connections: Set<Int32> = []
+        var acceptedCount = 0
+        var threads: [pthread_t] = []
         var isStopping = false
     }
 
     /// The server ends with the closure.
+    /// - Parameter script: played anew on every connection, which closes at its end.
     static func with(ipv6: Bool = false, _ script: [Step], _ body: (StubServer) throws -> Void) rethrows {
-        let server = StubServer(ipv6: ipv6, script)
+        try with(ipv6: ipv6, scripts: [script], body)
+    }
+
+    /// - Parameter scripts: one for each connection in a row; the last for all others.
+    static func with(ipv6: Bool = false, scripts: [[Step]], _ body: (StubServer) throws -> Void) rethrows {
+        let server = StubServer(ipv6: ipv6, scripts)
         defer { server.stop() }
         try body(server)
     }
 
-    /// - Parameter script: played anew on every connection, which closes at its end.
-    private init(ipv6: Bool, _ script: [Step]) {
-        self.script = script
+    private init(ipv6: Bool, _ scripts: [[Step]]) {
+        self.scripts = scripts
         (listener, port) = Sockets.listen(ipv6: ipv6)
-        thread = Mutex(nil)
-        let context = unsafe Unmanaged.passRetained(Job(listener: listener, play: { self.play($0) }))
-        var started = pthread_t()
-        let code = unsafe pthread_create(
-            &started, nil,
-            { context in
-                guard let context = unsafe context else { return nil }
-                let job = unsafe Unmanaged<Job>.fromOpaque(context).takeRetainedValue()
-                while case let connection = accept(job.listener, nil, nil), connection >= 0 {
-                    job.play(connection)
-                    close(connection)
-                }
-                return nil
-            }, context.toOpaque())
-        precondition(code == 0, "no thread for a server")
-        thread.withLock { [started] in $0 = started }
-    }
-
-    var requests: [String] { state.withLock { $0.requests } }
-
-    /// Wakes the thread, wherever it waits, and joins it.
-    private func stop() {
-        state.withLock { state in
-            state.isStopping = true
-            if let connection = state.connection { shutdown(connection, Int32(SHUT_RDWR)) }
-        }
-        shutdown(listener, Int32(SHUT_RDWR))
-        if let running = thread.withLock({ $0.take() }) { _ = pthread_join(running, nil) }
-        close(listener)
-    }
-
-    private func play(_ connection: Int32) {
-        let isStopping = state.withLock { state in
-            state.connection = connection
-            return state.isStopping
-        }
-        defer { state.withLock { $0.connection = nil } }
-        guard !isStopping else { return }
-        for step in script {
-            switch step {
-            case .awaitRequest: awaitRequest(connection)
-            case .send(let text): Sockets.send(Array(text.utf8), to: connection)
-            case .sendBytes(let bytes): Sockets.send(bytes, to: connection)
-            case .hang: while !Sockets.receive(from: connection).isEmpty {}
-            case .reset: Sockets.resetOnClose(connection)
+        start { server in
+            while case let connection = accept(server.listener, nil, nil), connection >= 0 {
+                server.start { $0.serve(connection) }
             }
         }
     }
 
-    private func awaitRequest(_ connection: Int32) {
-        var request = ""
-        while !request.contains("\r\n\r\n") {
-            let bytes = Sockets.receive(from: connection)
-            guard !bytes.isEmpty else { return }
-            request += String(decoding: bytes, as: UTF8.self)
+    /// What was waited for, in this order.
+    var received: [[UInt8]] { state.withLock { $0.received } }
+    var requests: [String] { received.map { String(decoding: $0, as: UTF8.self) } }
+    var openConnections: Int { state.withLock { $0.connections.count } }
+    var acceptedConnections: Int { state.withLock { $0.acceptedCount } }
+
+    /// Lets one `hold` end.
+    func goOn() { held.write() }
+
+    /// Wakes the threads, wherever they wait, and joins them.
+    private func stop() {
+        state.withLock { state in
+            state.isStopping = true
+            for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
         }
-        state.withLock { [request] in $0.requests.append(request) }
+        held.closeWriter()
+        shutdown(listener, Int32(SHUT_RDWR))
+        while let thread = state.withLock({ $0.threads.popLast() }) { _ = pthread_join(thread, nil) }
+        close(listener)
+    }
+
+    private func start(_ work: @escaping @Sendable (StubServer) -> Void) {
+        let context = unsafe Unmanaged.passRetained(Job { work(self) })
+        state.withLock { state in
+            var thread = pthread_t()
+            let code = unsafe pthread_create(
+                &thread, nil,
+                { context in
+                    guard let context = unsafe context else { return nil }
+                    unsafe Unmanaged<Job>.fromOpaque(context).takeRetainedValue().work()
+                    return nil
+                }, context.toOpaque())
+            precondition(code == 0, "no thread for a server")
+            state.threads.append(thread)
+        }
+    }
+
+    private func serve(_ connection: Int32) {
+        let script: [Step]? = state.withLock { state in
+            guard !state.isStopping else { return nil }
+            state.connections.insert(connection)
+            state.acceptedCount += 1
+            return scripts[min(state.acceptedCount, scripts.count) - 1]
+        }
+        if let script { play(script, Stream(connection)) }
+        state.withLock { state in
+            state.connections.remove(connection)
+            close(connection)
+        }
+    }
+
+    private func play(_ script: [Step], _ stream: Stream) {
+        for step in script {
+            switch step {
+            case .awaitRequest: note(stream.receive { String(decoding: $0, as: UTF8.self).contains("\r\n\r\n") })
+            case .awaitBytes(let count): note(stream.receive { $0.count >= count })
+            case .awaitFrame(let kind, let id): note(HTTP2Frame.await(kind, stream: id, from: stream))
+            case .send(let text): stream.send(Array(text.utf8))
+            case .sendBytes(let bytes): stream.send(bytes)
+            case .sendForever(let text): while stream.send(Array(text.utf8)) {}
+            case .hold: held.read()
+            case .hang: while !stream.receive().isEmpty {}
+            case .relay(let port): Sockets.relay(stream.descriptor, to: port)
+            case .startTLS(let identity): guard stream.startTLS(identity) else { return }
+            case .reset: Sockets.resetOnClose(stream.descriptor)
+            }
+        }
+    }
+
+    private func note(_ request: [UInt8]?) {
+        guard let request else { return }
+        state.withLock { $0.received.append(request) }
     }
 
     private final class Job: Sendable {
-        let listener: Int32
-        let play: @Sendable (Int32) -> Void
+        let work: @Sendable () -> Void
 
-        init(listener: Int32, play: @escaping @Sendable (Int32) -> Void) {
-            self.listener = listener
-            self.play = play
+        init(_ work: @escaping @Sendable () -> Void) {
+            self.work = work
         }
     }
 }
 
-enum Sockets {
-    /// On a free port of the loopback address.
-    static func listen(ipv6: Bool = false) -> (descriptor: Int32, port: UInt16) {
-        // Programs that other tests start at the same time must not keep the port open.
+/// One byte for every `read` that may end.
+final class Pipe: Sendable {
+    private let reader: Int32
+    private let writer: Mutex<Int32?>
+
+    init() {
+        var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-        let descriptor = socket(ipv6 ? AF_INET6 : AF_INET, kind, 0)
-        var address = sockaddr_in6()
-        var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
-        if ipv6 {
-            address.sin6_family = sa_family_t(AF_INET6)
-            address.sin6_addr = in6addr_loopback
-        } else {
-            size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            unsafe withUnsafeMutableBytes(of: &address) { bytes in
-                let v4 = sockaddr_in(
-                    sin_family: sa_family_t(AF_INET), sin_port: 0,
-                    sin_addr: in_addr(s_addr: UInt32(0x7F00_0001).bigEndian), sin_zero: (0, 0, 0, 0, 0, 0, 0, 0))
-                unsafe bytes.storeBytes(of: v4, as: sockaddr_in.self)
-            }
-        }
-        let bound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
-                unsafe bind(descriptor, name, size) == 0 && Glibc.listen(descriptor, 64) == 0
-                    && getsockname(descriptor, name, &size) == 0
-            }
-        }
-        precondition(bound, "no free port")
-        // The port has the same place for both families.
-        return (descriptor, UInt16(bigEndian: address.sin6_port))
+        precondition(unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0, "no pipe")
+        reader = ends[0]
+        writer = Mutex(ends[1])
     }
 
-    static func send(_ bytes: [UInt8], to descriptor: Int32) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let sent = unsafe rest.withUnsafeBytes {
-                unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            guard sent > 0 else { return }
-            rest = rest.dropFirst(sent)
-        }
+    func read() {
+        var byte: UInt8 = 0
+        _ = unsafe Glibc.read(reader, &byte, 1)
     }
 
-    /// Empty at the end of the stream.
-    static func receive(from descriptor: Int32) -> [UInt8] {
-        unsafe Array(unsafeUninitializedCapacity: 4096) { buffer, count in
-            count = unsafe max(0, recv(descriptor, buffer.baseAddress, buffer.count, 0))
-        }
+    func write() {
+        var byte: UInt8 = 1
+        writer.withLock { if let writer = $0 { _ = unsafe Glibc.write(writer, &byte, 1) } }
     }
 
-    /// The same for as long as the socket exists, and then for no other.
-    static func identity(_ descriptor: Int32) -> ino_t? {
-        var status = stat()
-        return unsafe fstat(descriptor, &status) == 0 ? status.st_ino : nil
+    func closeWriter() {
+        writer.withLock { if let writer = $0.take() { close(writer) } }
     }
 
-    static func end(_ descriptor: Int32) {
-        close(descriptor)
-    }
-
-    static func resetOnClose(_ descriptor: Int32) {
-        var option = linger(l_onoff: 1, l_linger: 0)
-        _ = unsafe setsockopt(
-            descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    deinit {
+        close(reader)
+        closeWriter()
     }
 }

@@ -231,5 +231,13 @@ import Testing
         #expect(endpoint("a", "", nil, nil) == nil && endpoint("a", "b\0", nil, nil) == nil)
         #expect(endpoint("a", nil, "", nil) == nil && endpoint("a", nil, "b\r\nX: y", nil) == nil)
         #expect(endpoint("a", nil, nil, "") == nil && endpoint("a", nil, nil, "/ca\0") == nil)
+        for idleSeconds in [-1, 0, 601] {
+            #expect(HTTPEndpoint(scheme: .http, host: "a", port: 80, address: "::1", idleSeconds: idleSeconds) == nil)
+        }
+        for cap in [-1, 0] {
+            let endpoint = HTTPEndpoint(
+                scheme: .http, host: "a", port: 80, address: "::1", maxRequestsPerConnection: cap)
+            #expect(endpoint == nil)
+        }
     }
 }

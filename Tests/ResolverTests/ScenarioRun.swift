@@ -49,6 +49,7 @@ struct ScenarioRun {
     /// Upstreams, "hosts LINE", "cache", and settings.
     private mutating func takeGiven() throws {
         var upstreams: [ScenarioLine] = []
+        var settings: [ScenarioLine] = []
         var hosts = ""
         for given in script.given {
             var line = given
@@ -57,13 +58,19 @@ struct ScenarioRun {
             } else if line.take("cache") {
                 clientsUseCache = true
                 try line.end()
-            } else if try !policy.change(&line) {
+            } else if line.begins(with: "provider") || line.begins(with: "system") {
                 upstreams.append(line)
+            } else {
+                settings.append(line)
             }
+        }
+        let announced = try vocabulary.upstreams(upstreams)
+        for var line in settings where try !policy.change(&line, providers: vocabulary.providerNames) {
+            throw line.error("nothing that can be given")
         }
         try handle(.policyChanged(policy.policy))
         try handle(.hostsChanged(HostsTable(parsing: Array(hosts.utf8))))
-        try handle(try vocabulary.upstreams(upstreams))
+        try handle(announced)
     }
 
     private mutating func take(_ step: ScenarioScript.Step) throws {
@@ -132,13 +139,17 @@ struct ScenarioRun {
             try restore(&line)
         } else if line.take("flush") {
             try forget(&line)
+        } else if line.take("volunteers") {
+            try handle(try volunteered(&line))
+        } else if line.take("switch") {
+            try handle(try switched(&line))
         } else if line.take("throttled") {
             let provider = try vocabulary.providerID(&line)
             try line.require("for")
             try handle(.throttled(provider, for: try line.duration()))
         } else if line.take("reset") {
             try handle(.providerReset(line.take("all") ? nil : try vocabulary.providerID(&line)))
-        } else if try policy.change(&line) {
+        } else if try policy.change(&line, providers: vocabulary.providerNames) {
             try handle(.policyChanged(policy.policy))
         } else {
             try handle(try fetchFinished(&line))
@@ -206,6 +217,22 @@ struct ScenarioRun {
         let question = line.take("all") ? nil : try vocabulary.newQuestion(&line)
         cache.forget(question)
         try handle(.forgotten(question.map { QuestionScope($0.name, type: $0.type) } ?? .everything))
+    }
+
+    /// "PROVIDER NAME TYPE ANSWER"
+    private mutating func volunteered(_ line: inout ScenarioLine) throws -> Event {
+        let provider = try vocabulary.provider(&line)
+        let question = try vocabulary.newQuestion(&line)
+        return .volunteered(question, try vocabulary.answer(&line, to: question), provider)
+    }
+
+    /// "on" or "off NAME|all [until TIME]"
+    private func switched(_ line: inout ScenarioLine) throws -> Event {
+        if line.take("on") { return .switchedOff([:]) }
+        try line.require("off")
+        let text = try line.word("a name or all")
+        guard let name = text == "all" ? .root : Name(text) else { throw line.error("\"\(text)\" is no name") }
+        return .switchedOff([name: line.take("until") ? origin + (try line.duration()) : nil])
     }
 
     /// "UPSTREAM answers [late] [for NAME TYPE] ANSWER" or "UPSTREAM fails [late] [for NAME TYPE] FAILURE"; late means

@@ -150,6 +150,12 @@ struct ScenarioVocabulary {
         return only
     }
 
+    func provider(_ line: inout ScenarioLine) throws -> ProviderID {
+        let name = try line.word("a provider")
+        guard let number = providerNames.firstIndex(of: name) else { throw line.error("no provider \"\(name)\"") }
+        return ProviderID(number)
+    }
+
     func upstreamName(_ line: inout ScenarioLine) throws -> String {
         let name = try line.word("an upstream")
         guard providerNames.contains(name) || name == "system" else { throw line.error("no upstream \"\(name)\"") }

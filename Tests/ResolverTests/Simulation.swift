@@ -238,7 +238,7 @@ struct Simulation {
         case 4..<6: return .success(Answer(negative: .noSuchName, ttlSeconds: .random(in: 0...900, using: &random)))
         default:
             let ttl = UInt32.random(in: 0...(chance(2) ? 10 : 900), using: &random)
-            let address = Address.v4(UInt32.random(in: 0...UInt32.max, using: &random))
+            let address = Address.v4(UInt32.random(in: 0x0100_0000...0x09FF_FFFF, using: &random))
             return .success(Answer(records: [ResourceRecord(owner: question.name, address: address, ttlSeconds: ttl)]))
         }
     }

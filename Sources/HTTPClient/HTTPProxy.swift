@@ -1,0 +1,59 @@
+// A proxy between us and a provider, dialled by address like everything else. Never shows its password.
+
+import CCurl
+
+package struct HTTPProxy: Hashable, Sendable {
+    package enum Kind: String, Sendable {
+        /// HTTP CONNECT (RFC 9110 section 9.3.6), for `http` URLs as well: the proxy sees no request.
+        case connect
+        /// SOCKS version 5 (RFC 1928); whatever is to be reached is told to the proxy and never looked up here.
+        case socks5h
+    }
+
+    package let kind: Kind
+    /// An IP literal, IPv6 without brackets or zone.
+    package let address: String
+    package let port: UInt16
+    package let userName: String?
+    package let password: String?
+
+    /// RFC 1929 gives the length of each one byte.
+    package static let maxCredentialBytes = 255
+
+    /// Nil if `address` is no IP literal, a password has no user name, a credential is too long or holds control
+    /// characters, or the user name is empty or has a colon (RFC 7617 section 2).
+    package init?(kind: Kind, address: String, port: UInt16, userName: String? = nil, password: String? = nil) {
+        guard HTTPEndpoint.isAddress(address), port != 0 else { return nil }
+        guard userName != nil || password == nil else { return nil }
+        guard [userName, password].allSatisfy({ $0.map(HTTPProxy.isCredential) ?? true }) else { return nil }
+        guard userName.map({ !$0.isEmpty && !$0.utf8.contains(UInt8(ascii: ":")) }) ?? true else { return nil }
+        self.kind = kind
+        self.address = address
+        self.port = port
+        self.userName = userName
+        self.password = password
+    }
+
+    /// For CURLOPT_PROXY. Credentials stand in it because libcurl 7.88 decodes its options for them, and does so once
+    /// more for every connection that it tries. With "socks5h" it would send an IPv6 address as a name, unless the
+    /// URL's host is one too; with "socks5" it reads the address itself, and looks up nothing for that.
+    var url: String {
+        let scheme = kind == .connect ? "http" : "socks5"
+        let login = userName.map { HTTPProxy.encoded($0) + ":" + HTTPProxy.encoded(password ?? "") + "@" }
+        return "\(scheme)://\(login ?? "")\(HTTPEndpoint.bracketed(address)):\(port)"
+    }
+
+    private static func isCredential(_ text: String) -> Bool {
+        text.utf8.count <= maxCredentialBytes && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+
+    private static func encoded(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let bytes = text.utf8.flatMap { byte in [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension HTTPProxy: CustomStringConvertible {
+    package var description: String { "\(kind.rawValue)://\(HTTPEndpoint.bracketed(address)):\(port)" }
+}

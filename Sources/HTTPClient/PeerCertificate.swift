@@ -1,0 +1,45 @@
+// The certificate that a provider showed, in words, for people. Says nothing about whether it was right: a reply is
+// only there if it was.
+
+import CCurl
+
+package struct PeerCertificate: Hashable, Sendable {
+    package let subject: String
+    /// Subject alternative names, as "DNS:name" or "IP Address:address"; at most `maxNames`.
+    package let names: [String]
+    package let issuer: String
+    /// As OpenSSL writes it: "Nov 22 10:00:00 2026 GMT".
+    package let notAfter: String
+    /// `notAfter` in seconds since 1970; nil if it is none that libcurl can read.
+    package let expiresAtSeconds: Int?
+
+    /// A CDN's certificate has up to a hundred; more than fill a screen tell nobody anything.
+    package static let maxNames = 100
+    /// A DNS name has 255.
+    package static let maxTextBytes = 255
+
+    /// Of a transfer for which CURLOPT_CERTINFO was set; nil if its connection was there already, or had no TLS.
+    init?(of easy: UnsafeMutableRawPointer) {
+        var fields: [Substring: Substring] = [:]
+        var next = unsafe ccurl_leaf_certificate(easy)
+        while let line = unsafe next {
+            let text = unsafe String(cString: line.pointee.data)
+            if let colon = text.firstIndex(of: ":") { fields[text[..<colon]] = text[text.index(after: colon)...] }
+            unsafe next = UnsafePointer(line.pointee.next)
+        }
+        guard let subject = fields["Subject"], let notAfter = fields["Expire date"] else { return nil }
+        self.subject = PeerCertificate.shown(subject)
+        issuer = PeerCertificate.shown(fields["Issuer"] ?? "")
+        names = (fields["X509v3 Subject Alternative Name"] ?? "").split(separator: ",")
+            .prefix(PeerCertificate.maxNames).map { PeerCertificate.shown($0.drop { $0 == " " }) }
+        self.notAfter = PeerCertificate.shown(notAfter)
+        let seconds = unsafe curl_getdate(self.notAfter, nil)
+        expiresAtSeconds = seconds == -1 ? nil : seconds
+    }
+
+    /// Whoever wrote the certificate must not write to a terminal.
+    private static func shown(_ text: Substring) -> String {
+        let bytes = text.utf8.prefix(maxTextBytes).map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,143 @@
+// The options of a transfer, each set once; what is not here stays at libcurl's default. Never asks the environment.
+
+import CCurl
+
+extension Transfer {
+    func configureRequest(_ request: TransferRequest) throws(TransferFailure) {
+        try set(CURLOPT_URL, endpoint.url(target: request.target))
+        try set(CURLOPT_PATH_AS_IS, 1)
+        if request.method == .post {
+            try set(CURLOPT_POST, 1)
+            try check(
+                unsafe request.body.withUnsafeBytes {
+                    unsafe ccurl_set_bytes(easy, $0.baseAddress, curl_off_t($0.count))
+                })
+        }
+        var lines = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        if let host = endpoint.ownHostHeader { lines.append("Host: \(host)") }
+        for line in lines { try headerLines.append(line) }
+        try check(unsafe ccurl_set_list(easy, CURLOPT_HTTPHEADER, headerLines.first))
+        try set(CURLOPT_TIMEOUT_MS, request.timeout.wholeMilliseconds)
+        try set(CURLOPT_CONNECTTIMEOUT_MS, request.connectTimeout.wholeMilliseconds)
+    }
+
+    func configureConnection(_ request: TransferRequest, ledger: SocketLedger) throws(TransferFailure) {
+        try set(CURLOPT_NOSIGNAL, 1)
+        try set(CURLOPT_PROTOCOLS_STR, "http,https")
+        // Empty strings also keep out what the environment says of proxies.
+        try set(CURLOPT_PROXY, endpoint.proxy?.url ?? "")
+        try set(CURLOPT_NOPROXY, "")
+        try dialRules.append(endpoint.dialRule)
+        try check(unsafe ccurl_set_list(easy, CURLOPT_CONNECT_TO, dialRules.first))
+        try set(CURLOPT_MAXAGE_CONN, endpoint.idleSeconds)
+        try set(CURLOPT_FRESH_CONNECT, request.needsOwnConnection ? 1 : 0)
+        try set(CURLOPT_FORBID_REUSE, request.needsOwnConnection ? 1 : 0)
+        try set(CURLOPT_TCP_KEEPALIVE, 1)
+        try set(CURLOPT_TCP_KEEPIDLE, endpoint.idleSeconds)
+        try set(CURLOPT_TCP_KEEPINTVL, endpoint.idleSeconds)
+        try set(CURLOPT_TCP_NODELAY, 1)
+        let isHTTPS = endpoint.scheme == .https
+        try set(CURLOPT_HTTP_VERSION, isHTTPS ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1))
+        // Without TLS there is no HTTP/2 to wait for, and waiting would put the first requests in a row.
+        try set(CURLOPT_PIPEWAIT, isHTTPS ? 1 : 0)
+        try check(unsafe ledger.watchSockets(of: easy))
+        if endpoint.proxy != nil { try configureProxy() }
+    }
+
+    private func configureProxy() throws(TransferFailure) {
+        try set(CURLOPT_HTTPPROXYTUNNEL, 1)
+        // The proxy's headers are none of the reply's.
+        try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        // CURLAUTH_BASIC, a macro that Swift does not see. Else a SOCKS proxy could choose Kerberos.
+        try set(CURLOPT_SOCKS5_AUTH, 1)
+    }
+
+    func configureTLS(_ request: TransferRequest) throws(TransferFailure) {
+        try set(CURLOPT_CERTINFO, request.wantsCertificate ? 1 : 0)
+        try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        try set(CURLOPT_SSL_VERIFYPEER, 1)
+        if let checkedName = unsafe checkedName {
+            // libcurl would check for the name in the handshake; OpenSSL checks for the wanted one instead.
+            try set(CURLOPT_SSL_VERIFYHOST, 0)
+            try check(unsafe ccurl_set_verify_name(easy, checkedName))
+        } else {
+            try set(CURLOPT_SSL_VERIFYHOST, 2)
+        }
+        if let caFile = endpoint.caFile {
+            try set(CURLOPT_CAINFO, caFile)
+            try check(unsafe ccurl_set_string(easy, CURLOPT_CAPATH, nil))
+        } else if unsafe ccurl_version().pointee.capath != nil {
+            // From the directory OpenSSL reads the one root that it needs; the bundle would be parsed whole, and held,
+            // for each connection.
+            try check(unsafe ccurl_set_string(easy, CURLOPT_CAINFO, nil))
+        }
+    }
+
+    func configureReceiving() throws(TransferFailure) {
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        try set(CURLOPT_ACCEPT_ENCODING, "gzip")
+        try check(unsafe ccurl_set_off(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(Transfer.maxBodyBytes)))
+        try check(unsafe ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText))
+        try check(unsafe ccurl_set_pointer(easy, CURLOPT_WRITEDATA, context))
+        try check(unsafe ccurl_set_pointer(easy, CURLOPT_HEADERDATA, context))
+        try check(
+            unsafe ccurl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+                unsafe Transfer.passing(bytes, size * count, context) { unsafe $0.received(body: $1) }
+            })
+        try check(
+            unsafe ccurl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+                unsafe Transfer.passing(bytes, size * count, context) { unsafe $0.received(headerLine: $1) }
+            })
+    }
+
+    /// The count taken, as libcurl wants it: anything but all of it ends the transfer.
+    private static func passing(
+        _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?,
+        to receive: (Transfer, UnsafeRawBufferPointer) -> Bool
+    ) -> Int {
+        guard let context = unsafe context, count > 0 else { return 0 }
+        let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+        return unsafe receive(transfer, UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
+    }
+
+    private func set(_ option: CURLoption, _ value: Int) throws(TransferFailure) {
+        try check(unsafe ccurl_set_long(easy, option, value))
+    }
+
+    private func set(_ option: CURLoption, _ value: String) throws(TransferFailure) {
+        try check(unsafe ccurl_set_string(easy, option, value))
+    }
+
+    private func check(_ code: CURLcode) throws(TransferFailure) {
+        guard code == CURLE_OK else { throw .local(unsafe String(cString: curl_easy_strerror(code))) }
+    }
+}
+
+/// Owns a list of lines that libcurl reads while the transfer runs.
+@safe struct LineList: ~Copyable {
+    private(set) var first: UnsafeMutablePointer<curl_slist>?
+
+    init() {
+        unsafe first = nil
+    }
+
+    mutating func append(_ line: String) throws(TransferFailure) {
+        guard let longer = unsafe curl_slist_append(first, line) else { throw .local("no memory for a header") }
+        unsafe first = longer
+    }
+
+    deinit {
+        unsafe curl_slist_free_all(first)
+    }
+}
+
+extension Duration {
+    /// Rounded up, at least 1: libcurl takes 0 for "no limit".
+    fileprivate var wholeMilliseconds: Int {
+        let (seconds, attoseconds) = components
+        let milliseconds = seconds.multipliedReportingOverflow(by: 1000)
+        guard !milliseconds.overflow else { return Int(Int32.max) }
+        let part = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        return Int(min(max(milliseconds.partialValue + part, 1), Int64(Int32.max)))
+    }
+}

@@ -1,0 +1,55 @@
+// As much of HTTP/2 (RFC 9113) as a server needs that plays a script: frames out, and in until one is of the right
+// kind.
+
+enum HTTP2Frame {
+    enum Kind: UInt8, Sendable {
+        case data = 0
+        case headers = 1
+        case resetStream = 3
+        case settings = 4
+        case goAway = 7
+    }
+
+    static let refusedStream: UInt32 = 7
+    static let internalError: UInt32 = 2
+
+    static let settings = frame(.settings, stream: 0)
+
+    /// Status 200 and nothing else: the eighth entry of HPACK's static table (RFC 7541 appendix A).
+    static func headers(stream: UInt32) -> [UInt8] { frame(.headers, flags: 4, stream: stream, [0x88]) }
+
+    static func data(stream: UInt32, _ text: String, isEnd: Bool = true) -> [UInt8] {
+        frame(.data, flags: isEnd ? 1 : 0, stream: stream, Array(text.utf8))
+    }
+
+    static func reset(stream: UInt32, _ code: UInt32) -> [UInt8] {
+        frame(.resetStream, stream: stream, bytes(code))
+    }
+
+    static func goAway(lastStream: UInt32) -> [UInt8] {
+        frame(.goAway, stream: 0, bytes(lastStream) + bytes(0))
+    }
+
+    /// The frame, or nil if the end comes before. The client's preface (24 bytes) is skipped.
+    static func await(_ kind: Kind, stream id: UInt32, from stream: Stream) -> [UInt8]? {
+        while var head = stream.receive(count: 9) {
+            if head.starts(with: Array("PRI * HTT".utf8)) {
+                guard stream.receive(count: 15) != nil, let first = stream.receive(count: 9) else { return nil }
+                head = first
+            }
+            let count = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
+            guard let payload = stream.receive(count: count) else { return nil }
+            let frameStream = head[5...8].reduce(0) { $0 << 8 | UInt32($1) }
+            if head[3] == kind.rawValue, frameStream == id { return head + payload }
+        }
+        return nil
+    }
+
+    private static func frame(_ kind: Kind, flags: UInt8 = 0, stream: UInt32, _ payload: [UInt8] = []) -> [UInt8] {
+        bytes(UInt32(payload.count)).dropFirst() + [kind.rawValue, flags] + bytes(stream) + payload
+    }
+
+    private static func bytes(_ number: UInt32) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    }
+}

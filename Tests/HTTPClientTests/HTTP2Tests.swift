@@ -1,0 +1,121 @@
+// What HTTP/2 servers do to a session and its streams, against a stub that speaks it frame by frame.
+
+import HTTPClient
+import Testing
+
+@Suite struct HTTP2Tests {
+    private typealias Script = [StubServer.Step]
+
+    private let loop = PollLoop()
+    private let certificates = Certificates()
+    private let identity: TLSIdentity
+
+    init() {
+        identity = certificates.make("one.example", for: "DNS:one.example")
+    }
+
+    private func makeRequest(_ server: StubServer, stallTimeout: Duration? = nil) throws -> TransferRequest {
+        let endpoint = try #require(
+            HTTPEndpoint(
+                scheme: .https, host: "one.example", port: server.port, address: "127.0.0.1",
+                caFile: certificates.caFile))
+        return TransferRequest(
+            endpoint: endpoint, target: "/", timeout: .seconds(60), connectTimeout: .seconds(15),
+            stallTimeout: stallTimeout)
+    }
+
+    private var opening: Script { [.startTLS(identity), .sendBytes(HTTP2Frame.settings)] }
+
+    private func answer(_ stream: UInt32, _ text: String) -> Script {
+        [
+            .awaitFrame(.headers, stream: stream),
+            .sendBytes(HTTP2Frame.headers(stream: stream) + HTTP2Frame.data(stream: stream, text)),
+        ]
+    }
+
+    private func text(_ reply: TransferReply?) -> String? {
+        reply.map { String(decoding: $0.body, as: UTF8.self) }
+    }
+
+    enum Fault: CaseIterable {
+        case goAway, goAwayAndClose, refusedStream, internalError, close, reset
+
+        var steps: [StubServer.Step] {
+            let goAway = HTTP2Frame.goAway(lastStream: 1)
+            return switch self {
+            case .goAway: [.sendBytes(goAway), .hang]
+            case .goAwayAndClose: [.sendBytes(goAway)]
+            case .refusedStream: [.sendBytes(HTTP2Frame.reset(stream: 3, HTTP2Frame.refusedStream)), .hang]
+            case .internalError: [.sendBytes(HTTP2Frame.reset(stream: 3, HTTP2Frame.internalError)), .hang]
+            case .close: []
+            case .reset: [.reset]
+            }
+        }
+    }
+
+    @Test("a session that ends a request before its reply costs nothing but time", arguments: Fault.allCases)
+    func beforeTheReply(fault: Fault) throws {
+        let dying = opening + answer(1, "one") + [.awaitFrame(.headers, stream: 3)] + fault.steps
+        try StubServer.with(scripts: [dying, opening + answer(1, "two") + [.hang]]) { server in
+            let request = try makeRequest(server)
+            #expect(text(loop.reply(to: request)) == "one")
+            let reply = loop.reply(to: request)
+            #expect(text(reply) == "two" && reply?.httpVersion == .http2 && reply?.newConnections == 1)
+            #expect(server.acceptedConnections == 2)
+        }
+    }
+
+    @Test("a session that says goodbye in the middle of a reply brings it to its end, and is not used again")
+    func goAwayInTheMiddle() throws {
+        let first: Script =
+            opening + answer(1, "one") + [
+                .awaitFrame(.headers, stream: 3), .sendBytes(HTTP2Frame.headers(stream: 3)),
+                .sendBytes(HTTP2Frame.data(stream: 3, "tw", isEnd: false) + HTTP2Frame.goAway(lastStream: 3)),
+                .sendBytes(HTTP2Frame.data(stream: 3, "o")), .hang,
+            ]
+        try StubServer.with(scripts: [first, opening + answer(1, "three") + [.hang]]) { server in
+            let request = try makeRequest(server)
+            #expect((0..<3).map { _ in text(loop.reply(to: request)) } == ["one", "two", "three"])
+            #expect(server.acceptedConnections == 2 && loop.client.connections.retried == 0)
+        }
+    }
+
+    @Test(
+        "a stream or session that ends in the middle of a reply is reset, and is not asked again",
+        arguments: [[.sendBytes(HTTP2Frame.reset(stream: 3, HTTP2Frame.internalError)), .hang], [], [.reset]]
+            as [[StubServer.Step]])
+    func cutInTheMiddle(end: [StubServer.Step]) throws {
+        let script: Script =
+            opening + answer(1, "one") + [
+                .awaitFrame(.headers, stream: 3), .sendBytes(HTTP2Frame.headers(stream: 3)),
+                .sendBytes(HTTP2Frame.data(stream: 3, "tw", isEnd: false)),
+            ] + end
+        try StubServer.with(script) { server in
+            let request = try makeRequest(server)
+            #expect(text(loop.reply(to: request)) == "one")
+            #expect(loop.failure(of: request) == .reset)
+            #expect(server.acceptedConnections == 1 && loop.client.connections.retried == 0)
+        }
+    }
+
+    @Test("requests that stall in a half-dead session share the one that is opened for them")
+    func halfDeadSession() throws {
+        let streams: [UInt32] = [3, 5, 7]
+        let dying = opening + answer(1, "one") + streams.map { .awaitFrame(.headers, stream: $0) } + [.hang]
+        let alive = opening + [1, 3, 5].flatMap { answer($0, "two") } + answer(7, "three") + [.hang]
+        try StubServer.with(scripts: [dying, alive]) { server in
+            let request = try makeRequest(server, stallTimeout: .seconds(30))
+            #expect(text(loop.reply(to: request)) == "one")
+            let ids = streams.map { _ in loop.start(request) }
+            loop.run { server.received.count == 4 }
+            loop.skip(.seconds(30))
+            loop.run { ids.allSatisfy { loop.results[$0] != nil } }
+            let replies = ids.compactMap(loop.reply)
+            #expect(replies.map(text) == ["two", "two", "two"] && replies.allSatisfy(\.wasRetried))
+            #expect(replies.map(\.newConnections).sorted() == [0, 0, 1])
+            #expect(text(loop.reply(to: request)) == "three")
+            #expect(loop.client.connections == ConnectionCounts(open: 1, opened: 2, reused: 3, retried: 3))
+            loop.run { server.openConnections == 1 }
+        }
+    }
+}

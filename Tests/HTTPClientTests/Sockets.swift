@@ -1,0 +1,95 @@
+// Sockets of the loopback address, for servers that tests write themselves.
+
+import Glibc
+
+enum Sockets {
+    /// On a free port of the loopback address.
+    static func listen(ipv6: Bool = false) -> (descriptor: Int32, port: UInt16) {
+        // Programs that other tests start at the same time must not keep the port open.
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(ipv6 ? AF_INET6 : AF_INET, kind, 0)
+        var address = sockaddr_in6()
+        var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        if ipv6 {
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_addr = in6addr_loopback
+        } else {
+            size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            unsafe withUnsafeMutableBytes(of: &address) { bytes in
+                let v4 = sockaddr_in(
+                    sin_family: sa_family_t(AF_INET), sin_port: 0,
+                    sin_addr: in_addr(s_addr: UInt32(0x7F00_0001).bigEndian), sin_zero: (0, 0, 0, 0, 0, 0, 0, 0))
+                unsafe bytes.storeBytes(of: v4, as: sockaddr_in.self)
+            }
+        }
+        let bound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+                unsafe bind(descriptor, name, size) == 0 && Glibc.listen(descriptor, 64) == 0
+                    && getsockname(descriptor, name, &size) == 0
+            }
+        }
+        precondition(bound, "no free port")
+        // The port has the same place for both families.
+        return (descriptor, UInt16(bigEndian: address.sin6_port))
+    }
+
+    static func relay(_ client: Int32, to port: UInt16) {
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(server) }
+        var address = sockaddr_in(
+            sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian,
+            sin_addr: in_addr(s_addr: UInt32(0x7F00_0001).bigEndian), sin_zero: (0, 0, 0, 0, 0, 0, 0, 0))
+        let connected = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        precondition(connected, "nobody at the end of the tunnel")
+        while true {
+            var polled = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            guard unsafe poll(&polled, 2, -1) > 0 else { return }
+            for (from, to) in [(0, server), (1, client)] where polled[from].revents != 0 {
+                let bytes = receive(from: polled[from].fd)
+                guard !bytes.isEmpty else { return }
+                send(bytes, to: to)
+            }
+        }
+    }
+
+    /// False if the other side is gone.
+    @discardableResult
+    static func send(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let sent = unsafe rest.withUnsafeBytes {
+                unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard sent > 0 else { return false }
+            rest = rest.dropFirst(sent)
+        }
+        return true
+    }
+
+    /// Empty at the end of the stream.
+    static func receive(from descriptor: Int32) -> [UInt8] {
+        unsafe Array(unsafeUninitializedCapacity: 4096) { buffer, count in
+            count = unsafe max(0, recv(descriptor, buffer.baseAddress, buffer.count, 0))
+        }
+    }
+
+    /// The same for as long as the socket exists, and then for no other.
+    static func identity(_ descriptor: Int32) -> ino_t? {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 ? status.st_ino : nil
+    }
+
+    static func end(_ descriptor: Int32) {
+        close(descriptor)
+    }
+
+    static func resetOnClose(_ descriptor: Int32) {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        _ = unsafe setsockopt(
+            descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+}
