@@ -1,0 +1,81 @@
+// Which address of a provider is dialled.
+
+import Testing
+
+@testable import Resolver
+
+@Suite("Choice among addresses")
+struct AddressChoiceTests {
+    private let start = ContinuousClock.now
+
+    private func choose(_ choice: inout AddressChoice, _ count: Int, after: Duration = .zero) -> [Int] {
+        (0..<count).map { _ in choice.choose(now: start + after) }
+    }
+
+    @Test("it stays with the address that works, and begins with one of the seed's choice")
+    func stays() {
+        for seed in UInt64(0)..<6 {
+            var choice = AddressChoice(count: 3, seed: seed)
+            #expect(choose(&choice, 40) == Array(repeating: Int(seed % 3), count: 40))
+        }
+        var none = AddressChoice(count: 0, seed: 5)
+        #expect(none.choose(now: start) == 0)
+        none.failed(3, now: start)
+        none.answered(-1, after: .zero, now: start)
+    }
+
+    @Test("one that fails makes room for the next, which is kept, and is looked at again when others have been tried")
+    func failure() {
+        var choice = AddressChoice(count: 3, seed: 1)
+        #expect(choose(&choice, 1) == [1])
+        choice.failed(1, now: start)
+        #expect(choose(&choice, 2) == [2, 2])
+        choice.failed(2, now: start)
+        #expect(choose(&choice, 1) == [0])
+        choice.answered(0, after: .milliseconds(10), now: start)
+        #expect(choose(&choice, 20, after: .seconds(60)) == Array(repeating: 0, count: 20))
+    }
+
+    @Test("when all have failed, the one is dialled that was dialled longest ago")
+    func allFailed() {
+        var choice = AddressChoice(count: 3, seed: 0)
+        for index in [0, 1, 2] {
+            #expect(choice.choose(now: start) == index)
+            choice.failed(index, now: start)
+        }
+        #expect(choose(&choice, 7) == [0, 1, 2, 0, 1, 2, 0])
+    }
+
+    @Test("a failed address backs off for 1 s, doubling to 30 s, and an answer ends that")
+    func backOff() {
+        var choice = AddressChoice(count: 2, seed: 0)
+        var now = Duration.zero
+        for seconds in [1, 2, 4, 8, 16, 30, 30] {
+            choice.failed(0, now: start + now)
+            choice.failed(1, now: start + now)
+            #expect(choose(&choice, 4, after: now).sorted() == [0, 0, 1, 1], "all have failed")
+            now += .seconds(seconds)
+            let chosen = choose(&choice, 2, after: now)
+            #expect(chosen[0] == chosen[1], "back")
+        }
+        choice.answered(1, after: .milliseconds(10), now: start + now)
+        #expect(choose(&choice, 3, after: now) == [1, 1, 1])
+    }
+
+    @Test("others are looked at once in 64 times, and the better one is kept: not for 5 ms or half as much again")
+    func exploration() {
+        var choice = AddressChoice(count: 2, seed: 0)
+        var chosen = 0
+        for turn in 1...640 {
+            let index = choice.choose(now: start + .milliseconds(200 * turn))
+            chosen += index
+            choice.answered(index, after: .milliseconds(index == 0 ? 40 : 30), now: start)
+        }
+        #expect(chosen == 9 || chosen == 10)
+        for turn in 1...200 {
+            let index = choice.choose(now: start + .milliseconds(128_000 + 200 * turn))
+            choice.answered(index, after: .milliseconds(index == 0 ? 40 : 20), now: start + .seconds(128))
+        }
+        #expect(choice.choose(now: start + .seconds(300)) == 1)
+    }
+}

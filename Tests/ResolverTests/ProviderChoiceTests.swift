@@ -1,0 +1,190 @@
+// Who of several working providers is asked first, and who is measured beside.
+
+import DNSWire
+import Testing
+
+@testable import Resolver
+
+@Suite("Choice among providers")
+struct ProviderChoiceTests {
+    private let start = ContinuousClock.now
+    private static let (a, b, c) = (ProviderID(0), ProviderID(1), ProviderID(2))
+
+    private func ranking(
+        _ milliseconds: [Int], seed: UInt64 = 1, quota: Int? = nil, budget: Int = 100
+    ) -> UpstreamRanking {
+        var ranking = UpstreamRanking(seed: seed)
+        ranking.setProviders(
+            milliseconds.indices.map {
+                ProviderTraits(
+                    id: ProviderID($0), types: .any, budgetPerSecond: budget, questionsPerSecond: $0 == 1 ? quota : nil)
+            })
+        for (index, latency) in milliseconds.enumerated() where latency > 0 {
+            for _ in 0..<20 {
+                ranking.answered(ProviderID(index), after: .milliseconds(latency), now: start)
+            }
+            begin(&ranking, ProviderID(index))
+        }
+        return ranking
+    }
+
+    /// A request that is out for no time at all.
+    private func begin(_ ranking: inout UpstreamRanking, _ provider: ProviderID, at time: Duration = .zero) {
+        ranking.begun(provider, now: start + time)
+        ranking.ended(provider, isHeard: true, now: start + time)
+    }
+
+    private func firsts(_ ranking: inout UpstreamRanking, _ count: Int) -> [Int] {
+        var counts = [0, 0, 0]
+        for _ in 0..<count { counts[ranking.choose(for: .a, now: start)[0].number] += 1 }
+        return counts
+    }
+
+    @Test("providers that are clearly slower are never first, be they twice or twenty times as slow")
+    func best() {
+        var ranking = ranking([40, 10, 200])
+        #expect(firsts(&ranking, 1000) == [0, 1000, 0])
+        #expect(ranking.choose(for: .a, now: start) == [Self.b, Self.a, Self.c])
+    }
+
+    @Test("of three about as quick two are picked and the better goes first: two thirds, one third, none")
+    func twoPicks() {
+        var ranking = ranking([10, 12, 14])
+        let counts = firsts(&ranking, 3000)
+        #expect(abs(counts[0] - 2000) < 100 && abs(counts[1] - 1000) < 100 && counts[2] == 0)
+        var again = self.ranking([10, 12, 14])
+        #expect(firsts(&again, 3000) == counts, "the same seed, the same choices")
+    }
+
+    @Test("one that has much to do leaves the question to another one about as quick, and to no slower one")
+    func load() {
+        var ranking = ranking([10, 13, 40])
+        #expect(firsts(&ranking, 100) == [100, 0, 0])
+        ranking.begun(Self.a, now: start)
+        #expect(firsts(&ranking, 100) == [0, 100, 0])
+        for _ in 0..<20 { ranking.begun(Self.b, now: start) }
+        #expect(firsts(&ranking, 100) == [100, 0, 0])
+    }
+
+    @Test("5 ms are no difference, 6 ms and half as much again are")
+    func band() {
+        var near = ranking([2, 6])
+        for _ in 0..<2 { near.begun(Self.a, now: start) }
+        #expect(near.choose(for: .a, now: start)[0] == Self.b)
+        var far = ranking([2, 8])
+        for _ in 0..<9 { far.begun(Self.a, now: start) }
+        #expect(far.choose(for: .a, now: start)[0] == Self.a)
+    }
+
+    @Test("while one works, the others are measured beside one lookup in fifty, longest ago first, not within 10 s")
+    func exploration() {
+        var ranking = ranking([10, 40, 200])
+        var beside: [(lookup: Int, provider: Int)] = []
+        for lookup in 1...300 {
+            let now = start + .milliseconds(400 * lookup)
+            for provider in ranking.begunLookup(with: Self.a, for: .a, now: now) {
+                beside.append((lookup, provider.number))
+                begin(&ranking, provider, at: .milliseconds(400 * lookup))
+            }
+        }
+        #expect(beside.map(\.provider) == [1, 2, 1, 2, 1, 2])
+        #expect(beside.map(\.lookup) == [50, 100, 150, 200, 250, 300])
+        var soon = 0
+        for _ in 1...500 {
+            for provider in ranking.begunLookup(with: Self.a, for: .a, now: start + .seconds(130)) {
+                soon += 1
+                begin(&ranking, provider, at: .seconds(130))
+            }
+        }
+        #expect(soon == 2, "what was measured less than 10 s ago is known")
+    }
+
+    @Test("an unmeasured one is measured at once, one request at a time, and not before somebody works")
+    func unmeasured() {
+        var ranking = ranking([0, 0])
+        #expect(ranking.begunLookup(with: Self.a, for: .a, now: start).isEmpty)
+        ranking.answered(Self.a, after: .milliseconds(10), now: start)
+        #expect(ranking.begunLookup(with: Self.a, for: .a, now: start) == [Self.b])
+        ranking.begun(Self.b, now: start)
+        #expect(ranking.begunLookup(with: Self.a, for: .a, now: start).isEmpty)
+    }
+
+    @Test("nobody is measured beside at the cost of a quota, a pause or the budget for refreshes")
+    func appetite() {
+        var paused = ranking([10, 0])
+        paused.throttled(Self.b, for: .seconds(9), now: start)
+        #expect(paused.begunLookup(with: Self.a, for: .a, now: start).isEmpty)
+        #expect(paused.begunLookup(with: Self.a, for: .a, now: start + .seconds(9)) == [Self.b])
+        var paid = ranking([10, 0], quota: 1)
+        begin(&paid, Self.b)
+        #expect(paid.begunLookup(with: Self.a, for: .a, now: start).isEmpty)
+        var spent = ranking([10, 0], budget: 1)
+        #expect(spent.spend(on: Self.b, now: start) == nil)
+        #expect(spent.begunLookup(with: Self.a, for: .a, now: start).isEmpty)
+        #expect(spent.begunLookup(with: Self.a, for: .a, now: start + .seconds(1)) == [Self.b])
+        #expect(spent.spend(on: Self.b, now: start + .seconds(1)) != nil, "it is charged for being measured")
+    }
+
+    @Test("a pause is what the provider says up to an hour, else 5 s doubling to 60 s, and an answer begins it anew")
+    func pauses() {
+        var ranking = ranking([10])
+        var now = start
+        for seconds in [5, 10, 20, 40, 60, 60] {
+            ranking.failed(Self.a, .throttled, now: now)
+            ranking.failed(Self.a, .throttled, now: now + .milliseconds(1))
+            #expect(ranking.isWithheld(Self.a, now + .seconds(seconds) - .milliseconds(1)))
+            now += .seconds(seconds)
+            #expect(!ranking.isInTrouble(Self.a, now))
+        }
+        ranking.answered(Self.a, after: .milliseconds(10), now: now)
+        ranking.failed(Self.a, .throttled, now: now)
+        #expect(!ranking.isWithheld(Self.a, now + .seconds(5)))
+        ranking.throttled(Self.a, for: .seconds(100_000), now: now)
+        ranking.failed(Self.a, .throttled, now: now)
+        #expect(ranking.isWithheld(Self.a, now + .seconds(3599)))
+        #expect(!ranking.isWithheld(Self.a, now + .seconds(3600)))
+        #expect(ranking.estimate(of: Self.a, now: now)?.successShare == 1)
+    }
+
+    @Test("the states in the order in which they count, and what changed since the last time")
+    func states() {
+        var ranking = ranking([0, 0], quota: 1)
+        #expect(ranking.state(of: Self.a, now: start) == .unmeasured && ranking.state(of: Self.c, now: start) == nil)
+        ranking.answered(Self.a, after: .milliseconds(10), now: start)
+        begin(&ranking, Self.b)
+        let first = ranking.takeStateChanges(now: start)
+        #expect(
+            first == [
+                ProviderStateChange(provider: Self.a, from: .unmeasured, to: .up),
+                ProviderStateChange(provider: Self.b, from: .unmeasured, to: .overBudget),
+            ])
+        #expect(ranking.takeStateChanges(now: start).isEmpty)
+        ranking.throttled(Self.a, for: .seconds(9), now: start)
+        #expect(ranking.state(of: Self.a, now: start) == .throttled)
+        ranking.failed(Self.a, .reset, now: start)
+        #expect(ranking.state(of: Self.a, now: start) == .down)
+        ranking.failed(Self.a, .account, now: start)
+        #expect(ranking.state(of: Self.a, now: start + .seconds(3599)) == .blocked)
+        #expect(ranking.state(of: Self.a, now: start + .seconds(3600)) == .down, "not asked yet")
+        ranking.reset(nil)
+        #expect(ranking.state(of: Self.a, now: start) == .unmeasured)
+        let changes = ranking.takeStateChanges(now: start)
+        #expect(
+            changes == [
+                ProviderStateChange(provider: Self.a, from: .up, to: .unmeasured),
+                ProviderStateChange(provider: Self.b, from: .overBudget, to: .unmeasured),
+            ])
+    }
+
+    @Test("the share of first choices is that of about the last minute")
+    func shares() throws {
+        var ranking = ranking([10, 40])
+        for _ in 0..<30 { _ = ranking.begunLookup(with: Self.a, for: .a, now: start) }
+        for _ in 0..<10 { _ = ranking.begunLookup(with: Self.b, for: .a, now: start) }
+        #expect(ranking.estimate(of: Self.b, now: start)?.firstShare == 0.25)
+        for _ in 0..<10 { _ = ranking.begunLookup(with: Self.b, for: .a, now: start + .seconds(600)) }
+        let share = try #require(ranking.estimate(of: Self.b, now: start + .seconds(600))?.firstShare)
+        #expect(share > 0.75)
+        #expect(ranking.estimate(of: Self.b, now: start)?.percentile95Milliseconds == 40)
+    }
+}
