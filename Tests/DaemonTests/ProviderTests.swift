@@ -54,7 +54,7 @@ struct ProviderTests {
         let now = Clock.now()
         #expect(!provider.distrustsConnections(now: now))
         provider.distrustConnections(now: now)
-        #expect(provider.distrustsConnections(now: now + HTTPClient.idleTimeout - .milliseconds(1)))
-        #expect(!provider.distrustsConnections(now: now + HTTPClient.idleTimeout))
+        #expect(provider.distrustsConnections(now: now + provider.endpoint.idleTimeout - .milliseconds(1)))
+        #expect(!provider.distrustsConnections(now: now + provider.endpoint.idleTimeout))
     }
 }
