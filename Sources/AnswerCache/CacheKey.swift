@@ -61,7 +61,7 @@ struct AnswerKey: ~Copyable {
     private(set) var hash: UInt64 = 0
     private(set) var name = FoldedName()
     private(set) var type: UInt16 = 0
-    let partition: Partition
+    var partition: Partition
     /// Not part of the hash: all classes of a question are looked up under one lock.
     var provenance = Provenance.provider
 

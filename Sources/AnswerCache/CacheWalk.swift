@@ -69,13 +69,15 @@ extension AnswerCache {
         return unsafe removeEach(atOnce: AnswerCache.maxSlotsAtOnce) { slot in unsafe folded.contains(slot) }
     }
 
-    /// Removes all types of the names that `isMeant` says yes to, in every partition, with one walk however many names
+    /// Removes all types of what `isMeant` says yes to, in every partition, with one walk however many names
     /// these are. What others store meanwhile may stay.
     ///
     /// - Parameter isMeant: gets names in lower case; called under a lock, so it must be quick.
     /// - Returns: how many entries went.
-    package func remove(where isMeant: (Name) -> Bool) -> Int {
-        unsafe removeEach(atOnce: AnswerCache.maxNamesAtOnce) { slot in unsafe slot.name.map(isMeant) ?? false }
+    package func remove(where isMeant: (Name, Provenance) -> Bool) -> Int {
+        unsafe removeEach(atOnce: AnswerCache.maxNamesAtOnce) { slot in
+            unsafe slot.name.map { unsafe isMeant($0, slot.provenance) } ?? false
+        }
     }
 
     private func removeAll() -> Int {

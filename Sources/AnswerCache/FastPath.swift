@@ -6,6 +6,7 @@ package import DNSWire
 package struct FastPath: ~Copyable {
     private let cache: AnswerCache
     private let access: AccessList
+    private let view: ServingView
     private let version: String
     /// Set anew for each packet; kept here because a name has up to 255 bytes.
     private var key: AnswerKey
@@ -24,11 +25,12 @@ package struct FastPath: ~Copyable {
         case miss(Query)
     }
 
-    package init(cache: AnswerCache, access: AccessList, partition: Partition, version: String) {
+    package init(cache: AnswerCache, access: AccessList, view: ServingView, version: String) {
         self.cache = cache
         self.access = access
+        self.view = view
         self.version = version
-        key = AnswerKey(partition: partition)
+        key = AnswerKey(partition: view.partition(for: .none))
     }
 
     /// - Parameters:
@@ -58,13 +60,16 @@ package struct FastPath: ~Copyable {
             return OwnAnswer(query, in: packet, version: version)
                 .write(to: query, in: packet, from: client, into: &output)
         }
+        let subnet = view.subnet(of: client)
+        key.partition = view.partition(for: subnet)
         key.set(packet, from: Header.byteCount, count: query.nameBytes, type: query.type, hashing: cache.hashing)
-        return cached(query, packet, limit: streamLimitBytes ?? query.datagramLimit, nowMilliseconds, into: &output)
+        let limit = streamLimitBytes ?? query.datagramLimit
+        return cached(query, packet, subnet, limit: limit, nowMilliseconds, into: &output)
     }
 
     /// The provider's answer if there is a fresh one, else the system resolver's: both under one lock.
     private mutating func cached(
-        _ query: Query, _ packet: Span<UInt8>, limit: Int, _ nowMilliseconds: Int64,
+        _ query: Query, _ packet: Span<UInt8>, _ subnet: ClientSubnet, limit: Int, _ nowMilliseconds: Int64,
         into output: inout OutputSpan<UInt8>
     ) -> Outcome {
         cache.withTable(key.hash) { table in
@@ -78,7 +83,7 @@ package struct FastPath: ~Copyable {
                     return body.code
                 }
                 guard freshness == .due, table.askForRefresh(entry) else { return .answered(code) }
-                return .answeredAndDue(code, Question(query.name(in: packet), query.type))
+                return .answeredAndDue(code, Question(query.name(in: packet), query.type, from: subnet))
             }
             return .miss(query)
         }

@@ -215,7 +215,10 @@ ctoml_node node_for(const Value &value, const std::string *key) {
         node.text = value.as_string(std::nothrow).str.data();
         node.text_bytes = value.as_string(std::nothrow).str.size();
         break;
-    case toml::value_t::floating: node.kind = ctoml_float; break;
+    case toml::value_t::floating:
+        node.kind = ctoml_float;
+        node.number = value.as_floating(std::nothrow);
+        break;
     case toml::value_t::array: node.kind = ctoml_array; break;
     case toml::value_t::table: node.kind = ctoml_table; break;
     default: node.kind = ctoml_date_or_time; break;

@@ -10,6 +10,19 @@ enum LineFormat {
         return "\(seconds)s"
     }
 
+    /// "10m", "1h30m", "1d" or "0s": the two largest units, without those that are none.
+    static func span(seconds: Int) -> String {
+        let counts = [seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60]
+        let parts = zip(counts, ["d", "h", "m", "s"]).drop { $0.0 == 0 }.prefix(2).filter { $0.0 != 0 }
+        return parts.isEmpty ? "0s" : parts.map { "\($0.0)\($0.1)" }.joined()
+    }
+
+    /// "12:34:56Z", UTC.
+    static func timeOfDay(secondsSince1970 seconds: Int) -> String {
+        let parts = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60]
+        return parts.map(twoDigits).joined(separator: ":") + "Z"
+    }
+
     /// "4,812"
     static func grouped(_ number: Int) -> String {
         let digits = Array(String(number.magnitude))
@@ -29,6 +42,22 @@ enum LineFormat {
         guard whole > 0 else { return nil }
         let permille = part / whole * 1000 + part % whole * 1000 / whole
         return "\(permille / 10).\(permille % 10) %"
+    }
+
+    /// The same of a share: 0...1, what is outside brought to its nearer end.
+    static func percent(_ share: Double) -> String {
+        // 0.57 is a little less than it looks: what is missing must not cost a digit.
+        let permille = Int(min(max(share.isNaN ? 0 : share, 0), 1) * 1000 + 1e-6)
+        return "\(permille / 10).\(permille % 10) %"
+    }
+
+    /// Rows of equally many cells as lines whose columns stand below each other, two spaces apart.
+    static func aligned(_ rows: [[String]]) -> [String] {
+        let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            let padded = zip(row, widths).dropLast().map { $0 + String(repeating: " ", count: $1 - $0.count) }
+            return (padded + row.suffix(1)).joined(separator: "  ")
+        }
     }
 
     private static func twoDigits(_ number: Int) -> String {

@@ -9,6 +9,11 @@ package enum Reply: Sendable {
     case removed(Int)
     /// So many names will be resolved.
     case prefetching(Int)
+    /// Off; nil: on.
+    case switched(SwitchReport?)
+    case providers(ProvidersReport)
+    /// What was measured of so many providers is forgotten.
+    case reset(Int)
     case help
     case refusal(Refusal)
 
@@ -19,6 +24,10 @@ package enum Reply: Sendable {
         case .stats(let report): asJSON ? json(report) : report.text
         case .removed(let count): asJSON ? json(["removed": count]) : "removed \(counted(count, "entry", "entries"))\n"
         case .prefetching(let count): asJSON ? json(["names": count]) : "fetching \(counted(count, "name", "names"))\n"
+        case .switched(let report):
+            asJSON ? json(["switched": report]) : "httpdns is \(report?.text ?? "on")\n"
+        case .providers(let report): asJSON ? json(report) : report.text
+        case .reset(let count): asJSON ? json(["reset": count]) : "reset \(counted(count, "provider", "providers"))\n"
         case .help: asJSON ? json(["commands": Command.Word.allCases.map(\.rawValue)]) : Reply.helpText
         case .refusal(let refusal): asJSON ? json(["error": refusal.reason]) : "error: \(refusal.reason)\n"
         }
@@ -30,17 +39,23 @@ package enum Reply: Sendable {
     }
 
     private static let helpText = """
-        status                               version, listeners, providers and cache in a few lines
-        stats                                every counter
-        cache ls [NAME]                      entries of the cache: name, type, state, TTL left, provenance, code
-        cache get NAME [TYPE]                everything about the entries of a name
-        cache dump                           the records of every entry
-        flush [--tree] [--type TYPE] NAME    removes the entries of a name, with --tree all under it, too
-        flush --all                          removes every entry
-        prefetch NAME...                     resolves up to 100 names, so that the cache has them
-        help                                 this list
+        status                                      version, listeners, providers and cache in a few lines
+        stats                                       every counter
+        cache ls [NAME]                             entries: name, type, state, TTL left, provenance, code
+        cache get NAME [TYPE]                       everything about the entries of a name
+        cache dump                                  the records of every entry
+        flush [--tree] [--type TYPE] NAME           removes the entries of a name, with --tree all under it, too
+        flush --all                                 removes every entry
+        prefetch NAME...                            resolves up to 100 names, so that the cache has them
+        httpdns off [--for DURATION] [--rule NAME]  asks no provider, or none for a name and all under it
+        httpdns on [--rule NAME]                    asks providers again
+        providers                                   how each provider does: share, latency, success, addresses
+        providers reset [NAME]                      forgets what was measured of one provider or of all
+        providers test NAME                         tries out what a provider can do and how fast it is
+        help                                        this list
         Each takes --json, and may come as JSON: {"command":"flush","name":"www.example.com","tree":true}
-        flush and prefetch are for root and for the user and group of the daemon.
+        flush, prefetch, httpdns, providers reset and providers test are for root and for the user and group of the
+        daemon. A duration is 1s to 30d, such as 10m or 2h; without one it is off until switched on.
 
         """
 }
@@ -50,6 +65,9 @@ func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(count) 
 /// Reports hold numbers and strings only, so that encoding cannot fail; should it, the client is told.
 func json(_ value: some Encodable) -> String {
     let encoder = JSONEncoder()
+    // A share of nothing is no reason to show nothing.
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+        positiveInfinity: "infinite", negativeInfinity: "-infinite", nan: "none")
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     guard let data = try? encoder.encode(value) else { return "{\"error\":\"the report cannot be written\"}\n" }
     return String(decoding: data, as: UTF8.self) + "\n"

@@ -11,6 +11,8 @@ struct RequestFields: Decodable {
     var type: String?
     var tree: Bool?
     var all: Bool?
+    var `for`: String?
+    var rule: String?
 
     init(command: String) {
         self.command = command
@@ -24,6 +26,8 @@ struct RequestFields: Decodable {
         case .status, .stats, .help: break
         case .cache: places = [\.verb, \.name, \.type]
         case .flush: places = [\.name]
+        case .httpdns: places = [\.verb]
+        case .providers: places = [\.verb, \.name]
         case .prefetch:
             names = arguments
             return
@@ -32,9 +36,9 @@ struct RequestFields: Decodable {
             switch (word, argument) {
             case (.flush, "--tree"): tree = true
             case (.flush, "--all"): all = true
-            case (.flush, "--type"):
-                guard let value = rest.popFirst() else { throw RequestFault("--type needs a record type") }
-                type = value
+            case (.flush, "--type"): type = try value(of: argument, "a record type", from: &rest)
+            case (.httpdns, "--for"): `for` = try value(of: argument, "a duration", from: &rest)
+            case (.httpdns, "--rule"): rule = try value(of: argument, "a name", from: &rest)
             default:
                 guard !places.isEmpty, !argument.hasPrefix("-") else {
                     throw RequestFault("unknown argument \(quoted(argument)) of \(word); allowed: \(word.usage)")
@@ -42,6 +46,13 @@ struct RequestFields: Decodable {
                 self[keyPath: places.removeFirst()] = argument
             }
         }
+    }
+
+    private func value(
+        of option: String, _ what: String, from rest: inout ArraySlice<String>
+    ) throws(RequestFault) -> String {
+        guard let value = rest.popFirst() else { throw RequestFault("\(option) needs \(what)") }
+        return value
     }
 
     func command(_ word: Command.Word) throws(RequestFault) -> Command {
@@ -52,6 +63,8 @@ struct RequestFields: Decodable {
         case .cache: try cacheCommand()
         case .flush: .flush(try flushScope())
         case .prefetch: .prefetch(try prefetchNames())
+        case .httpdns: .httpdns(try httpdnsSwitch())
+        case .providers: .providers(try providersAction())
         }
     }
 
@@ -97,6 +110,48 @@ struct RequestFields: Decodable {
         var names: [Name] = []
         for text in texts { names.append(try readName(text)) }
         return names
+    }
+
+    /// What is to be switched must be said without contradiction, as with a flush: an object with a `name` means less
+    /// than everything.
+    private func httpdnsSwitch() throws(RequestFault) -> HTTPDNSSwitch {
+        let usage = Command.Word.httpdns.usage
+        guard let verb else { throw RequestFault("httpdns needs a verb; allowed: \(usage)") }
+        guard let what = HTTPDNSSwitch.Verb(rawValue: verb) else {
+            throw RequestFault("unknown verb \(quoted(verb)) of httpdns; allowed: \(usage)")
+        }
+        guard name == nil, names == nil, what == .off || `for` == nil else {
+            throw RequestFault("too many arguments of httpdns \(verb); allowed: \(what.usage)")
+        }
+        let named = try rule.map(readName).flatMap { $0.isRoot ? nil : $0 }
+        switch what {
+        case .off: return .off(rule: named, seconds: try `for`.map(readDuration))
+        case .on: return .on(rule: named)
+        }
+    }
+
+    private func providersAction() throws(RequestFault) -> ProvidersAction {
+        let usage = Command.Word.providers.usage
+        guard let verb else {
+            guard name == nil else { throw RequestFault("providers needs a verb for a name; allowed: \(usage)") }
+            return .list
+        }
+        switch ProvidersAction.Verb(rawValue: verb) {
+        case .reset: return .reset(name)
+        case .test:
+            guard let name else {
+                throw RequestFault("providers test needs a name; allowed: \(ProvidersAction.Verb.test.usage)")
+            }
+            return .test(name)
+        case nil: throw RequestFault("unknown verb \(quoted(verb)) of providers; allowed: \(usage)")
+        }
+    }
+
+    private func readDuration(_ text: String) throws(RequestFault) -> Int {
+        guard let seconds = HTTPDNSSwitch.seconds(text) else {
+            throw RequestFault("\(quoted(text)) is not a duration from 1s to 30d, such as 30s, 10m, 2h or 1d")
+        }
+        return seconds
     }
 
     private func readName(_ text: String) throws(RequestFault) -> Name {

@@ -114,7 +114,14 @@ package struct StatsReport: Codable, Equatable, Sendable {
         /// Batches that could not be written, and answers that were lost to the file with them.
         package var failures = 0
         package var dropped = 0
+        /// Notes that found no room in it.
+        package var refusedNotes = 0
         package init() {}
+
+        package enum CodingKeys: String, CodingKey {
+            case loaded, written, batches, failures, dropped
+            case refusedNotes = "refused_notes"
+        }
     }
 
     package struct System: Codable, Equatable, Sendable {
@@ -150,8 +157,14 @@ extension StatsReport {
     package struct Provider: Codable, Equatable, Sendable {
         package var name: String
         package var dialect: String
-        /// "up" or what keeps it from being asked.
+        /// "up", "down", "throttled", "blocked", "over-budget" or "unmeasured".
         package var state: String
+        /// Until it is asked again; nil: nothing is known to end.
+        package var retrySeconds: Int?
+        /// Of first choices, 0...1; nil while there are none.
+        package var share: Double?
+        /// Of requests, of late, 0...1; nil before the first.
+        package var success: Double?
         package var requests = 0
         /// Requests may carry several names.
         package var names = 0
@@ -159,6 +172,12 @@ extension StatsReport {
         package var failures: [String: Int] = [:]
         package var latencyMilliseconds = Latency()
         package var connections = Connections()
+        package var addresses: [Address] = []
+        /// Its clock less ours.
+        package var clockOffsetMilliseconds = 0
+        package var usesProxy = false
+        /// Nil for a provider whose answers are used.
+        package var shadow: Shadow?
 
         package init(name: String, dialect: String, state: String) {
             self.name = name
@@ -167,8 +186,33 @@ extension StatsReport {
         }
 
         package enum CodingKeys: String, CodingKey {
-            case name, dialect, state, requests, names, failures, connections
+            case name, dialect, state, share, success, requests, names, failures, connections, addresses, shadow
+            case retrySeconds = "retry_s"
             case latencyMilliseconds = "latency_ms"
+            case clockOffsetMilliseconds = "clock_offset_ms"
+            case usesProxy = "proxy"
+        }
+
+        /// One that is dialled.
+        package struct Address: Codable, Equatable, Sendable {
+            /// "ADDR" or "ADDR:PORT"
+            package var name: String
+            package var state: String
+
+            package init(_ name: String, state: String) {
+                self.name = name
+                self.state = state
+            }
+        }
+
+        /// Its answers beside those that were used.
+        package struct Shadow: Codable, Equatable, Sendable {
+            package var asked = 0
+            package var same = 0
+            package var overlapping = 0
+            package var different = 0
+            package var failed = 0
+            package init() {}
         }
 
         package struct Latency: Codable, Equatable, Sendable {
@@ -181,6 +225,8 @@ extension StatsReport {
             package var open = 0
             package var opened = 0
             package var reused = 0
+            /// Requests that an old connection failed and a fresh one answered.
+            package var retried = 0
             package init() {}
         }
     }

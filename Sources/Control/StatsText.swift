@@ -16,6 +16,8 @@ extension StatsReport {
 
 private enum Tree: Decodable {
     case number(Int)
+    case share(Double)
+    case flag(Bool)
     case string(String)
     case list([Tree])
     case members([String: Tree])
@@ -24,6 +26,10 @@ private enum Tree: Decodable {
         let container = try decoder.singleValueContainer()
         if let number = try? container.decode(Int.self) {
             self = .number(number)
+        } else if let share = try? container.decode(Double.self) {
+            self = .share(share)
+        } else if let flag = try? container.decode(Bool.self) {
+            self = .flag(flag)
         } else if let string = try? container.decode(String.self) {
             self = .string(string)
         } else if let list = try? container.decode([Tree].self) {
@@ -37,6 +43,8 @@ private enum Tree: Decodable {
         let prefix = name.isEmpty ? "" : "\(name)."
         switch self {
         case .number(let number): return [(name, "\(number)")]
+        case .share(let share): return [(name, "\((share * 1000).rounded(.towardZero) / 1000)")]
+        case .flag(let flag): return [(name, flag ? "yes" : "no")]
         case .string(let string): return [(name, string)]
         case .members(let members):
             return members.sorted { $0.key < $1.key }.flatMap { $0.value.lines(under: prefix + $0.key) }

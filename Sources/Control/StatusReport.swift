@@ -12,6 +12,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     /// The nameservers of the last resort, "ADDR:PORT".
     package var systemServers: [String] = []
     package var cache = StatsReport.Cache()
+    /// Those that are off.
+    package var switches: [SwitchReport] = []
 
     package init(uptimeSeconds: Int, processID: Int, listeners: [String], threads: Int) {
         self.uptimeSeconds = uptimeSeconds
@@ -21,7 +23,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case version, listeners, threads, providers, cache
+        case version, listeners, threads, providers, cache, switches
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
         case systemServers = "system_servers"
@@ -60,7 +62,7 @@ extension StatusReport {
             system     \(systemServers.isEmpty ? "none" : systemServers.joined(separator: " "))
             cache      \(cacheText)
 
-            """
+            """ + (switches.isEmpty ? "" : "switched   \(switches.map(\.text).joined(separator: " | "))\n")
     }
 
     private var cacheText: String {

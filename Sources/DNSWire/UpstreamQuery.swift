@@ -4,14 +4,20 @@ package enum UpstreamQuery {
     /// RFC 8467 section 4.1: the block that client queries are padded to.
     package static let paddingBlockBytes = 128
     private static let paddingOption: UInt16 = 12
+    private static let clientSubnetOption: UInt16 = 8
+    /// Of an option: its code and its length.
+    private static let optionHeaderBytes = 4
 
     /// RD=1, one question of class IN, EDNS version 0 without DO.
     /// - Parameters:
     ///   - id: fresh and random for every datagram; 0 for DoH (RFC 8484 section 4.1).
     ///   - payloadSize: what we take over UDP without fragments; nil leaves EDNS out, for servers that do not know it.
     ///   - paddedTo: at least 1; the message's length becomes a multiple of it (RFC 7830). For encrypted transports.
+    ///   - clientSubnet: whom the answer is for (RFC 7871); of length 0: nobody, and no server may say where we are
+    ///     (section 7.1.2); nil: nothing is said. Both of these last two need EDNS.
     package static func message(
-        for question: Question, id: UInt16, payloadSize: UInt16? = UInt16(EDNS.ourPayloadBytes), paddedTo: Int? = nil
+        for question: Question, id: UInt16, payloadSize: UInt16? = UInt16(EDNS.ourPayloadBytes), paddedTo: Int? = nil,
+        clientSubnet: Prefix? = nil
     ) -> [UInt8] {
         var message: [UInt8] = []
         message.appendBigEndian(id)
@@ -20,25 +26,31 @@ package enum UpstreamQuery {
         message += question.name.wire
         message.appendBigEndian(question.type.rawValue)
         message.appendBigEndian(Query.classIN)
-        if let payloadSize { appendOptionRecord(to: &message, payloadSize: payloadSize, paddedTo: paddedTo) }
-        return message
-    }
-
-    private static func appendOptionRecord(to message: inout [UInt8], payloadSize: UInt16, paddedTo block: Int?) {
+        guard let payloadSize else { return message }
         message.append(0)
         message.appendBigEndian(RecordType.opt.rawValue)
         message.appendBigEndian(payloadSize)
         for _ in 0..<4 { message.append(0) }
-        guard let block else {
-            message.appendBigEndian(UInt16(0))
-            return
+        var options = clientSubnet.map { option(clientSubnetOption, content($0)) } ?? []
+        if let paddedTo {
+            let unpaddedBytes = message.count + 2 + options.count + optionHeaderBytes
+            let padding = (paddedTo - unpaddedBytes % paddedTo) % paddedTo
+            options += option(paddingOption, Array(repeating: 0, count: padding))
         }
-        let optionHeaderBytes = 4
-        let unpaddedBytes = message.count + 2 + optionHeaderBytes
-        let padding = (block - unpaddedBytes % block) % block
-        message.appendBigEndian(UInt16(optionHeaderBytes + padding))
-        message.appendBigEndian(paddingOption)
-        message.appendBigEndian(UInt16(padding))
-        message += Array(repeating: 0, count: padding)
+        message.appendBigEndian(UInt16(options.count))
+        return message + options
+    }
+
+    private static func option(_ code: UInt16, _ content: [UInt8]) -> [UInt8] {
+        var option: [UInt8] = []
+        option.appendBigEndian(code)
+        option.appendBigEndian(UInt16(content.count))
+        return option + content
+    }
+
+    /// RFC 7871 section 6: family, length of the prefix, scope (0 in queries), as many bytes as the prefix touches.
+    private static func content(_ subnet: Prefix) -> [UInt8] {
+        let family: UInt8 = subnet.address.recordType == .a ? 1 : 2
+        return [0, family, UInt8(subnet.length), 0] + subnet.address.bytes.prefix((subnet.length + 7) / 8)
     }
 }

@@ -9,40 +9,44 @@ import Store
 
 struct CachedAnswers {
     private let cache: AnswerCache
-    private let partition: Partition
+    private let view: ServingView
     private var lastRendered: (question: Question, answer: Answer, rendered: RenderedAnswer)?
 
-    init(_ cache: AnswerCache, partition: Partition) {
+    init(_ cache: AnswerCache, _ view: ServingView) {
         self.cache = cache
-        self.partition = partition
+        self.view = view
     }
 
     /// What is left of an answer that has expired, and not too long ago.
     func expired(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
         cache.expired(
-            question, within: limits, partition: partition, nowMilliseconds: Clock.millisecondsSinceBoot(now))
+            question, within: limits, partition: view.partition(for: question.subnet),
+            nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
 
     func hits(_ questions: [Question]) -> Event {
-        .hitsCounted(questions.map { ($0, cache.takeHits($0, partition: partition)) })
+        .hitsCounted(questions.map { ($0, cache.takeHits($0, partition: view.partition(for: $0.subnet))) })
     }
 
     mutating func store(_ question: Question, _ answer: Answer, _ provenance: Provenance, now: Instant) {
         cache.store(
-            rendered(answer, question), lifetimeSeconds: answer.ttlSeconds, for: question, partition: partition,
-            provenance: provenance, nowMilliseconds: Clock.millisecondsSinceBoot(now))
+            rendered(answer, question), lifetimeSeconds: answer.ttlSeconds, for: question,
+            partition: view.partition(for: question.subnet), provenance: provenance,
+            nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
 
-    /// The same answer for the store.
+    /// The same answer for the store; nil for one that a single subnet's clients get: it is for this process only.
     ///
     /// - Parameters:
     ///   - demand: questions per second.
     ///   - wallMilliseconds: since 1970.
     mutating func entry(
         _ question: Question, _ answer: Answer, _ provenance: Provenance, demand: Double, wallMilliseconds: Int64
-    ) -> StoredEntry {
-        StoredEntry(
-            question: question, partition: partition.rawValue, provenance: StoredEntry.Provenance(provenance),
+    ) -> StoredEntry? {
+        guard question.subnet == .none else { return nil }
+        return StoredEntry(
+            question: question, partition: view.partition(for: .none).rawValue,
+            provenance: StoredEntry.Provenance(provenance),
             answer: rendered(answer, question), storedAtMilliseconds: wallMilliseconds,
             lifetimeSeconds: answer.ttlSeconds, demand: demand)
     }

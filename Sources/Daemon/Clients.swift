@@ -15,9 +15,11 @@ struct Client {
     let packet: [UInt8]
     let path: Path
     let askedAt: Instant
+    /// Where it is, if answers depend on that.
+    let subnet: ClientSubnet
 
     /// In the letters of this client.
-    var question: Question { Question(query.name(in: packet.span), query.type) }
+    var question: Question { Question(query.name(in: packet.span), query.type, from: subnet) }
 
     /// What a reply to this client may measure.
     var limitBytes: Int {
@@ -29,11 +31,12 @@ struct Client {
 }
 
 extension Client {
-    init(_ handover: Handover) {
+    init(_ handover: Handover, in subnet: ClientSubnet = .none) {
         query = handover.query
         packet = handover.packet
         path = .datagram(handover.socket, peer: handover.peer, askedAddress: handover.askedAddress)
         askedAt = handover.receivedAt
+        self.subnet = subnet
     }
 
     /// The bytes that `write` leaves, within what this client takes.

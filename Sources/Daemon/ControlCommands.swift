@@ -13,7 +13,7 @@ struct ControlCommands {
     let now: Instant
 
     /// Everything that is sent back for one request line.
-    func answer(to line: [UInt8], from peer: LocalSocket.Peer) -> AnyIterator<String> {
+    func answer(to line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
         do throws(Refusal) {
             let request = try Request(line: line)
             let own = Machine.user
@@ -25,18 +25,20 @@ struct ControlCommands {
         }
     }
 
-    private func carryOut(_ request: Request) -> AnyIterator<String> {
+    private func carryOut(_ request: Request) -> ControlAnswer {
         switch request.command {
         case .help: return whole(.help, asJSON: request.wantsJSON)
         case .stats: return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
         case .cache(let view, let scope):
             let listing = CacheListing(view, scope, wantsJSON: request.wantsJSON)
-            return AnyIterator(CachePieces(of: cache, listing, nowMilliseconds: Clock.millisecondsSinceBoot(now)))
+            return .pieces(
+                AnyIterator(CachePieces(of: cache, listing, nowMilliseconds: Clock.millisecondsSinceBoot(now))))
         case .flush(let scope): return whole(.removed(flush(scope)), asJSON: request.wantsJSON)
         case .prefetch(let names):
             resolving.prefetch(names, now: now)
             return whole(.prefetching(names.count), asJSON: request.wantsJSON)
+        case .httpdns, .providers: return whole(.refusal(Refusal("not available")), asJSON: request.wantsJSON)
         }
     }
 
@@ -48,7 +50,7 @@ struct ControlCommands {
         return cache.remove(scope)
     }
 
-    private func whole(_ reply: Control.Reply, asJSON: Bool) -> AnyIterator<String> {
-        AnyIterator(CollectionOfOne(reply.rendered(asJSON: asJSON)).makeIterator())
+    private func whole(_ reply: Control.Reply, asJSON: Bool) -> ControlAnswer {
+        .pieces(AnyIterator(CollectionOfOne(reply.rendered(asJSON: asJSON)).makeIterator()))
     }
 }

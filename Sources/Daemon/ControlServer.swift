@@ -1,6 +1,6 @@
 // The stats and control socket: one line in, an answer out, connection closed. It reads the daemon's state and has
-// none of its own. Answers are made piece by piece as clients take them. Clients that are slow or too many are cut;
-// they can't hold up anything else.
+// none of its own. Answers are made piece by piece as clients take them, or step by step as they come. Clients that are
+// slow or too many are cut; they can't hold up anything else.
 
 import Control
 import LinuxIO
@@ -21,9 +21,8 @@ final class ControlServer {
     private var clients: [Int32: ControlClient] = [:]
     private var acceptPause: AcceptPause
 
-    /// From a request line, and who sent it, to what is sent back: pieces, each asked for when those before it have
-    /// left. They may be empty.
-    typealias Answer = (_ line: [UInt8], _ peer: LocalSocket.Peer) -> AnyIterator<String>
+    /// From a request line, and who sent it, to what is sent back.
+    typealias Answer = (_ line: [UInt8], _ peer: LocalSocket.Peer) -> ControlAnswer
 
     init(path: String, loop: EventLoop, answer: @escaping Answer) throws(SystemError) {
         listener = try LocalSocket(path: path, mode: ControlServer.socketMode)
@@ -61,27 +60,41 @@ final class ControlServer {
         {
             close(oldest.key, oldest.value)
         }
-        let watched = try? loop.watch(descriptor, for: .readable) { [unowned self] _ in ready(descriptor) }
+        let watched = try? loop.watch(descriptor, for: .readable) { [unowned self] in
+            ready(descriptor, $0)
+        }
         guard let registration = watched else { return }
         clients[descriptor] = ControlClient(
             socket: socket, peer: peer, registration: registration, deadline: Clock.now() + ControlServer.timeout)
     }
 
-    private func ready(_ descriptor: Int32) {
+    private func ready(_ descriptor: Int32, _ readiness: Readiness) {
         guard var client = clients[descriptor] else { return }
-        let wasAnswering = client.isAnswering
+        let wasStreaming = client.stream != nil
+        // A hang-up is of both directions; who has only ended its own still reads.
+        let isGone = wasStreaming && !readiness.isDisjoint(with: [.hangUp, .failed])
+        if isGone || client.stream?.isOverfull == true { return close(descriptor, client) }
         client.proceed(answer)
         clients[descriptor] = client
-        if client.isDone {
-            close(descriptor, client)
-        } else if client.isAnswering && !wasAnswering {
-            try? loop.change(client.registration, to: .writable)
+        if client.isDone { return close(descriptor, client) }
+        try? loop.change(client.registration, to: client.interest)
+        if let stream = client.stream, !wasStreaming {
+            stream.onChange = { [weak self] in self?.streamChanged(descriptor) }
         }
+    }
+
+    /// Nothing is written and nobody cut before the next turn, so that who makes the answer is not called from within
+    /// its own calls.
+    private func streamChanged(_ descriptor: Int32) {
+        guard let client = clients[descriptor], let stream = client.stream else { return }
+        clients[descriptor]?.deadline = stream.isOverfull ? Clock.now() : Clock.now() + ControlStream.silence
+        try? loop.change(client.registration, to: client.interest)
     }
 
     private func close(_ descriptor: Int32, _ client: ControlClient) {
         loop.unwatch(client.registration)
         clients[descriptor] = nil
+        client.stream?.connectionClosed()
     }
 }
 
@@ -91,11 +104,11 @@ private struct ControlClient {
 
     let socket: StreamSocket
     let registration: EventLoop.Registration
-    private(set) var deadline: Instant
+    var deadline: Instant
     private(set) var isDone = false
     private let peer: LocalSocket.Peer
     private var line: [UInt8] = []
-    private var pieces: AnyIterator<String>?
+    private var body: ControlAnswer?
     private var unsent: [UInt8] = []
 
     init(socket: StreamSocket, peer: LocalSocket.Peer, registration: EventLoop.Registration, deadline: Instant) {
@@ -105,12 +118,27 @@ private struct ControlClient {
         self.deadline = deadline
     }
 
-    var isAnswering: Bool { pieces != nil }
+    var stream: ControlStream? {
+        if case .stream(let stream) = body { stream } else { nil }
+    }
+
+    /// A stream without news waits for its maker, and for the client to go, which is reported unasked.
+    var interest: Readiness {
+        switch body {
+        case nil: .readable
+        case .pieces: .writable
+        case .stream(let stream): stream.unsent.isEmpty && !stream.isFinished ? [] : .writable
+        }
+    }
 
     mutating func proceed(_ answer: ControlServer.Answer) {
         do throws(SystemError) {
-            if pieces == nil { try readLine(answer) }
-            if let pieces { try send(pieces) }
+            if body == nil { try readLine(answer) }
+            switch body {
+            case nil: break
+            case .pieces(let pieces): try send(pieces)
+            case .stream(let stream): try send(stream)
+            }
         } catch {
             isDone = true
         }
@@ -134,7 +162,18 @@ private struct ControlClient {
     }
 
     private mutating func reply(_ answer: ControlServer.Answer) {
-        pieces = answer(Array(line.prefix { $0 != UInt8(ascii: "\n") }), peer)
+        body = answer(Array(line.prefix { $0 != UInt8(ascii: "\n") }), peer)
+        if stream != nil { deadline = Clock.now() + ControlStream.silence }
+    }
+
+    private mutating func send(_ stream: ControlStream) throws(SystemError) {
+        while !stream.unsent.isEmpty {
+            let unsent = stream.unsent
+            guard let count = try socket.write(unsent.span) else { return }
+            stream.took(count)
+            deadline = Clock.now() + ControlStream.silence
+        }
+        isDone = stream.isFinished
     }
 
     /// Comes back in the next turn, as long as the socket has room.

@@ -1,5 +1,6 @@
 // Between the words of the modules: addresses, ports, settings.
 
+import AnswerCache
 import DNSWire
 import LinuxIO
 import Resolver
@@ -35,8 +36,24 @@ extension Nameserver {
     }
 }
 
+extension Partition {
+    /// One network for now, and in it a part for each set of subnets that providers are told: what they answer depends
+    /// on that. The same after a restart.
+    init(_ providers: [Settings.Provider]) {
+        let told = providers.compactMap { provider in
+            provider.clientSubnet.map { "\(provider.name) \($0)" }
+        }
+        // FNV-1a (Fowler, Noll, Vo): spreads well, and the operator has no reason to make it collide.
+        let digest = told.sorted().joined(separator: "\n").utf8.reduce(UInt32(0x811C_9DC5)) { digest, byte in
+            (digest ^ UInt32(byte)) &* 0x0100_0193
+        }
+        self.init(rawValue: told.isEmpty ? 1 : digest)
+    }
+}
+
 extension Policy {
-    init(_ settings: Settings) {
+    /// - Parameter providerOfName: those that rules may name.
+    init(_ settings: Settings, _ providerOfName: [String: ProviderID]) {
         self.init()
         cache = CachePolicy(
             minTTLSeconds: settings.cache.minTTL.wholeSeconds, maxTTLSeconds: settings.cache.maxTTL.wholeSeconds,
@@ -46,8 +63,16 @@ extension Policy {
         stale.clientTimeout = settings.stale.clientTimeout
         stale.recheck = settings.stale.recheck
         prefetches = settings.prefetch.enabled
-        rules = RuleTable(settings.rules.map(Rule.init))
+        rules = RuleTable(settings.rules.map { Rule($0, providerOfName) })
+        onlyListed = settings.onlyListed
+        isSystemOnly = settings.avoidsProviders
     }
+}
+
+extension Settings {
+    /// A machine whose traffic has to go through a proxy must not be told addresses to dial directly, as mobile SDKs
+    /// see it: the proxy resolves names itself.
+    var avoidsProviders: Bool { directOnly && Machine.proxyVariable != nil }
 }
 
 extension RestoredAnswer {
@@ -59,8 +84,16 @@ extension RestoredAnswer {
 }
 
 extension Rule {
-    init(_ rule: Settings.Rule) {
+    init(_ rule: Settings.Rule, _ providerOfName: [String: ProviderID]) {
         self.init(match: rule.match)
+        upstreams = rule.resolver.map { resolver in
+            switch resolver {
+            case .httpdns: .providers
+            case .system: .system
+            case .provider(let name): providerOfName[name].map(NameUpstreams.provider) ?? .providers
+            }
+        }
+        allowPrivate = rule.allowPrivate
         stale = rule.stale
         staleNegative = rule.staleNegative
         prefetch = rule.prefetch

@@ -10,30 +10,31 @@ import Resolver
 import Settings
 
 final class Daemon {
-    /// One network for now; its entries live under this number.
-    private static let partition = Partition(rawValue: 1)
     private static let hostsFile = "/etc/hosts"
 
     private let options: Options
     private var settings: Settings
-    private var keys: ProviderKeys
+    private var accounts: [ProviderAccount]
     private var log: Log
     private let startedAt: Instant
     private let loop: EventLoop
     private let signals: SignalWatch
     private let ports: PortBinding
     private let cache: AnswerCache
+    private let view: ServingView
     private let resolving: ResolvingLoop
     private let threads: ServingThreads
     private let localFiles: LocalFiles
     private var hosts = HostsTable.empty
+    /// Nil before the first settings are in force.
+    private var policy: Policy?
     private var control: ControlServer?
     private var stopSignal: String?
 
     /// - Throws: `StartFailure` with a text for the operator.
-    init(_ settings: Settings, _ keys: ProviderKeys, _ options: Options) throws(StartFailure) {
+    init(_ settings: Settings, _ accounts: [ProviderAccount], _ options: Options) throws(StartFailure) {
         self.settings = settings
-        self.keys = keys
+        self.accounts = accounts
         self.options = options
         log = Log(level: settings.log.level)
         startedAt = Clock.now()
@@ -50,17 +51,18 @@ final class Daemon {
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
+            view = ServingView(Partition(settings.providers), seed: entropy.next())
             let store = try Daemon.openStore(settings, cache: cache, loop: loop)
             let access = AccessList(settings.server.allow)
-            let makeFastPath = { @Sendable [cache] in
-                FastPath(cache: cache, access: access, partition: Daemon.partition, version: programVersion)
+            let makeFastPath = { @Sendable [cache, view] in
+                FastPath(cache: cache, access: access, view: view, version: programVersion)
             }
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath())
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop), streams: streams,
-                mailbox: mailbox, store: store, answers: CachedAnswers(cache, partition: Daemon.partition),
+                mailbox: mailbox, store: store, answers: CachedAnswers(cache, view), view: view,
                 seed: entropy.next(),
                 fastPath: makeFastPath())
             localFiles = try LocalFiles(
@@ -108,6 +110,7 @@ final class Daemon {
             log(.nameserverLoops(server.description))
             announceUpstreams(now: now)
         }
+        resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
     }
 
@@ -123,7 +126,7 @@ final class Daemon {
     private func reload() {
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
-            keys = try ProviderKeys(new.providers, settingsFile: SettingsFile.path(options))
+            accounts = try ProviderAccount.all(in: new, options)
             let needRestart = new.changesNeedingRestart(from: settings)
             settings = new
             apply(new)
@@ -136,15 +139,31 @@ final class Daemon {
     private func apply(_ settings: Settings) {
         let now = Clock.now()
         log.level = settings.log.level
-        resolving.handle(.policyChanged(Policy(settings)), now: now)
+        view.set(
+            Partition(settings.providers),
+            dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
         readNameservers(now: now)
+        setPolicy(settings, now: now)
         resolving.prefetch(settings.prefetch.names, now: now)
     }
 
+    /// After the providers are known, because rules name them. Answers of names that go elsewhere from now on go away.
+    private func setPolicy(_ settings: Settings, now: Instant) {
+        let ids = resolving.providers.providers.map { ($0.name, $0.id) }
+        let new = Policy(settings, Dictionary(ids) { first, _ in first })
+        let old = policy
+        policy = new
+        resolving.handle(.policyChanged(new), now: now)
+        if let old, old.routesDiffer(from: new) {
+            _ = cache.remove { name, _ in old.upstreams(for: name) != new.upstreams(for: name) }
+        }
+        if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
+    }
+
     private func announceUpstreams(now: Instant) {
-        let traits = resolving.providers.setProviders(settings.providers, keys)
+        let traits = resolving.providers.setProviders(accounts)
         let hasSystem = !resolving.system.servers.isEmpty
         resolving.handle(.upstreamsChanged(providers: traits, hasSystem: hasSystem), now: now)
     }
@@ -160,7 +179,13 @@ final class Daemon {
     }
 
     /// The cache is asked before the hosts file: an answer from upstream would hide the file's until it expires.
-    private func removeNamesOfHosts() { _ = cache.remove(where: hosts.speaks) }
+    private func removeNamesOfHosts() { _ = cache.remove { name, _ in hosts.speaks(of: name) } }
+
+    /// What a provider said before a rule, or a switch to the system resolver, took the name from it.
+    private func removeProvidersAnswersOfSystemNames() {
+        guard let policy else { return }
+        _ = cache.remove { name, provenance in provenance == .provider && policy.upstreams(for: name) == .system }
+    }
 
     private func readNameservers(now: Instant) {
         let ourselves = ListenAddresses(
@@ -196,10 +221,11 @@ final class Daemon {
     private func takeStoreEvents(now: Instant) {
         guard let store = resolving.store else { return }
         for event in store.takeEvents() {
-            log(LogEvent(event, path: store.path))
+            if let news = LogEvent(event, path: store.path) { log(news) }
             guard case .loaded(let report) = event else { continue }
             for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
             removeNamesOfHosts()
+            removeProvidersAnswersOfSystemNames()
             resolving.handle(.restored(report.inUse.map { RestoredAnswer($0, now: now) }), now: now)
         }
     }
@@ -216,7 +242,7 @@ final class Daemon {
         }
     }
 
-    private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> AnyIterator<String> {
+    private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
         let now = Clock.now()
         let statistics = Statistics(
             resolving: resolving, threads: threads, cache: cache, startedAt: startedAt, now: now,

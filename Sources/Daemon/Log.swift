@@ -16,8 +16,12 @@ enum LogEvent {
     case settingsRefused(complaints: [String])
     case providerDown(name: String, reason: String)
     case providerUp(name: String)
-    /// One of many, from a provider that is known to fail or is not to blame.
+    case providerBlocked(name: String, reason: String)
+    case providerThrottled(name: String)
+    case providerAskedAgain(name: String)
     case requestFailed(provider: String, reason: String)
+    /// The variable of the environment that names a proxy.
+    case providersAvoided(variable: String)
     case nameserverLoops(String)
     case nameserversChanged(NameserverList)
     case fileUnreadable(path: String, reason: String)
@@ -28,10 +32,12 @@ enum LogEvent {
 
     var level: Settings.Log.Level {
         switch self {
-        case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .nameserversChanged, .storeLoaded,
-            .storeWorks:
+        case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .providerThrottled, .providerAskedAgain,
+            .nameserversChanged, .providersAvoided, .storeLoaded, .storeWorks:
             .info
-        case .providerDown, .nameserverLoops, .fileUnreadable, .addressLeftOut, .storeSetAside, .storeFails: .warning
+        case .providerDown, .providerBlocked, .nameserverLoops, .fileUnreadable, .addressLeftOut, .storeSetAside,
+            .storeFails:
+            .warning
         case .settingsRefused: .error
         case .requestFailed: .debug
         }
@@ -52,7 +58,12 @@ enum LogEvent {
             "settings not reloaded, the old ones stay in force:" + complaints.map { "\n  \($0)" }.joined()
         case .providerDown(let name, let reason): "provider \(name) fails: \(reason)"
         case .providerUp(let name): "provider \(name) answers"
+        case .providerBlocked(let name, let reason): "provider \(name) does not serve us and is left alone: \(reason)"
+        case .providerThrottled(let name): "provider \(name) wants fewer requests and is left alone for a while"
+        case .providerAskedAgain(let name): "provider \(name) is asked again"
         case .requestFailed(let provider, let reason): "a request to \(provider) failed: \(reason)"
+        case .providersAvoided(let variable):
+            "\(variable) is set and direct-only is true: no provider is asked, the system resolver serves"
         case .nameserverLoops(let server):
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
         case .nameserversChanged(let nameservers): text(nameservers)
@@ -91,8 +102,23 @@ enum LogEvent {
 }
 
 extension LogEvent {
-    init(_ event: StoreEvent, path: String) {
+    /// Nil for what operators need not know.
+    init?(_ change: ProviderStateChange, of provider: Provider) {
+        let name = provider.name
+        switch (change.from, change.to) {
+        case (_, .down): self = .providerDown(name: name, reason: provider.lastReason)
+        case (_, .blocked): self = .providerBlocked(name: name, reason: provider.lastReason)
+        case (_, .throttled): self = .providerThrottled(name: name)
+        case (.down, _), (.blocked, _): self = .providerUp(name: name)
+        case (.throttled, _): self = .providerAskedAgain(name: name)
+        case (.up, _), (.overBudget, _), (.unmeasured, _): return nil
+        }
+    }
+
+    /// Nil for what is not news: those who use the notes say what came of them.
+    init?(_ event: StoreEvent, path: String) {
         switch event {
+        case .notes: return nil
         case .loaded(let report): self = .storeLoaded(path: path, report)
         case .setAside(let setAside): self = .storeSetAside(path: path, setAside)
         case .failed(let failure): self = .storeFails(path: path, failure)

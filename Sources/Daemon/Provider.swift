@@ -10,40 +10,36 @@ import Settings
 struct Provider {
     let id: ProviderID
     let settings: Settings.Provider
-    /// What its key file holds, for dialects with one.
-    let key: String?
+    let secrets: ProviderSecrets
     let dialect: any Dialect
     /// One for each address, in the order of the settings; at least one.
     let endpoints: [HTTPEndpoint]
-    /// The address that is dialled; the next one after a failure to reach it.
-    private(set) var addressIndex = 0
-    private(set) var isUp = true
+    private var addresses: AddressChoice
     var requests: UInt64 = 0
     /// What the requests asked for: as many or more.
     var names: UInt64 = 0
     private(set) var failures: [FetchFailure: UInt64] = [:]
+    /// Why it failed last, for the log.
+    private(set) var lastReason = ""
     var latency = LatencyHistogram()
+    var clock = ServerClock()
     /// Until then, connections that are open may be out of step with us.
     private var distrustsConnectionsUntil: Instant?
 
     /// Nil for a provider without an address, which settings never give.
-    init?(id: ProviderID, _ settings: Settings.Provider, key: String? = nil) {
+    /// - Parameter seed: for the address that is dialled first.
+    init?(id: ProviderID, _ account: ProviderAccount, seed: UInt64) {
         self.id = id
-        self.settings = settings
-        self.key = key
-        dialect = Provider.dialect(settings, key)
-        endpoints = settings.addresses.compactMap { address in
-            HTTPEndpoint(
-                scheme: settings.url.isSecure ? .https : .http, host: settings.url.host.plainText,
-                port: settings.url.port, address: address.description, sni: settings.sni,
-                verifyName: settings.verifyName, hostHeader: settings.host, caFile: settings.caFile)
-        }
+        settings = account.settings
+        secrets = account.secrets
+        dialect = account.dialect
+        endpoints = settings.addresses.compactMap { account.endpoint($0.description) }
         guard !endpoints.isEmpty else { return nil }
+        addresses = AddressChoice(count: endpoints.count, seed: seed)
     }
 
     var name: String { settings.name }
     var dialectName: String { settings.dialect.rawValue }
-    var endpoint: HTTPEndpoint { endpoints[addressIndex] }
 
     /// A dialect that reads only some of the other types is asked for addresses alone: it would take the place of a
     /// provider that can be asked for anything.
@@ -52,45 +48,44 @@ struct Provider {
             if dialect.supports(.https) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
         return ProviderTraits(
             id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
-            budgetPerSecond: settings.budgetPerSecond)
+            budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond)
     }
 
-    private static func dialect(_ settings: Settings.Provider, _ key: String?) -> any Dialect {
-        switch settings.dialect {
-        case .dnspod: DNSPod(url: settings.url.path, account: settings.account ?? "")
-        case .dnspodHTTPS:
-            DNSPodHTTPS(url: settings.url.path, account: settings.account ?? "", token: key ?? "")
-        case .json: JSONDialect(url: settings.url.path)
-        case .doh: DoHDialect(url: settings.url.path, method: settings.method == .get ? .get : .post)
+    /// Refreshes have a bound even where nobody set one.
+    private static let refreshesPerSecond = 100
+
+    /// What the provider is told of a client; nil: nothing.
+    func told(of subnet: ClientSubnet) -> Prefix? {
+        switch settings.clientSubnet {
+        case .fixed(let prefix): prefix
+        case .auto: subnet.prefix
+        case nil: nil
         }
     }
 
     /// Over HTTP/1.1 a reply that was not for us may be one too many, and every later one on its connection would be
     /// the one before: a neighbour's answer. Open connections are left alone until they are too old to be used.
     mutating func distrustConnections(now: Instant) {
-        distrustsConnectionsUntil = now + endpoint.idleTimeout
+        distrustsConnectionsUntil = now + settings.idle
     }
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// True when it had failed before.
-    mutating func answered() -> Bool {
-        defer { isUp = true }
-        return !isUp
+    /// The address to dial, by its place among the endpoints.
+    mutating func chooseAddress(now: Instant) -> Int { addresses.choose(now: now) }
+
+    mutating func answered(atAddress index: Int, after elapsed: Duration, now: Instant) {
+        latency.record(elapsed)
+        addresses.answered(index, after: elapsed, now: now)
     }
 
-    /// True when it had answered before and is to blame now. An address that can't be reached makes room for the next
-    /// one, once.
-    mutating func failed(_ failure: FetchFailure, atAddress index: Int) -> Bool {
+    /// - Parameter isAddress: another address of the provider may do better.
+    mutating func failed(
+        _ failure: FetchFailure, _ reason: String, atAddress index: Int, isAddress: Bool, now: Instant
+    ) {
         failures[failure, default: 0] += 1
-        switch failure {
-        case .refused, .unreachable, .timeout, .tls, .reset:
-            if index == addressIndex { addressIndex = (addressIndex + 1) % endpoints.count }
-        case .status, .throttled, .garbage, .server, .overload, .account, .clock, .unsupported: break
-        }
-        guard failure.isUpstreams else { return false }
-        defer { isUp = false }
-        return isUp
+        lastReason = reason
+        if isAddress { addresses.failed(index, now: now) }
     }
 
     /// One of several questions in a request that was answered otherwise.
@@ -127,6 +122,14 @@ extension FetchFailure {
 }
 
 extension TransferFailure {
+    /// Says something about the address that was dialled; the rest may be everybody's.
+    var isAddress: Bool {
+        switch self {
+        case .refused, .unreachable, .timeout, .tls, .reset: true
+        case .proxy, .networkChanged, .oversized, .garbage, .badRequest, .busy, .local: false
+        }
+    }
+
     /// For the log.
     var description: String {
         switch self {
@@ -149,16 +152,6 @@ extension DialectError {
         case .wrongNode: "this address does not serve the account"
         case .serverFailure(let code): "\(code)"
         case .unsupported: "the dialect can't ask this"
-        }
-    }
-}
-
-extension Settings.ProviderURL.Host {
-    /// Without the brackets that an IPv6 address has in a URL.
-    fileprivate var plainText: String {
-        switch self {
-        case .name(let name): name
-        case .address(let address): address.description
         }
     }
 }

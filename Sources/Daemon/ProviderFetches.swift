@@ -1,5 +1,5 @@
 // Carries out fetches from providers: the dialect says what to send and what the reply means, the HTTP client carries
-// it. Nothing is decided here but which of a provider's addresses is dialled.
+// it. Nothing is decided here.
 
 import DNSWire
 import HTTPClient
@@ -18,20 +18,30 @@ final class ProviderFetches {
     private var running: [TransferID: Running] = [:]
     private var transferOfFetch: [FetchID: TransferID] = [:]
     private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
-    /// Providers that changed between answering and failing, and requests that failed, for the log; taken once.
+    /// What replies said beside that: before the results, and behind them.
+    private var throttled: [Event] = []
+    private var volunteered: [Event] = []
+    /// Requests that failed, for the log; taken once.
     private var notable: [LogEvent] = []
 
     /// The resolver abandons a request before; these end what it forgot.
     private static let timeout: Duration = .seconds(5)
     private static let connectTimeout: Duration = .seconds(2)
+    /// A connection that was used before and keeps silent for so long is taken for dead: slower providers than this are
+    /// none, and a new connection still has the rest of the resolver's patience.
+    private static let stallTimeout: Duration = .seconds(1)
 
     /// One request on its way, for one fetch or more.
     private struct Running {
         let provider: ProviderID
         /// Its own, because new settings may take the provider away while its answer is on the way.
         let dialect: any Dialect
-        /// As they were asked, those that were abandoned meanwhile included.
+        /// Those that were abandoned meanwhile included.
         let fetches: [FetchBatches.Fetch]
+        /// As they were asked: those of the fetches and more.
+        let questions: [Question]
+        /// Sent a second time, dated by what the first reply has shown of the provider's clock.
+        let isRepeated: Bool
         /// How many of them are still wanted: those with an entry in `transferOfFetch`.
         var wantedCount: Int
         let startedAt: Instant
@@ -53,14 +63,15 @@ final class ProviderFetches {
 
     var hasFinished: Bool { !finished.isEmpty || http.hasFinished }
 
-    /// Providers whose settings and keys are the same stay as they are, with what is known about them.
-    func setProviders(_ settings: [Settings.Provider], _ keys: ProviderKeys) -> [ProviderTraits] {
+    /// Providers whose settings and secrets are the same stay as they are, with what is known about them.
+    func setProviders(_ accounts: [ProviderAccount]) -> [ProviderTraits] {
         let old = providers
-        providers = settings.compactMap { setting in
-            let key = keys[setting]
-            if let same = old.first(where: { $0.settings == setting && $0.key == key }) { return same }
+        providers = accounts.compactMap { account in
+            if let same = old.first(where: { $0.settings == account.settings && $0.secrets == account.secrets }) {
+                return same
+            }
             defer { nextProviderID += 1 }
-            return Provider(id: ProviderID(nextProviderID), setting, key: key)
+            return Provider(id: ProviderID(nextProviderID), account, seed: SystemEntropy().next())
         }
         return providers.map(\.traits)
     }
@@ -73,7 +84,8 @@ final class ProviderFetches {
         }
         // Here, because later it would take others with it.
         guard dialect.supports(question) else { return fail([fetch], .unsupported) }
-        let batch = batches.add(fetch, to: provider, maxQuestions: dialect.maxNames, now: now)
+        let capacity = FetchBatches.Capacity(names: dialect.maxNames, bothFamilies: dialect.asksBothFamilies)
+        let batch = batches.add(fetch, to: provider, capacity, now: now)
         if let batch { send(batch, now: now) }
     }
 
@@ -89,7 +101,7 @@ final class ProviderFetches {
         http.cancel(transfer, now: now)
         // The resolver abandons what runs into its time-out; other abandoned requests were only overtaken.
         if request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout {
-            failed(request, .timeout, "time-out")
+            failed(request, .timeout, "time-out", isAddress: true, now: now)
         }
     }
 
@@ -98,17 +110,21 @@ final class ProviderFetches {
         while let batch = batches.popDue(now: now) { send(batch, now: now) }
     }
 
-    func takeFinished() -> [(id: FetchID, result: Result<Answer, FetchFailure>)] {
+    /// What the resolver has to hear.
+    func takeEvents() -> [Event] {
         let now = Clock.now()
         for (transfer, result) in http.takeFinished() {
             guard let request = running.removeValue(forKey: transfer) else { continue }
-            for fetch in request.fetches { transferOfFetch[fetch.id] = nil }
-            let results = zip(request.fetches, conclude(request, result, now: now)).map { (id: $0.id, result: $1) }
-            // Failures first: what a provider answered in the same reply is the last word about it.
-            finished += results.filter { $0.result.failure != nil } + results.filter { $0.result.failure == nil }
+            conclude(request, result, now: now)
         }
-        defer { finished.removeAll(keepingCapacity: true) }
-        return finished
+        // Failures first: what a provider answered in the same reply is the last word about it.
+        let inOrder = finished.filter { $0.result.failure != nil } + finished.filter { $0.result.failure == nil }
+        defer {
+            finished.removeAll(keepingCapacity: true)
+            throttled.removeAll(keepingCapacity: true)
+            volunteered.removeAll(keepingCapacity: true)
+        }
+        return throttled + inOrder.map { .fetchFinished($0.id, $0.result) } + volunteered
     }
 
     func takeNotable() -> [LogEvent] {
@@ -123,36 +139,47 @@ final class ProviderFetches {
     // MARK: requests
 
     private func send(_ batch: FetchBatches.Batch, now: Instant) {
-        guard let index = providers.firstIndex(where: { $0.id == batch.provider }) else {
-            return fail(batch.fetches, .unreachable)
+        send(batch.fetches, asking: batch.questions, to: batch.provider, isRepeated: false, now: now)
+    }
+
+    private func send(
+        _ fetches: [FetchBatches.Fetch], asking questions: [Question], to provider: ProviderID, isRepeated: Bool,
+        now: Instant
+    ) {
+        guard let index = providers.firstIndex(where: { $0.id == provider }) else {
+            return fail(fetches, .unreachable)
         }
         let request: HTTPRequest
         do throws(DialectError) {
             request = try providers[index].dialect.request(
-                for: batch.fetches.map(\.question), in: context(of: providers[index]))
+                for: questions, in: context(of: providers[index], questions[0].subnet))
         } catch {
-            return fail(batch.fetches, FetchFailure(error))
+            return fail(fetches, FetchFailure(error))
         }
         providers[index].requests += 1
-        providers[index].names += UInt64(batch.fetches.count)
+        providers[index].names += UInt64(questions.count)
+        let address = providers[index].chooseAddress(now: now)
         let transfer = http.start(
             TransferRequest(
-                method: request.method == .get ? .get : .post, endpoint: providers[index].endpoint,
+                method: request.method == .get ? .get : .post, endpoint: providers[index].endpoints[address],
                 target: request.url, headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body,
                 timeout: ProviderFetches.timeout, connectTimeout: ProviderFetches.connectTimeout,
-                needsOwnConnection: providers[index].distrustsConnections(now: now)), now: now)
+                needsOwnConnection: providers[index].distrustsConnections(now: now),
+                stallTimeout: ProviderFetches.stallTimeout), now: now)
         running[transfer] = Running(
-            provider: batch.provider, dialect: providers[index].dialect, fetches: batch.fetches,
-            wantedCount: batch.fetches.count, startedAt: now, addressIndex: providers[index].addressIndex)
-        for fetch in batch.fetches { transferOfFetch[fetch.id] = transfer }
+            provider: provider, dialect: providers[index].dialect, fetches: fetches, questions: questions,
+            isRepeated: isRepeated, wantedCount: fetches.count, startedAt: now, addressIndex: address)
+        for fetch in fetches { transferOfFetch[fetch.id] = transfer }
     }
 
-    private func context(of provider: Provider) -> DialectContext {
+    private func context(of provider: Provider, _ subnet: ClientSubnet) -> DialectContext {
         let entropy = SystemEntropy()
         let nonce = [entropy.next(), entropy.next()].flatMap { word in
             (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
         }
-        return DialectContext(unixMilliseconds: Clock.wallMilliseconds(), nonce: nonce)
+        return DialectContext(
+            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()), nonce: nonce,
+            clientSubnet: provider.told(of: subnet))
     }
 
     private func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {
@@ -161,20 +188,45 @@ final class ProviderFetches {
 
     // MARK: results
 
-    private func conclude(
-        _ request: Running, _ result: Result<TransferReply, TransferFailure>, now: Instant
-    ) -> [Result<Answer, FetchFailure>] {
+    private func conclude(_ request: Running, _ result: Result<TransferReply, TransferFailure>, now: Instant) {
+        let wanted = request.fetches.filter { transferOfFetch.removeValue(forKey: $0.id) != nil }
         switch result {
         case .failure(let failure):
-            failed(request, FetchFailure(failure), failure.description)
-            return request.fetches.map { _ in .failure(FetchFailure(failure)) }
+            failed(request, FetchFailure(failure), failure.description, isAddress: failure.isAddress, now: now)
+            fail(wanted, FetchFailure(failure))
         case .success(let transfer):
             let headers = HTTPHeaders(transfer.headers.map { HTTPHeaders.Field($0.name, $0.value) })
             let reply = HTTPReply(status: transfer.status, headers: headers, body: transfer.body)
-            let results = request.dialect.answers(from: reply, to: request.fetches.map(\.question))
+            let isNews = learnClock(of: request.provider, headers["Date"])
+            var results = request.dialect.answers(from: reply, to: request.questions)
+            if results.first?.failure == .clock, isNews, !request.isRepeated {
+                return send(wanted, asking: request.questions, to: request.provider, isRepeated: true, now: now)
+            }
+            // Who finds a time wrong that is his own means something else.
+            if !isNews { results = results.map { $0.mapError { $0 == .clock ? .account("signature") : $0 } } }
             judge(request, results, isOverHTTP1: transfer.httpVersion == .http1, now: now)
-            return results.map { $0.mapError { FetchFailure($0) } }
+            deliver(Dictionary(zip(request.questions, results)) { first, _ in first }, to: wanted, request.provider)
         }
+    }
+
+    private func deliver(
+        _ results: [Question: Result<Answer, DialectError>], to wanted: [FetchBatches.Fetch], _ provider: ProviderID
+    ) {
+        var gifts = results
+        for fetch in wanted {
+            guard let result = results[fetch.question] else { continue }
+            gifts[fetch.question] = nil
+            finished.append((fetch.id, result.mapError { FetchFailure($0) }))
+        }
+        for case (let question, .success(let answer)) in gifts {
+            volunteered.append(.volunteered(question, answer, provider))
+        }
+    }
+
+    /// True when the provider's clock is not what the request was dated by.
+    private func learnClock(of provider: ProviderID, _ date: String?) -> Bool {
+        guard let index = providers.firstIndex(where: { $0.id == provider }) else { return false }
+        return providers[index].clock.learn(date: date, wallMilliseconds: Clock.wallMilliseconds())
     }
 
     /// A request counts as one failure at most, and a provider that has answered any of its questions is up.
@@ -185,7 +237,12 @@ final class ProviderFetches {
         if let error = errors.first {
             let failure = FetchFailure(error)
             if failure == .garbage, isOverHTTP1 { distrustConnections(of: request.provider, now: now) }
-            if errors.count == results.count { return failed(request, failure, error.description) }
+            if case .throttled(let seconds?) = error {
+                throttled.append(.throttled(request.provider, for: .seconds(seconds)))
+            }
+            if errors.count == results.count {
+                return failed(request, failure, error.description, isAddress: error == .wrongNode, now: now)
+            }
             failedInPart(request, failure, error.description)
         }
         answered(request, now: now)
@@ -198,17 +255,16 @@ final class ProviderFetches {
 
     private func answered(_ request: Running, now: Instant) {
         guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
-        providers[index].latency.record(request.startedAt.duration(to: now))
-        if providers[index].answered() { notable.append(.providerUp(name: providers[index].name)) }
+        providers[index].answered(
+            atAddress: request.addressIndex, after: request.startedAt.duration(to: now), now: now)
     }
 
-    private func failed(_ request: Running, _ failure: FetchFailure, _ reason: String) {
+    private func failed(
+        _ request: Running, _ failure: FetchFailure, _ reason: String, isAddress: Bool, now: Instant
+    ) {
         guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
-        if providers[index].failed(failure, atAddress: request.addressIndex) {
-            notable.append(.providerDown(name: providers[index].name, reason: reason))
-        } else {
-            notable.append(.requestFailed(provider: providers[index].name, reason: reason))
-        }
+        providers[index].failed(failure, reason, atAddress: request.addressIndex, isAddress: isAddress, now: now)
+        notable.append(.requestFailed(provider: providers[index].name, reason: reason))
     }
 
     private func failedInPart(_ request: Running, _ failure: FetchFailure, _ reason: String) {

@@ -1,57 +1,137 @@
-// What opens providers' accounts, read from their key files at start and at each reload. Never printed, neither in part
-// nor in a complaint.
+// What opens providers' accounts and proxies, read from key files at start and at each reload. Never printed, neither
+// in part nor in a complaint.
 
 import LinuxIO
 import Settings
 
+/// What one provider's files hold; nil where its settings name none.
+struct ProviderSecrets: Equatable {
+    var key: Secret?
+    var cipherKey: Secret?
+    var proxyPassword: Secret?
+}
+
 struct ProviderKeys {
-    private var keyOfFile: [String: String] = [:]
+    private var secretOfFile: [String: Secret] = [:]
 
     /// Any vendor's tokens and keys are far shorter; keeps a wrong path from filling memory.
     private static let maxFileBytes = 1024
 
-    /// - Parameter settingsFile: said in complaints, for that is where a path is mended.
-    init(_ providers: [Settings.Provider], settingsFile: String) throws(SettingsFile.Unusable) {
+    /// - Parameters:
+    ///   - settingsFile: said in complaints, for that is where a path is mended.
+    ///   - credentials: where systemd puts what LoadCredential= names.
+    ///   - user: whose rights the process has.
+    init(
+        _ providers: [Settings.Provider], settingsFile: String,
+        credentials: String? = Environment.value(of: "CREDENTIALS_DIRECTORY"), user: FileReader = .process
+    ) throws(SettingsFile.Unusable) {
         var complaints: [String] = []
         for provider in providers {
-            guard let path = provider.keyFile, keyOfFile[path] == nil else { continue }
-            do throws(Misfit) {
-                keyOfFile[path] = try ProviderKeys.read(path)
-            } catch {
-                complaints.append(
-                    "\(settingsFile): provider \(provider.name): key-file \(path): \(error.finding); \(error.remedy)")
+            for (key, file) in provider.secretFiles where secretOfFile[file] == nil {
+                do throws(Misfit) {
+                    secretOfFile[file] = try ProviderKeys.secret(file, credentials, user)
+                } catch {
+                    complaints.append(
+                        "\(settingsFile): provider \(provider.name): \(key) \(file): \(error.finding); \(error.remedy)")
+                }
             }
         }
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
     }
 
-    /// Nil for a provider without a key file.
-    subscript(provider: Settings.Provider) -> String? { provider.keyFile.flatMap { keyOfFile[$0] } }
+    /// Of a provider that these keys were read for.
+    subscript(provider: Settings.Provider) -> ProviderSecrets {
+        ProviderSecrets(
+            key: provider.keyFile.flatMap { secretOfFile[$0] },
+            cipherKey: provider.cipherKeyFile.flatMap { secretOfFile[$0] },
+            proxyPassword: provider.proxyKeyFile.flatMap { secretOfFile[$0] })
+    }
 
     private struct Misfit: Error {
         let finding: String
         let remedy: String
     }
 
-    private static func read(_ path: String) throws(Misfit) -> String {
-        let bytes: [UInt8]
+    private static func secret(
+        _ file: String, _ credentials: String?, _ user: FileReader
+    ) throws(Misfit) -> Secret {
+        if file.hasPrefix("/") {
+            let content = try read(file, remedyIfMissing: "put the secret there and nothing else")
+            if let remedy = user.remedy(for: content.access, path: file) {
+                throw Misfit(finding: "other users can read it", remedy: remedy)
+            }
+            return try word(in: content.bytes)
+        }
+        let advice = "add LoadCredential=\(file):/PATH/OF/THE/SECRET to the unit of httpdnsd"
+        guard let credentials else {
+            throw Misfit(
+                finding: "is the name of a systemd credential, and CREDENTIALS_DIRECTORY is not set",
+                remedy: "\(advice), or write the absolute path of a file")
+        }
+        // systemd has seen to it that nobody else reads them.
+        return try word(in: read("\(credentials)/\(file)", remedyIfMissing: "\(advice) and restart it").bytes)
+    }
+
+    private static func read(
+        _ path: String, remedyIfMissing: String
+    ) throws(Misfit) -> (bytes: [UInt8], access: FileAccess) {
         do throws(SystemError) {
-            bytes = try TextFile.read(path, maxBytes: maxFileBytes)
+            let (content, access) = try TextFile.readWithAccess(path, maxBytes: maxFileBytes)
+            return (content, access)
         } catch {
-            let remedy = error.isNoSuchFile ? "put the vendor's token there" : "make it a file that httpdnsd may read"
+            let remedy = error.isNoSuchFile ? remedyIfMissing : "make it a file that httpdnsd may read"
             throw Misfit(finding: "can't be read: \(error)", remedy: remedy)
         }
+    }
+
+    private static func word(in bytes: [UInt8]) throws(Misfit) -> Secret {
         let isBlank = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
         guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
         else {
-            throw Misfit(finding: "is empty", remedy: "put the vendor's token there")
+            throw Misfit(finding: "is empty", remedy: "put the secret there and nothing else")
         }
         let key = bytes[first...last]
         guard key.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw Misfit(
-                finding: "holds more than one word of plain ASCII", remedy: "leave nothing there but the vendor's token"
-            )
+                finding: "holds more than one word of plain ASCII", remedy: "leave nothing there but the secret")
         }
-        return String(decoding: key, as: UTF8.self)
+        return Secret(String(decoding: key, as: UTF8.self))
+    }
+}
+
+/// Judges who else reads a file that is only ours to read.
+struct FileReader {
+    let userID: UInt32
+    let groupID: UInt32
+
+    static var process: FileReader { FileReader(userID: Machine.user.userID, groupID: Machine.user.groupID) }
+
+    /// The command that keeps others out and lets us read; nil if they are out. Root's group has no other members than
+    /// those who can read everything.
+    func remedy(for access: FileAccess, path: String) -> String? {
+        let isOursOrRoots = access.groupID == groupID || access.groupID == 0
+        guard access.isReadableByOthers || (access.isReadableByGroup && !isOursOrRoots) else { return nil }
+        let name = FileReader.shellWord(path)
+        if access.groupID == groupID, groupID != 0 { return "run: chmod 0640 \(name)" }
+        if access.ownerID == userID || userID == 0 { return "run: chmod 0600 \(name)" }
+        return "run: chgrp \(groupID) \(name) && chmod 0640 \(name)"
+    }
+
+    private static func shellWord(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                || "/._-+:@%".utf8.contains(byte)
+        }
+        return isPlain
+            ? text
+            : "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+    }
+}
+
+extension Settings.Provider {
+    /// With the keys that name them.
+    fileprivate var secretFiles: [(key: String, file: String)] {
+        [("key-file", keyFile), ("cipher-key-file", cipherKeyFile), ("proxy-key-file", proxyKeyFile)]
+            .compactMap { key, file in file.map { (key, $0) } }
     }
 }

@@ -18,6 +18,7 @@ final class ResolvingLoop {
     /// Nil: memory only.
     let store: StoreThread?
     private var answers: CachedAnswers
+    private let view: ServingView
     private var fastPath: FastPath
     private var resolver: Resolver
     private var clients = Clients()
@@ -36,7 +37,7 @@ final class ResolvingLoop {
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, streams: StreamServer,
         mailbox: Mailbox<Notice>, store: StoreThread?, answers: CachedAnswers,
-        seed: UInt64, fastPath: consuming FastPath
+        view: ServingView, seed: UInt64, fastPath: consuming FastPath
     ) throws(SystemError) {
         self.loop = loop
         self.providers = providers
@@ -45,6 +46,7 @@ final class ResolvingLoop {
         self.mailbox = mailbox
         self.store = store
         self.answers = answers
+        self.view = view
         resolver = Resolver(seed: seed)
         settledAt = Clock.now()
         self.fastPath = fastPath
@@ -79,13 +81,14 @@ final class ResolvingLoop {
         settledAt = now
         for question in streams.takeDue() { handle(.foundDue(question), now: now) }
         for miss in streams.takeMisses() {
-            let client = Client(query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now)
+            let client = Client(
+                query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now,
+                subnet: view.subnet(of: miss.client))
             asked(client, now: now)
         }
         repeat {
-            for (id, result) in providers.takeFinished() + system.takeFinished() {
-                handle(.fetchFinished(id, result), now: now)
-            }
+            for event in providers.takeEvents() { handle(event, now: now) }
+            for (id, result) in system.takeFinished() { handle(.fetchFinished(id, result), now: now) }
         } while providers.hasFinished || system.hasFinished
     }
 
@@ -109,6 +112,17 @@ final class ResolvingLoop {
         system.setServers(servers, probing: probes, now: now)
     }
 
+    func state(of provider: Provider, now: Instant) -> ProviderState {
+        resolver.state(of: provider.id, now: now) ?? .unmeasured
+    }
+
+    /// What changed in the judgement of providers since the last time, for the log.
+    func takeStateChanges(now: Instant) -> [LogEvent] {
+        resolver.takeStateChanges(now: now).compactMap { change in
+            providers.providers.first { $0.id == change.provider }.flatMap { LogEvent(change, of: $0) }
+        }
+    }
+
     func takeLoopingServers() -> [Nameserver] {
         defer { loopingServers = [] }
         return loopingServers
@@ -122,7 +136,7 @@ final class ResolvingLoop {
             switch notice {
             case .due(let question): handle(.foundDue(question), now: now)
             case .asked(let handover):
-                let client = Client(handover)
+                let client = Client(handover, in: view.subnet(of: Address(handover.peer)))
                 if !answeredMeanwhile(client, handover.peer, now: now) { asked(client, now: now) }
             }
         }
@@ -172,6 +186,7 @@ final class ResolvingLoop {
         switch action {
         case .fetch(let id, let question, .provider(let provider)): providers.start(id, question, provider, now: now)
         case .fetch(let id, let question, .system): system.start(id, question, now: now)
+        case .shadow(let id, let question, let provider): providers.start(id, question, provider, now: now)
         case .abandon(let id):
             providers.abandon(id, now: now)
             system.abandon(id)
@@ -191,7 +206,7 @@ final class ResolvingLoop {
         let entry = answers.entry(
             question, answer, provenance, demand: resolver.demand(for: question),
             wallMilliseconds: Clock.wallMilliseconds())
-        store.keep(entry, now: now)
+        if let entry { store.keep(entry, now: now) }
     }
 
     private func reply(_ waiter: Waiter, _ answer: Answer, _ source: Source, now: Instant) {

@@ -21,7 +21,7 @@ struct Statistics {
             threads: threads.count)
         report.providers = resolving.providers.providers.map { provider in
             StatusReport.Provider(
-                name: provider.name, state: provider.isUp ? "up" : "down",
+                name: provider.name, state: resolving.state(of: provider, now: now).rawValue,
                 latencyMilliseconds: provider.latency.percentile(50).map { $0 / 1000 })
         }
         report.systemServers = stats.system.servers
@@ -50,6 +50,7 @@ struct Statistics {
             report.store.batches = Int(store.batches)
             report.store.failures = Int(store.failures)
             report.store.dropped = Int(store.droppedEntries)
+            report.store.refusedNotes = Int(store.refusedNotes)
         }
         report.inflight = Int(sum[.handedOver] - resolving.questionsTaken) + resolving.clientsWaiting
         report.unsent = Int(sum[.unsentReplies])
@@ -97,7 +98,8 @@ struct Statistics {
         report.latencyMicroseconds.system = resolving.latencies.system.percentiles
         report.providers = resolving.providers.providers.map { provider in
             var entry = StatsReport.Provider(
-                name: provider.name, dialect: provider.dialectName, state: provider.isUp ? "up" : "down")
+                name: provider.name, dialect: provider.dialectName,
+                state: resolving.state(of: provider, now: now).rawValue)
             entry.requests = Int(provider.requests)
             entry.names = Int(provider.names)
             for (failure, count) in provider.failures { entry.failures[failure.rawValue] = Int(count) }

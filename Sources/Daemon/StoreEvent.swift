@@ -8,10 +8,15 @@ import Store
 struct StoreOrder: Sendable {
     let entries: [StoredEntry]
     let removals: [QuestionScope]
+    /// By name; nil removes.
+    let notes: [String: String?]
 }
 
 /// What the thread tells, most of it for the log.
 enum StoreEvent: Sendable {
+    /// All notes by name, before the entries are loaded: empty where the file can't be used. Should it be read later,
+    /// they are told anew. What was noted meanwhile is in them.
+    case notes([String: String])
     /// The file was read; once.
     case loaded(LoadReport)
     /// The file was damaged or not ours, and a fresh one is begun.
@@ -82,5 +87,16 @@ extension [QuestionScope] {
     mutating func add(_ removal: QuestionScope) {
         guard !contains(removal), first != .everything else { return }
         if removal == .everything || count >= StoreLoop.maxRemovals { self = [.everything] } else { append(removal) }
+    }
+}
+
+extension [String: String?] {
+    /// The last one of a name counts; nil stays, as it removes.
+    ///
+    /// - Returns: false for a name more than the file has room for.
+    mutating func add(_ name: String, _ value: String?) -> Bool {
+        guard count < NoteRow.maxCount || self[name] != nil else { return false }
+        updateValue(value, forKey: name)
+        return true
     }
 }

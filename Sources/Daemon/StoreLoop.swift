@@ -13,6 +13,7 @@ final class StoreTally: Sendable {
     let batches = Atomic<UInt64>(0)
     let failures = Atomic<UInt64>(0)
     let droppedEntries = Atomic<UInt64>(0)
+    let refusedNotes = Atomic<UInt64>(0)
 }
 
 struct StoreLoop: ~Copyable {
@@ -28,6 +29,9 @@ struct StoreLoop: ~Copyable {
     private var toldFailures: Set<StoreFailure> = []
     /// Flushes that failed: what was flushed must not come back after a restart.
     private var unwrittenRemovals: [QuestionScope] = []
+    /// Notes that could not be written: what was switched must not switch back after a restart.
+    private var unwrittenNotes: [String: String?] = [:]
+    private var hasToldNotes = false
     private var writtenSincePruning = 0
     private var prunedAt: Instant
 
@@ -67,7 +71,8 @@ struct StoreLoop: ~Copyable {
             for order in orders.takeAll() { carryOut(order) }
             guard !waits.isReady(1) else { break }
         }
-        for order in lastOrder.takeAll() where !order.isEmpty || !unwrittenRemovals.isEmpty { carryOut(order) }
+        let isBehind = !unwrittenRemovals.isEmpty || !unwrittenNotes.isEmpty
+        for order in lastOrder.takeAll() where !order.isEmpty || isBehind { carryOut(order) }
         store.close()
     }
 
@@ -80,6 +85,8 @@ struct StoreLoop: ~Copyable {
         var hottest = HottestEntries(limit: StoreLoop.maxInUse)
         let (cache, maxAge, maxTTL) = (cache, maxAgeMilliseconds, maxTTLMilliseconds)
         do throws(StoreFailure) {
+            tell(.notes(try store.notes()))
+            hasToldNotes = true
             let counts = try store.load(atMost: maxRows) { entry, lastWritten in
                 // Settings that allow less than those it was stored under: older by what is too much.
                 let tooLong = Int64(entry.lifetimeSeconds) * 1000 - maxTTL
@@ -101,6 +108,9 @@ struct StoreLoop: ~Copyable {
             tell(.loaded(report))
             prune()
         } catch {
+            // Whoever waits for them goes on without.
+            if !hasToldNotes { tell(.notes([:])) }
+            hasToldNotes = true
             failed(error)
         }
     }
@@ -110,10 +120,16 @@ struct StoreLoop: ~Copyable {
     private mutating func carryOut(_ order: StoreOrder) {
         if !hasLoaded { load() }
         for removal in order.removals { unwrittenRemovals.add(removal) }
+        for (name, value) in order.notes where !unwrittenNotes.add(name, value) {
+            tally.refusedNotes.add(1, ordering: .relaxed)
+        }
         do throws(StoreFailure) {
-            try store.write(
-                order.entries, removing: unwrittenRemovals, nowMilliseconds: Clock.wallMilliseconds())
+            let refused = try store.write(
+                order.entries, removing: unwrittenRemovals, notes: unwrittenNotes,
+                nowMilliseconds: Clock.wallMilliseconds())
             unwrittenRemovals = []
+            unwrittenNotes = [:]
+            tally.refusedNotes.add(UInt64(refused), ordering: .relaxed)
             tally.batches.add(1, ordering: .relaxed)
             tally.writtenEntries.add(UInt64(order.entries.count), ordering: .relaxed)
             writtenSincePruning += order.entries.count
@@ -160,7 +176,7 @@ struct StoreLoop: ~Copyable {
 }
 
 extension StoreOrder {
-    fileprivate var isEmpty: Bool { entries.isEmpty && removals.isEmpty }
+    fileprivate var isEmpty: Bool { entries.isEmpty && removals.isEmpty && notes.isEmpty }
 }
 
 extension Provenance {

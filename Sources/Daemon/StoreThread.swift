@@ -21,10 +21,13 @@ final class StoreThread {
 
     private var collected: [Key: StoredEntry] = [:]
     private var removals: [QuestionScope] = []
+    private var collectedNotes: [String: String?] = [:]
     /// Nil exactly while nothing is collected.
     private var postAt: Instant?
     /// What was flushed while entries were still being loaded, perhaps behind the flush; nil when they are.
     private var flushedWhileLoading: [QuestionScope]? = []
+    /// Likewise: what is said now counts more than what the file says.
+    private var notedWhileLoading: [String: String?]? = [:]
     private var droppedEntries: UInt64 = 0
 
     private struct Key: Hashable {
@@ -52,6 +55,8 @@ final class StoreThread {
         var failures: UInt64 = 0
         /// Entries in such batches, or given while too many were waiting.
         var droppedEntries: UInt64 = 0
+        /// Notes that are not in the file because it holds as many others as it may.
+        var refusedNotes: UInt64 = 0
     }
 
     /// Starts loading the file at `path` into the cache.
@@ -88,7 +93,8 @@ final class StoreThread {
             restoredEntries: tally.restoredEntries.load(ordering: .relaxed),
             writtenEntries: tally.writtenEntries.load(ordering: .relaxed),
             batches: tally.batches.load(ordering: .relaxed), failures: tally.failures.load(ordering: .relaxed),
-            droppedEntries: tally.droppedEntries.load(ordering: .relaxed) + droppedEntries)
+            droppedEntries: tally.droppedEntries.load(ordering: .relaxed) + droppedEntries,
+            refusedNotes: tally.refusedNotes.load(ordering: .relaxed))
     }
 
     /// Collects an answer to be written, in place of an older one for the same question, network and source.
@@ -112,6 +118,20 @@ final class StoreThread {
         post(now: now)
     }
 
+    /// Keeps a small text that the next life is told under its name, in place of an older one; nil: no more. A flush
+    /// leaves notes alone.
+    ///
+    /// - Returns: false for one that is too large (`NoteRow.fits`) or one of too many that wait: it is not kept.
+    @discardableResult
+    func note(_ name: String, _ value: String?, now: Instant) -> Bool {
+        guard NoteRow.fits(name: name, value: value) else { return false }
+        guard collectedNotes.add(name, value) else { return false }
+        _ = notedWhileLoading?.add(name, value)
+        // At once, as a flush.
+        post(now: now)
+        return true
+    }
+
     /// When `timePassed` has something to do; nil while nothing is collected.
     var nextDeadline: Instant? { postAt }
 
@@ -123,11 +143,20 @@ final class StoreThread {
     func takeEvents() -> [StoreEvent] {
         guard hasEvents else { return [] }
         hasEvents = false
-        return events.takeAll().map { event in
-            guard case .loaded(var report) = event else { return event }
+        return events.takeAll().map(withWhatCameMeanwhile)
+    }
+
+    private func withWhatCameMeanwhile(_ event: StoreEvent) -> StoreEvent {
+        switch event {
+        case .notes(var notes):
+            for (name, value) in notedWhileLoading ?? [:] { notes[name] = value }
+            return .notes(notes)
+        case .loaded(var report):
             report.flushedMeanwhile = flushedWhileLoading ?? []
             flushedWhileLoading = nil
+            notedWhileLoading = nil
             return .loaded(report)
+        case .setAside, .failed, .recovered: return event
         }
     }
 
@@ -153,8 +182,9 @@ final class StoreThread {
         defer {
             collected = [:]
             removals = []
+            collectedNotes = [:]
             postAt = nil
         }
-        return StoreOrder(entries: Array(collected.values), removals: removals)
+        return StoreOrder(entries: Array(collected.values), removals: removals, notes: collectedNotes)
     }
 }

@@ -25,6 +25,7 @@ final class StreamServer {
     /// A question that the cache could not answer, and where its answer goes.
     struct Miss {
         let connection: ConnectionID
+        let client: Address
         let query: Query
         let packet: [UInt8]
     }
@@ -189,7 +190,7 @@ final class StreamServer {
         if case .answeredAndDue(_, let question) = outcome { due.append(question) }
         if case .miss(let query) = outcome {
             tally[.handedOver] += 1
-            misses.append(Miss(connection: id, query: query, packet: message))
+            misses.append(Miss(connection: id, client: connection.client, query: query, packet: message))
         } else {
             connection.answered(with: reply, now: now)
         }

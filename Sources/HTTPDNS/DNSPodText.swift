@@ -6,7 +6,7 @@ import DNSWire
 
 /// The lines of a body by the name that they are about.
 struct DNSPodText {
-    private typealias Text = ArraySlice<UInt8>
+    typealias Text = ArraySlice<UInt8>
 
     /// Of several lines about one name, the first.
     private var partsOfName: [Name: Text] = [:]
@@ -54,13 +54,13 @@ struct DNSPodText {
     }
 
     private static let separators = Array(";,".utf8)
-    private static let nothing = "0"
+    static let nothing = "0"
 
     private static func address(_ text: Text) -> Address? { Address(String(decoding: text, as: UTF8.self)) }
 
     /// Without the line ends, spaces and NUL bytes that servers leave around their text; nil if there is no more.
-    private static func trimmed(_ line: Text) -> Text? {
-        let isText = { (byte: UInt8) in byte != 0 && byte != 0x0D && byte != 0x20 }
+    static func trimmed(_ line: Text) -> Text? {
+        let isText = { (byte: UInt8) in ![0x00, 0x0A, 0x0D, 0x20].contains(byte) }
         guard let first = line.firstIndex(where: isText), let last = line.lastIndex(where: isText) else { return nil }
         return line[first...last]
     }
@@ -84,9 +84,10 @@ struct DNSPodText {
         return addresses.isEmpty ? nil : "\(addresses.joined(separator: ";")),\(answer.ttlSeconds)"
     }
 
-    /// A line of a server that was asked to repeat names and the client's address.
-    static func line(_ question: Question, _ answer: Answer?, client: Address) -> String {
-        "\(question.name).:\(answer.flatMap { part(of: $0, question.type) } ?? nothing)|\(client)"
+    /// A line of a server that was asked to repeat names and the client's address: A first, should both be there.
+    static func line(_ named: NamedAnswers, client: Address) -> String {
+        let parts = named.families.map { type, answer in answer.flatMap { part(of: $0, type) } ?? nothing }
+        return "\(named.name).:\(parts.joined(separator: "-"))|\(client)"
     }
 
     static func reply(_ text: String) -> HTTPReply {

@@ -23,9 +23,10 @@ package struct DoHDialect: SingleQuestionDialect {
         switch method {
         case .get:
             // Not padded: a longer URL is a worse key for the caches that GET is for.
-            let message = UpstreamQuery.message(for: question.lowercased, id: DoHDialect.id)
+            let message = UpstreamQuery.message(
+                for: question.lowercased, id: DoHDialect.id, clientSubnet: context.clientSubnet)
             return HTTPRequest(
-                url: URLQuery.append([(name: "dns", value: Base64URL.encode(message))], to: url),
+                url: URLQuery.append([(name: "dns", value: Base64.url.encode(message))], to: url),
                 headers: HTTPHeaders([.init("Accept", DoHDialect.mediaType)]))
         case .post:
             return HTTPRequest(
@@ -34,7 +35,8 @@ package struct DoHDialect: SingleQuestionDialect {
                     .init("Accept", DoHDialect.mediaType), .init("Content-Type", DoHDialect.mediaType),
                 ]),
                 body: UpstreamQuery.message(
-                    for: question.lowercased, id: DoHDialect.id, paddedTo: UpstreamQuery.paddingBlockBytes))
+                    for: question.lowercased, id: DoHDialect.id, paddedTo: UpstreamQuery.paddingBlockBytes,
+                    clientSubnet: context.clientSubnet))
         }
     }
 
@@ -58,7 +60,7 @@ package struct DoHDialect: SingleQuestionDialect {
         var message = request.body
         if request.method == .get {
             guard let text = URLQuery.value(of: "dns", in: request.url) else { throw .garbage("no parameter dns") }
-            guard let bytes = Base64URL.decode(text) else { throw .garbage("dns is not base64url") }
+            guard let bytes = Base64.url.decode(text) else { throw .garbage("dns is not base64url") }
             message = bytes
         } else if request.headers["Content-Type"]?.lowercased() != DoHDialect.mediaType {
             throw .status(415)

@@ -5,9 +5,12 @@ package import DNSWire
 
 package struct JSONDialect: SingleQuestionDialect {
     private let url: String
+    private let account: AliDNSAccount?
 
-    package init(url: String) {
+    /// - Parameter account: of AliDNS's paid service; nil: requests are not signed.
+    package init(url: String, account: AliDNSAccount? = nil) {
         self.url = url
+        self.account = account
     }
 
     /// Types whose text differs from server to server are left to `doh`.
@@ -17,12 +20,21 @@ package struct JSONDialect: SingleQuestionDialect {
 
     package func request(for question: Question, in context: DialectContext) throws(DialectError) -> HTTPRequest {
         guard supports(question.type), let name = question.name.hostText else { throw .unsupported }
-        let parameters = [(name: "name", value: name), (name: "type", value: question.type.description)]
+        // AliDNS's own clients write the number.
+        let type = account == nil ? question.type.description : String(question.type.rawValue)
+        var parameters = [(name: "name", value: name), (name: "type", value: type)]
+        if let account { parameters += try account.parameters(for: name, in: context) }
+        if let subnet = context.clientSubnet {
+            parameters.append((name: "edns_client_subnet", value: subnet.description))
+        }
         return HTTPRequest(
             url: URLQuery.append(parameters, to: url), headers: HTTPHeaders([.init("Accept", JSONDialect.mediaType)]))
     }
 
     package func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer {
+        // AliDNS says 401 for every mistake in a signature, a wrong time among them, and its own clients then set their
+        // clock by the reply's Date. The caller does so once; when that changes nothing, it is the account.
+        guard reply.status != 401 || account == nil else { throw .clock }
         let body = try JSONBody.decode(JSONReply.self, from: try reply.acceptedBody())
         if let echo = body.question?.elements.first, !echo.isEqual(to: question) { throw .wrongQuestion }
         guard body.isTruncated != true else { throw .garbage("truncated") }
@@ -41,6 +53,7 @@ package struct JSONDialect: SingleQuestionDialect {
     }
 
     package func question(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> Question {
+        try account?.check(request, in: context)
         guard let text = URLQuery.value(of: "name", in: request.url) else { throw .garbage("no parameter name") }
         guard let name = Name(text) else { throw .garbage("name is no name") }
         let typeText = URLQuery.value(of: "type", in: request.url) ?? RecordType.a.description

@@ -7,21 +7,42 @@ package enum URLQuery {
     private static let maxParameters = 32
 
     /// The URL with the parameters added, after those that it has already.
-    static func append(_ parameters: [(name: String, value: String)], to url: String) -> String {
-        let text = parameters.map { "\($0.name)=\(encode($0.value))" }.joined(separator: "&")
-        return url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + text
+    /// - Parameter plain: characters that are not escaped beside the unreserved ones.
+    static func append(
+        _ parameters: [(name: String, value: String)], to url: String, plain: String = plainCharacters
+    ) -> String {
+        append(parameters.map { "\($0.name)=\(encode($0.value, plain: plain))" }.joined(separator: "&"), to: url)
     }
+
+    /// - Parameter text: parameters that are encoded already.
+    static func append(_ text: String, to url: String) -> String {
+        url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + text
+    }
+
+    /// They mean nothing in a query (RFC 3986 section 3.4), and most vendors write them as they are.
+    static let plainCharacters = ",;/"
 
     /// The decoded value of the first parameter with this name; nil without one or when its escapes are broken.
     package static func value(of name: String, in url: String) -> String? {
-        guard let mark = url.firstIndex(of: "?") else { return nil }
-        let query = url[url.index(after: mark)...]
-        for parameter in query.split(separator: "&", maxSplits: maxParameters).prefix(maxParameters) {
-            let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts[0] == name else { continue }
-            return parts.count == 2 ? decode(parts[1]) : ""
+        guard let parts = parts(of: url).first(where: { $0[0] == name }) else { return nil }
+        return parts.count == 2 ? decode(parts[1]) : ""
+    }
+
+    /// All parameters in their order, with decoded values; without those whose escapes are broken.
+    static func parameters(in url: String) -> [(name: String, value: String)] {
+        parts(of: url).compactMap { parts in
+            guard parts.count == 2 else { return (String(parts[0]), "") }
+            return decode(parts[1]).map { (String(parts[0]), $0) }
         }
-        return nil
+    }
+
+    /// Of each parameter the name, and the value if it has one.
+    private static func parts(of url: String) -> [[Substring]] {
+        guard let mark = url.firstIndex(of: "?") else { return [] }
+        let parameters = url[url.index(after: mark)...].split(separator: "&", maxSplits: maxParameters)
+        return parameters.prefix(maxParameters).map {
+            $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        }
     }
 
     /// The part of a URL before its query.
@@ -29,10 +50,10 @@ package enum URLQuery {
         url.prefix { $0 != "?" }
     }
 
-    private static func encode(_ value: String) -> String {
+    static func encode(_ value: String, plain: String = plainCharacters) -> String {
         var text = ""
         for byte in value.utf8 {
-            if byte.isURLSafe {
+            if byte.isUnreserved || plain.utf8.contains(byte) {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
                 text += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
@@ -57,23 +78,13 @@ package enum URLQuery {
 }
 
 extension UInt8 {
-    /// The unreserved characters of RFC 3986 section 2.3, and the comma: it means nothing in a query (section 3.4), and
-    /// vendors write it between names as it is.
-    fileprivate var isURLSafe: Bool {
-        isHostByte || self == UInt8(ascii: ".") || self == UInt8(ascii: "~") || self == UInt8(ascii: ",")
-    }
-
-    fileprivate var hexValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
+    /// The unreserved characters of RFC 3986 section 2.3.
+    fileprivate var isUnreserved: Bool {
+        isHostByte || self == UInt8(ascii: ".") || self == UInt8(ascii: "~")
     }
 
     /// Letters, digits, hyphen and underscore: what host names and service labels are made of.
-    fileprivate var isHostByte: Bool {
+    var isHostByte: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true

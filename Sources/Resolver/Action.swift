@@ -5,6 +5,9 @@ package import DNSWire
 package enum Action: Equatable, Sendable {
     /// Ask an upstream; report `fetchFinished` under this ID.
     case fetch(FetchID, Question, Upstream)
+    /// Ask a provider beside a lookup; report `fetchFinished` under this ID. The answer is for nobody: it is measured,
+    /// and compared where the provider is a shadow.
+    case shadow(FetchID, Question, ProviderID)
     /// The result is no longer wanted.
     case abandon(FetchID)
     /// Keep this answer; its TTLs are as they should be kept.

@@ -16,7 +16,7 @@ struct Demand: Equatable {
 
     /// As it was estimated in an earlier life of the process.
     init(perSecond: Double, now: Instant) {
-        seconds = Demand.memory
+        seconds = Demand.memory.seconds
         asks = perSecond * (seconds + Demand.presumedSeconds)
         countedAt = now
     }
@@ -25,7 +25,7 @@ struct Demand: Equatable {
     /// Zipf trace with TTLs of 5 to 60 s, 10 refreshes more and 40 fewer than what comes back.
     private static let presumedSeconds = 20.0
     /// What was seen longer ago than this counts for less than half: people's habits of the hour, not of the day.
-    private static let memory = 600.0
+    private static let memory: Duration = .seconds(600)
 
     /// Asks per second, from 0 up.
     var perSecond: Double { asks / (seconds + Demand.presumedSeconds) }
@@ -38,12 +38,11 @@ struct Demand: Equatable {
     }
 
     mutating func count(_ more: Int, now: Instant) {
-        let elapsed = max(0, countedAt.duration(to: now).seconds)
+        let elapsed = max(.zero, countedAt.duration(to: now))
         countedAt = max(countedAt, now)
-        // 1 / (1 + x) instead of e^-x: the same for small steps, and basic arithmetic.
-        let fading = 1 / (1 + elapsed / Demand.memory)
+        let fading = Fading.part(after: elapsed, memory: Demand.memory)
         asks = asks * fading + Double(more)
-        seconds = (seconds + elapsed) * fading
+        seconds = (seconds + elapsed.seconds) * fading
     }
 }
 

@@ -17,6 +17,16 @@ package enum Event: Sendable {
     case forgotten(QuestionScope)
     /// A fetch ended. One that was abandoned may still report; that is ignored.
     case fetchFinished(FetchID, Result<Answer, FetchFailure>)
+    /// What a provider said beside the questions that it was asked: the other family of a name.
+    case volunteered(Question, Answer, ProviderID)
+    /// The names that are kept from the providers for now, and everything under them; until when, nil for no end. The
+    /// root is all names.
+    case switchedOff([Name: Instant?])
+    /// A provider wants to be left alone for so long. Comes before the `fetchFinished` that tells of it; without this
+    /// one a failure by throttling has a pause of our own.
+    case throttled(ProviderID, for: Duration)
+    /// Forget what was measured, and every back-off, block and pause; nil for all providers.
+    case providerReset(ProviderID?)
     /// The set of upstreams, at start and after a change of settings or network. Providers that stay keep their ID,
     /// and with it what was learned about them.
     case upstreamsChanged(providers: [ProviderTraits], hasSystem: Bool)
@@ -81,15 +91,23 @@ package struct ProviderTraits: Hashable, Sendable {
     package let asksBothFamilies: Bool
     /// Questions that refreshes may put to it per second.
     package let budgetPerSecond: Int
+    /// All questions that it is to have per second, clients' included, while anybody else can serve; nil: no bound.
+    package let questionsPerSecond: Int?
+    /// Its answers are compared with those that are used, and never used themselves: for so large a share of the
+    /// lookups, from 0 to 1. Nil: an ordinary provider.
+    package let shadowShare: Double?
 
     package init(
-        id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, budgetPerSecond: Int = 100
+        id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, budgetPerSecond: Int = 100,
+        questionsPerSecond: Int? = nil, shadowShare: Double? = nil
     ) {
         self.id = id
         self.types = types
         self.maxNames = maxNames
         self.asksBothFamilies = asksBothFamilies
         self.budgetPerSecond = budgetPerSecond
+        self.questionsPerSecond = questionsPerSecond
+        self.shadowShare = shadowShare
     }
 
     func supports(_ type: RecordType) -> Bool {
@@ -133,7 +151,4 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     case clock
     /// This upstream can't be asked this question.
     case unsupported
-
-    /// Says something about the upstream, and not about the question or about us.
-    package var isUpstreams: Bool { self != .overload && self != .unsupported }
 }

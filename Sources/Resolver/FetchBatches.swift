@@ -1,8 +1,9 @@
-// Fetches that may share a request wait for each other for a moment: what goes to one provider for one type becomes a
-// batch. A value without clock or timers; its owner asks when a batch is due.
+// Fetches that may share a request wait for each other for a moment: what goes to one provider for one type, or for
+// both address types where the provider takes them together, becomes a batch. A value without clock or timers; its
+// owner asks when a batch is due.
 //
 // Invariants: `open` stands in the order of opening, so that the first is due first; no batch in it is empty or full,
-// and no two have the same provider and type.
+// and a question that fits into one of them never opens another.
 
 package import DNSWire
 
@@ -20,12 +21,58 @@ package struct FetchBatches {
         }
     }
 
-    /// What one request is to ask: one fetch or more, of one type, in the order in which they were added.
+    /// What one request is to ask: one fetch or more, in the order in which they were added.
     package struct Batch: Equatable, Sendable {
         package let provider: ProviderID
         package fileprivate(set) var fetches: [Fetch]
-        fileprivate let type: RecordType
+        fileprivate let capacity: Capacity
         fileprivate let leavesAt: Instant
+
+        /// What the request has to ask: of one type, the questions of the fetches; of both, both for every name, since
+        /// requests name families once for all their names.
+        package var questions: [Question] {
+            let asked = fetches.map(\.question)
+            guard Set(asked.map(\.type)).count > 1 else { return asked }
+            return names.flatMap { name in
+                [RecordType.a, .aaaa].map { Question(name, $0, from: asked[0].subnet) }
+            }
+        }
+
+        /// Each once, in the order in which they came.
+        fileprivate var names: [Name] {
+            var seen: Set<Name> = []
+            return fetches.map(\.question.name).filter { seen.insert($0).inserted }
+        }
+
+        /// Nothing that may still come has a place in it.
+        fileprivate var isFull: Bool {
+            guard capacity.bothFamilies, fetches[0].question.type.isAddress else {
+                return fetches.count >= capacity.names
+            }
+            return fetches.count >= 2 * capacity.names
+        }
+
+        fileprivate func fits(_ question: Question) -> Bool {
+            let isOfType =
+                capacity.bothFamilies && question.type.isAddress
+                ? fetches[0].question.type.isAddress : fetches[0].question.type == question.type
+            guard isOfType, fetches[0].question.subnet == question.subnet else { return false }
+            return names.count < capacity.names || names.contains(question.name)
+        }
+    }
+
+    /// What one request to a provider can carry.
+    package struct Capacity: Equatable, Sendable {
+        /// 1 or more.
+        package let names: Int
+        package let bothFamilies: Bool
+
+        package init(names: Int, bothFamilies: Bool = false) {
+            self.names = names
+            self.bothFamilies = bothFamilies
+        }
+
+        fileprivate func isSingle(_ type: RecordType) -> Bool { names == 1 && !(bothFamilies && type.isAddress) }
     }
 
     private var open: [Batch] = []
@@ -35,18 +82,17 @@ package struct FetchBatches {
     /// When `popDue` has a batch; nil when nothing waits.
     package var nextDeadline: Instant? { open.first?.leavesAt }
 
-    /// - Parameter maxQuestions: what one request to this provider can carry; 1 is never kept waiting.
+    /// A fetch that nothing can join is never kept waiting.
+    ///
     /// - Returns: the batch that leaves at once: one that this fetch has filled, or the oldest if there are too many.
-    package mutating func add(
-        _ fetch: Fetch, to provider: ProviderID, maxQuestions: Int, now: Instant
-    ) -> Batch? {
-        let type = fetch.question.type
-        if let index = open.firstIndex(where: { $0.provider == provider && $0.type == type }) {
+    package mutating func add(_ fetch: Fetch, to provider: ProviderID, _ capacity: Capacity, now: Instant) -> Batch? {
+        if let index = open.firstIndex(where: { $0.provider == provider && $0.fits(fetch.question) }) {
             open[index].fetches.append(fetch)
-            return open[index].fetches.count < maxQuestions ? nil : open.remove(at: index)
+            return open[index].isFull ? open.remove(at: index) : nil
         }
-        let batch = Batch(provider: provider, fetches: [fetch], type: type, leavesAt: now + Bounds.gatherWithin)
-        guard maxQuestions > 1 else { return batch }
+        let batch = Batch(
+            provider: provider, fetches: [fetch], capacity: capacity, leavesAt: now + Bounds.gatherWithin)
+        guard !capacity.isSingle(fetch.question.type) else { return batch }
         open.append(batch)
         return open.count > Bounds.maxOpenBatches ? open.removeFirst() : nil
     }

@@ -40,8 +40,11 @@ struct Lookup {
     private var holdUntil: Instant
     /// Providers not asked yet, best first.
     private var untried: ArraySlice<ProviderID>
+    private var attemptsLeft = Bounds.maxProviderAttempts
     /// Those that another lookup tries just now: only asked when the system resolver does not stand in for them.
     private var inReserve: [ProviderID]
+    /// Those that want to be asked less: only asked when nobody else has anything to say.
+    private var withheld: [ProviderID]
     /// When the first of them is asked: at once after a failure, else as a hedge.
     private var nextProviderAt: Instant?
     private var system: SystemStep
@@ -67,19 +70,6 @@ struct Lookup {
         case failed
     }
 
-    /// Whom a question may be put to.
-    struct Route {
-        /// In the order to ask them.
-        let providers: [ProviderID]
-        /// Asked when the system resolver has nothing to say either.
-        let inReserve: [ProviderID]
-        /// The system resolver is the proper source and not a substitute.
-        let isSystemName: Bool
-        let hasSystem: Bool
-        /// All providers failed lately, or are silent.
-        let inTrouble: Bool
-    }
-
     /// - Parameter hasRecords: the answer that stands has what is asked for.
     init(
         _ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, hasRecords: Bool, now: Instant
@@ -94,6 +84,7 @@ struct Lookup {
         holdUntil = now + (route.inTrouble ? Bounds.systemPatienceInTrouble : Bounds.systemPatience)
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
         inReserve = Array(route.inReserve.prefix(Bounds.maxProviderAttempts - untried.count))
+        withheld = route.withheld
         nextProviderAt = now
         let hedge = route.inTrouble ? Bounds.systemHedgeInTrouble : Bounds.systemHedge
         system = route.hasSystem ? .waiting(until: now + hedge) : .absent
@@ -112,7 +103,7 @@ struct Lookup {
         case .absent, .running, .failed: break
         }
         earliest = min(earliest, giveUpAt)
-        if !inReserve.isEmpty { earliest = min(earliest, holdUntil) }
+        if !inReserve.isEmpty || mayAskWithheld(at: holdUntil) { earliest = min(earliest, holdUntil) }
         if let nextProviderAt { earliest = min(earliest, nextProviderAt) }
         if expired != nil, !waiters.isEmpty { earliest = min(earliest, expiredAt) }
         return earliest
@@ -200,9 +191,13 @@ struct Lookup {
     private mutating func answered(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
     ) {
+        let isProper = attempt.upstream == .system && isSystemName
+        guard let answer = isProper ? answer : policy.withoutPrivateAddresses(answer) else {
+            return hasOnlyPrivateAddresses(attempt, answer, now: now, &around)
+        }
         switch attempt.upstream {
         case .provider(let provider):
-            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now))
+            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
             if answer.kind == .unprovenEmpty {
                 unproven = unproven ?? (answer, .provider(provider), now)
                 nextProviderAt = now
@@ -217,13 +212,41 @@ struct Lookup {
         }
     }
 
+    /// A public name that leads into the local network is an attack on it, or an exception that needs a rule. It may be
+    /// this upstream alone that says so: the next one is asked, and if none knows better, the name has no address.
+    private mutating func hasOnlyPrivateAddresses(
+        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
+    ) {
+        let empty = Answer(negative: .unprovenEmpty)
+        switch attempt.upstream {
+        case .provider(let provider):
+            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            around.privateAnswers[provider, default: 0] += 1
+            unproven = unproven ?? (empty, .provider(provider), now)
+            nextProviderAt = now
+        case .system:
+            unproven = unproven ?? (empty, .system, now)
+            system = .failed
+        }
+    }
+
+    /// - Parameters:
+    ///   - answer: without private addresses.
+    ///   - provider: asked for something else, or for this by another lookup.
+    mutating func volunteered(
+        _ answer: Answer, by provider: ProviderID, now: Instant, _ around: inout Surroundings
+    ) {
+        guard !isSystemName, !isFinished else { return }
+        finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
+    }
+
     private mutating func failed(
         _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ around: inout Surroundings
     ) {
         if failure != .timeout { someoneFailed = true }
         switch attempt.upstream {
         case .provider(let provider):
-            if failure.isUpstreams { around.ranking.failed(provider, now: now) }
+            around.ranking.failed(provider, failure, now: now)
             nextProviderAt = now
         case .system: system = .failed
         }
@@ -267,15 +290,37 @@ struct Lookup {
         }
         if let due = nextProviderAt, due <= now {
             nextProviderAt = nil
-            untried.removeAll { !around.ranking.knows($0) }
-            if let provider = untried.popFirst() {
-                begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &around)
-                if !untried.isEmpty { nextProviderAt = now + around.ranking.hedgeDelay(provider) }
-            }
+            withheld += untried.filter { around.ranking.isWithheld($0, now) }
+            untried.removeAll { !around.ranking.knows($0) || around.ranking.isWithheld($0, now) }
+            askNextProvider(now: now, &around)
         }
         if case .waiting(let until) = system, providersAreDone || until <= now {
             system = .running
             begin(.system, until: giveUpAt, now: now, &around)
+        }
+        if mayAskWithheld(at: now) {
+            untried += withheld.prefix(attemptsLeft).filter(around.ranking.knows)
+            withheld = []
+            askNextProvider(now: now, &around)
+        }
+    }
+
+    private mutating func askNextProvider(now: Instant, _ around: inout Surroundings) {
+        guard let provider = untried.popFirst() else { return }
+        // The first one of a refresh was charged before.
+        if isRefresh, attemptsLeft < Bounds.maxProviderAttempts { _ = around.ranking.spend(on: provider, now: now) }
+        attemptsLeft -= 1
+        begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &around)
+        if !untried.isEmpty { nextProviderAt = now + around.ranking.hedgeDelay(provider) }
+    }
+
+    /// Whoever wants to be asked less is asked all the same rather than to fail.
+    private func mayAskWithheld(at instant: Instant) -> Bool {
+        guard !withheld.isEmpty, attemptsLeft > 0, inReserve.isEmpty else { return false }
+        switch system {
+        case .absent, .failed: return providersAreDone || holdUntil <= instant
+        case .running: return holdUntil <= instant
+        case .waiting, .answered, .settled: return false
         }
     }
 
@@ -320,6 +365,7 @@ struct Lookup {
         if answer.ttlSeconds > 0, keepsAnswers { around.actions.append(.store(question, answer, source)) }
         around.learned = Learned(
             ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute)
+        around.shadows.used(question, answer)
         hasLearned = true
     }
 
@@ -349,13 +395,5 @@ struct Lookup {
             }
         }
         running = []
-    }
-}
-
-extension Answer {
-    /// With what is left of its life: an answer that was held back must not outlive its source's word.
-    fileprivate func aged(since learnedAt: Instant, now: Instant) -> Answer {
-        let seconds = UInt32(clamping: learnedAt.duration(to: now).components.seconds)
-        return seconds == 0 ? self : withTTL(to: ttlSeconds - min(ttlSeconds, seconds))
     }
 }

@@ -8,15 +8,34 @@ package struct Policy: Equatable, Sendable {
     package var stale = StalePolicy()
     package var prefetches = true
     package var rules = RuleTable([])
+    /// Names without a rule go to the system resolver.
+    package var onlyListed = false
+    /// No name goes to a provider.
+    package var isSystemOnly = false
 
     package init() {}
 
+    /// Who may be asked for a name, as far as the settings say.
+    package func upstreams(for name: Name) -> NameUpstreams { upstreams(by: rules.rule(for: name)) }
+
+    /// Whether any name may go elsewhere by one than by the other.
+    package func routesDiffer(from other: Policy) -> Bool {
+        onlyListed != other.onlyListed || isSystemOnly != other.isSystemOnly || rules != other.rules
+    }
+
+    private func upstreams(by rule: Rule?) -> NameUpstreams {
+        if isSystemOnly || onlyListed && rule == nil { return .system }
+        return rule?.upstreams ?? .providers
+    }
+
     func of(_ name: Name) -> NamePolicy {
-        let rule = rules.rule(for: name)
+        let found = rules.rule(for: name)
+        let rule = found ?? Rule()
         let limits = Freshness.Limits(
             maxAgeSeconds: rule.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: rule.staleNegative ?? false)
         return NamePolicy(
-            cache: cache.with(rule), limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
+            upstreams: upstreams(by: found), allowsPrivate: rule.allowPrivate ?? false, cache: cache.with(rule),
+            limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
             fallbackAddresses: rule.fallbackAddresses)
     }
 }
@@ -65,6 +84,8 @@ package struct CachePolicy: Equatable, Sendable {
 
 /// All that concerns one name.
 struct NamePolicy {
+    let upstreams: NameUpstreams
+    let allowsPrivate: Bool
     let cache: CachePolicy
     let limits: Freshness.Limits
     let stale: StalePolicy

@@ -32,8 +32,8 @@ struct RefreshPlan {
         var unread = 0
         /// Its hits are counted, and there was no room for it.
         var isPostponed = false
-        /// A provider's budget has been charged for the refresh to come.
-        var isPaid = false
+        /// The provider whose budget has been charged for the refresh to come.
+        var paidTo: ProviderID?
         /// Asks and hits, one at least.
         var uses = 1
 
@@ -58,12 +58,12 @@ struct RefreshPlan {
     private var entries: [Entry] = []
     private var numberOf: [Question: Int] = [:]
     private var deadlines = DeadlineQueue()
-    private var jitter: Jitter
+    private var chance: Chance
     /// Where the search for an entry to give up goes on.
     private var hand = 0
 
     init(seed: UInt64) {
-        jitter = Jitter(state: seed)
+        chance = Chance(seed: seed)
     }
 
     /// When `popDue` has something.
@@ -141,13 +141,13 @@ struct RefreshPlan {
         let end = entries[number].expiresAt
         if waitsForTurnover {
             // Never at once again: an end that has passed already would be asked about in circles.
-            let turnover = max(end, now + Bounds.turnoverDelay) + jitter.next(upTo: Bounds.turnoverDelay)
+            let turnover = max(end, now + Bounds.turnoverDelay) + chance.duration(upTo: Bounds.turnoverDelay)
             schedule(number, at: turnover)
         } else if answer.ttlSeconds > 0 {
             // Of a long life it is a small part, to have time for another try; of a short one no more than half.
             let life = Duration.seconds(Int64(answer.ttlSeconds))
             let lead = min(max(patience, Bounds.refreshLeadFloor, life / 200), life / 2)
-            schedule(number, at: end - lead + jitter.next(upTo: lead / 4))
+            schedule(number, at: end - lead + chance.duration(upTo: lead / 4))
         }
     }
 
@@ -159,7 +159,7 @@ struct RefreshPlan {
     /// No upstream answered; it is worth asking again at this time.
     mutating func failed(_ question: Question, retryAt: Instant) {
         guard let number = numberOf[question] else { return }
-        schedule(number, at: retryAt + jitter.next(upTo: Bounds.turnoverDelay))
+        schedule(number, at: retryAt + chance.duration(upTo: Bounds.turnoverDelay))
     }
 
     /// It is in use, and there is no room for its refresh yet. Whoever says so asks for nothing that is due until there
@@ -171,10 +171,10 @@ struct RefreshPlan {
     }
 
     /// It is in use, and its part of a budget is there at this time.
-    mutating func paid(_ question: Question, until instant: Instant) {
+    mutating func paid(_ question: Question, to provider: ProviderID, until instant: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
-        entries[number].isPaid = true
+        entries[number].paidTo = provider
         schedule(number, at: instant)
     }
 
@@ -212,11 +212,11 @@ struct RefreshPlan {
         let wasUsed = hits > 0 && entry.isRefreshed
         entry.isRefreshed = entry.isRefreshed && !wasUsed
         // After a sleep all that was paid for would come at once.
-        let isPaid = entry.isPaid && now - entry.dueAt < .seconds(Bounds.budgetBurst)
+        let paidTo = now - entry.dueAt < .seconds(Bounds.budgetBurst) ? entry.paidTo : nil
         entry.isPostponed = false
-        entry.isPaid = false
+        entry.paidTo = nil
         entries[number] = entry
-        return Verdict(isInUse: entry.isInUse, isWanted: entry.isWanted, isPaid: isPaid, wasUsed: wasUsed)
+        return Verdict(isInUse: entry.isInUse, isWanted: entry.isWanted, paidTo: paidTo, wasUsed: wasUsed)
     }
 
     /// Nothing true: it should be left to expire.
@@ -224,8 +224,8 @@ struct RefreshPlan {
         var isInUse = false
         /// In use or not.
         var isWanted = false
-        /// The budget has been charged already.
-        var isPaid = false
+        /// Whose budget has been charged already.
+        var paidTo: ProviderID?
         /// The answer that stands was fetched ahead, and then read.
         var wasUsed = false
     }
@@ -288,27 +288,12 @@ struct RefreshPlan {
     }
 }
 
-/// Spreads what would come at the same instant. SplitMix64 (Steele et al. 2014): the same seed, the same spread.
-struct Jitter {
-    var state: UInt64
-
-    mutating func next(upTo longest: Duration) -> Duration {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        mixed ^= mixed >> 31
-        let thousandths = Int(mixed >> 54)
-        return longest * thousandths / 1024
-    }
-}
-
 extension Question {
     /// The same name's addresses of the other family.
     fileprivate var otherFamily: Question? {
         switch type {
-        case .a: Question(name, .aaaa)
-        case .aaaa: Question(name, .a)
+        case .a: with(.aaaa)
+        case .aaaa: with(.a)
         default: nil
         }
     }

@@ -5,10 +5,11 @@
 package import DNSWire
 
 package struct Resolver {
-    private var around = Surroundings()
+    private var around: Surroundings
     private var policy = Policy()
     private var hasSystem = false
     private var hosts = HostsTable.empty
+    private var switchedOff: [Name: Instant?] = [:]
     /// By number; free ones are used again.
     private var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
@@ -22,17 +23,21 @@ package struct Resolver {
     private var troubled: Set<ProviderID> = []
     package private(set) var refreshes = RefreshCounts()
 
-    /// - Parameter seed: spreads refreshes in time.
+    /// - Parameter seed: spreads refreshes in time, and picks among providers.
     package init(seed: UInt64) {
         plan = RefreshPlan(seed: seed)
+        around = Surroundings(seed: ~seed)
     }
 
     package var lookupsInFlight: Int { lookups.count - freeNumbers.count }
 
     /// When `timePassed` is due; nil when nothing waits for time.
     package var nextDeadline: Instant? {
-        guard mayRefresh, let refresh = plan.nextDeadline else { return deadlines.earliest }
-        return min(refresh, deadlines.earliest ?? refresh)
+        var earliest = deadlines.earliest
+        for other in [mayRefresh ? plan.nextDeadline : nil, around.shadows.nextDeadline] {
+            if let other { earliest = min(other, earliest ?? other) }
+        }
+        return earliest
     }
 
     /// Which expired answers the policy lets be used.
@@ -40,6 +45,24 @@ package struct Resolver {
 
     /// Asks per second, as far as they are remembered.
     package func demand(for question: Question) -> Double { plan.demand(for: question) }
+
+    /// How many of a provider's answers had nothing but addresses that no public name may have.
+    package func privateAnswers(from provider: ProviderID) -> UInt64 { around.privateAnswers[provider] ?? 0 }
+    /// Nil for a provider that is not known.
+    package func state(of provider: ProviderID, now: Instant) -> ProviderState? {
+        around.ranking.state(of: provider, now: now)
+    }
+
+    package func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
+        around.ranking.estimate(of: provider, now: now)
+    }
+
+    package func shadowCounts(of provider: ProviderID) -> ShadowCounts { around.shadows.counts(of: provider) }
+
+    /// Since it was called last, in the order of the settings.
+    package mutating func takeStateChanges(now: Instant) -> [ProviderStateChange] {
+        around.ranking.takeStateChanges(now: now)
+    }
 
     package mutating func handle(_ event: Event, now: Instant, actions: inout [Action]) {
         switch event {
@@ -51,9 +74,16 @@ package struct Resolver {
         case .restored(let answers): restore(answers, now: now)
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
+        case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
+        case .switchedOff(let names): switchedOff = names
+        case .throttled(let provider, let pause): around.ranking.throttled(provider, for: pause, now: now)
+        case .providerReset(let provider):
+            around.ranking.reset(provider)
+            retry(failures.removeAll(), now: now)
         case .upstreamsChanged(let providers, let hasSystem):
             self.hasSystem = hasSystem
             around.ranking.setProviders(providers)
+            around.shadows.keep(providers)
             retry(failures.removeAll(), now: now)
         case .policyChanged(let policy): self.policy = policy
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
@@ -79,7 +109,9 @@ package struct Resolver {
         } else if let failure = failures.failure(of: question, hasExpired: expired != nil, now: now) {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
         } else if lookupsInFlight < Bounds.maxLookups {
-            begin(question, place, policy, isRefresh: false, now: now) { $0.join(waiter, expired, now: now, &$1) }
+            begin(question, along: route(question, place, policy, now: now), policy, isRefresh: false, now: now) {
+                $0.join(waiter, expired, now: now, &$1)
+            }
         } else {
             around.refuse(waiter, expired)
         }
@@ -99,14 +131,13 @@ package struct Resolver {
     }
 
     private mutating func begin(
-        _ question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, isRefresh: Bool, now: Instant,
+        _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, isRefresh: Bool, now: Instant,
         _ join: (inout Lookup, inout Surroundings) -> Void
     ) {
         let number = freeNumbers.popLast() ?? lookups.count
         if number == lookups.count { lookups.append(nil) }
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
-        let route = route(question, place, now: now)
         lookups[number] = Lookup(
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: plan.hasRecords(question),
             now: now)
@@ -114,12 +145,13 @@ package struct Resolver {
             join(&lookup, &around)
             lookup.start(now: now, &around)
         }
+        if let first = route.providers.first { around.beginBeside(question, first, now: now) }
         noticeTrouble(route, now: now)
     }
 
     /// Lookups that began in better times are not to wait as long as those times allowed.
     private mutating func noticeTrouble(_ route: Lookup.Route, now: Instant) {
-        let usable = route.providers + route.inReserve
+        let usable = route.providers + route.inReserve + route.withheld
         let inTrouble = Set(usable.filter { around.ranking.isInTrouble($0, now) })
         let isNews = !inTrouble.isSubset(of: troubled)
         troubled = troubled.subtracting(usable).union(inTrouble)
@@ -134,13 +166,70 @@ package struct Resolver {
 
     /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether
     /// a provider is back: an outage must not cost every name a wait, nor the provider a flood when it returns.
-    private func route(_ question: Question, _ place: LocalNames.Route, now: Instant) -> Lookup.Route {
-        let order = place == .anywhere ? around.ranking.order(for: question.type, now: now) : []
+    ///
+    /// - Parameter paid: the provider whose budget has been charged for it goes first, unless it is in trouble now.
+    private mutating func route(
+        _ question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, paid: ProviderID? = nil, now: Instant
+    ) -> Lookup.Route {
+        let upstreams = upstreams(for: question, place, policy, now: now)
+        var withheld = upstreams == .system ? [] : around.ranking.withheld(for: question.type, now: now)
+        var order: [ProviderID] = []
+        switch upstreams {
+        case .system: break
+        case .providers: order = around.ranking.choose(for: question.type, now: now)
+        case .provider(let only):
+            withheld = withheld.filter { $0 == only }
+            order = withheld.isEmpty ? [only] : []
+        }
+        if let paid, let index = order.firstIndex(of: paid), !around.ranking.isInTrouble(paid, now) {
+            order.insert(order.remove(at: index), at: 0)
+        }
         let inTrouble = order.allSatisfy { around.ranking.isInTrouble($0, now) }
         let onTrial = inTrouble && hasSystem ? order.filter { around.ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
-            providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial, isSystemName: order.isEmpty,
-            hasSystem: hasSystem, inTrouble: inTrouble)
+            providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial,
+            withheld: withheld, isSystemName: upstreams == .system, hasSystem: hasSystem, inTrouble: inTrouble)
+    }
+
+    /// Who may be asked: what the settings say of the name, as far as there is somebody who can be asked.
+    private func upstreams(
+        for question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, now: Instant
+    ) -> NameUpstreams {
+        guard place == .anywhere, !isSwitchedOff(question.name, now: now) else { return .system }
+        switch policy.upstreams {
+        case .system: return .system
+        case .providers: return around.ranking.serves(question.type) ? .providers : .system
+        case .provider(let only):
+            let supports = around.ranking.traits(of: only)?.supports(question.type) ?? false
+            return supports ? .provider(only) : .system
+        }
+    }
+
+    private func isSwitchedOff(_ name: Name, now: Instant) -> Bool {
+        guard !switchedOff.isEmpty else { return false }
+        var next: Name? = name
+        while let name = next {
+            if let until = switchedOff[name], until.map({ now < $0 }) ?? true { return true }
+            next = name.parent
+        }
+        return false
+    }
+
+    /// Nobody waits for it by this event's doing; a lookup that is in flight is spared its own request.
+    private mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
+        guard answer.kind != .unprovenEmpty else { return }
+        let policy = policy.of(question.name)
+        let upstreams = upstreams(for: question, LocalNames.route(question, hosts), policy, now: now)
+        let isShadow = around.ranking.traits(of: provider)?.shadowShare != nil
+        guard upstreams == .provider(provider) || upstreams == .providers && !isShadow,
+            let answer = policy.withoutPrivateAddresses(answer)
+        else { return }
+        if let number = numberOfQuestion[question] {
+            return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
+        }
+        let kept = policy.cache.applied(to: answer)
+        if kept.ttlSeconds > 0 { around.actions.append(.store(question, kept, .provider(provider))) }
+        failures.answered(question)
     }
 
     /// An answer that is still on its way would hide the file's for as long as it is kept.
@@ -153,14 +242,19 @@ package struct Resolver {
     }
 
     private mutating func fetchFinished(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {
-        guard let number = lookupOfFetch[id] else { return }
-        change(number, now: now) { $0.fetchFinished(id, result, now: now, &$1) }
+        if let number = lookupOfFetch[id] {
+            change(number, now: now) { $0.fetchFinished(id, result, now: now, &$1) }
+        } else {
+            around.fetchFinishedBeside(id, result, now: now)
+            noticeRecovery(now: now)
+        }
     }
 
     private mutating func timePassed(now: Instant) {
         while let number = deadlines.popDue(now) {
             change(number, now: now) { $0.timePassed(now: now, &$1) }
         }
+        around.timePassedBeside(now: now)
         popDueRefreshes(now: now)
     }
 
@@ -226,13 +320,14 @@ package struct Resolver {
             return plan.failed(question, retryAt: failure.until)
         }
         guard mayRefresh else { return plan.postponed(question, now: now) }
-        if place == .anywhere, !verdict.isPaid, let provider = around.ranking.best(for: question.type, now: now),
-            let paidAt = around.ranking.spend(on: provider, now: now)
+        let route = route(question, place, policy, paid: verdict.paidTo, now: now)
+        if let first = route.providers.first, first != verdict.paidTo,
+            let paidAt = around.ranking.spend(on: first, now: now)
         {
-            return plan.paid(question, until: paidAt)
+            return plan.paid(question, to: first, until: paidAt)
         }
         refreshes.started += 1
-        begin(question, place, policy, isRefresh: true, now: now) { _, _ in }
+        begin(question, along: route, policy, isRefresh: true, now: now) { _, _ in }
     }
 
     // MARK: tables
@@ -259,12 +354,15 @@ package struct Resolver {
         }
     }
 
+    private mutating func noticeRecovery(now: Instant) {
+        guard around.ranking.hasRecovered else { return }
+        around.ranking.hasRecovered = false
+        retry(failures.providerRecovered(now: now), now: now)
+    }
+
     /// What the next question and the next refresh must know of this one.
     private mutating func remember(_ lookup: Lookup, now: Instant) {
-        if around.ranking.hasRecovered {
-            around.ranking.hasRecovered = false
-            retry(failures.providerRecovered(now: now), now: now)
-        }
+        noticeRecovery(now: now)
         if let learned = around.learned {
             around.learned = nil
             failures.answered(lookup.question)
@@ -282,12 +380,4 @@ package struct Resolver {
         guard lookup.isRefresh, lookup.isFinished else { return }
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }
     }
-}
-
-/// `started = succeeded + failed` and those in flight; `used` were read before they ended.
-package struct RefreshCounts: Equatable, Sendable {
-    package var started: UInt64 = 0
-    package var succeeded: UInt64 = 0
-    package var failed: UInt64 = 0
-    package var used: UInt64 = 0
 }

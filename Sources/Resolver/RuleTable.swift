@@ -5,6 +5,9 @@ package import DNSWire
 
 package struct Rule: Equatable, Sendable {
     package var match: [Name]
+    package var upstreams: NameUpstreams?
+    /// Private addresses from providers are taken for what they say.
+    package var allowPrivate: Bool?
     package var stale: Bool?
     package var staleNegative: Bool?
     package var prefetch: Bool?
@@ -18,6 +21,8 @@ package struct Rule: Equatable, Sendable {
 
     /// Says what `other` says wherever this one is silent.
     fileprivate mutating func fill(from other: Rule) {
+        upstreams = upstreams ?? other.upstreams
+        allowPrivate = allowPrivate ?? other.allowPrivate
         stale = stale ?? other.stale
         staleNegative = staleNegative ?? other.staleNegative
         prefetch = prefetch ?? other.prefetch
@@ -28,11 +33,22 @@ package struct Rule: Equatable, Sendable {
 
     /// Two rules for one name: an exclusion beats an inclusion; else the first one counts.
     fileprivate mutating func join(_ other: Rule) {
+        if other.upstreams == .system { upstreams = .system }
+        if other.allowPrivate == false { allowPrivate = false }
         if other.stale == false { stale = false }
         if other.staleNegative == false { staleNegative = false }
         if other.prefetch == false { prefetch = false }
         fill(from: other)
     }
+}
+
+/// Who may be asked for a name.
+package enum NameUpstreams: Equatable, Sendable {
+    /// The providers, and the system resolver where they fail.
+    case providers
+    /// One provider, and the system resolver where it fails.
+    case provider(ProviderID)
+    case system
 }
 
 package struct RuleTable: Equatable, Sendable {
@@ -44,12 +60,15 @@ package struct RuleTable: Equatable, Sendable {
         }
     }
 
-    func rule(for name: Name) -> Rule {
-        var found = Rule()
-        guard !ruleOfName.isEmpty else { return found }
+    /// Nil: no rule speaks of the name.
+    func rule(for name: Name) -> Rule? {
+        guard !ruleOfName.isEmpty else { return nil }
+        var found: Rule?
         var next: Name? = name
         while let name = next {
-            if let rule = ruleOfName[name] { found.fill(from: rule) }
+            if let rule = ruleOfName[name] {
+                if found == nil { found = rule } else { found?.fill(from: rule) }
+            }
             next = name.parent
         }
         return found

@@ -4,17 +4,23 @@
 import DNSWire
 
 struct Surroundings {
-    var ranking = UpstreamRanking()
+    var ranking: UpstreamRanking
     var actions: [Action] = []
     /// By the event in hand, for the resolver's tables.
     var begun: [FetchID] = []
     var ended: [FetchID] = []
     var learned: Learned?
+    var privateAnswers: [ProviderID: UInt64] = [:]
+    var shadows = ShadowFetches()
     private var nextFetch: UInt64 = 0
 
+    /// - Parameter seed: for the choice among providers.
+    init(seed: UInt64) {
+        ranking = UpstreamRanking(seed: seed)
+    }
+
     mutating func begin(_ upstream: Upstream, now: Instant) -> FetchID {
-        defer { nextFetch += 1 }
-        let id = FetchID(number: nextFetch)
+        let id = nextID()
         begun.append(id)
         if case .provider(let provider) = upstream { ranking.begun(provider, now: now) }
         return id
@@ -32,6 +38,42 @@ struct Surroundings {
     mutating func end(_ id: FetchID, _ upstream: Upstream, isHeard: Bool, now: Instant) {
         ended.append(id)
         if case .provider(let provider) = upstream { ranking.ended(provider, isHeard: isHeard, now: now) }
+    }
+
+    // MARK: beside lookups
+
+    /// A lookup begins, and with it what is measured by the way.
+    mutating func beginBeside(_ question: Question, _ first: ProviderID, now: Instant) {
+        for provider in ranking.begunLookup(with: first, for: question.type, now: now) {
+            guard shadows.hasRoom, let traits = ranking.traits(of: provider) else { continue }
+            let id = nextID()
+            ranking.begun(provider, now: now)
+            shadows.begin(id, question, traits, now: now)
+            actions.append(.shadow(id, question, provider))
+        }
+    }
+
+    /// Of a fetch that is not a lookup's; one that is nobody's any more is ignored.
+    mutating func fetchFinishedBeside(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {
+        guard let fetch = shadows.finished(id, result) else { return }
+        ranking.ended(fetch.provider, isHeard: true, now: now)
+        switch result {
+        case .success: ranking.answered(fetch.provider, after: fetch.startedAt.duration(to: now), now: now)
+        case .failure(let failure): ranking.failed(fetch.provider, failure, now: now)
+        }
+    }
+
+    mutating func timePassedBeside(now: Instant) {
+        for fetch in shadows.popDue(now) {
+            actions.append(.abandon(fetch.id))
+            ranking.ended(fetch.provider, isHeard: false, now: now)
+            ranking.failed(fetch.provider, .timeout, now: now)
+        }
+    }
+
+    private mutating func nextID() -> FetchID {
+        defer { nextFetch += 1 }
+        return FetchID(number: nextFetch)
     }
 }
 

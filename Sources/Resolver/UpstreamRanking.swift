@@ -1,120 +1,178 @@
-// What was measured about each provider, and in which order to ask them. Providers that fail go to the end for a
-// while, never away: when all of them fail, all of them are still asked.
+// Which providers to ask, and in which order. Those that fail go to the end for a while, never away: when all of them
+// fail, all of them are still asked. Only who is blocked, paused or paid by the question is left out of the order.
 
 import DNSWire
 
 struct UpstreamRanking {
-    private struct Standing {
-        let traits: ProviderTraits
-        /// Smoothed latency and its mean deviation in milliseconds (RFC 6298 section 2); nil until the first answer.
-        var latency: Double?
-        var deviation = 0.0
-        var failuresInARow = 0
-        var backedOffUntil: Instant?
-        /// Requests out, and since when no answer has come although one was out.
-        var outstanding = 0
-        var silentSince: Instant?
-        var budget = RefreshBudget()
-
-        func isBackedOff(_ now: Instant) -> Bool { (backedOffUntil ?? now) > now }
-
-        /// Several requests are out and nothing comes back: it will be known to fail when they have timed out.
-        func isSilent(_ now: Instant) -> Bool {
-            guard let silentSince, outstanding >= Bounds.silentRequests else { return false }
-            let usual = latency.map { Duration.milliseconds(2 * ($0 + 4 * deviation)) } ?? Bounds.hedgeCeiling
-            return now - silentSince > max(usual, Bounds.silentFloor)
-        }
-
-        mutating func measure(_ elapsed: Duration) {
-            // A request that was carried over a sleep says nothing beyond its time-out.
-            let sample = min(elapsed, Bounds.providerTimeout).milliseconds
-            guard let smoothed = latency else {
-                latency = sample
-                deviation = sample / 2
-                return
-            }
-            deviation += (abs(sample - smoothed) - deviation) / 4
-            latency = smoothed + (sample - smoothed) / 8
-        }
-    }
-
-    private var standings: [Standing] = []
+    private var standings: [ProviderStanding] = []
+    private var chance: Chance
+    private var lookupsSinceExploration = 0
     /// A provider that had failed has answered; whoever reads it sets it back.
     var hasRecovered = false
+
+    init(seed: UInt64) {
+        chance = Chance(seed: seed)
+    }
 
     /// Providers that stay keep what was measured; new ones start without.
     mutating func setProviders(_ providers: [ProviderTraits]) {
         let old = standings
-        standings = providers.map { traits in
-            old.first { $0.traits == traits } ?? Standing(traits: traits)
+        standings = providers.map { traits in old.first { $0.traits == traits } ?? ProviderStanding(traits) }
+    }
+
+    /// - Parameter provider: nil for all.
+    mutating func reset(_ provider: ProviderID?) {
+        for index in standings.indices where provider == nil || standings[index].traits.id == provider {
+            standings[index].reset()
         }
     }
 
-    func knows(_ provider: ProviderID) -> Bool {
-        standings.contains { $0.traits.id == provider }
+    // MARK: the order
+
+    /// Somebody is there to be asked for this type, if not just now.
+    func serves(_ type: RecordType) -> Bool { standings.contains { !$0.isShadow && $0.traits.supports(type) } }
+
+    /// Best first: those that work by the time a client waits with them, then those that were never measured, then
+    /// those that may be back, then those that fail, soonest back first. Equals stand in the order of the settings.
+    func order(for type: RecordType, now: Instant) -> [ProviderID] {
+        places(for: type, now).map { standings[$0.index].traits.id }
     }
 
-    func isBackedOff(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standings.contains { $0.traits.id == provider && $0.isBackedOff(now) }
+    /// The first in that order.
+    func best(for type: RecordType, now: Instant) -> ProviderID? { order(for: type, now: now).first }
+
+    /// The order for one lookup. Of two picks among those about as quick as the best the better goes first, reckoned
+    /// with what they have to do.
+    mutating func choose(for type: RecordType, now: Instant) -> [ProviderID] {
+        var places = places(for: type, now)
+        guard let best = places.first, best.rank == .working else {
+            return places.map { standings[$0.index].traits.id }
+        }
+        let limit = max(best.cost * Bounds.nearBest, best.cost + Bounds.nearBestMilliseconds)
+        let near = places.prefix { $0.rank == .working && $0.cost <= limit }.count
+        if near > 1 {
+            let first = Int.random(in: 0..<near, using: &chance)
+            let other = (first + Int.random(in: 1..<near, using: &chance)) % near
+            let picks = (min(first, other), max(first, other))
+            let better = load(places[picks.1]) < load(places[picks.0]) ? picks.1 : picks.0
+            places.insert(places.remove(at: better), at: 0)
+        }
+        return places.map { standings[$0.index].traits.id }
     }
 
-    /// Several requests are out, and none has been answered for longer than usual.
-    func isSilent(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standings.contains { $0.traits.id == provider && $0.isSilent(now) }
+    /// Those that work and want to be asked less: for when nobody else can serve.
+    func withheld(for type: RecordType, now: Instant) -> [ProviderID] {
+        standings.filter { candidate($0, type, now) && $0.isWithheld(now) }.map(\.traits.id)
     }
 
-    /// Failed lately, or silent just now.
+    private enum Rank: Int, Comparable {
+        case working
+        case unmeasured
+        case halfOpen
+        case failing
+
+        static func < (left: Rank, right: Rank) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    private struct Place {
+        let rank: Rank
+        let cost: Double
+        let index: Int
+    }
+
+    private func candidate(_ standing: ProviderStanding, _ type: RecordType, _ now: Instant) -> Bool {
+        !standing.isShadow && standing.traits.supports(type) && !standing.isBlocked(now)
+    }
+
+    private func places(for type: RecordType, _ now: Instant) -> [Place] {
+        standings.indices.filter { candidate(standings[$0], type, now) && !standings[$0].isWithheld(now) }
+            .map { place($0, now) }.sorted { ($0.rank, $0.cost, $0.index) < ($1.rank, $1.cost, $1.index) }
+    }
+
+    private func place(_ index: Int, _ now: Instant) -> Place {
+        let standing = standings[index]
+        if standing.isFailing(now) {
+            let back = standing.openUntil.map { max(0, now.duration(to: $0).seconds) } ?? 0
+            return Place(rank: .failing, cost: back, index: index)
+        }
+        let rank: Rank = standing.isHalfOpen(now) ? .halfOpen : standing.isMeasured ? .working : .unmeasured
+        return Place(rank: rank, cost: standing.expected(now), index: index)
+    }
+
+    private func load(_ place: Place) -> Double { (place.cost + 1) * Double(1 + standings[place.index].outstanding) }
+
+    // MARK: what is measured beside
+
+    /// A lookup begins.
+    ///
+    /// - Returns: who is asked the same beside it, though nobody waits for that: providers that may be back or better
+    ///   than they seem, and shadows.
+    mutating func begunLookup(with first: ProviderID, for type: RecordType, now: Instant) -> [ProviderID] {
+        update(first) { $0.chosenFirst(now: now) }
+        lookupsSinceExploration += 1
+        var beside = standings.indices.filter { isShadowed($0, type, now) }
+        if let explored = explored(beside: first, type, now) {
+            lookupsSinceExploration = 0
+            _ = standings[explored].spend(now: now)
+            beside.append(explored)
+        }
+        return beside.map { standings[$0].traits.id }
+    }
+
+    private mutating func isShadowed(_ index: Int, _ type: RecordType, _ now: Instant) -> Bool {
+        let standing = standings[index]
+        guard let share = standing.traits.shadowShare, standing.traits.supports(type) else { return false }
+        guard !standing.isFailing(now), !standing.isWithheld(now) else { return false }
+        return chance.hits(share)
+    }
+
+    /// While somebody works, others cost no client a wait: what may be back, what was never asked, and what was only
+    /// overtaken is looked at at once, the rest now and then; one request to each at a time.
+    private func explored(beside first: ProviderID, _ type: RecordType, _ now: Instant) -> Int? {
+        let places = places(for: type, now)
+        guard places.contains(where: { standings[$0.index].traits.id == first && $0.rank == .working }) else {
+            return nil
+        }
+        let others = places.filter { place in
+            let standing = standings[place.index]
+            return standing.traits.id != first && standing.outstanding == 0 && place.rank != .failing
+                && standing.canSpend(now)
+        }
+        let longestAgo = { (left: Place, right: Place) in
+            guard let triedLeft = standings[left.index].triedAt else { return standings[right.index].triedAt != nil }
+            return standings[right.index].triedAt.map { triedLeft < $0 } ?? false
+        }
+        let urgent = others.filter { $0.rank != .working || standings[$0.index].isDoubted }
+        if let next = urgent.min(by: longestAgo) { return next.index }
+        guard lookupsSinceExploration >= Bounds.lookupsPerExploration, let next = others.min(by: longestAgo),
+            standings[next.index].triedAt.map({ now - $0 >= Bounds.explorationPause }) ?? true
+        else { return nil }
+        return next.index
+    }
+
+    // MARK: one provider
+
+    func knows(_ provider: ProviderID) -> Bool { standing(provider) != nil }
+
+    func traits(of provider: ProviderID) -> ProviderTraits? { standing(provider)?.traits }
+
+    /// Not to be counted on just now: it fails, is silent, is on trial, or is not to be asked.
     func isInTrouble(_ provider: ProviderID, _ now: Instant) -> Bool {
-        isBackedOff(provider, now) || isSilent(provider, now)
+        standing(provider).map { $0.isFailing(now) || $0.isWithheld(now) } ?? false
     }
 
     /// In trouble, and a request is out that will tell whether it is back.
     func isOnTrial(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standings.contains {
-            $0.traits.id == provider && $0.outstanding > 0 && ($0.isBackedOff(now) || $0.isSilent(now))
-        }
+        standing(provider).map { $0.outstanding > 0 && $0.isFailing(now) } ?? false
     }
 
-    func traits(of provider: ProviderID) -> ProviderTraits? {
-        standings.first { $0.traits.id == provider }?.traits
-    }
-
-    /// Best first: those not backed off, by latency, the unmeasured before the measured so that each is tried; then the
-    /// backed-off ones, soonest back first. Equals stand in the order of the settings.
-    func order(for type: RecordType, now: Instant) -> [ProviderID] {
-        let usable = standings.indices.filter { standings[$0].traits.supports(type) }
-        return usable.sorted { precedes($0, $1, now) }.map { standings[$0].traits.id }
-    }
-
-    /// The first in that order.
-    func best(for type: RecordType, now: Instant) -> ProviderID? {
-        var best: Int?
-        for index in standings.indices where standings[index].traits.supports(type) {
-            if best.map({ precedes(index, $0, now) }) ?? true { best = index }
-        }
-        return best.map { standings[$0].traits.id }
-    }
-
-    private func precedes(_ left: Int, _ right: Int, _ now: Instant) -> Bool {
-        let (leftBack, rightBack) = (standings[left].backedOffUntil ?? now, standings[right].backedOffUntil ?? now)
-        switch (leftBack > now, rightBack > now) {
-        case (false, true): return true
-        case (true, false): return false
-        case (true, true): return leftBack != rightBack ? leftBack < rightBack : left < right
-        case (false, false):
-            let (leftLatency, rightLatency) = (standings[left].latency ?? 0, standings[right].latency ?? 0)
-            return leftLatency != rightLatency ? leftLatency < rightLatency : left < right
-        }
+    /// Works, and is not to be asked just now.
+    func isWithheld(_ provider: ProviderID, _ now: Instant) -> Bool {
+        standing(provider)?.isWithheld(now) ?? false
     }
 
     /// How long to wait for this provider before a second one is asked too.
-    func hedgeDelay(_ provider: ProviderID) -> Duration {
-        guard let standing = standings.first(where: { $0.traits.id == provider }), let latency = standing.latency else {
-            return Bounds.hedgeUnmeasured
-        }
-        let usual = Duration.milliseconds(latency + 4 * standing.deviation)
-        return min(max(usual, Bounds.hedgeFloor), Bounds.hedgeCeiling)
-    }
+    func hedgeDelay(_ provider: ProviderID) -> Duration { standing(provider)?.hedgeDelay ?? Bounds.hedgeUnmeasured }
 
     /// How long it takes to ask the best provider and, when nothing comes from it as it usually does, another one. Zero
     /// without providers.
@@ -122,84 +180,73 @@ struct UpstreamRanking {
         best(for: type, now: now).map { hedgeDelay($0) * 2 } ?? .zero
     }
 
-    mutating func begun(_ provider: ProviderID, now: Instant) {
-        update(provider) { standing in
-            standing.silentSince = standing.silentSince ?? now
-            standing.outstanding += 1
+    func state(of provider: ProviderID, now: Instant) -> ProviderState? { standing(provider)?.state(now) }
+
+    func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
+        let all = standings.reduce(0) { $0 + $1.firstChoices.value(now) }
+        return standing(provider)?.estimate(of: all, now)
+    }
+
+    /// Since it was called last.
+    mutating func takeStateChanges(now: Instant) -> [ProviderStateChange] {
+        var changes: [ProviderStateChange] = []
+        for index in standings.indices {
+            let (old, new) = (standings[index].reportedState, standings[index].state(now))
+            guard old != new else { continue }
+            standings[index].reportedState = new
+            changes.append(ProviderStateChange(provider: standings[index].traits.id, from: old, to: new))
         }
+        return changes
+    }
+
+    // MARK: what happens
+
+    mutating func begun(_ provider: ProviderID, now: Instant) {
+        update(provider) { $0.begun(now: now) }
     }
 
     /// - Parameter isHeard: something came back, be it a failure.
     mutating func ended(_ provider: ProviderID, isHeard: Bool, now: Instant) {
-        update(provider) { standing in
-            standing.outstanding = max(0, standing.outstanding - 1)
-            if isHeard { standing.silentSince = now }
-            if standing.outstanding == 0 { standing.silentSince = nil }
+        update(provider) { $0.ended(isHeard: isHeard, now: now) }
+    }
+
+    mutating func answered(_ provider: ProviderID, after elapsed: Duration, now: Instant) {
+        var isRecovered = false
+        update(provider) { isRecovered = $0.answered(after: elapsed, now: now) && !$0.isShadow }
+        if isRecovered { hasRecovered = true }
+    }
+
+    mutating func overtaken(_ provider: ProviderID, after elapsed: Duration) {
+        update(provider) { $0.overtaken(after: elapsed) }
+    }
+
+    mutating func failed(_ provider: ProviderID, _ failure: FetchFailure, now: Instant) {
+        switch failure {
+        case .overload, .unsupported: break
+        case .throttled: throttled(provider, for: nil, now: now)
+        case .account: update(provider) { $0.refused(now: now) }
+        case .refused, .unreachable, .timeout, .tls, .reset, .status, .garbage, .server, .clock:
+            update(provider) { $0.failed(now: now) }
         }
     }
 
-    mutating func answered(_ provider: ProviderID, after elapsed: Duration) {
-        if standings.contains(where: { $0.traits.id == provider && $0.failuresInARow > 0 }) { hasRecovered = true }
-        update(provider) { standing in
-            standing.failuresInARow = 0
-            standing.backedOffUntil = nil
-            standing.measure(elapsed)
-        }
+    mutating func throttled(_ provider: ProviderID, for pause: Duration?, now: Instant) {
+        update(provider) { $0.throttled(for: pause, now: now) }
     }
 
     /// Charges the budget for one refresh. Nil: it may begin; else when it may.
     mutating func spend(on provider: ProviderID, now: Instant) -> Instant? {
         var notBefore: Instant?
-        update(provider) { standing in
-            notBefore = standing.budget.spend(perSecond: standing.traits.budgetPerSecond, now: now)
-        }
+        update(provider) { notBefore = $0.spend(now: now) }
         return notBefore
     }
 
-    /// Overtaken by another upstream: its latency is at least so long, which is news only beyond what was presumed.
-    mutating func overtaken(_ provider: ProviderID, after elapsed: Duration) {
-        update(provider) { standing in
-            let presumed = standing.latency ?? Bounds.hedgeUnmeasured.milliseconds
-            if elapsed.milliseconds > presumed { standing.measure(elapsed) }
-        }
+    private func standing(_ provider: ProviderID) -> ProviderStanding? {
+        standings.first { $0.traits.id == provider }
     }
 
-    /// Failures during a back-off are the same trouble: many requests break together.
-    mutating func failed(_ provider: ProviderID, now: Instant) {
-        update(provider) { standing in
-            guard !standing.isBackedOff(now) else { return }
-            let doublings = min(standing.failuresInARow, 5)
-            standing.failuresInARow += 1
-            standing.backedOffUntil = now + min(Bounds.backOffFloor * (1 << doublings), Bounds.backOffCeiling)
-        }
-    }
-
-    private mutating func update(_ provider: ProviderID, _ change: (inout Standing) -> Void) {
+    private mutating func update(_ provider: ProviderID, _ change: (inout ProviderStanding) -> Void) {
         guard let index = standings.firstIndex(where: { $0.traits.id == provider }) else { return }
         change(&standings[index])
     }
-}
-
-/// A bucket of tokens, one for each question that refreshes put to a provider. Clients' questions cost nothing: they
-/// are never refused for the sake of refreshes.
-struct RefreshBudget {
-    private var tokens = 0.0
-    private var countedAt: Instant?
-
-    func tokens(perSecond: Int, now: Instant) -> Double {
-        let rate = Double(perSecond)
-        let most = max(1, rate * Bounds.budgetBurst)
-        return countedAt.map { min(most, tokens + rate * max(0, $0.duration(to: now).seconds)) } ?? most
-    }
-
-    /// Nil: taken; else when the next one is there.
-    mutating func spend(perSecond: Int, now: Instant) -> Instant? {
-        tokens = tokens(perSecond: perSecond, now: now) - 1
-        countedAt = now
-        return tokens >= 0 ? nil : now + .seconds(-tokens / Double(perSecond))
-    }
-}
-
-extension Duration {
-    fileprivate var milliseconds: Double { seconds * 1000 }
 }

@@ -7,8 +7,13 @@ extension Settings {
     ]
 
     package var effectiveTOML: String {
-        var parts = [Settings.section("[server]", Server.keys, server)]
-        parts += providers.map { Settings.section("[[provider]]", ProviderDraft.keys, ProviderDraft($0)) }
+        var parts = [Settings.lines(Settings.keys, self), Settings.section("[server]", Server.keys, server)]
+        for provider in providers {
+            parts.append(Settings.section("[[provider]]", ProviderDraft.keys, ProviderDraft(provider)))
+            if let template = provider.template {
+                parts.append(Settings.section("[provider.template]", Provider.Template.keys, template))
+            }
+        }
         parts += [
             Settings.section("[system-resolver]", SystemResolver.keys, systemResolver),
             Settings.section("[cache]", Cache.keys, cache),
@@ -22,7 +27,10 @@ extension Settings {
     }
 
     private static func section<Section>(_ header: String, _ keys: [Key<Section>], _ values: Section) -> String {
-        let lines = keys.compactMap { key in key.write(values).map { "\(key.name) = \($0)\n" } }
-        return "\(header)\n" + lines.joined()
+        "\(header)\n" + lines(keys, values)
+    }
+
+    private static func lines<Section>(_ keys: [Key<Section>], _ values: Section) -> String {
+        keys.compactMap { key in key.write(values).map { "\(key.name) = \($0)\n" } }.joined()
     }
 }

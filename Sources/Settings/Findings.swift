@@ -31,8 +31,8 @@ struct Findings {
             case "stale": read(Settings.Stale.keys, in: key, of: node, into: &settings.stale)
             case "control": read(Settings.Control.keys, in: key, of: node, into: &settings.control)
             case "log": read(Settings.Log.keys, in: key, of: node, into: &settings.log)
-            case "rule": settings.rules = rules(node)
-            default: unknown(key, node, place: "at the top", known: Settings.sectionNames)
+            case "rule": settings.rules = rules(node, providers: providerNames(in: root))
+            default: top(key, node, into: &settings)
             }
         }
         judgeListen(settings.server, in: root)
@@ -40,6 +40,14 @@ struct Findings {
             judgeTTLs(settings.cache.minTTL, settings.cache.maxTTL, in: "cache", section)
         }
         return settings
+    }
+
+    private mutating func top(_ name: String, _ node: TOMLNode, into settings: inout Settings) {
+        guard let key = Settings.keys.first(where: { $0.name == name }) else {
+            return unknown(
+                name, node, place: "at the top", known: Settings.keys.map(\.name) + Settings.sectionNames)
+        }
+        read(key, in: nil, node, into: &settings)
     }
 
     private mutating func read<Section>(
@@ -54,20 +62,25 @@ struct Findings {
 
     private mutating func read<Section>(
         _ keys: [Key<Section>], in name: String, header: String, of members: [(key: String, node: TOMLNode)],
-        into section: inout Section
+        besideTables tables: [String] = [], into section: inout Section
     ) {
-        for (keyName, node) in members {
+        for (keyName, node) in members where !tables.contains(keyName) {
             guard let key = keys.first(where: { $0.name == keyName }) else {
-                unknown(keyName, node, place: "in \(header)", known: keys.map(\.name))
+                unknown(keyName, node, place: "in \(header)", known: keys.map(\.name) + tables)
                 continue
             }
-            do throws(Misfit) {
-                try key.read(node, &section)
-            } catch {
-                all += error.faults.map {
-                    Finding(node: $0.node, isAboutKey: false, text: "\(name).\(keyName): \($0.text)")
-                }
-            }
+            read(key, in: name, node, into: &section)
+        }
+    }
+
+    private mutating func read<Section>(
+        _ key: Key<Section>, in table: String?, _ node: TOMLNode, into section: inout Section
+    ) {
+        do throws(Misfit) {
+            try key.read(node, &section)
+        } catch {
+            let name = table.map { "\($0).\(key.name)" } ?? key.name
+            all += error.faults.map { Finding(node: $0.node, isAboutKey: false, text: "\(name): \($0.text)") }
         }
     }
 
@@ -99,7 +112,10 @@ struct Findings {
         for (element, members) in tables(node, named: "provider", 1...Findings.maxProviders) {
             let before = all.count
             var draft = ProviderDraft()
-            read(ProviderDraft.keys, in: "provider", header: "[[provider]]", of: members, into: &draft)
+            read(
+                ProviderDraft.keys, in: "provider", header: "[[provider]]", of: members, besideTables: ["template"],
+                into: &draft)
+            draft.template = element.member("template").map { template($0) }
             if let name = draft.name, providers.contains(where: { $0.name == name }) {
                 note(
                     element.member("name") ?? element,
@@ -113,10 +129,39 @@ struct Findings {
             }
             providers += draft.provider.map { [$0] } ?? []
         }
+        judgeShadows(providers, in: node)
         return providers
     }
 
-    private mutating func rules(_ node: TOMLNode) -> [Settings.Rule] {
+    private mutating func template(_ table: TOMLNode) -> Settings.Provider.Template {
+        let before = all.count
+        var template = Settings.Provider.Template(query: "")
+        read(Settings.Provider.Template.keys, in: "provider.template", of: table, into: &template)
+        if all.count == before { template.contradictions.forEach { note(table, aboutKey: true, $0) } }
+        return template
+    }
+
+    /// Somebody has to be asked in earnest.
+    private mutating func judgeShadows(_ providers: [Settings.Provider], in node: TOMLNode) {
+        guard all.isEmpty, providers.allSatisfy({ $0.shadow != nil }) else { return }
+        guard case .array(let elements) = node.value, let shadow = elements.first?.member("shadow") else { return }
+        note(
+            shadow, aboutKey: true,
+            "provider.shadow: found in every [[provider]]; allowed: with at least one provider that has none")
+    }
+
+    /// As they stand in the file, whatever else is wrong with them.
+    private func providerNames(in root: TOMLNode) -> [String] {
+        guard case .array(let elements) = root.member("provider")?.value else {
+            return Settings.Provider.builtIn.map(\.name)
+        }
+        return elements.compactMap { element in
+            guard case .string(let name) = element.member("name")?.value else { return nil }
+            return name
+        }
+    }
+
+    private mutating func rules(_ node: TOMLNode, providers: [String]) -> [Settings.Rule] {
         var rules: [Settings.Rule] = []
         for (element, members) in tables(node, named: "rule", 0...Findings.maxRules) {
             let before = all.count
@@ -124,6 +169,7 @@ struct Findings {
             read(Settings.Rule.keys, in: "rule", header: "[[rule]]", of: members, into: &rule)
             guard all.count == before else { continue }
             judge(rule, element)
+            judge(rule.resolver, element, providers)
             rules.append(rule)
         }
         return rules
@@ -143,6 +189,17 @@ struct Findings {
         for (name, node) in zip(rule.match, nodes) where !seen.insert(name).inserted {
             note(node, "rule.match: found \(node.found) for the second time; allowed: each once")
         }
+    }
+
+    private mutating func judge(
+        _ resolver: Settings.Rule.RuleResolver?, _ element: TOMLNode, _ providers: [String]
+    ) {
+        guard case .provider(let name) = resolver, !providers.contains(name) else { return }
+        let known = ["httpdns", "system"] + providers
+        let hint = nearestName(to: name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+        note(
+            element.member("resolver") ?? element,
+            "rule.resolver: found \(quoted(name)); allowed: \(known.map(quoted).joined(separator: ", "))\(hint)")
     }
 
     private mutating func judgeListen(_ server: Settings.Server, in root: TOMLNode) {
@@ -166,7 +223,11 @@ struct Findings {
     }
 
     private mutating func unknown(_ key: String, _ node: TOMLNode, place: String, known: [String]) {
-        let hint = nearestName(to: key, among: known).map { "; did you mean \"\($0)\"?" } ?? ";"
+        let isTop = place != "at the top" && Settings.keys.contains { $0.name == key }
+        let hint =
+            isTop
+            ? "; it belongs at the top of the file, above every table;"
+            : nearestName(to: key, among: known).map { "; did you mean \"\($0)\"?" } ?? ";"
         note(
             node, aboutKey: true,
             "unknown key \(quoted(key)) \(place)\(hint) allowed: \(known.joined(separator: ", "))")

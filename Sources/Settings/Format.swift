@@ -34,13 +34,20 @@ extension TOMLNode {
         switch value {
         case .boolean(let value): "\(value)"
         case .integer(let value): "\(value)"
-        case .float: "a floating-point number"
-        case .string(let text): quoted(text)
+        case .float(let value): "\(value)"
+        case .string(let text): quoted(withoutPassword(text))
         case .dateOrTime: "a date or time"
         case .array: "an array"
         case .table: "a table"
         }
     }
+}
+
+/// What is said about a URL with a password must not show it.
+private func withoutPassword(_ text: String) -> String {
+    guard let end = text.lastIndex(of: "@") else { return text }
+    let user = text[..<end].firstRange(of: "://")?.upperBound ?? text.startIndex
+    return text[user..<end].firstIndex(of: ":").map { text[...$0] + "..." + text[end...] } ?? text
 }
 
 /// As a TOML basic string, cut for display: what is in a complaint may go to a terminal.
@@ -57,13 +64,20 @@ func tomlString(_ text: String) -> String {
         case "\"", "\\": result += "\\\(scalar)"
         case "\n": result += "\\n"
         case "\t": result += "\\t"
-        case _ where scalar.properties.generalCategory == .control:
+        case _ where isUnseen(scalar):
             let digits = String(scalar.value, radix: 16)
-            result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            result += digits.count <= 4 ? "\\u" : "\\U"
+            result += String(repeating: "0", count: (digits.count <= 4 ? 4 : 8) - digits.count) + digits
         default: result.unicodeScalars.append(scalar)
         }
     }
     return result + "\""
+}
+
+/// What moves the cursor, turns the direction, or leaves no trace.
+private func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
+    let unseen: [Unicode.GeneralCategory] = [.control, .format, .lineSeparator, .paragraphSeparator]
+    return unseen.contains(scalar.properties.generalCategory)
 }
 
 extension Format {
@@ -163,16 +177,47 @@ extension Format<Int> {
     }
 }
 
+extension Format<Double> {
+    /// A float, or an integer that means the same.
+    static func number(_ range: ClosedRange<Double>) -> Format {
+        let allowed = "a number from \(range.lowerBound) to \(range.upperBound)"
+        return Format(
+            allowed: allowed,
+            read: { node throws(Misfit) in
+                let number: Double? =
+                    switch node.value {
+                    case .float(let value): value
+                    case .integer(let value): Double(value)
+                    default: nil
+                    }
+                guard let number, range.contains(number) else { throw Misfit(node, allowed: allowed) }
+                return number
+            },
+            write: { String($0) })
+    }
+}
+
+extension Format<String> {
+    static func word(of words: [String]) -> Format { .word(of: words, parse: { $0 }, write: { $0 }) }
+}
+
 extension Format where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
-    /// One of a few words.
     static var choice: Format {
-        let words = Value.allCases.map(\.rawValue)
-        return .text(
+        .word(of: Value.allCases.map(\.rawValue), parse: { Value(rawValue: $0) }, write: \.rawValue)
+    }
+}
+
+extension Format {
+    /// One of a few words.
+    fileprivate static func word(
+        of words: [String], parse: @escaping @Sendable (String) -> Value?, write: @escaping @Sendable (Value) -> String
+    ) -> Format {
+        .text(
             allowed: words.map(tomlString).joined(separator: ", "),
             remedy: { node in
                 guard case .string(let text) = node.value else { return nil }
                 return nearestName(to: text, among: words).map { "did you mean \"\($0)\"?" }
             },
-            parse: { Value(rawValue: $0) }, write: \.rawValue)
+            parse: { words.contains($0) ? parse($0) : nil }, write: write)
     }
 }

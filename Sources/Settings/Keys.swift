@@ -16,6 +16,14 @@ struct Key<Section>: Sendable {
     }
 }
 
+extension Settings {
+    /// Those above every table.
+    static let keys: [Key<Settings>] = [
+        Key("only-listed", \.onlyListed, .truth),
+        Key("direct-only", \.directOnly, .truth),
+    ]
+}
+
 extension Settings.Server {
     /// Each takes a UDP and a TCP socket on every thread.
     private static let maxListen = 64
@@ -37,7 +45,7 @@ extension Settings.SystemResolver {
 
     static let keys: [Key<Settings.SystemResolver>] = [
         Key("servers", \.servers, Format.nameserver.list(of: "strings \"ADDR[:PORT]\"", 0...maxServers)),
-        Key("resolv-conf", \.resolvConf, .path(maxBytes: maxPathBytes)),
+        Key("resolv-conf", \.resolvConf, .path()),
     ]
 }
 
@@ -52,7 +60,7 @@ extension Settings.Cache {
         Key("min-ttl", \.minTTL, .duration(ttls)),
         Key("max-ttl", \.maxTTL, .duration(ttls)),
         Key("negative-max-ttl", \.negativeMaxTTL, .duration(ttls)),
-        Key("store", \.store, Format.path(maxBytes: maxPathBytes).orEmpty(written: true)),
+        Key("store", \.store, Format.path().orEmpty(written: true)),
     ]
 }
 
@@ -105,6 +113,8 @@ extension Settings.Rule {
 
     static let keys: [Key<Settings.Rule>] = [
         Key("match", \.match, Format.ruleName.list(of: "names", 1...maxNames)),
+        Key("resolver", \.resolver, Format.ruleResolver.optional),
+        Key("allow-private", \.allowPrivate, Format.truth.optional),
         Key("stale", \.stale, Format.truth.optional),
         Key("stale-negative", \.staleNegative, Format.truth.optional),
         Key("prefetch", \.prefetch, Format.truth.optional),
@@ -121,6 +131,12 @@ extension ProviderDraft {
     private static let maxAddresses = 16
     /// At least one, or it would be no provider; above, no public service puts up with it.
     private static let budgets = 1...10_000
+    /// Less would compare nothing in a day.
+    private static let shares = 0.001...1.0
+    /// Vendors close unused connections after seconds to minutes.
+    private static let idleTimes = Duration.seconds(1)...Duration.seconds(600)
+    /// Above, a cap is none.
+    private static let connectionRequests = 1...100_000
 
     static let keys: [Key<ProviderDraft>] = [
         Key("name", \.name, Format.providerName.optional),
@@ -130,13 +146,48 @@ extension ProviderDraft {
         Key("sni", \.sni, Format.hostName.orEmpty()),
         Key("verify-name", \.verifyName, Format.hostNameOrAddress.orEmpty()),
         Key("host", \.host, Format.hostHeader.orEmpty()),
-        Key("ca-file", \.caFile, Format.path(maxBytes: maxPathBytes).orEmpty()),
+        Key("ca-file", \.caFile, Format.path().orEmpty()),
         Key("account", \.account, Format.account.orEmpty()),
-        Key("key-file", \.keyFile, Format.path(maxBytes: maxPathBytes).orEmpty()),
+        Key("access-key", \.accessKey, Format.account.orEmpty()),
+        Key("key-file", \.keyFile, Format.keyFile.orEmpty()),
+        Key("cipher", \.cipher, Format<Settings.Provider.CipherMode>.choice.optional),
+        Key("cipher-key-file", \.cipherKeyFile, Format.keyFile.orEmpty()),
+        Key("expiring", \.expiring, Format.truth.optional),
+        Key("region", \.region, Format.word(of: Settings.Provider.regions).optional),
+        Key("service-nodes", \.serviceNodes, Format.truth.optional),
+        Key("client-subnet", \.clientSubnet, Format.clientSubnet.orEmpty()),
+        Key("proxy", \.proxy, Format.proxy.orEmpty()),
+        Key("proxy-key-file", \.proxyKeyFile, Format.keyFile.orEmpty()),
         Key("method", \.method, Format<Settings.Provider.Method>.choice.optional),
-        Key("budget", \.budgetPerSecond, .rate(budgets)),
+        Key("budget", \.budgetPerSecond, Format.rate(budgets).optional),
+        Key("shadow", \.shadow, Format.number(shares).optional),
+        Key("idle", \.idle, .wholeSeconds(idleTimes)),
+        Key(
+            "connection-requests", \.connectionRequests,
+            Format.integer(connectionRequests, meaning: "on one connection").optional),
     ]
 }
 
-/// PATH_MAX of Linux, with its final NUL.
-private let maxPathBytes = 4095
+extension Settings.Provider.Template {
+    /// More than any vendor takes.
+    private static let names = 1...20
+    /// No vendor takes a signature that is valid for longer.
+    private static let lifetimes = 1...24 * 3600
+    private static let maxHeaders = 16
+    private static let maxSigned = 32
+
+    static let keys: [Key<Settings.Provider.Template>] = [
+        Key("query", \.query, .template(minBytes: 1)),
+        Key("headers", \.headers, Format.template(minBytes: 1).list(of: "strings", 0...maxHeaders).leavingOut([])),
+        Key("max-names", \.maxNames, .integer(names, meaning: "in one request")),
+        Key("lifetime", \.lifetimeSeconds, .seconds(lifetimes)),
+        Key("digest", \.digest, .choice),
+        Key("signed", \.signed, Format.template().list(of: "strings", 0...maxSigned).leavingOut([])),
+        Key("sort", \.sorts, .truth),
+        Key("join", \.joiner, Format.template().leavingOut("")),
+        Key("v4", \.v4, Format.template().leavingOut("")),
+        Key("v6", \.v6, Format.template().leavingOut("")),
+        Key("ttl", \.ttl, Format.template().leavingOut("")),
+        Key("success", \.success, Format.template().leavingOut("")),
+    ]
+}

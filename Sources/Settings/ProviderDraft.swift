@@ -1,4 +1,4 @@
-// A [[provider]] as it stands in the file, key by key, and the step to a provider, which judges the keys together.
+// A [[provider]] as it stands in the file, key by key, before its keys are judged together.
 
 import DNSWire
 
@@ -12,61 +12,40 @@ struct ProviderDraft {
     var host: String?
     var caFile: String?
     var account: String?
+    var accessKey: String?
     var keyFile: String?
+    var cipher: Settings.Provider.CipherMode?
+    var cipherKeyFile: String?
+    var expiring: Bool?
+    var region: String?
+    var serviceNodes: Bool?
+    var clientSubnet: Settings.Provider.ClientSubnet?
+    var proxy: Settings.Provider.Proxy?
+    var proxyKeyFile: String?
     var method: Settings.Provider.Method?
-    var budgetPerSecond = 100
+    var budgetPerSecond: Int?
+    var shadow: Double?
+    var idle = Duration.seconds(10)
+    var connectionRequests: Int?
+    /// A table of its own in the file, behind the other keys.
+    var template: Settings.Provider.Template?
 }
 
 extension ProviderDraft {
-    /// For writing.
+    /// For writing: what has no meaning with the dialect is left out.
     init(_ provider: Settings.Provider) {
+        let dialect = provider.dialect
         self.init(
-            name: provider.name, dialect: provider.dialect, url: provider.url, addresses: provider.addresses,
+            name: provider.name, dialect: dialect, url: provider.url, addresses: provider.addresses,
             sni: provider.sni, verifyName: provider.verifyName, host: provider.host, caFile: provider.caFile,
-            account: provider.account, keyFile: provider.keyFile,
-            method: provider.dialect == .doh ? provider.method : nil, budgetPerSecond: provider.budgetPerSecond)
-    }
-
-    /// What is missing or contradicts itself, with the key that it is about; none if `provider` gives one.
-    var contradictions: [(key: String?, text: String)] {
-        var list: [(key: String?, text: String)] = []
-        for (key, isMissing) in [("name", name == nil), ("dialect", dialect == nil), ("url", url == nil)]
-        where isMissing {
-            list.append((nil, "this [[provider]] has no \(key); every provider needs name, dialect and url"))
-        }
-        if let url, case .name(let host) = url.host, addresses.isEmpty {
-            list.append(
-                (
-                    "url",
-                    "provider.url: found the host name \(quoted(host)) and no addresses; nothing is resolved "
-                        + "through ourselves: add addresses = [\"...\"] with what is to be dialled"
-                ))
-        }
-        list += dialect.map(contradictions(with:)) ?? []
-        if let url, !url.isSecure {
-            for (key, isSet) in [("sni", sni != nil), ("verify-name", verifyName != nil), ("ca-file", caFile != nil)]
-            where isSet {
-                list.append((key, "provider.\(key): found with an http URL; allowed: with https"))
-            }
-        }
-        return list
-    }
-
-    private func contradictions(with dialect: Settings.Provider.Dialect) -> [(key: String?, text: String)] {
-        let keys: [(key: String, isSet: Bool, dialects: [Settings.Provider.Dialect])] = [
-            ("account", account != nil, [.dnspod, .dnspodHTTPS]), ("key-file", keyFile != nil, [.dnspodHTTPS]),
-            ("method", method != nil, [.doh]),
-        ]
-        var list: [(key: String?, text: String)] = []
-        for (key, isSet, dialects) in keys where isSet && !dialects.contains(dialect) {
-            let allowed = dialects.map { quoted($0.rawValue) }.joined(separator: ", ")
-            list.append(
-                (key, "provider.\(key): found with dialect \(quoted(dialect.rawValue)); allowed: with \(allowed)"))
-        }
-        if dialect == .dnspodHTTPS, keyFile == nil {
-            list.append((nil, "this [[provider]] has no key-file; its dialect needs one with the account's token"))
-        }
-        return list
+            account: provider.account, accessKey: provider.accessKey, keyFile: provider.keyFile,
+            cipher: provider.cipher, cipherKeyFile: provider.cipherKeyFile,
+            expiring: dialect.stampsNames ? provider.expiring : nil, region: provider.region,
+            serviceNodes: dialect.listsNodes ? provider.serviceNodes : nil, clientSubnet: provider.clientSubnet,
+            proxy: provider.proxy, proxyKeyFile: provider.proxyKeyFile,
+            method: dialect == .doh ? provider.method : nil, budgetPerSecond: provider.budgetPerSecond,
+            shadow: provider.shadow, idle: provider.idle, connectionRequests: provider.connectionRequests,
+            template: provider.template)
     }
 
     /// Nil if a key is missing.
@@ -77,7 +56,20 @@ extension ProviderDraft {
         guard !dialled.isEmpty else { return nil }
         return Settings.Provider(
             name: name, dialect: dialect, url: url, addresses: dialled, sni: sni, verifyName: verifyName, host: host,
-            caFile: caFile, account: account, keyFile: keyFile, method: method ?? .get,
-            budgetPerSecond: budgetPerSecond)
+            caFile: caFile, account: account, accessKey: accessKey, keyFile: keyFile,
+            cipher: cipher ?? (cipherKeyFile == nil ? nil : .gcm), cipherKeyFile: cipherKeyFile,
+            expiring: expiring ?? false, region: region, serviceNodes: serviceNodes ?? true, template: template,
+            clientSubnet: clientSubnet, proxy: proxy, proxyKeyFile: proxyKeyFile, method: method ?? .get,
+            budgetPerSecond: budgetPerSecond, shadow: shadow, idle: idle, connectionRequests: connectionRequests)
     }
+}
+
+extension Settings.Provider.Dialect {
+    /// Tencent's paid service takes names with the time at which the request ends.
+    fileprivate var stampsNames: Bool { Settings.Provider.Dialect.stampingNames.contains(self) }
+    /// Alibaba Cloud tells its clients which addresses serve them.
+    fileprivate var listsNodes: Bool { Settings.Provider.Dialect.listingNodes.contains(self) }
+
+    static let stampingNames: [Self] = [.dnspodDES, .dnspodAES, .dnspodHTTPS]
+    static let listingNodes: [Self] = [.alicloud, .alicloudV2]
 }

@@ -27,15 +27,12 @@ extension Settings {
         static let maxBytes = 1024
 
         package init?(_ text: String) {
-            guard text.utf8.count <= ProviderURL.maxBytes, text.utf8.allSatisfy(ProviderURL.isPlain) else { return nil }
-            guard let colon = text.firstRange(of: "://") else { return nil }
-            let scheme = text[..<colon.lowerBound].lowercased()
-            guard scheme == "https" || scheme == "http" else { return nil }
-            let rest = text[colon.upperBound...]
-            let authority = rest.prefix { $0 != "/" }
-            let path = rest[authority.endIndex...]
-            let portStart = authority.lastIndex { $0 == ":" || $0 == "]" }.flatMap { authority[$0] == ":" ? $0 : nil }
-            let hostText = authority[..<(portStart ?? authority.endIndex)]
+            guard text.utf8.count <= ProviderURL.maxBytes, let (scheme, authority) = ProviderURL.parts(of: text) else {
+                return nil
+            }
+            let path = text[authority.endIndex...]
+            guard scheme == "https" || scheme == "http", path.utf8.allSatisfy(ProviderURL.isPlain) else { return nil }
+            let (hostText, portStart) = ProviderURL.hostText(in: authority)
             guard let host = Host(String(hostText)) else { return nil }
             var port: UInt16?
             if let portStart {
@@ -46,6 +43,29 @@ extension Settings {
             self.init(isSecure: scheme == "https", host: host, port: port, path: path.isEmpty ? "/" : String(path))
         }
 
+        /// What is wrong with the letters of the host; nil if that is in order.
+        static func remedy(_ text: String) -> String? {
+            parts(of: text).flatMap { InternationalName.remedy(String(hostText(in: $0.authority).text)) }
+        }
+
+        /// "HOST[:PORT]" with the host as it is sent.
+        static func ascii(authority text: String) -> String? {
+            let (host, portStart) = hostText(in: text[...])
+            guard let name = try? InternationalName.ascii(String(host)) else { return nil }
+            return name + (portStart.map { text[$0...] } ?? "")
+        }
+
+        private static func parts(of text: String) -> (scheme: String, authority: Substring)? {
+            guard let colon = text.firstRange(of: "://") else { return nil }
+            return (text[..<colon.lowerBound].lowercased(), text[colon.upperBound...].prefix { $0 != "/" })
+        }
+
+        /// The port starts with its colon.
+        private static func hostText(in authority: Substring) -> (text: Substring, portStart: Substring.Index?) {
+            let portStart = authority.lastIndex { $0 == ":" || $0 == "]" }.flatMap { authority[$0] == ":" ? $0 : nil }
+            return (authority[..<(portStart ?? authority.endIndex)], portStart)
+        }
+
         /// Graphic ASCII without what would start user names, queries, fragments or templates.
         private static func isPlain(_ byte: UInt8) -> Bool {
             (0x21...0x7E).contains(byte) && !"@?#{}\\\"<>^`|".utf8.contains(byte)
@@ -54,8 +74,10 @@ extension Settings {
         fileprivate static func defaultPort(isSecure: Bool) -> UInt16 { isSecure ? 443 : 80 }
     }
 
-    /// Letters, digits, "-" and "_" in labels: what may stand in a URL, a certificate or SNI. Kept in lower case.
+    /// Letters, digits, "-" and "_" in labels: what may stand in a URL, a certificate or SNI. Kept in lower case;
+    /// other letters than ASCII are converted.
     static func hostName(_ text: String) -> String? {
+        guard let text = try? InternationalName.ascii(text) else { return nil }
         let isHostByte = { (byte: UInt8) in
             byte.isDigit || (0x61...0x7A).contains(byte.lowercased) || "-_.".utf8.contains(byte)
         }

@@ -44,6 +44,14 @@ extension Format<Int> {
             most: Int64(range.upperBound), make: { Int($0) }, count: { Int64($0) })
     }
 
+    /// In seconds, for what a dialect counts with.
+    static func seconds(_ range: ClosedRange<Int>) -> Format {
+        quantity(
+            "a duration", units: Array(durationUnits.dropFirst()), usual: durationUnits[1],
+            least: Int64(range.lowerBound) * 1000, most: Int64(range.upperBound) * 1000,
+            make: { Int($0 / 1000) }, count: { Int64($0) * 1000 })
+    }
+
     /// For each second.
     static func rate(_ range: ClosedRange<Int>) -> Format {
         quantity(

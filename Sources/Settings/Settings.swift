@@ -4,8 +4,12 @@
 package import DNSWire
 
 package struct Settings: Equatable, Sendable {
+    /// Names without a rule go to the system resolver.
+    package var onlyListed = false
+    /// No provider is asked while the environment names a proxy for the whole system.
+    package var directOnly = false
     package var server = Server()
-    /// At least one; names differ. Their order means nothing.
+    /// At least one that is no shadow; names differ. Their order means nothing.
     package var providers = Provider.builtIn
     package var systemResolver = SystemResolver()
     package var cache = Cache()
@@ -77,46 +81,20 @@ package struct Settings: Equatable, Sendable {
         package var level = Level.info
     }
 
-    package struct Provider: Equatable, Sendable {
-        package enum Dialect: String, CaseIterable, Sendable {
-            case dnspod
-            case dnspodHTTPS = "dnspod-https"
-            case json, doh
-        }
-
-        package enum Method: String, CaseIterable, Sendable {
-            case get = "GET"
-            case post = "POST"
-        }
-
-        /// Letters, digits, "-", "_" and "."; what statistics and logs call it.
-        package var name: String
-        package var dialect: Dialect
-        package var url: ProviderURL
-        /// What is dialled; one or more.
-        package var addresses: [Address]
-        /// Nil: from the URL. So are the next two.
-        package var sni: String?
-        /// The name or address that the certificate must be valid for.
-        package var verifyName: String?
-        /// The Host header.
-        package var host: String?
-        /// Absolute path; nil: the system's certificate authorities.
-        package var caFile: String?
-        /// The `id` of a DNSPod account; nil: none is sent, as to the free service.
-        package var account: String?
-        /// Absolute path to the account's token; not nil for dialects that need one.
-        package var keyFile: String?
-        /// For doh.
-        package var method = Method.get
-        /// Refreshes sent to it; 1 to 10,000.
-        package var budgetPerSecond = 100
-    }
-
     /// What is different for some names; at least one thing is. Nil: as for all others.
     package struct Rule: Equatable, Sendable {
+        /// Who answers for the names.
+        package enum RuleResolver: Hashable, Sendable {
+            case httpdns, system
+            /// The name of one of `providers`; a shadow answers for these names.
+            case provider(String)
+        }
+
         /// 1 to 1,000, all different; each stands for itself and everything under it, the root for everything.
         package var match: [Name]
+        package var resolver: RuleResolver?
+        /// Private addresses in answers from providers are handed out.
+        package var allowPrivate: Bool?
         package var stale: Bool?
         /// Expired answers that say "no", too.
         package var staleNegative: Bool?

@@ -6,7 +6,7 @@ struct TOMLNode {
     enum Value {
         case boolean(Bool)
         case integer(Int64)
-        case float
+        case float(Double)
         case string(String)
         case dateOrTime
         case array([TOMLNode])
@@ -85,7 +85,7 @@ struct TOMLNode {
             case ctoml_boolean: unsafe .boolean(node.integer != 0)
             case ctoml_integer: unsafe .integer(node.integer)
             case ctoml_string: unsafe .string(string(node.text, node.text_bytes))
-            case ctoml_float: .float
+            case ctoml_float: unsafe .float(node.number)
             case ctoml_array: .array(children.map { unsafe tree(nodes, at: $0) })
             case ctoml_table:
                 .table(

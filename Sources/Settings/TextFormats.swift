@@ -27,11 +27,68 @@ extension Format<Settings.Endpoint> {
 extension Format<Prefix> {
     static let prefix = Format.text(
         allowed: "\"ADDR/LENGTH\", such as \"192.168.0.0/16\" or \"fd00::/8\"",
-        remedy: { node in
-            guard case .string(let text) = node.value, let cut = Prefix(cutting: text) else { return nil }
-            return "bits after the prefix are set: write \"\(cut)\""
+        remedy: cut, parse: { Prefix($0) }, write: \.description)
+
+    @Sendable fileprivate static func cut(_ node: TOMLNode) -> String? {
+        guard case .string(let text) = node.value, let cut = Prefix(cutting: text) else { return nil }
+        return "bits after the prefix are set: write \"\(cut)\""
+    }
+}
+
+extension Format<Settings.Provider.ClientSubnet> {
+    static let clientSubnet = Format.text(
+        allowed: "\"ADDR/LENGTH\", such as \"192.0.2.0/24\", or \"auto\"",
+        remedy: Format<Prefix>.cut,
+        parse: { text in
+            if text == "auto" { return .auto }
+            // A single address would tell the vendor more than a network; who wants that writes its length.
+            return text.contains("/") ? Prefix(text).map { .fixed($0) } : nil
         },
-        parse: { Prefix($0) }, write: \.description)
+        write: { subnet in
+            switch subnet {
+            case .fixed(let prefix): prefix.description
+            case .auto: "auto"
+            }
+        })
+}
+
+extension Format<Settings.Provider.Proxy> {
+    static let proxy = Format.text(
+        allowed: "\"http://[USER@]ADDR:PORT\" or \"socks5h://[USER@]ADDR:PORT\" with an IP address",
+        remedy: { node in
+            guard case .string(let text) = node.value, let separator = text.firstRange(of: "://") else { return nil }
+            let rest = text[separator.upperBound...]
+            if let at = rest.lastIndex(of: "@"), rest[..<at].contains(":") {
+                return "put the password into a file of its own and name that with proxy-key-file"
+            }
+            let place = rest.lastIndex(of: "@").map { rest[$0...].dropFirst() } ?? rest
+            guard let address = Settings.Endpoint(String(place), defaultPort: 1) else {
+                return "nothing is resolved through ourselves: write the address of the proxy, with its port"
+            }
+            if text.hasPrefix("socks"), !text.hasPrefix("socks5h:") { return "did you mean \"socks5h://\(rest)\"?" }
+            return address.port == 1 ? "a port is missing" : nil
+        },
+        parse: { Settings.Provider.Proxy($0) }, write: \.description)
+}
+
+extension Format<Settings.Rule.RuleResolver> {
+    /// Whether there is such a provider is judged when all are known.
+    static let ruleResolver = Format.text(
+        allowed: "\"httpdns\", \"system\" or the name of a [[provider]]",
+        parse: { text in
+            switch text {
+            case "httpdns": .httpdns
+            case "system": .system
+            default: .provider(text)
+            }
+        },
+        write: { resolver in
+            switch resolver {
+            case .httpdns: "httpdns"
+            case .system: "system"
+            case .provider(let name): name
+            }
+        })
 }
 
 extension Format<Address> {
@@ -41,13 +98,15 @@ extension Format<Address> {
 
 extension Format<Name> {
     static let name = Format.text(
-        allowed: "a domain name, such as \"www.example.com\"",
+        allowed: "a domain name, such as \"www.example.com\"", remedy: letters,
         parse: { Settings.hostName($0).flatMap { Name($0) } }, write: \.description)
 
     static let ruleName = Format.text(
         allowed: "a domain name, such as \"example.com\", or \".\" for every name",
         remedy: { node in
-            guard case .string(let text) = node.value, text.hasPrefix("*") || text.hasPrefix(".") else { return nil }
+            guard case .string(let text) = node.value, text.hasPrefix("*") || text.hasPrefix(".") else {
+                return letters(node)
+            }
             let rest = text.drop { $0 == "*" || $0 == "." }
             if rest.isEmpty { return "write \".\"" }
             return Settings.hostName(String(rest)).map {
@@ -57,9 +116,20 @@ extension Format<Name> {
         parse: { $0 == "." ? .root : Settings.hostName($0).flatMap { Name($0) } }, write: \.description)
 }
 
+extension Format {
+    @Sendable fileprivate static func letters(_ node: TOMLNode) -> String? {
+        guard case .string(let text) = node.value else { return nil }
+        return InternationalName.remedy(text)
+    }
+}
+
 extension Format<Settings.ProviderURL> {
     static let providerURL = Format.text(
         allowed: "\"https://HOST[:PORT]/PATH\" or \"http://HOST[:PORT]/PATH\" without user name, query and fragment",
+        remedy: { node in
+            guard case .string(let text) = node.value else { return nil }
+            return Settings.ProviderURL.remedy(text)
+        },
         parse: { Settings.ProviderURL($0) }, write: \.description)
 }
 
@@ -68,6 +138,10 @@ extension Format<String> {
     private static let maxProviderNameBytes = 32
     /// What a rule may name as its resolver beside providers.
     private static let reservedProviderNames = ["httpdns", "system"]
+    /// NAME_MAX of Linux: a credential is a file.
+    private static let maxCredentialBytes = 255
+    /// With every character escaped it still fits on a line of a settings file.
+    private static let maxTemplateBytes = 2000
     /// DNSPod's ids have up to six digits; other dialects will have longer ones.
     private static let maxAccountBytes = 64
 
@@ -86,20 +160,48 @@ extension Format<String> {
         parse: { (1...maxAccountBytes).contains($0.utf8.count) && $0.utf8.allSatisfy(isWordByte) ? $0 : nil },
         write: { $0 })
 
+    /// A secret is never in the settings: either in a file of its own, or handed over by systemd.
+    static let keyFile = Format.text(
+        allowed: "the absolute path of a file, or the name of a systemd credential",
+        parse: { text in
+            if text.hasPrefix("/") { return text.utf8.count <= maxPathBytes && !text.utf8.contains(0) ? text : nil }
+            let isName = (1...maxCredentialBytes).contains(text.utf8.count) && text.utf8.allSatisfy(isWordByte)
+            return isName && text != "." && text != ".." ? text : nil
+        },
+        write: { $0 })
+
+    /// Printable ASCII, so that nothing in it can end a line of an HTTP request.
+    static func template(minBytes: Int = 0) -> Format {
+        .text(
+            allowed: "\(minBytes) to \(maxTemplateBytes) printable ASCII characters",
+            parse: { text in
+                let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+                return isPlain && (minBytes...maxTemplateBytes).contains(text.utf8.count) ? text : nil
+            },
+            write: { $0 })
+    }
+
     static let hostName = Format.text(
-        allowed: "a host name", parse: { Settings.hostName($0) }, write: { $0 })
+        allowed: "a host name", remedy: letters, parse: { Settings.hostName($0) }, write: { $0 })
 
     static let hostNameOrAddress = Format.text(
-        allowed: "a host name or an IP address",
+        allowed: "a host name or an IP address", remedy: letters,
         parse: { text in Address(text).map(\.description) ?? Settings.hostName(text) }, write: { $0 })
 
     static let hostHeader = Format.text(
         allowed: "\"HOST\" or \"HOST:PORT\"",
-        parse: { text in Settings.ProviderURL("http://\(text)/").flatMap { $0.path == "/" ? text : nil } },
+        remedy: { node in
+            guard case .string(let text) = node.value else { return nil }
+            return Settings.ProviderURL.remedy("http://\(text)")
+        },
+        parse: { text in
+            guard let url = Settings.ProviderURL("http://\(text)/"), url.path == "/" else { return nil }
+            return Settings.ProviderURL.ascii(authority: text)
+        },
         write: { $0 })
 
     /// What a relative path means depends on where the daemon was started.
-    static func path(maxBytes: Int) -> Format {
+    static func path(maxBytes: Int = maxPathBytes) -> Format {
         .text(
             allowed: "an absolute path of at most \(maxBytes) bytes",
             parse: { text in
@@ -113,3 +215,6 @@ extension Format<String> {
         byte.isDigit || (0x61...0x7A).contains(byte.lowercased) || "-_.".utf8.contains(byte)
     }
 }
+
+/// PATH_MAX of Linux, with its final NUL.
+private let maxPathBytes = 4095

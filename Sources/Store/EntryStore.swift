@@ -36,6 +36,16 @@ package struct EntryStore: ~Copyable {
         self.bounds = bounds
     }
 
+    /// The notes in the file. Damage that shows on the way sets the file aside; then there are none.
+    package mutating func notes() throws(StoreFailure) -> [String: String] {
+        do throws(StoreFailure) {
+            return try open().notes().whole
+        } catch {
+            try beginAnew(after: error)
+            return [:]
+        }
+    }
+
     /// Hands over what the file keeps, in no particular order, with the time of its last writing (nil: never). Damage
     /// that shows on the way ends it early and sets the file aside; what was handed over is sound all the same.
     package mutating func load(
@@ -49,24 +59,32 @@ package struct EntryStore: ~Copyable {
                 counts.entries += 1
                 body(entry, lastWritten)
             }
+            counts.skipped += try tables.notes().skipped
         } catch {
             try beginAnew(after: error)
         }
         return counts
     }
 
-    /// First removes, then writes, all of it or nothing; of entries with one key the last one stays.
+    /// First removes, then writes, all of it or nothing; of entries with one key the last one stays. Removals are of
+    /// entries only.
+    ///
+    /// - Parameter notes: by name, nil removes; each one fits (`NoteRow.fits`).
+    /// - Returns: how many notes are not in the file because it holds as many others as it may.
+    @discardableResult
     package mutating func write(
-        _ batch: [StoredEntry], removing removals: [QuestionScope] = [], nowMilliseconds: Int64
-    ) throws(StoreFailure) {
+        _ batch: [StoredEntry], removing removals: [QuestionScope] = [], notes: [String: String?] = [:],
+        nowMilliseconds: Int64
+    ) throws(StoreFailure) -> Int {
+        precondition(notes.allSatisfy(NoteRow.fits), "a note that would not be read back")
         do throws(StoreFailure) {
             let tables = try open()
             if place.logBytes > bounds.maxLogBytes { try tables.checkpoint() }
             guard place.logBytes <= bounds.maxLogBytes else { throw .locked }
-            try tables.write(batch, removing: removals, nowMilliseconds: nowMilliseconds)
+            return try tables.write(batch, removing: removals, notes: notes, nowMilliseconds: nowMilliseconds)
         } catch {
             try beginAnew(after: error)
-            try open().write(batch, removing: removals, nowMilliseconds: nowMilliseconds)
+            return try open().write(batch, removing: removals, notes: notes, nowMilliseconds: nowMilliseconds)
         }
     }
 

@@ -13,6 +13,9 @@ final class EntryTables {
     private let removeExpired: Statement
     private let selectExpiry: Statement
     private let setWritten: Statement
+    private let insertNote: Statement
+    private let selectNotes: Statement
+    private let removeNote: Statement
 
     private static let pageBytes = 4_096
     /// Given back to the disk at once; the rest falls to the next time.
@@ -23,18 +26,23 @@ final class EntryTables {
     /// - Parameter path: a file that exists, perhaps empty.
     init(path: String, maxFileBytes: Int) throws(StoreFailure) {
         let database = try Database(path: path)
-        let isFresh = try Schema.isFresh(database)
+        let finding = try Schema.finding(database)
         // Before anything is in the file. Pages that fall free can be given back to the disk later.
-        if isFresh { try database.run("PRAGMA auto_vacuum = INCREMENTAL") }
+        if finding == .fresh { try database.run("PRAGMA auto_vacuum = INCREMENTAL") }
         // WAL with NORMAL: a crash or power loss may cost the last batches, never one half of a batch, and nothing
         // waits for the disk but a checkpoint.
         try database.run(
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cell_size_check = ON;
-            PRAGMA journal_size_limit = \(EntryTables.maxIdleLogBytes);
-            PRAGMA max_page_count = \(maxFileBytes / EntryTables.pageBytes)
+            PRAGMA journal_size_limit = \(EntryTables.maxIdleLogBytes)
             """)
-        if isFresh { try Schema.create(database) }
+        switch finding {
+        case .fresh: try Schema.create(database)
+        case .withoutNotes: try Schema.addNotes(to: database)
+        case .current: break
+        }
+        // Behind the tables: a file that is as large as it may become gets them all the same.
+        try database.run("PRAGMA max_page_count = \(maxFileBytes / EntryTables.pageBytes)")
         insert = try Statement(EntryRow.insert, on: database)
         select = try Statement(EntryRow.select, on: database)
         // An absent type is NULL.
@@ -57,6 +65,9 @@ final class EntryTables {
         selectExpiry = try Statement(
             "SELECT stored_ms + lifetime * 1000 FROM entries ORDER BY 1 LIMIT 1 OFFSET ?", on: database)
         setWritten = try Statement("INSERT OR REPLACE INTO history(id, written_ms) VALUES (1, ?)", on: database)
+        insertNote = try Statement(NoteRow.insert, on: database)
+        selectNotes = try Statement(NoteRow.select, on: database)
+        removeNote = try Statement("DELETE FROM notes WHERE name = ?", on: database)
         self.database = database
     }
 
@@ -76,8 +87,21 @@ final class EntryTables {
         return written == 0 ? nil : written
     }
 
-    func write(_ batch: [StoredEntry], removing removals: [QuestionScope], nowMilliseconds: Int64) throws(StoreFailure)
-    {
+    /// - Returns: all that are whole, and how many were left out.
+    func notes() throws(StoreFailure) -> (whole: [String: String], skipped: Int) {
+        defer { selectNotes.reset() }
+        var (whole, skipped): ([String: String], Int) = ([:], 0)
+        while try selectNotes.step() {
+            if let note = NoteRow.read(selectNotes) { whole[note.name] = note.value } else { skipped += 1 }
+        }
+        return (whole, skipped)
+    }
+
+    /// - Returns: how many notes found no room.
+    func write(
+        _ batch: [StoredEntry], removing removals: [QuestionScope], notes: [String: String?], nowMilliseconds: Int64
+    ) throws(StoreFailure) -> Int {
+        var refusedNotes = 0
         try database.transaction { () throws(StoreFailure) in
             for removal in removals { try remove(removal) }
             // The older first: a provider's answer takes the place of what stood in for it, not of what came later.
@@ -88,7 +112,25 @@ final class EntryTables {
             }
             setWritten.bind(nowMilliseconds, at: 1)
             try setWritten.run()
+            refusedNotes = try write(notes)
         }
+        return refusedNotes
+    }
+
+    private func write(_ notes: [String: String?]) throws(StoreFailure) -> Int {
+        var refused = 0
+        // What is removed makes room; then names decide, so that the same notes always find it.
+        for (name, value) in notes where value == nil {
+            removeNote.bind(name, at: 1)
+            try removeNote.run()
+        }
+        for (name, value) in notes.sorted(by: { $0.key < $1.key }) {
+            guard let value else { continue }
+            NoteRow.bind(name, value, to: insertNote)
+            try insertNote.run()
+            refused += database.changes == 0 ? 1 : 0
+        }
+        return refused
     }
 
     /// - Returns: how many rows were removed.

@@ -4,7 +4,8 @@
 enum Schema {
     /// "HTDN", in the header of the file, where file(1) sees it too.
     static let applicationID: Int64 = 0x4854_444E
-    static let version: Int64 = 1
+    /// Version 1 had no notes.
+    static let version: Int64 = 2
 
     /// A row is one answer under its whole key. What is loaded stands first: columns behind it are for people, are not
     /// read, and cost the loading nothing. `checksum` covers what is loaded, so that a row which was damaged or
@@ -42,22 +43,43 @@ enum Schema {
         ) STRICT
         """
 
-    /// Whether nothing is in the file yet. Changes nothing.
+    /// `checksum` covers name and value.
+    private static let notes = """
+        CREATE TABLE notes(
+            name TEXT PRIMARY KEY,
+            value TEXT NOT NULL,
+            checksum INTEGER NOT NULL
+        ) STRICT
+        """
+
+    /// What a file is to us.
+    enum Finding {
+        /// Nothing is in it yet.
+        case fresh
+        /// Ours, without notes.
+        case withoutNotes
+        case current
+    }
+
+    /// Changes nothing.
     ///
     /// - Throws: `unusable` unless the tables are exactly ours.
-    static func isFresh(_ database: borrowing Database) throws(StoreFailure) -> Bool {
+    static func finding(_ database: borrowing Database) throws(StoreFailure) -> Finding {
         let id = try database.number("PRAGMA application_id")
         let found = try database.number("PRAGMA user_version")
         let statement = try Statement(
-            "SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name LIMIT 3",
+            "SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name LIMIT 4",
             on: database)
         var tables: [String] = []
         while try statement.step() { tables.append(statement.text(0)) }
-        if id == 0, found == 0, tables.isEmpty { return true }
+        if id == 0, found == 0, tables.isEmpty { return .fresh }
         guard id == applicationID else { throw .unusable("a database of another program") }
-        guard found == version else { throw .unusable("schema version \(found), we write \(version)") }
-        guard tables == [entries, history] else { throw .unusable("other tables than ours") }
-        return false
+        switch (found, tables) {
+        case (version, [entries, history, notes]): return .current
+        case (1, [entries, history]): return .withoutNotes
+        case (1...version, _): throw .unusable("other tables than ours")
+        default: throw .unusable("schema version \(found), we write \(version)")
+        }
     }
 
     /// Makes the tables in a fresh file. A closure cannot borrow the connection, so the transaction is written out;
@@ -65,8 +87,13 @@ enum Schema {
     static func create(_ database: borrowing Database) throws(StoreFailure) {
         try database.run(
             """
-            BEGIN IMMEDIATE; \(entries); \(history);
+            BEGIN IMMEDIATE; \(entries); \(history); \(notes);
             PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version); COMMIT
             """)
+    }
+
+    /// Brings a file of version 1 to ours with everything in it, or leaves it as it is.
+    static func addNotes(to database: borrowing Database) throws(StoreFailure) {
+        try database.run("BEGIN IMMEDIATE; \(notes); PRAGMA user_version = \(version); COMMIT")
     }
 }

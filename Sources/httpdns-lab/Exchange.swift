@@ -56,7 +56,7 @@ import Synchronization
 
     private var headers: HTTPHeaders {
         var headers = HTTPHeaders()
-        for name in ["Accept", "Content-Type"] {
+        for name in ["Accept", "Authorization", "Content-Type"] {
             guard let value = unsafe MHD_lookup_connection_value(connection, .HEADER_KIND, name) else { continue }
             unsafe headers.add(name, String(cString: value))
         }

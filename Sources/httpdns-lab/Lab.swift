@@ -42,6 +42,13 @@ package final class Lab: Sendable {
     /// The right reply, and what has to go wrong with it.
     package func respond(to request: HTTPRequest, in context: DialectContext) -> (reply: HTTPReply, fault: Fault?) {
         let (provider, path) = Lab.provider(in: URLQuery.path(of: request.url))
+        if let reply = LabDialects.nodeList(at: path, request) {
+            let fault = state.withLock { state in
+                state.counters.count(provider: provider, questions: [])
+                return state.faults.fault(provider: provider, name: .root)
+            }
+            return (reply, fault)
+        }
         guard let dialect = LabDialects.dialect(at: path, request) else {
             return (HTTPReply(status: 404, body: Array("no dialect at this path\n".utf8)), nil)
         }

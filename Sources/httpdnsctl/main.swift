@@ -11,8 +11,10 @@ private enum Exit {
 
 /// The daemon answers from memory; a silence that is longer than this is that of a stopped one.
 private let timeout = Duration.seconds(5)
+/// Of a command that is answered in steps: each may wait for a provider that is slow.
+private let stepTimeout = Duration.seconds(30)
 /// A dump of a cache with millions of entries. All of it is taken before it is printed: a pager that waits must not
-/// make the daemon wait.
+/// make the daemon wait. Only steps are printed as they come.
 private let maxAnswerBytes = 1 << 30
 
 private func fail(_ text: String, _ code: Int32) -> Never {
@@ -21,16 +23,50 @@ private func fail(_ text: String, _ code: Int32) -> Never {
 }
 
 private func ask(_ line: String, at socket: String) {
-    let answer: [UInt8]
+    let isInSteps = (try? Request(line: Array(line.utf8)))?.command.isAnsweredInSteps ?? false
+    var output = Output()
     do throws(SystemError) {
-        answer = try LocalExchange.ask(line, at: socket, timeout: timeout, maxBytes: maxAnswerBytes)
+        try LocalExchange.ask(
+            line, at: socket, timeout: timeout, silence: isInSteps ? stepTimeout : timeout, maxBytes: maxAnswerBytes
+        ) { bytes in
+            output.take(bytes)
+            if isInSteps { output.showLines() }
+        }
     } catch {
         guard error.call == "connect" else { fail("no answer from the daemon at \(socket): \(error)", Exit.failed) }
         fail("cannot reach the daemon at \(socket): \(error)\nis httpdnsd running? see --socket", Exit.cannotConnect)
     }
-    guard !answer.isEmpty else { fail("the daemon at \(socket) gave no answer", Exit.failed) }
-    StandardStreams.writeOutput(String(decoding: answer, as: UTF8.self))
-    if Reply.isRefusal(answer) { Process.exit(Exit.failed) }
+    guard !output.isEmpty else { fail("the daemon at \(socket) gave no answer", Exit.failed) }
+    output.showAll()
+    if Reply.isRefusal(output.lastLine) { Process.exit(Exit.failed) }
+}
+
+/// What came and is not printed yet. A refusal is the last line of an answer, most often its only one.
+private struct Output {
+    private var bytes: [UInt8] = []
+    private(set) var lastLine: [UInt8] = []
+    private static let lineFeed = UInt8(ascii: "\n")
+
+    /// Nothing came at all.
+    var isEmpty: Bool { bytes.isEmpty && lastLine.isEmpty }
+
+    mutating func take(_ bytes: [UInt8]) { self.bytes += bytes }
+
+    /// As far as lines are whole, so that no character is cut.
+    mutating func showLines() {
+        if let end = bytes.lastIndex(of: Output.lineFeed) { show(end + 1) }
+    }
+
+    mutating func showAll() { show(bytes.count) }
+
+    private mutating func show(_ count: Int) {
+        let text = bytes.prefix(count)
+        guard !text.isEmpty else { return }
+        StandardStreams.writeOutput(String(decoding: text, as: UTF8.self))
+        let start = text.dropLast().lastIndex(of: Output.lineFeed).map { $0 + 1 } ?? 0
+        lastLine = Array(text[start...])
+        bytes.removeFirst(count)
+    }
 }
 
 do throws(UsageError) {

@@ -24,6 +24,10 @@ private func words(_ command: Command) -> String {
     case .cache(let view, let scope): "cache \(view.rawValue) \(words(scope))"
     case .flush(let scope): "flush \(words(scope))"
     case .prefetch(let names): "prefetch \(names)"
+    case .httpdns(.off(let rule, let seconds)):
+        "off \(rule.map { "\($0)" } ?? "all") \(seconds.map { "\($0) s" } ?? "until on")"
+    case .httpdns(.on(let rule)): "on \(rule.map { "\($0)" } ?? "all")"
+    case .providers(let action): "providers \(action)"
     }
 }
 
@@ -31,7 +35,7 @@ private func words(_ scope: QuestionScope) -> String {
     "\(scope.includesDescendants ? "under " : "")\(scope.name) \(scope.type?.description ?? "all types")"
 }
 
-private let allowed = "allowed: status, stats, cache, flush, prefetch, help"
+private let allowed = "allowed: status, stats, cache, flush, prefetch, httpdns, providers, help"
 private let cacheUsage = "allowed: cache ls [NAME], cache get NAME [TYPE], cache dump"
 private let flushUsage = "allowed: flush [--tree] [--type TYPE] NAME, flush --all"
 
@@ -94,7 +98,8 @@ struct RequestTests {
         let seed: UInt64 = 0xC0_57_20
         var random = SeededRandom(seed: seed)
         let pieces = [
-            "stats", "cache", "get ", "flush ", "--type", "--tree", "a.example", " ", "--json", "{", "}", "\"", ":",
+            "stats", "cache", "get ", "flush ", "httpdns ", "off ", "--for ", "providers ", "test ", "10m", "--type",
+            "--tree", "a.example", " ", "--json", "{", "}", "\"", ":",
             "command", "[", "\\u00", "1", "\0", "\n", "é",
         ]
         for round in 0..<3000 {
@@ -203,7 +208,9 @@ struct CacheRequestTests {
     @Test("what changes state is for root and the daemon's own user and group, and reading for everyone")
     func rights() throws {
         let rights = Rights(userID: 998, groupID: 997)
-        for line in ["flush --all", "flush a", "prefetch a"] {
+        for line in [
+            "flush --all", "flush a", "prefetch a", "httpdns off", "httpdns on", "providers reset", "providers test a",
+        ] {
             let request = try Request(line: Array(line.utf8))
             for (user, group) in [(0, 1000), (998, 1000), (1000, 997)] as [(UInt32, UInt32)] {
                 #expect(rights.refusal(of: request, userID: user, groupID: group) == nil, "\(line) by \(user)")
@@ -215,12 +222,111 @@ struct CacheRequestTests {
                         + "you are user \(user), group \(group)")
             }
         }
-        for line in ["status", "stats", "help", "cache ls", "cache get a", "cache dump"] {
+        for line in ["status", "stats", "help", "cache ls", "cache get a", "cache dump", "providers"] {
             let request = try Request(line: Array(line.utf8))
             #expect(rights.refusal(of: request, userID: 1000, groupID: 1000) == nil, "\(line)")
         }
         let asJSON = try Request(line: Array("flush --all --json".utf8))
         #expect(rights.refusal(of: asJSON, userID: 1, groupID: 1)?.wantsJSON == true)
+    }
+}
+
+@Suite("Requests about providers")
+struct ProviderRequestTests {
+    private let usage = "allowed: httpdns off [--for DURATION] [--rule NAME], httpdns on [--rule NAME]"
+    private let providersUsage = "allowed: providers, providers reset [NAME], providers test NAME"
+    private let durations = "is not a duration from 1s to 30d, such as 30s, 10m, 2h or 1d"
+
+    @Test(
+        "words and JSON objects mean the same",
+        arguments: [
+            ("httpdns off", "{\"command\":\"httpdns\",\"verb\":\"off\"}", "off all until on"),
+            (
+                "httpdns off --for 10m --rule corp.example",
+                "{\"command\":\"httpdns\",\"verb\":\"off\",\"for\":\"10m\",\"rule\":\"corp.example\"}",
+                "off corp.example 600 s"
+            ),
+            (
+                "httpdns --rule . off --for 1d",
+                "{\"command\":\"httpdns\",\"verb\":\"off\",\"for\":\"24h\",\"rule\":\".\"}", "off all 86400 s"
+            ),
+            ("httpdns on", "{\"command\":\"httpdns\",\"verb\":\"on\"}", "on all"),
+            (
+                "httpdns on --rule a", "{\"command\":\"httpdns\",\"verb\":\"on\",\"rule\":\"a.\"}", "on a"
+            ),
+            ("providers", "{\"command\":\"providers\"}", "providers list"),
+            ("providers reset", "{\"command\":\"providers\",\"verb\":\"reset\"}", "providers reset(nil)"),
+            (
+                "providers reset alidns", "{\"command\":\"providers\",\"verb\":\"reset\",\"name\":\"alidns\"}",
+                "providers reset(Optional(\"alidns\"))"
+            ),
+            (
+                "providers test alidns", "{\"command\":\"providers\",\"verb\":\"test\",\"name\":\"alidns\"}",
+                "providers test(\"alidns\")"
+            ),
+        ])
+    func understood(_ line: String, _ object: String, _ expected: String) {
+        #expect(outcome(line) == expected)
+        #expect(outcome(line + " --json") == expected + " as JSON")
+        #expect(outcome(object) == expected + " as JSON")
+    }
+
+    @Test("a switch that is missing something, has too much or contradicts itself is refused")
+    func refusedSwitches() {
+        for (line, reason) in [
+            ("httpdns", "httpdns needs a verb; \(usage)"),
+            ("httpdns of", "unknown verb \"of\" of httpdns; \(usage)"),
+            ("httpdns off corp.example", "unknown argument \"corp.example\" of httpdns; \(usage)"),
+            ("httpdns off --until 7", "unknown argument \"--until\" of httpdns; \(usage)"),
+            ("httpdns off --for", "--for needs a duration"),
+            ("httpdns off --rule", "--rule needs a name"),
+            ("httpdns off --rule a..b", "\"a..b\" is not a domain name"),
+            ("httpdns on --for 10m", "too many arguments of httpdns on; allowed: httpdns on [--rule NAME]"),
+        ] {
+            #expect(outcome(line) == "error: \(reason)\n")
+        }
+        let object = "{\"command\":\"httpdns\",\"verb\":\"off\",\"name\":\"corp.example\"}"
+        #expect(outcome(object).hasPrefix("{\"error\":\"too many arguments of httpdns off"))
+    }
+
+    @Test("an action on providers that is missing something or has too much is refused")
+    func refusedActions() {
+        for (line, reason) in [
+            ("providers alidns", "unknown verb \"alidns\" of providers; \(providersUsage)"),
+            ("providers test", "providers test needs a name; allowed: providers test NAME"),
+            ("providers test a b", "unknown argument \"b\" of providers; \(providersUsage)"),
+            ("providers reset --all", "unknown argument \"--all\" of providers; \(providersUsage)"),
+            ("provider", "unknown command \"provider\"; did you mean \"providers\"? \(allowed)"),
+        ] {
+            #expect(outcome(line) == "error: \(reason)\n")
+        }
+        #expect(outcome("{\"command\":\"providers\",\"name\":\"a\"}").hasPrefix("{\"error\":\"providers needs a verb"))
+    }
+
+    @Test(
+        "a duration is 1 s to 30 d with its unit",
+        arguments: [
+            ("1s", 1), ("30d", 2_592_000), ("720h", 2_592_000), ("0s", nil), ("31d", nil), ("721h", nil), ("10", nil),
+            ("m", nil), ("", nil), ("1.5h", nil), ("-1h", nil), ("+1h", nil), ("1h30m", nil), ("10ms", nil),
+            ("99999999999999999999s", nil), ("9223372036854775807d", nil), ("١m", nil), ("1 m", nil),
+        ] as [(String, Int?)])
+    func duration(_ text: String, _ seconds: Int?) {
+        let object = "{\"command\":\"httpdns\",\"verb\":\"off\",\"for\":\"\(text)\"}"
+        if let seconds {
+            #expect(outcome(object) == "off all \(seconds) s as JSON")
+        } else {
+            #expect(outcome(object).contains(durations), "\(text): \(outcome(object))")
+        }
+    }
+
+    @Test("only a test of a provider answers in steps")
+    func steps() throws {
+        for (line, isAnsweredInSteps) in [
+            ("providers test a", true), ("{\"command\":\"providers\",\"verb\":\"test\",\"name\":\"a\"}", true),
+            ("providers", false), ("providers reset a", false), ("cache dump", false),
+        ] {
+            #expect(try Request(line: Array(line.utf8)).command.isAnsweredInSteps == isAnsweredInSteps, "\(line)")
+        }
     }
 }
 

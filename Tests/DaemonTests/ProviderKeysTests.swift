@@ -1,6 +1,8 @@
 // Key files: what is a key, and what an operator reads when there is none.
 
 import FoundationEssentials
+import LinuxIO
+import Resolver
 import Settings
 import Testing
 
@@ -17,9 +19,9 @@ struct ProviderKeysTests {
         return provider
     }
 
-    private func complaints(_ path: String) -> [String] {
+    private func complaints(_ path: String, credentials: String? = nil) -> [String] {
         do throws(SettingsFile.Unusable) {
-            _ = try ProviderKeys([provider(path)], settingsFile: "f.toml")
+            _ = try ProviderKeys([provider(path)], settingsFile: "f.toml", credentials: credentials)
             return []
         } catch {
             return error.complaints
@@ -32,8 +34,8 @@ struct ProviderKeysTests {
     func content(text: String) throws {
         let tencent = provider(try folder.file(Array(text.utf8)))
         let keys = try ProviderKeys([provider(nil), tencent], settingsFile: "f.toml")
-        #expect(keys[tencent] == text.filter { !$0.isWhitespace })
-        #expect(keys[provider(nil)] == nil)
+        #expect(keys[tencent].key?.text == text.filter { !$0.isWhitespace })
+        #expect(keys[provider(nil)] == ProviderSecrets())
     }
 
     @Test("a file that is missing or no file is named with its provider and what to do")
@@ -43,13 +45,15 @@ struct ProviderKeysTests {
         let missing = complaints(path + "/none")
         #expect(missing.count == 1)
         #expect(missing[0].hasPrefix("f.toml: provider tencent: key-file \(path)/none: can't be read: "))
-        #expect(missing[0].hasSuffix("; put the vendor's token there"))
+        #expect(missing[0].hasSuffix("; put the secret there and nothing else"))
         #expect(complaints(path)[0].hasSuffix("; make it a file that httpdnsd may read"))
     }
 
     @Test("an empty file is no key", arguments: ["", " \n\t\r\n"])
     func empty(text: String) throws {
-        #expect(complaints(try folder.file(Array(text.utf8)))[0].hasSuffix(": is empty; put the vendor's token there"))
+        #expect(
+            complaints(try folder.file(Array(text.utf8)))[0].hasSuffix(
+                ": is empty; put the secret there and nothing else"))
     }
 
     @Test("what can't be a key is refused, and not one byte of it is shown")
@@ -59,22 +63,109 @@ struct ProviderKeysTests {
             #expect(
                 complaints(path) == [
                     "f.toml: provider tencent: key-file \(path): holds more than one word of plain ASCII; "
-                        + "leave nothing there but the vendor's token"
+                        + "leave nothing there but the secret"
                 ])
         }
         #expect(complaints(try folder.file(Array(repeating: 0x61, count: 1025)))[0].contains("can't be read"))
         #expect(complaints(try folder.file(Array(repeating: 0x61, count: 1024))).isEmpty)
     }
+
+    @Test("a provider's three secrets come from three files")
+    func three() throws {
+        var tencent = provider(try folder.file(Array("k".utf8)))
+        tencent.cipherKeyFile = try folder.file(Array("c".utf8), name: "cipher")
+        tencent.proxyKeyFile = "proxy"
+        _ = try folder.file(Array("p\n".utf8), name: "proxy", mode: 0o644)
+        let secrets = try ProviderKeys([tencent], settingsFile: "f.toml", credentials: folder.path)[tencent]
+        #expect(secrets.key?.text == "k" && secrets.cipherKey?.text == "c" && secrets.proxyPassword?.text == "p")
+    }
+
+    @Test("each file that does not serve is named with its key")
+    func named() throws {
+        var tencent = provider("/n/1")
+        tencent.cipherKeyFile = "/n/2"
+        tencent.proxyKeyFile = "n3"
+        #expect {
+            try ProviderKeys([tencent], settingsFile: "f.toml", credentials: nil)
+        } throws: { error in
+            let complaints = (error as? SettingsFile.Unusable)?.complaints ?? []
+            return complaints.map { $0.prefix { $0 != ";" }.split(separator: ":")[2] }
+                == [" key-file /n/1", " cipher-key-file /n/2", " proxy-key-file n3"]
+        }
+    }
+
+    @Test("a name is a credential that systemd hands over, and the unit's line for it is told")
+    func credentials() throws {
+        #expect(
+            complaints("token") == [
+                "f.toml: provider tencent: key-file token: is the name of a systemd credential, and "
+                    + "CREDENTIALS_DIRECTORY is not set; add LoadCredential=token:/PATH/OF/THE/SECRET to the unit of "
+                    + "httpdnsd, or write the absolute path of a file"
+            ])
+        let missing = complaints("token", credentials: "/nowhere")
+        #expect(missing[0].hasPrefix("f.toml: provider tencent: key-file token: can't be read: "))
+        #expect(
+            missing[0].hasSuffix(
+                "; add LoadCredential=token:/PATH/OF/THE/SECRET to the unit of httpdnsd and restart it"))
+    }
+
+    @Test("a file that other users can read is refused with the command that keeps them out")
+    func readableByOthers() throws {
+        let path = try folder.file(Array("hunter2".utf8), mode: 0o604)
+        let found = complaints(path)
+        #expect(found.count == 1)
+        #expect(
+            found[0].hasPrefix("f.toml: provider tencent: key-file \(path): other users can read it; run: chmod 06"))
+        #expect(!found[0].contains("hunter2"))
+        _ = try folder.file(Array("hunter2".utf8), mode: 0o600)
+        #expect(complaints(path) == [])
+    }
+
+    @Test("our group and root's may read a key, others' may not, and the command leaves it readable for us")
+    func groups() {
+        let us = FileReader(userID: 998, groupID: 997)
+        let root = FileReader(userID: 0, groupID: 0)
+        let cases: [(FileReader, owner: UInt32, group: UInt32, mode: UInt32, String?)] = [
+            (us, 998, 997, 0o600, nil), (us, 0, 997, 0o640, nil), (us, 998, 0, 0o640, nil), (us, 998, 5, 0o600, nil),
+            (us, 998, 5, 0o640, "run: chmod 0600 /k"), (us, 998, 997, 0o644, "run: chmod 0640 /k"),
+            (us, 0, 997, 0o604, "run: chmod 0640 /k"), (us, 998, 0, 0o644, "run: chmod 0600 /k"),
+            (us, 0, 0, 0o644, "run: chgrp 997 /k && chmod 0640 /k"),
+            (us, 1000, 1000, 0o644, "run: chgrp 997 /k && chmod 0640 /k"),
+            (root, 0, 0, 0o640, nil), (root, 0, 0, 0o644, "run: chmod 0600 /k"),
+            (root, 1000, 1000, 0o640, "run: chmod 0600 /k"),
+        ]
+        for (reader, owner, group, mode, remedy) in cases {
+            let access = FileAccess(ownerID: owner, groupID: group, mode: mode)
+            #expect(reader.remedy(for: access, path: "/k") == remedy, "\(owner) \(group) \(String(mode, radix: 8))")
+        }
+        let open = FileAccess(ownerID: 0, groupID: 0, mode: 0o644)
+        #expect(root.remedy(for: open, path: "/a b/it's") == #"run: chmod 0600 '/a b/it'\''s'"#)
+    }
+
+    @Test("a secret is not shown by who prints it or what holds it")
+    func redacted() throws {
+        let tencent = provider(try folder.file(Array("hunter2".utf8)))
+        let keys = try ProviderKeys([tencent], settingsFile: "f.toml")
+        var dumped = ""
+        dump(keys, to: &dumped)
+        let account = try ProviderAccount(tencent, keys[tencent])
+        dump(try #require(Provider(id: ProviderID(1), account, seed: 0)).secrets, to: &dumped)
+        dump(account.secrets, to: &dumped)
+        let texts = ["\(keys)", "\(keys[tencent])", String(reflecting: keys[tencent].key), dumped]
+        #expect(texts.allSatisfy { !$0.contains("hunter2") && $0.contains("(secret)") }, "\(texts)")
+    }
 }
 
-/// A folder for one key file, removed with it.
+/// A folder for key files, removed with them.
 private final class KeyFolder {
     let path = FileManager.default.temporaryDirectory.path + "/keys-\(UUID())"
 
-    func file(_ content: [UInt8]) throws -> String {
+    func file(_ content: [UInt8], name: String = "key", mode: Int = 0o600) throws -> String {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        try Data(content).write(to: URL(filePath: path + "/key"))
-        return path + "/key"
+        let file = path + "/" + name
+        try Data(content).write(to: URL(filePath: file))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        return file
     }
 
     deinit {

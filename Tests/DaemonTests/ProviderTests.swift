@@ -1,4 +1,4 @@
-// A provider at run time: which of its addresses is dialled, when it counts as down, when its connections are left.
+// A provider at run time: which of its addresses is dialled, and when its connections are left.
 
 import HTTPClient
 import LinuxIO
@@ -11,41 +11,35 @@ import Testing
 @Suite("Provider")
 struct ProviderTests {
     private func provider() throws -> Provider {
-        try #require(Provider(id: ProviderID(1), Settings.Provider.builtIn[0]))
+        let account = try ProviderAccount(Settings.Provider.builtIn[0])
+        return try #require(Provider(id: ProviderID(1), account, seed: 0))
+    }
+
+    private func fail(_ provider: inout Provider, at index: Int, isAddress: Bool) {
+        provider.failed(.timeout, "time-out", atAddress: index, isAddress: isAddress, now: Clock.now())
+    }
+
+    @Test("an address that fails makes room for the next one, and what is not its fault does not")
+    func addresses() throws {
+        var provider = try provider()
+        let first = provider.chooseAddress(now: Clock.now())
+        #expect(provider.endpoints[first].address == "223.5.5.5")
+        fail(&provider, at: first, isAddress: false)
+        #expect(provider.chooseAddress(now: Clock.now()) == first)
+        fail(&provider, at: first, isAddress: true)
+        let second = provider.chooseAddress(now: Clock.now())
+        #expect(provider.endpoints[second].address == "223.6.6.6")
+        #expect(provider.failures == [.timeout: 2] && provider.lastReason == "time-out")
     }
 
     @Test(
-        "an address that can't be reached makes room for the next one, once",
-        arguments: [FetchFailure.refused, .timeout])
-    func rotation(failure: FetchFailure) throws {
-        var provider = try provider()
-        #expect(provider.endpoint.address == "223.5.5.5")
-        _ = provider.failed(failure, atAddress: 0)
-        #expect(provider.endpoint.address == "223.6.6.6")
-        _ = provider.failed(failure, atAddress: 0)
-        #expect(provider.endpoint.address == "223.6.6.6", "a late failure of the address that was left already")
-        _ = provider.failed(failure, atAddress: 1)
-        #expect(provider.endpoint.address == "223.5.5.5")
-    }
-
-    @Test("what the provider says itself is no reason to dial another of its addresses")
-    func noRotation() throws {
-        var provider = try provider()
-        for failure in [FetchFailure.status, .throttled, .garbage, .server] {
-            _ = provider.failed(failure, atAddress: 0)
-        }
-        #expect(provider.addressIndex == 0)
-    }
-
-    @Test("down after a failure of its own, up with the next answer; only changes are told")
-    func upAndDown() throws {
-        var provider = try provider()
-        let overload = provider.failed(.overload, atAddress: 0)
-        #expect(!overload && provider.isUp)
-        var changes = [provider.failed(.status, atAddress: 0), provider.failed(.status, atAddress: 0)]
-        #expect(changes == [true, false] && !provider.isUp)
-        changes = [provider.answered(), provider.answered()]
-        #expect(changes == [true, false] && provider.isUp)
+        "which failures speak of the address that was dialled",
+        arguments: [
+            (TransferFailure.refused, true), (.unreachable, true), (.timeout, true), (.tls("expired"), true),
+            (.reset, true), (.garbage("gzip"), false), (.oversized, false), (.networkChanged, false), (.busy, false),
+        ])
+    func addressFailures(failure: TransferFailure, isAddress: Bool) {
+        #expect(failure.isAddress == isAddress)
     }
 
     @Test("open connections are distrusted until they are too old to be used")
@@ -54,7 +48,7 @@ struct ProviderTests {
         let now = Clock.now()
         #expect(!provider.distrustsConnections(now: now))
         provider.distrustConnections(now: now)
-        #expect(provider.distrustsConnections(now: now + provider.endpoint.idleTimeout - .milliseconds(1)))
-        #expect(!provider.distrustsConnections(now: now + provider.endpoint.idleTimeout))
+        #expect(provider.distrustsConnections(now: now + .seconds(10) - .milliseconds(1)))
+        #expect(!provider.distrustsConnections(now: now + .seconds(10)))
     }
 }

@@ -47,12 +47,13 @@ struct Day: ~Copyable {
         let subject: Subject
         let upstream: Int
         let fate: DayUpstream.Fate?
+        /// Of no lookup.
+        let isBeside: Bool
     }
 
     private static let epoch = ContinuousClock().systemEpoch
     /// Too small for everything that is asked in a day, so that entries are evicted.
     private static let cacheBytes = 4 << 20
-    private static let partition = Partition(rawValue: 1)
     private static let upstreamManners = [
         DayUpstream.Manners(medianMilliseconds: 25, countsDown: true, perSecond: nil),
         DayUpstream.Manners(medianMilliseconds: 60, countsDown: false, perSecond: 40),
@@ -66,9 +67,9 @@ struct Day: ~Copyable {
         let troubles = DayTroubles(length: plan.lengthMilliseconds, random: &random)
         upstreams = Day.upstreamManners.enumerated().map { DayUpstream($1, spells: troubles.spells(of: $0)) }
         resolver = Resolver(seed: plan.seed)
-        path = FastPath(
-            cache: cache, access: AccessList(Prefix.everywhere), partition: Day.partition, version: "1")
-        answers = CachedAnswers(cache, partition: Day.partition)
+        let view = ServingView(Partition(rawValue: 1), seed: 1)
+        path = FastPath(cache: cache, access: AccessList(Prefix.everywhere), view: view, version: "1")
+        answers = CachedAnswers(cache, view)
         account = DayAccount(policy: Day.policy)
         self.random = random
     }
@@ -148,7 +149,7 @@ struct Day: ~Copyable {
 
     private mutating func deliver(_ number: UInt64) throws {
         guard let fetch = running.removeValue(forKey: number), let fate = fetch.fate else { return }
-        account.fetchEnded(fetch.subject)
+        if !fetch.isBeside { account.fetchEnded(fetch.subject) }
         try handle(.fetchFinished(fetch.id, fate.result))
     }
 
@@ -196,9 +197,11 @@ struct Day: ~Copyable {
         switch action {
         case .fetch(let id, let question, .provider(let provider)): try begin(id, question, provider.number)
         case .fetch(let id, let question, .system): try begin(id, question, upstreams.count - 1)
+        case .shadow(let id, let question, let provider):
+            try begin(id, question, provider.number, isBeside: true)
         case .abandon(let id):
             guard let fetch = running.removeValue(forKey: id.number) else { throw account.broken("abandoned twice") }
-            account.fetchEnded(fetch.subject)
+            if !fetch.isBeside { account.fetchEnded(fetch.subject) }
         case .store(let question, let answer, let source):
             if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
         case .countHits(let questions): try handle(answers.hits(questions))
@@ -216,12 +219,14 @@ struct Day: ~Copyable {
         }
     }
 
-    private mutating func begin(_ id: FetchID, _ question: Question, _ upstream: Int) throws {
+    private mutating func begin(
+        _ id: FetchID, _ question: Question, _ upstream: Int, isBeside: Bool = false
+    ) throws {
         let subject = Subject(question)
         let fate = upstreams[upstream].fate(of: subject, at: nowMilliseconds, in: world, random: &random)
-        running[id.number] = Fetch(id: id, subject: subject, upstream: upstream, fate: fate)
+        running[id.number] = Fetch(id: id, subject: subject, upstream: upstream, fate: fate, isBeside: isBeside)
         if let fate { coming.add(id.number, at: fate.at) }
-        try account.fetchBegun(subject, upstream, fate)
+        if !isBeside { try account.fetchBegun(subject, upstream, fate) }
     }
 
     private mutating func take(_ waiter: Waiter) throws -> Client {

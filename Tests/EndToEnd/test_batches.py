@@ -15,6 +15,8 @@ from wire import NOERROR, SERVFAIL, Datagrams, Message, query
 
 MOST = 8
 TOKEN = "s3cret-t0ken"
+# The only one that the lab takes.
+LAB_TOKEN = "567890"
 
 
 class Paid(Case):
@@ -27,10 +29,11 @@ class Paid(Case):
         """The settings of a provider, with a key file beside the lab's log."""
         path = self.provider.directory / "key"
         path.write_text(content)
+        path.chmod(0o600)
         return {**provider, "account": "1234", "key-file": str(path)}
 
     def paid(self, name="paid"):
-        return self.keyed({**self.provider.provider("dnspod", name), "dialect": "dnspod-https"})
+        return self.keyed({**self.provider.provider("dnspod", name), "dialect": "dnspod-https"}, LAB_TOKEN)
 
     def stats(self, server, name="paid"):
         stats = server.stats()
@@ -198,16 +201,23 @@ class Keys(Paid):
 
     def test_a_start_without_a_key_is_refused(self):
         provider = self.paid()
-        for content, finding in ((None, "can't be read"), ("\n", "is empty"), ("a b", "more than one word")):
+        for content, mode, finding in ((TOKEN, 0o644, "other users can read it"),
+                                       ("\n", 0o600, "is empty"), ("a b", 0o600, "more than one word"),
+                                       (None, None, "can't be read")):
             with self.subTest(finding):
                 path = self.provider.directory / "key"
-                path.write_text(content) if content else path.unlink()
+                if content:
+                    path.write_text(content)
+                    path.chmod(mode)
+                else:
+                    path.unlink()
                 server = self.own(Daemon([provider]))
                 server.expected_exit = 1
                 server.run()
                 self.assertEqual(1, server.process.wait(20))
                 self.assertRegex(
                     server.log, rf"httpdnsd: {server.config}: provider paid: key-file {path}: .*{finding}.*; .+\n$")
+                self.assertNotIn(TOKEN, server.log)
                 checked = httpdnsd("--check", "--config", server.config)
                 self.assertEqual((1, server.log), (checked.returncode, checked.stderr))
 

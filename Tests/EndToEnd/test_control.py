@@ -6,12 +6,15 @@ import resource
 import socket
 import stat
 import subprocess
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
+import places
 from cases import Case
 from digging import dig
 from lab import Lab
+from places import PATIENCE
 from programs import Daemon, ctl
 
 # design.md section 4.4, as far as there is a source for it.
@@ -121,3 +124,75 @@ class WithoutDescriptors(Case):
             resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
             client.settimeout(10)
             self.assertTrue(client.recv(100).startswith(b"httpdnsd"))
+
+
+class Steps(Case):
+    """httpdnsctl before a daemon that answers in steps; this test is the daemon."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.path = str(Path(directory.name) / "control.sock")
+        listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listener.close)
+        listener.bind(self.path)
+        listener.listen()
+        listener.settimeout(PATIENCE)
+        self.listener = listener
+
+    def ask(self, *words):
+        client = subprocess.Popen(
+            [places.binaries / "httpdnsctl", "--socket", self.path, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(client.communicate)
+        self.addCleanup(client.kill)
+        connection, _ = self.listener.accept()
+        self.addCleanup(connection.close)
+        connection.settimeout(PATIENCE)
+        with connection.makefile("rb") as lines:
+            line = lines.readline().decode().rstrip()
+        return client, connection, line
+
+    def test_steps_are_shown_as_they_come(self):
+        client, connection, line = self.ask("providers", "test", "alidns")
+        self.assertEqual("providers test alidns", line)
+        # The second step is not sent before the first is shown.
+        for step in ("addresses: 2\n", "first answer: 18 ms é\n"):
+            connection.sendall(step.encode())
+            self.assertEqual(step, client.stdout.readline().decode())
+        # A character that comes in two parts is shown whole.
+        half = "é\n".encode()
+        connection.sendall(half[:1])
+        connection.sendall(half[1:] + b"no end of line")
+        self.assertEqual("é\n", client.stdout.readline().decode())
+        connection.close()
+        self.assertEqual((b"no end of line", b""), client.communicate(timeout=PATIENCE))
+        self.assertEqual(0, client.returncode)
+
+    def test_a_test_that_ends_in_a_refusal_has_failed(self):
+        for words, end in (
+                (("providers", "test", "alidns"), b"step\nerror: it does not answer\n"),
+                (("--json", "providers", "test", "x"), b'{"step":1}\n{"error":"no"}\n'),
+                (('{"command":"providers","verb":"test","name":"x"}',), b'{"error":"no provider x"}\n')):
+            with self.subTest(words):
+                client, connection, _ = self.ask(*words)
+                connection.sendall(end)
+                connection.close()
+                self.assertEqual((end, b""), client.communicate(timeout=PATIENCE))
+                self.assertEqual(1, client.returncode)
+
+    def test_other_answers_are_taken_whole_before_they_are_printed(self):
+        client, connection, _ = self.ask("cache", "dump")
+        # More than a pipe holds: a daemon before a pager that waits would wait, too.
+        answer = b"x" * 99 + b"\n"
+        for _ in range(10_000):
+            connection.sendall(answer)
+        connection.close()
+        self.assertEqual(answer * 10_000, client.communicate(timeout=PATIENCE)[0])
+        self.assertEqual(0, client.returncode)
+
+    def test_no_answer_is_a_failure(self):
+        client, connection, _ = self.ask("providers", "test", "alidns")
+        connection.close()
+        output, errors = client.communicate(timeout=PATIENCE)
+        self.assertEqual((b"", 1), (output, client.returncode))
+        self.assertIn(b"gave no answer", errors)

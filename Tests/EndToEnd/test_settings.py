@@ -1,5 +1,7 @@
 # Each setting changes what the daemon does.
 
+import re
+import tempfile
 from pathlib import Path
 
 from cases import LAB_WWW, Case
@@ -8,6 +10,7 @@ from fakes import FakeProvider
 from lab import Lab
 from places import eventually, free_port
 from programs import Daemon
+from test_process import httpdnsd
 from wire import Datagrams
 
 
@@ -89,3 +92,94 @@ class Effects(Case):
             self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
         with Datagrams(server.address) as stranger:
             self.assertEqual(5, stranger.ask("www.lab.example").rcode)
+
+
+# A file in which every key of a provider, its template and a rule is wrong: behind it, what is said about it.
+MISTAKES = """\
+only-listed = "yes"                         # only-listed: found "yes"; allowed: true or false
+direct-only = 1                             # direct-only: found 1; allowed: true or false
+[[provider]]
+name = "a b"                                # provider.name: found "a b"; allowed: 1 to 32 letters, digits,
+dialect = "volcegine"                       # provider.dialect: found "volcegine"; ...; did you mean "volcengine"?
+url = "https://user:hunter2@192.0.2.1/"     # provider.url: found "https://user:...@192.0.2.1/"; allowed: "https://HOST
+addresses = ["dns.example"]                 # provider.addresses: found "dns.example"; allowed: an IPv4 or IPv6 address
+sni = "☃.example"                           # provider.sni: found "☃.example"; allowed: ...; IDNA2008 refuses it: string
+verify-name = "*.example"                   # provider.verify-name: found "*.example"; allowed: a host name or an IP
+host = "a/b"                                # provider.host: found "a/b"; allowed: "HOST" or "HOST:PORT"
+ca-file = "ca.pem"                          # provider.ca-file: found "ca.pem"; allowed: an absolute path
+account = 1234                              # provider.account: found 1234; allowed: 1 to 64 letters, digits,
+access-key = "LTAI 1"                       # provider.access-key: found "LTAI 1"; allowed: 1 to 64 letters, digits,
+key-file = "keys/a"                         # provider.key-file: found "keys/a"; allowed: the absolute path of a file,
+cipher = "aes"                              # provider.cipher: found "aes"; allowed: "none", "cbc", "gcm"
+cipher-key-file = ".."                      # provider.cipher-key-file: found ".."; allowed: the absolute path of a file
+expiring = "true"                           # provider.expiring: found "true"; allowed: ...; leave out the quotes
+region = "globl"                            # provider.region: found "globl"; allowed: ...; did you mean "global"?
+service-nodes = 0                           # provider.service-nodes: found 0; allowed: true or false
+client-subnet = "192.0.2.7/24"              # provider.client-subnet: found "192.0.2.7/24"; ...: write "192.0.2.0/24"
+proxy = "http://u:hunter2@192.0.2.1:3128"   # provider.proxy: found "http://u:...@192.0.2.1:3128"; ...proxy-key-file
+proxy-key-file = "a:b"                      # provider.proxy-key-file: found "a:b"; allowed: the absolute path of a file
+method = "get"                              # provider.method: found "get"; allowed: "GET", "POST"
+budget = 50                                 # provider.budget: found 50; allowed: ...: write "50/s"
+shadow = 5                                  # provider.shadow: found 5; allowed: a number from 0.001 to 1.0
+idle = "11m"                                # provider.idle: found "11m"; allowed: a duration from 1s to 10m
+connection-requests = 0                     # provider.connection-requests: found 0; allowed: an integer from 1 to
+[provider.template]
+query = ""                                  # provider.template.query: found ""; allowed: 1 to 2000 printable ASCII
+headers = "A: b"                            # provider.template.headers: found "A: b"; allowed: an array of 0 to 16
+max-names = 21                              # provider.template.max-names: found 21; allowed: an integer from 1 to 20
+lifetime = 300                              # provider.template.lifetime: found 300; allowed: ...: write "300s"
+digest = "sha1"                             # provider.template.digest: found "sha1"; allowed: "none", "md5", "sha256",
+signed = ["é"]                              # provider.template.signed: found "é"; allowed: 0 to 2000 printable ASCII
+sort = "false"                              # provider.template.sort: found "false"; allowed: ...; leave out the quotes
+join = 1                                    # provider.template.join: found 1; allowed: 0 to 2000 printable ASCII
+v4 = 4                                      # provider.template.v4: found 4; allowed: 0 to 2000 printable ASCII
+v6 = []                                     # provider.template.v6: found an array; allowed: 0 to 2000 printable ASCII
+ttl = 60                                    # provider.template.ttl: found 60; allowed: 0 to 2000 printable ASCII
+success = true                              # provider.template.success: found true; allowed: 0 to 2000 printable ASCII
+[[rule]]
+match = ["*.example"]                       # rule.match: found "*.example"; allowed: ...: write "example"
+resolver = true                             # rule.resolver: found true; allowed: "httpdns", "system" or the name of
+allow-private = "yes"                       # rule.allow-private: found "yes"; allowed: true or false
+stale = 0                                   # rule.stale: found 0; allowed: true or false
+stale-negative = 1                          # rule.stale-negative: found 1; allowed: true or false
+prefetch = "no"                             # rule.prefetch: found "no"; allowed: true or false
+min-ttl = "8d"                              # rule.min-ttl: found "8d"; allowed: a duration from 0s to 168h
+max-ttl = 60                                # rule.max-ttl: found 60; allowed: ...: write "60s"
+fallback-addresses = ["[::1]"]              # rule.fallback-addresses: found "[::1]"; allowed: an IPv4 or IPv6 address
+"""
+
+
+class Mistakes(Case):
+    def check(self, text):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+            file.write(text)
+            file.flush()
+            checked = httpdnsd("--check", "--config", file.name)
+            lines = checked.stderr.replace(f"httpdnsd: {file.name}:", "").splitlines()
+            return checked.returncode, checked.stdout, lines
+
+    def test_each_is_named_with_line_and_remedy(self):
+        code, out, found = self.check(MISTAKES)
+        self.assertEqual((1, ""), (code, out))
+        expected = []
+        for number, line in enumerate(MISTAKES.splitlines(), 1):
+            _, _, words = line.partition("# ")
+            if words:
+                expected.append(rf"{number}:\d+: " + re.escape(words).replace(re.escape("..."), ".*"))
+        self.assertEqual(len(expected), len(found), "\n".join(found))
+        for pattern, complaint in zip(expected, found):
+            self.assertRegex(complaint, rf"^{pattern}")
+        self.assertNotIn("hunter2", "\n".join(found))
+
+    def test_keys_that_contradict_each_other(self):
+        code, _, found = self.check(
+            '[[provider]]\nname = "emas"\ndialect = "alicloud-v2"\nurl = "https://203.107.1.1"\ncipher = "gcm"\n'
+            '[[rule]]\nmatch = ["a.example"]\nresolver = "emass"\n')
+        self.assertEqual(1, code)
+        self.assertEqual([
+            '1:1: this [[provider]] has no account; dialect "alicloud-v2" needs the id that the vendor gave you',
+            '1:1: this [[provider]] has no key-file; dialect "alicloud-v2" needs a file with the account\'s token or '
+            'key',
+            '5:10: provider.cipher: found without cipher-key-file; name the file with the AES key there',
+            '8:12: rule.resolver: found "emass"; allowed: "httpdns", "system", "emas"; did you mean "emas"?',
+        ], found)

@@ -42,6 +42,27 @@ struct DNSPodHTTPSTests {
                 == "/d?dn=cloud.tencent.com,www.qq.com,www.dnspod.cn&clientip=1&ttl=1&query=1&token=a%20%26b")
     }
 
+    @Test("the raw exchange for both families (T1)")
+    func exchangeT1() throws {
+        let both = [try question("www.dnspod.cn", .aaaa), three[2]]
+        #expect(
+            try dialect.request(for: both).url == "https://119.29.29.99/d?dn=www.dnspod.cn&clientip=1&ttl=1&query=1"
+                + "&id=1234&type=addrs&token=567890")
+        #expect(
+            heard("www.dnspod.cn.:192.0.2.10;192.0.2.11,120-2001:db8::10,90|203.0.113.7", both)
+                == ["2001:db8::10 90", "192.0.2.10 192.0.2.11 120"])
+    }
+
+    @Test("names that expire end in a time, ten minutes ahead, and a subnet in its first address")
+    func expiring() throws {
+        let dialect = DNSPodHTTPS(url: "/d", account: "1234", token: "567890", expires: true)
+        let context = DialectContext(
+            unixMilliseconds: 1_755_525_250_999, nonce: Array(0x10...0x1F), clientSubnet: Prefix("2001:db8::/32"))
+        #expect(
+            try dialect.request(for: [three[1]], in: context).url
+                == "/d?dn=www.qq.com;1755525850&clientip=1&ttl=1&query=1&id=1234&token=567890&ip=2001%3Adb8%3A%3A")
+    }
+
     @Test("other types, the root and names with strange bytes are left to other upstreams")
     func unsupported() throws {
         #expect(dialect.supports(.aaaa) && !dialect.supports(.https))
@@ -139,7 +160,7 @@ struct DNSPodHTTPSTests {
 
     @Test("a reply that fails as a whole fails for each name")
     func wholeFailure() {
-        for (status, error) in [(401, DialectError.status(401)), (429, .throttled(retryAfterSeconds: nil))] {
+        for (status, error) in [(401, DialectError.account("401")), (429, .throttled(retryAfterSeconds: nil))] {
             let results = dialect.answers(from: reply("cloud.tencent.com.:2.3.3.4", status: status), to: three)
             #expect(results == Array(repeating: .failure(error), count: 3))
         }
@@ -173,24 +194,35 @@ struct DNSPodHTTPSTests {
 
     @Test("the server reads what clients send")
     func serverReads() throws {
-        let url = "/d?dn=cloud.tencent.com%2CWWW.qq.com.,www.dnspod.cn&clientip=1&ttl=1&query=1&token=1"
+        let url = "/d?dn=cloud.tencent.com%2CWWW.qq.com.,www.dnspod.cn&clientip=1&ttl=1&query=1&token=567890"
         #expect(try dialect.questions(from: HTTPRequest(url: url)) == three)
-        let ofTheOtherFamily = try dialect.questions(from: HTTPRequest(url: "/d?token=1&dn=www.qq.com&type=AAAA"))
+        let ofTheOtherFamily = try dialect.questions(from: HTTPRequest(url: "/d?token=567890&dn=www.qq.com&type=AAAA"))
         #expect(ofTheOtherFamily == [try question("www.qq.com", .aaaa)])
     }
 
     @Test(
-        "requests without a token are 401, those that can't be read are refused",
+        "requests without the token are 401, those that can't be read are refused",
         arguments: [
-            ("/d?dn=a.example", DialectError.status(401)), ("/d?dn=a.example&token=", .status(401)),
-            ("/d?token=1", .garbage("no parameter dn")), ("/d?token=1&dn=", .garbage("dn is no name")),
-            ("/d?token=1&dn=a.example,", .garbage("dn is no name")),
-            ("/d?token=1&dn=a.example,.", .garbage("dn is no name")),
-            ("/d?token=1&dn=a,b,c,d,e,f,g,h,i", .garbage("more than 8 names in dn")),
-            ("/d?token=1&dn=a.example&type=addrs", .garbage("type is neither absent nor aaaa")),
+            ("/d?dn=a.example", DialectError.account("token")), ("/d?dn=a.example&token=", .account("token")),
+            ("/d?dn=a.example&token=567891", .account("token")),
+            ("/d?token=567890", .garbage("no parameter dn")), ("/d?token=567890&dn=", .garbage("not a name")),
+            ("/d?token=567890&dn=a.example,", .garbage("not a name")),
+            ("/d?token=567890&dn=a.example,.", .garbage("not a name")),
+            ("/d?token=567890&dn=a,b,c,d,e,f,g,h,i", .garbage("more than 8 names")),
+            ("/d?token=567890&dn=a.example&type=ns", .garbage("type is neither absent nor aaaa nor addrs")),
+            ("/d?token=567890&dn=a.example;", .garbage("dn ends in no time")),
+            ("/d?token=567890&dn=a.example;1755525850;1", .garbage("dn ends in no time")),
+            ("/d?token=567890&dn=a.example;1755525250", .clock), ("/d?token=567890&dn=a.example;1755526000", .clock),
         ])
     func serverRefuses(url: String, error: DialectError) {
         #expect(throws: error) { try dialect.questions(from: HTTPRequest(url: url)) }
+    }
+
+    @Test("the vendor's statuses for what was refused")
+    func errors() {
+        #expect(dialect.reply(to: .account("token")).status == 401)
+        #expect(dialect.reply(to: .clock).status == 401)
+        #expect(dialect.reply(to: .garbage("dn")).status == 400)
     }
 
     @Test("the server answers in the vendor's bytes, each line whole for the vendor's own clients")

@@ -18,6 +18,20 @@ struct DNSPodTests {
         #expect(request == HTTPRequest(url: "http://119.29.29.29/d?dn=www.example.com&ttl=1"))
     }
 
+    @Test("the raw exchange of the free service, with the clients' subnet (T0)")
+    func exchangeT0() throws {
+        let context = DialectContext(
+            unixMilliseconds: 0, nonce: Array(0x10...0x1F), clientSubnet: Prefix("203.0.113.7/32"))
+        let asked = try question("www.qq.com")
+        #expect(
+            try dialect.request(for: [asked], in: context).url
+                == "http://119.29.29.29/d?dn=www.qq.com&ttl=1&ip=203.0.113.7")
+        let answer = try dialect.answer(from: reply("192.0.2.10;192.0.2.11,120"), to: asked)
+        #expect(answer.addresses.map(\.description) == ["192.0.2.10", "192.0.2.11"])
+        #expect(answer.ttlSeconds == 120)
+        #expect(try dialect.answer(from: reply(""), to: asked).kind == .unprovenEmpty)
+    }
+
     @Test("an account is sent as id, safely encoded, after parameters that the URL has already")
     func account() throws {
         let dialect = DNSPod(url: "http://127.0.0.1/d?a=b", account: "12 &=é")

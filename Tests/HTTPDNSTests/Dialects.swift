@@ -1,20 +1,103 @@
 // Every dialect under a name, for tests that hold all of them to the same rules.
 
+import DNSWire
 import HTTPDNS
 
 enum Dialects {
-    private static let makers: [(name: String, make: @Sendable (_ url: String) -> any Dialect)] = [
-        ("dnspod", { DNSPod(url: $0) }),
-        ("dnspod-https", { DNSPodHTTPS(url: $0, account: "1234", token: "567890") }),
-        ("json", { JSONDialect(url: $0) }),
-        ("doh", { DoHDialect(url: $0) }),
-        ("doh-post", { DoHDialect(url: $0, method: .post) }),
+    struct Entry: Sendable {
+        let name: String
+        /// The accounts are the lab's.
+        let make: @Sendable (_ url: String) -> any Dialect
+        /// Where the lab speaks it.
+        let path: String
+        /// Whether bare addresses with one TTL are all that it can carry, and emptiness proves nothing.
+        var carriesAddressesOnly = true
+        /// Bare addresses, and yet a reason where there are none.
+        var provesEmptiness = false
+        /// In a reply for both families each has its own TTL.
+        var keepsFamiliesApart = true
+        /// It has no parameter to say which family is wanted.
+        var alwaysAsksBoth = false
+        /// Statuses that say more than "failed".
+        var meanings: [Int: DialectError] = [:]
+        /// What becomes of REFUSED on the way; nil: emptiness.
+        var refusal: DialectError?
+    }
+
+    private static let entries = [
+        Entry(name: "dnspod", make: { DNSPod(url: $0) }, path: "/d"),
+        Entry(
+            name: "dnspod-https", make: { DNSPodHTTPS(url: $0, account: "1234", token: "567890") }, path: "/d",
+            meanings: [401: .account("401")]),
+        Entry(
+            name: "dnspod-https-expiring",
+            make: { DNSPodHTTPS(url: $0, account: "1234", token: "567890", expires: true) }, path: "/d",
+            meanings: [401: .clock]),
+        Entry(
+            name: "dnspod-des",
+            make: { DNSPodEncrypted(url: $0, account: "1234", key: "dnspodpass", cipher: .des) }, path: "/d",
+            meanings: [401: .account("401")]),
+        Entry(
+            name: "dnspod-aes",
+            make: { DNSPodEncrypted(url: $0, account: "1234", key: "0123456789abcdef", cipher: .aes, expires: true) },
+            path: "/d", meanings: [401: .clock]),
+        Entry(name: "alicloud", make: { AliCloud(url: $0, account: "100000", secret: nil) }, path: ""),
+        Entry(name: "alicloud-signed", make: { AliCloud(url: $0, account: "100000", secret: "IAmASecret") }, path: ""),
+        Entry(name: "alicloud-v2", make: { aliCloudV2($0, .none) }, path: "", provesEmptiness: true),
+        Entry(name: "alicloud-v2-cbc", make: { aliCloudV2($0, .cbc(aesKey)) }, path: "", provesEmptiness: true),
+        Entry(name: "alicloud-v2-gcm", make: { aliCloudV2($0, .gcm(aesKey)) }, path: "", provesEmptiness: true),
+        Entry(
+            name: "volcengine", make: { Volcengine(url: $0, account: "1023", secret: "QlgAuFMwNUwN") },
+            path: "/resolve", keepsFamiliesApart: false, meanings: [403: .clock]),
+        Entry(
+            name: "baidu", make: { Baidu(url: $0, account: "100", secret: "1234567890") }, path: "/v4/resolve"),
+        Entry(
+            name: "baidu-v3",
+            make: {
+                Baidu(url: $0.hasSuffix("/v3/resolve") ? $0 : $0 + "/v3/resolve", account: "100", secret: "1234567890")
+            },
+            path: "/v3/resolve"),
+        Entry(
+            name: "ucloud", make: { UCloud(url: $0, account: "100000", secret: "AuthSecret") }, path: "",
+            meanings: [401: .clock], refusal: .serverFailure(.refused)),
+        Entry(
+            name: "json-account", make: { JSONDialect(url: $0, account: aliDNS) }, path: "/resolve",
+            carriesAddressesOnly: false, meanings: [401: .clock], refusal: .serverFailure(.refused)),
+        Entry(
+            name: "template-volcengine", make: { Recipes.volcengine(url: $0) }, path: "/resolve",
+            keepsFamiliesApart: false, alwaysAsksBoth: true, meanings: [401: .clock, 403: .clock]),
+        Entry(
+            name: "template-baidu", make: { Recipes.baidu(url: $0) }, path: "/v4/resolve", alwaysAsksBoth: true,
+            meanings: [401: .clock, 403: .clock]),
+        Entry(
+            name: "template-ucloud", make: { Recipes.ucloud(url: $0) }, path: "/100000/resolve",
+            meanings: [401: .clock, 403: .clock]),
+        Entry(
+            name: "json", make: { JSONDialect(url: $0) }, path: "/resolve", carriesAddressesOnly: false,
+            refusal: .serverFailure(.refused)),
+        Entry(
+            name: "doh", make: { DoHDialect(url: $0) }, path: "/dns-query", carriesAddressesOnly: false,
+            refusal: .serverFailure(.refused)),
+        Entry(
+            name: "doh-post", make: { DoHDialect(url: $0, method: .post) }, path: "/dns-query",
+            carriesAddressesOnly: false, refusal: .serverFailure(.refused)),
     ]
 
-    static let names: [String] = makers.map(\.name)
+    private static let aliDNS = AliDNSAccount(uid: "9999", accessKeyID: "testAK", accessKeySecret: "testSecret")
+    private static let aesKey = "000102030405060708090a0b0c0d0e0f"
+
+    private static func aliCloudV2(_ url: String, _ cipher: AliCloudV2.Encryption) -> any Dialect {
+        let secret = "a0b1c2d3e4f5061728394a5b6c7d8e9f"
+        guard let dialect = try? AliCloudV2(url: url, account: "100000", secret: secret, cipher: cipher) else {
+            preconditionFailure("the keys have their digits")
+        }
+        return dialect
+    }
+
+    static let names: [String] = entries.map(\.name)
 
     /// Nil for an unknown name.
-    static func make(named name: String, url: String) -> (any Dialect)? {
-        makers.first { $0.name == name }?.make(url)
-    }
+    static func entry(named name: String) -> Entry? { entries.first { $0.name == name } }
+
+    static func make(named name: String, url: String) -> (any Dialect)? { entry(named: name)?.make(url) }
 }

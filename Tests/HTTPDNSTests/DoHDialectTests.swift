@@ -49,6 +49,35 @@ struct DoHDialectTests {
         #expect(request.body.prefix(12) == [0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1])
     }
 
+    @Test("a client subnet goes along, in both methods, and nothing about it without one (RFC 7871)")
+    func clientSubnet() throws {
+        let context = try DialectContext.test(clientSubnet: "203.0.113.0/24")
+        let get = try dialect.request(for: [asked], in: context)
+        #expect(
+            get.url == "https://dns.example/dns-query?dns=AAABAAABAAAAAAABA3d3dwdleGFtcGxlA2NvbQAAAQAB"
+                + "AAApBNAAAAAAAAsACAAHAAEYAMsAcQ")
+        let dialect = DoHDialect(url: "https://dns.example/dns-query", method: .post)
+        let post = try dialect.request(for: [asked], in: context)
+        #expect(post.body.count == 128 && post.body.contains([0, 8, 0, 7, 0, 1, 24, 0, 203, 0, 113]))
+        #expect(try !dialect.request(for: asked).body.contains([0, 8, 0, 7]))
+        for request in [get, post] { #expect(try dialect.question(from: request) == asked) }
+    }
+
+    @Test("the vectors of RFC 8484 section 4.1.1 are read, and our own requests differ by EDNS alone")
+    func vectors() throws {
+        let vectors: [(RecordType, String)] = [
+            (.a, "AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAAQAB"),
+            (.aaaa, "AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAHAAB"),
+        ]
+        for (type, text) in vectors {
+            let asked = try question("www.example.com", type)
+            #expect(try dialect.question(from: HTTPRequest(url: "/dns-query?dns=\(text)")) == asked)
+            let own = try #require(URLQuery.value(of: "dns", in: try dialect.request(for: asked).url))
+            // The 16th character holds the low bits of ARCOUNT, which is 1 with EDNS.
+            #expect(own.prefix(15) == text.prefix(15) && own.dropFirst(16).hasPrefix(text.dropFirst(16)))
+        }
+    }
+
     @Test("any type and any name can be asked")
     func anyType() throws {
         for question in [try question("a\\032b\\255.example", .https), Question(.root, .ns)] {

@@ -46,6 +46,16 @@ extension Result where Success == Answer, Failure == DialectError {
 extension DialectContext {
     /// The clock and the bytes that the vectors of providers.md are made with.
     static let test = DialectContext(unixMilliseconds: 1_755_525_250_000, nonce: Array(0x10...0x1F))
+
+    static func test(
+        clientSubnet text: String? = nil, nonce: [UInt8] = Array(0x10...0x1F), unixSeconds: Int64 = 1_755_525_250
+    ) throws -> DialectContext {
+        let subnet = try text.map { text in
+            let subnet = Prefix(text)
+            return try #require(subnet)
+        }
+        return DialectContext(unixMilliseconds: unixSeconds * 1000, nonce: nonce, clientSubnet: subnet)
+    }
 }
 
 /// Most tests are about one question, and at no certain time.

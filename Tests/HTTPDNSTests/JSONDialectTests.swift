@@ -26,6 +26,54 @@ struct JSONDialectTests {
                     headers: HTTPHeaders([.init("Accept", "application/dns-json")])))
     }
 
+    @Test(
+        "the clients' subnet is asked for, and nothing is said about it without one",
+        arguments: [
+            ("1.2.3.0/24", "&edns_client_subnet=1.2.3.0/24"), ("0.0.0.0/0", "&edns_client_subnet=0.0.0.0/0"),
+            ("2001:db8::/32", "&edns_client_subnet=2001%3Adb8%3A%3A/32"),
+        ])
+    func clientSubnet(text: String, parameter: String) throws {
+        let request = try dialect.request(for: [asked], in: .test(clientSubnet: text))
+        #expect(request.url == "https://dns.alidns.com/resolve?name=www.example.com&type=A" + parameter)
+        #expect(try dialect.question(from: request) == asked)
+    }
+
+    @Test("Cloudflare's own example: an address, with a list of comments")
+    func cloudflare() throws {
+        let dialect = JSONDialect(url: "https://cloudflare-dns.com/dns-query")
+        let asked = try question("example.com", .aaaa)
+        let request = try dialect.request(for: asked)
+        #expect(request.url == "https://cloudflare-dns.com/dns-query?name=example.com&type=AAAA")
+        #expect(request.headers["accept"] == "application/dns-json")
+        let body = """
+            {"Status":0,"TC":false,"RD":true,"RA":true,"AD":true,"CD":false,
+            "Question":[{"name":"example.com.","type":28}],
+            "Answer":[{"name":"example.com.","type":28,"TTL":1726,"data":"2001:db8::10"}],
+            "Comment":["EDE(22): No Reachable Authority"]}
+            """
+        #expect(
+            try dialect.answer(from: reply(body, [("Content-Type", "application/dns-json")]), to: asked)
+                == Answer(records: [try record("example.com", .aaaa, 1726, "2001:db8::10")]))
+        let refusal = reply(#"{"error":"Invalid CD flag"}"#, status: 400)
+        #expect(outcome(of: refusal, to: asked, by: dialect).error == .status(400))
+    }
+
+    @Test("Google's own example: no such name, for as long as the SOA record's MINIMUM")
+    func google() throws {
+        let dialect = JSONDialect(url: "https://dns.google/resolve")
+        let asked = try question("nope.example.com")
+        #expect(try dialect.request(for: asked).url == "https://dns.google/resolve?name=nope.example.com&type=A")
+        let body = """
+            {"Status":3,"TC":false,"RD":true,"RA":true,"AD":false,"CD":false,
+            "Question":[{"name":"nope.example.com.","type":1}],
+            "Authority":[{"name":"example.com.","type":6,"TTL":900,
+            "data":"ns1.example.com. admin.example.com. 1 7200 900 1209600 180"}],
+            "Comment":"Response from 192.0.2.53."}
+            """
+        let heard = try dialect.answer(from: reply(body), to: asked)
+        #expect(heard.kind == .noSuchName && heard.ttlSeconds == 180)
+    }
+
     @Test("types without a common text and names with strange bytes are left to other upstreams")
     func unsupported() throws {
         for asked in [

@@ -28,12 +28,47 @@ struct LabTests {
 
     @Test("every dialect has its path, with and without a provider", arguments: ["", "/p/alpha"], Dialects.names)
     func paths(prefix: String, dialectName: String) throws {
-        let path = ["dnspod": "/d", "dnspod-https": "/d", "json": "/resolve"][dialectName] ?? "/dns-query"
-        let dialect = try #require(Dialects.make(named: dialectName, url: prefix + path))
+        let entry = try #require(Dialects.entry(named: dialectName))
+        let dialect = entry.make(prefix + entry.path)
         let asked = try question("www.example")
         let (reply, fault) = lab.respond(to: try dialect.request(for: asked))
         #expect(fault == nil)
         #expect(try dialect.answer(from: reply, to: asked).addresses.map(\.description) == ["192.0.2.1", "192.0.2.2"])
+    }
+
+    @Test("Alibaba's dialects are answered in both families at once, and each strange account is refused by its code")
+    func aliCloud() throws {
+        let asked = [try question("www.example"), try question("www.example", .aaaa), try question("nope.example")]
+        let expected = ["192.0.2.1 192.0.2.2 300", "2001:db8::1 300"]
+        for (dialectName, missing) in [("alicloud-signed", "unprovenEmpty 30"), ("alicloud-v2-gcm", "noSuchName 30")] {
+            let dialect = try #require(Dialects.make(named: dialectName, url: "/p/alpha/"))
+            let questions = asked + [try question("nope.example", .aaaa)]
+            let (reply, _) = lab.respond(to: try dialect.request(for: questions))
+            #expect(dialect.heard(reply, questions) == expected + [missing, missing])
+        }
+        let strangers: [(any Dialect, String)] = [
+            (AliCloud(url: "", account: "100000", secret: "other"), "InvalidSignature"),
+            (AliCloud(url: "", account: "4711", secret: "other"), "AccountNotExists"),
+            (try AliCloudV2(url: "", account: "100000", secret: "00", cipher: .none), "InvalidSignature"),
+        ]
+        for (dialect, code) in strangers {
+            let (reply, _) = lab.respond(to: try dialect.request(for: asked[0]))
+            #expect(dialect.heard(reply, [asked[0]]) == ["account(\"\(code)\")"])
+        }
+        let account = AliDNSAccount(uid: "9999", accessKeyID: "testAK", accessKeySecret: "other")
+        let (reply, _) = lab.respond(to: try JSONDialect(url: "/resolve", account: account).request(for: asked[0]))
+        #expect(reply.status == 401)
+    }
+
+    @Test("the list of service nodes is there, under a fault of its provider too")
+    func nodeList() throws {
+        let request = ServiceNodes.request(url: "/p/alpha", account: "100000", region: "global")
+        let (reply, none) = lab.respond(to: request)
+        #expect(none == nil)
+        #expect(try ServiceNodes(reply: reply).text == "192.0.2.53 192.0.2.54 2001:db8::53")
+        #expect(post("/fault?kind=hang&provider=alpha") == 200)
+        #expect(lab.respond(to: request).fault == .hang)
+        #expect(get("/requests").contains(#""providers":{"alpha":2}"#))
     }
 
     @Test("/dns-query speaks JSON to those who ask for it")
@@ -71,7 +106,7 @@ struct LabTests {
 
     @Test("a request for several names counts once, its names count each, and the fault of one of them hits it")
     func batches() throws {
-        let dialect = DNSPodHTTPS(url: "/p/alpha/d", token: "1")
+        let dialect = DNSPodHTTPS(url: "/p/alpha/d", token: "567890")
         let asked = try ["www.example", "nope.example", "x.any.example"].map { try question($0) }
         #expect(post("/fault?kind=delay&value=50&name=x.any.example") == 200)
         let (reply, fault) = lab.respond(to: try dialect.request(for: asked))

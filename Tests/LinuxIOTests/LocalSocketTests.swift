@@ -99,6 +99,18 @@ struct LocalSocketTests {
         withExtendedLifetime(server) {}
     }
 
+    @Test func `an answer that comes in steps has a time-out of its own for each silence`() throws {
+        let server = try LocalSocket(path: directory("socket"), mode: 0o600)
+        var took = 0
+        #expect(throws: SystemError(call: "recv", code: ETIMEDOUT)) {
+            try LocalExchange.ask(
+                "stats", at: directory("socket"), timeout: patience, silence: .milliseconds(20), maxBytes: 10
+            ) { took += $0.count }
+        }
+        #expect(took == 0)
+        withExtendedLifetime(server) {}
+    }
+
     @Test func `an answer over the bound is an error`() throws {
         let server = try LocalSocket(path: directory("socket"), mode: 0o600)
         let thread = try NamedThread("answers") {

@@ -106,6 +106,37 @@ struct TextFileTests {
     }
 }
 
+struct FileAccessTests {
+    private let directory = TemporaryDirectory()
+
+    @Test(arguments: [
+        (0o600, false, false), (0o400, false, false), (0o640, true, false), (0o620, false, false),
+        (0o604, false, true), (0o602, false, false), (0o644, true, true), (0o4755, true, true),
+    ])
+    func `who may read a file comes with its content`(mode: UInt32, group: Bool, others: Bool) throws {
+        directory.write("x", to: "file")
+        try #require(unsafe chmod(directory("file"), mode) == 0)
+        let (content, access) = try TextFile.readWithAccess(directory("file"), maxBytes: 1)
+        #expect(content == Array("x".utf8))
+        #expect(access.isReadableByGroup == group && access.isReadableByOthers == others)
+        #expect(access.ownerID == Machine.user.userID && access.groupID == Machine.user.groupID)
+    }
+
+    @Test func `a symbolic link has the access of the file behind it`() throws {
+        directory.write("x", to: "file")
+        directory.link("link", to: directory("file"))
+        try #require(unsafe chmod(directory("file"), 0o600) == 0)
+        #expect(try !TextFile.readWithAccess(directory("link"), maxBytes: 1).access.isReadableByOthers)
+    }
+}
+
+struct EnvironmentTests {
+    @Test func `a variable has its value, and one that is not set has none`() {
+        #expect(Environment.value(of: "PATH")?.isEmpty == false)
+        #expect(Environment.value(of: "HTTPDNSD_NO_SUCH_VARIABLE") == nil)
+    }
+}
+
 struct SystemEntropyTests {
     @Test func `numbers do not repeat, not even through a second reference`() {
         let entropy = SystemEntropy()

@@ -17,12 +17,12 @@ struct FetchBatchesTests {
 
     /// Adds the fetch of that number; the numbers of the batch that leaves at once.
     private mutating func add(
-        _ number: UInt64, _ type: RecordType = .a, to provider: ProviderID = alpha, maxQuestions: Int = 3,
+        _ number: UInt64, _ type: RecordType = .a, to provider: ProviderID = alpha, maxNames: Int = 3,
         at microseconds: Int = 0
     ) throws -> [UInt64]? {
         let question = Question(try #require(Name("n\(number).example")), type)
         let fetch = FetchBatches.Fetch(FetchID(number: number), question, startedAt: at(microseconds))
-        let batch = batches.add(fetch, to: provider, maxQuestions: maxQuestions, now: at(microseconds))
+        let batch = batches.add(fetch, to: provider, .init(names: maxNames), now: at(microseconds))
         return batch.map(numbers)
     }
 
@@ -34,8 +34,8 @@ struct FetchBatchesTests {
 
     @Test("a provider that takes one question at a time is never kept waiting")
     mutating func single() throws {
-        #expect(try add(1, maxQuestions: 1) == [1])
-        #expect(try add(2, maxQuestions: 1) == [2])
+        #expect(try add(1, maxNames: 1) == [1])
+        #expect(try add(2, maxNames: 1) == [2])
         #expect(batches.nextDeadline == nil)
     }
 
@@ -87,6 +87,35 @@ struct FetchBatchesTests {
         #expect(batches.nextDeadline == nil && popDue(at: 9000) == nil)
     }
 
+    @Test("where both families go together, a name takes one place, and the request asks both of every name")
+    mutating func bothFamilies() throws {
+        let both = FetchBatches.Capacity(names: 2, bothFamilies: true)
+        let questions = [("a.example", RecordType.a), ("b.example", .aaaa), ("c.example", .a), ("a.example", .aaaa)]
+        for (number, asked) in questions.enumerated() {
+            let question = Question(try #require(Name(asked.0)), asked.1)
+            let fetch = FetchBatches.Fetch(FetchID(number: UInt64(number)), question, startedAt: start)
+            #expect(batches.add(fetch, to: Self.alpha, both, now: start) == nil)
+        }
+        let popped = [batches.popDue(now: at(1000)), batches.popDue(now: at(1000))]
+        let first = try #require(popped[0])
+        #expect(numbers(first) == [0, 1, 3])
+        #expect(
+            first.questions.map(\.description) == ["a.example A", "a.example AAAA", "b.example A", "b.example AAAA"])
+        let second = try #require(popped[1])
+        #expect(second.questions.map(\.description) == ["c.example A"])
+    }
+
+    @Test("other types never join the families")
+    mutating func otherTypes() throws {
+        let both = FetchBatches.Capacity(names: 1, bothFamilies: true)
+        let name = try #require(Name("a.example"))
+        for (number, type) in [RecordType.a, .mx, .aaaa].enumerated() {
+            let fetch = FetchBatches.Fetch(FetchID(number: UInt64(number)), Question(name, type), startedAt: start)
+            let batch = batches.add(fetch, to: Self.alpha, both, now: start)
+            #expect(batch.map(numbers) == [nil, [1], [0, 2]][number])
+        }
+    }
+
     @Test("too many batches at once push out the oldest")
     mutating func bounded() throws {
         for number in 0..<UInt64(Bounds.maxOpenBatches) {
@@ -101,7 +130,7 @@ struct FetchBatchesTests {
     @Test("over any course of events each fetch leaves once, in time, with its like, unless it is abandoned")
     mutating func anyCourse() throws {
         var chance = SeededRandom(seed: 11)
-        let maxQuestions = [1, 5, 8]
+        let maxNames = [1, 5, 8]
         var waiting: [FetchID: (fetch: FetchBatches.Fetch, provider: Int)] = [:]
         var now = start
         var left: [(batch: FetchBatches.Batch, at: Instant)] = []
@@ -111,17 +140,22 @@ struct FetchBatchesTests {
                 if let batch = batches.popDue(now: due) { left.append((batch, due)) }
             }
             let provider = Int.random(in: 0..<3, using: &chance)
-            let question = Question(try #require(Name("n\(number).example")), Bool.random(using: &chance) ? .a : .aaaa)
+            let name = try #require(Name("n\(number / 2).example"))
+            let question = Question(name, Bool.random(using: &chance) ? .a : .aaaa)
             let fetch = FetchBatches.Fetch(FetchID(number: number), question, startedAt: now)
             waiting[fetch.id] = (fetch, provider)
-            let full = batches.add(fetch, to: ProviderID(provider), maxQuestions: maxQuestions[provider], now: now)
+            let full = batches.add(
+                fetch, to: ProviderID(provider), .init(names: maxNames[provider], bothFamilies: provider == 2), now: now
+            )
             if let full { left.append((full, now)) }
             for (batch, at) in left {
-                #expect((1...maxQuestions[batch.provider.number]).contains(batch.fetches.count), "seed 11")
+                let names = Set(batch.fetches.map(\.question.name))
+                #expect((1...maxNames[batch.provider.number]).contains(names.count), "seed 11")
                 for fetch in batch.fetches {
                     let known = waiting.removeValue(forKey: fetch.id)
                     #expect(fetch == known?.fetch && batch.provider.number == known?.provider, "seed 11: \(fetch)")
-                    #expect(fetch.question.type == batch.fetches[0].question.type, "seed 11")
+                    let isAlike = fetch.question.type == batch.fetches[0].question.type
+                    #expect(isAlike || batch.provider.number == 2, "seed 11")
                     #expect(fetch.startedAt.duration(to: at) <= .milliseconds(1), "seed 11")
                 }
             }

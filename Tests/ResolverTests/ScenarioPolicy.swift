@@ -18,18 +18,21 @@ struct ScenarioPolicy {
     var allowsPrefetch: Bool { policy.prefetches || rules.contains { $0.prefetch == true } }
 
     /// "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "stale [max-age TIME] [answer-ttl TIME]
-    /// [client-timeout TIME] [recheck TIME]", "rule NAME ..." with what the rule says.
+    /// [client-timeout TIME] [recheck TIME]", "only-listed", "rule NAME ..." with what the
+    /// rule says.
     ///
     /// - Returns: false when the line speaks of something else, and nothing of it was read.
-    mutating func change(_ line: inout ScenarioLine) throws -> Bool {
+    mutating func change(_ line: inout ScenarioLine, providers: [String]) throws -> Bool {
         if line.take("ttl") {
             policy.cache = try cachePolicy(&line)
         } else if line.take("prefetch") {
             policy.prefetches = !line.take("off")
         } else if line.take("stale") {
             try changeStale(&line)
+        } else if line.take("only-listed") {
+            policy.onlyListed = true
         } else if line.take("rule") {
-            rules.append(try rule(&line))
+            rules.append(try rule(&line, providers))
             policy.rules = RuleTable(rules)
         } else {
             return false
@@ -60,9 +63,10 @@ struct ScenarioPolicy {
         } while !line.isAtEnd
     }
 
-    /// "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "min-ttl TIME", "max-ttl
-    /// TIME", "fallback ADDRESS" (for more addresses, more than once).
-    private func rule(_ line: inout ScenarioLine) throws -> Rule {
+    /// "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "allow-private
+    /// on|off", "resolver httpdns|system|PROVIDER", "min-ttl TIME", "max-ttl TIME", "fallback
+    /// ADDRESS" (for more addresses, more than once).
+    private func rule(_ line: inout ScenarioLine, _ providers: [String]) throws -> Rule {
         let name = try line.word("a name")
         guard let match = Name(name) else { throw line.error("\"\(name)\" is no name") }
         var rule = Rule(match: [match])
@@ -71,6 +75,8 @@ struct ScenarioPolicy {
             case "stale": rule.stale = try isOn(&line)
             case "stale-negative": rule.staleNegative = try isOn(&line)
             case "prefetch": rule.prefetch = try isOn(&line)
+            case "resolver": rule.upstreams = try upstreams(&line, providers)
+            case "allow-private": rule.allowPrivate = try isOn(&line)
             case "min-ttl": rule.minTTLSeconds = try seconds(&line)
             case "max-ttl": rule.maxTTLSeconds = try seconds(&line)
             case "fallback":
@@ -81,6 +87,16 @@ struct ScenarioPolicy {
             }
         } while !line.isAtEnd
         return rule
+    }
+
+    private func upstreams(_ line: inout ScenarioLine, _ providers: [String]) throws -> NameUpstreams {
+        switch try line.word("httpdns, system or a provider") {
+        case "httpdns": return .providers
+        case "system": return .system
+        case let name:
+            guard let number = providers.firstIndex(of: name) else { throw line.error("no provider \"\(name)\"") }
+            return .provider(ProviderID(number))
+        }
     }
 
     private func isOn(_ line: inout ScenarioLine) throws -> Bool {

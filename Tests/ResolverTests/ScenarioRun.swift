@@ -49,6 +49,7 @@ struct ScenarioRun {
     /// Upstreams, "hosts LINE", "cache", and settings.
     private mutating func takeGiven() throws {
         var upstreams: [ScenarioLine] = []
+        var settings: [ScenarioLine] = []
         var hosts = ""
         for given in script.given {
             var line = given
@@ -57,13 +58,19 @@ struct ScenarioRun {
             } else if line.take("cache") {
                 clientsUseCache = true
                 try line.end()
-            } else if try !policy.change(&line) {
+            } else if line.begins(with: "provider") || line.begins(with: "system") {
                 upstreams.append(line)
+            } else {
+                settings.append(line)
             }
+        }
+        let announced = try vocabulary.upstreams(upstreams)
+        for var line in settings where try !policy.change(&line, providers: vocabulary.providerNames) {
+            throw line.error("nothing that can be given")
         }
         try handle(.policyChanged(policy.policy))
         try handle(.hostsChanged(HostsTable(parsing: Array(hosts.utf8))))
-        try handle(try vocabulary.upstreams(upstreams))
+        try handle(announced)
     }
 
     private mutating func take(_ step: ScenarioScript.Step) throws {
@@ -74,6 +81,8 @@ struct ScenarioRun {
         for var line in step.expectations {
             if line.take("wake") {
                 try expectWake(origin + (try line.duration()), line)
+            } else if line.take("state") {
+                try expectState(&line)
             } else if !line.take("nothing") {
                 expected.append(try expectedAction(&line))
             }
@@ -130,7 +139,17 @@ struct ScenarioRun {
             try restore(&line)
         } else if line.take("flush") {
             try forget(&line)
-        } else if try policy.change(&line) {
+        } else if line.take("volunteers") {
+            try handle(try volunteered(&line))
+        } else if line.take("switch") {
+            try handle(try switched(&line))
+        } else if line.take("throttled") {
+            let provider = try vocabulary.providerID(&line)
+            try line.require("for")
+            try handle(.throttled(provider, for: try line.duration()))
+        } else if line.take("reset") {
+            try handle(.providerReset(line.take("all") ? nil : try vocabulary.providerID(&line)))
+        } else if try policy.change(&line, providers: vocabulary.providerNames) {
             try handle(.policyChanged(policy.policy))
         } else {
             try handle(try fetchFinished(&line))
@@ -200,6 +219,22 @@ struct ScenarioRun {
         try handle(.forgotten(question.map { QuestionScope($0.name, type: $0.type) } ?? .everything))
     }
 
+    /// "PROVIDER NAME TYPE ANSWER"
+    private mutating func volunteered(_ line: inout ScenarioLine) throws -> Event {
+        let provider = try vocabulary.provider(&line)
+        let question = try vocabulary.newQuestion(&line)
+        return .volunteered(question, try vocabulary.answer(&line, to: question), provider)
+    }
+
+    /// "on" or "off NAME|all [until TIME]"
+    private func switched(_ line: inout ScenarioLine) throws -> Event {
+        if line.take("on") { return .switchedOff([:]) }
+        try line.require("off")
+        let text = try line.word("a name or all")
+        guard let name = text == "all" ? .root : Name(text) else { throw line.error("\"\(text)\" is no name") }
+        return .switchedOff([name: line.take("until") ? origin + (try line.duration()) : nil])
+    }
+
     /// "UPSTREAM answers [late] [for NAME TYPE] ANSWER" or "UPSTREAM fails [late] [for NAME TYPE] FAILURE"; late means
     /// that the resolver has the result already or does not want it.
     private mutating func fetchFinished(_ line: inout ScenarioLine) throws -> Event {
@@ -232,6 +267,10 @@ struct ScenarioRun {
         case .fetch(let id, let question, let upstream):
             running.append(Fetch(id: id, upstream: vocabulary.name(upstream), question: question))
             happened.append((.fetch(question, from: vocabulary.name(upstream)), now))
+        case .shadow(let id, let question, let provider):
+            let name = vocabulary.name(Upstream.provider(provider))
+            running.append(Fetch(id: id, upstream: name, question: question))
+            happened.append((.shadow(question, from: name), now))
         case .abandon(let id):
             guard let fetch = running.first(where: { $0.id == id }) else {
                 throw ScenarioError(description: "\(script.file): a fetch that does not run is abandoned")
@@ -294,6 +333,13 @@ struct ScenarioRun {
         guard (time - ScenarioRun.rounding...time + ScenarioRun.rounding).contains(deadline) else {
             throw line.error("the deadline is at \(milliseconds(deadline)) ms")
         }
+    }
+
+    /// "NAME STATE"
+    private func expectState(_ line: inout ScenarioLine) throws {
+        let state = resolver.state(of: try vocabulary.providerID(&line), now: now)
+        let word = try line.word("a state")
+        guard state?.rawValue == word else { throw line.error("the state is \(state?.rawValue ?? "not known")") }
     }
 
     private func milliseconds(_ instant: Instant) -> Double { (instant - origin) / .milliseconds(1) }

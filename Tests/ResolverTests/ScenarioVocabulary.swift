@@ -14,6 +14,7 @@ struct ScenarioVocabulary {
     /// An action in the scenario's own words: names where the resolver has numbers.
     enum Expectation: Equatable {
         case fetch(Question, from: String)
+        case shadow(Question, from: String)
         case abandon(Question, from: String)
         case store(Question, Answer, from: String)
         case reply(UInt64, Answer, from: String)
@@ -39,8 +40,8 @@ struct ScenarioVocabulary {
 
     // MARK: what is given
 
-    /// - Parameter parts: "provider NAME a|addresses|any [batch N] [budget N]" and "system"; a provider keeps its
-    ///   number wherever it comes.
+    /// - Parameter parts: "provider NAME a|addresses|any [batch N] [budget N] [quota N] [shadow PERCENT]" and "system";
+    ///   a provider keeps its number wherever it comes.
     mutating func upstreams(_ parts: [ScenarioLine]) throws -> Event {
         var providers: [ProviderTraits] = []
         var hasSystem = false
@@ -68,7 +69,16 @@ struct ScenarioVocabulary {
         return ProviderTraits(
             id: ProviderID(providerNames.firstIndex(of: name) ?? 0), types: types,
             maxNames: part.take("batch") ? try part.number("how many questions") : 1,
-            budgetPerSecond: part.take("budget") ? try part.number("how many refreshes per second") : 100)
+            budgetPerSecond: part.take("budget") ? try part.number("how many refreshes per second") : 100,
+            questionsPerSecond: part.take("quota") ? try part.number("how many questions per second") : nil,
+            shadowShare: part.take("shadow") ? Double(try part.number("percent") as Int) / 100 : nil)
+    }
+
+    /// "NAME" of a provider.
+    func providerID(_ line: inout ScenarioLine) throws -> ProviderID {
+        let name = try line.word("a provider's name")
+        guard let number = providerNames.firstIndex(of: name) else { throw line.error("no provider \"\(name)\"") }
+        return ProviderID(number)
     }
 
     // MARK: what happens and what is expected
@@ -89,12 +99,13 @@ struct ScenarioVocabulary {
         return question
     }
 
-    /// "fetch UPSTREAM", "abandon UPSTREAM", "store ANSWER from SOURCE", each with "for NAME TYPE" behind the first
-    /// word where it is not clear; "reply CLIENT ANSWER from SOURCE", where the source may be the cache; "reply CLIENT
-    /// ANSWER stale by timeout|failure|recheck [ede 19]"; "fail CLIENT ede CODE".
+    /// "fetch UPSTREAM", "shadow PROVIDER", "abandon UPSTREAM", "store ANSWER from SOURCE", each with "for NAME TYPE"
+    /// behind the first word where it is not clear; "reply CLIENT ANSWER from SOURCE", where the source may be the
+    /// cache; "reply CLIENT ANSWER stale by timeout|failure|recheck [ede 19]"; "fail CLIENT ede CODE".
     func expectation(_ line: inout ScenarioLine) throws -> Expectation {
         switch try line.word("what is expected") {
         case "fetch": return .fetch(try meantQuestion(&line), from: try upstreamName(&line))
+        case "shadow": return .shadow(try meantQuestion(&line), from: try upstreamName(&line))
         case "abandon": return .abandon(try meantQuestion(&line), from: try upstreamName(&line))
         case "store":
             let question = try meantQuestion(&line)
@@ -137,6 +148,12 @@ struct ScenarioVocabulary {
         if line.take("for") { return try question(&line) }
         guard let only = questions.first, questions.count == 1 else { throw line.error("say for which question") }
         return only
+    }
+
+    func provider(_ line: inout ScenarioLine) throws -> ProviderID {
+        let name = try line.word("a provider")
+        guard let number = providerNames.firstIndex(of: name) else { throw line.error("no provider \"\(name)\"") }
+        return ProviderID(number)
     }
 
     func upstreamName(_ line: inout ScenarioLine) throws -> String {
@@ -205,6 +222,7 @@ extension ScenarioVocabulary.Expectation: CustomStringConvertible {
     var description: String {
         switch self {
         case .fetch(let question, let upstream): "fetch for \(question) \(upstream)"
+        case .shadow(let question, let upstream): "shadow for \(question) \(upstream)"
         case .abandon(let question, let upstream): "abandon for \(question) \(upstream)"
         case .store(let question, let answer, let source): "store for \(question) \(words(answer)) from \(source)"
         case .reply(let client, let answer, let source): "reply \(client) \(words(answer)) from \(source)"

@@ -92,7 +92,11 @@ struct Simulation {
             // More questions at once than there may be.
             for number in 0..<1100 { try ask("burst\(number).example", .a) }
         case 31..<36: try remember()
-        case 36..<46: silence()
+        case 36..<45: silence()
+        case 45:
+            guard let provider = providers.randomElement(using: &random)?.id else { return }
+            account.reset(provider)
+            try handle(.providerReset(provider))
         case 46..<50: try advance(to: now + .seconds(chance(3) ? .random(in: 0...900, using: &random) : 20))
         case 50..<52: sleep()
         default: try ask(Simulation.names.randomElement(using: &random) ?? "", .a)
@@ -152,11 +156,16 @@ struct Simulation {
         }
     }
 
-    private mutating func changeUpstreams() throws {
+    /// The last but one is paid by the question, the last is a shadow.
+    private static func traits(_ number: Int) -> ProviderTraits {
         let kinds: [ProviderTraits.Types] = [.a, .addresses, .any]
-        providers = (0..<6).filter { _ in Bool.random(using: &random) }.map {
-            ProviderTraits(id: ProviderID($0), types: kinds[$0 % kinds.count], budgetPerSecond: 5)
-        }
+        return ProviderTraits(
+            id: ProviderID(number), types: kinds[number % kinds.count], budgetPerSecond: 5,
+            questionsPerSecond: number == 6 ? 3 : nil, shadowShare: number == 7 ? 0.5 : nil)
+    }
+
+    private mutating func changeUpstreams() throws {
+        providers = (0..<8).filter { _ in Bool.random(using: &random) }.map(Simulation.traits)
         let hasSystem = !chance(4)
         account.upstreamsChanged(providers, hasSystem: hasSystem)
         try handle(.upstreamsChanged(providers: providers, hasSystem: hasSystem))
@@ -182,7 +191,16 @@ struct Simulation {
         if let deadline = resolver.nextDeadline, deadline <= now { return try handle(.timePassed) }
         guard let result = coming.popLast() else { return }
         var answer: Answer?
-        if case .success(let said) = result.result { answer = said }
+        switch result.result {
+        case .success(let said): answer = said
+        case .failure(.throttled) where chance(2):
+            if let provider = account.provider(of: result.id) {
+                let pause = Duration.seconds(Int.random(in: 1...30, using: &random))
+                account.throttled(provider, until: now + pause)
+                try handle(.throttled(provider, for: pause))
+            }
+        case .failure: break
+        }
         let lowest = Simulation.lowest(account.running[result.id]?.question)
         account.delivered(result.id, answer, lowest: lowest, now: now)
         try handle(.fetchFinished(result.id, result.result))
@@ -211,14 +229,16 @@ struct Simulation {
     }
 
     private mutating func result(of question: Question, _ upstream: Upstream) -> Result<Answer, FetchFailure> {
+        let failures = FetchFailure.allCases.filter { $0 != .account }
         switch Int.random(in: 0..<20, using: &random) {
-        case 0..<3: return .failure(FetchFailure.allCases.randomElement(using: &random) ?? .timeout)
+        // Rarely what costs a provider an hour.
+        case 0..<3: return .failure(chance(50) ? .account : failures.randomElement(using: &random) ?? .timeout)
         // Nameservers never leave it open whether a name exists.
         case 3 where upstream != .system: return .success(Answer(negative: .unprovenEmpty))
         case 4..<6: return .success(Answer(negative: .noSuchName, ttlSeconds: .random(in: 0...900, using: &random)))
         default:
             let ttl = UInt32.random(in: 0...(chance(2) ? 10 : 900), using: &random)
-            let address = Address.v4(UInt32.random(in: 0...UInt32.max, using: &random))
+            let address = Address.v4(UInt32.random(in: 0x0100_0000...0x09FF_FFFF, using: &random))
             return .success(Answer(records: [ResourceRecord(owner: question.name, address: address, ttlSeconds: ttl)]))
         }
     }
@@ -232,7 +252,9 @@ struct Simulation {
         resolver.handle(event, now: now, actions: &actions)
         let new = actions[first...]
         for action in new { try perform(action) }
-        account.settled()
+        let notAsked: [ProviderState?] = [.throttled, .blocked, .overBudget]
+        account.settled(
+            without: providers.map(\.id).filter { notAsked.contains(resolver.state(of: $0, now: now)) }, now: now)
         for case .countHits(let questions) in new {
             try handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
         }
@@ -247,6 +269,9 @@ struct Simulation {
         case .fetch(let id, let question, let upstream):
             let fate = fate(of: question, upstream, id)
             try account.fetch(id, question, upstream, fate, now: now)
+        case .shadow(let id, let question, let provider):
+            _ = fate(of: question, .provider(provider), id)
+            try account.shadow(id, question, provider, now: now)
         case .abandon(let id): try account.abandon(id)
         case .store(let question, let answer, let source):
             try account.require(answer.ttlSeconds > 0, "an answer for no time is stored for \(question)")

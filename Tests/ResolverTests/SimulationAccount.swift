@@ -31,8 +31,8 @@ struct SimulationAccount {
     private struct Lookup {
         let startedAt: Instant
         let slept: Duration
-        /// Upstreams that it has to ask: a third provider's turn may come later than `clientTimeout` allows.
-        let available: Int
+        let candidates: [ProviderID]
+        let hasSystem: Bool
         let upstreamChanges: Int
         var asked: [Upstream: Fate] = [:]
         var running = 0
@@ -41,6 +41,7 @@ struct SimulationAccount {
     /// In all, so far: time in which nothing was done.
     var slept: Duration = .zero
     private(set) var running: [FetchID: Fetch] = [:]
+    private(set) var shadows: [FetchID: ProviderID] = [:]
     private(set) var spent: [FetchID] = []
     private var debts: [Waiter: Debt] = [:]
     private var lookups: [Question: Lookup] = [:]
@@ -48,6 +49,11 @@ struct SimulationAccount {
     /// When what upstreams have said ends at the latest.
     private var goodUntil: [Question: Instant] = [:]
     private var refreshesOf: [Upstream: [Instant]] = [:]
+    /// Every question of the last second, for providers that are paid by the question.
+    private var questionsOf: [ProviderID: [Instant]] = [:]
+    /// When they wanted to be left alone last, or had to be.
+    private var leftAloneAt: [ProviderID: Instant] = [:]
+    private var pausedUntil: [ProviderID: Instant] = [:]
     private var providers: [ProviderTraits] = []
     private var hasSystem = false
     private var upstreamChanges = 0
@@ -69,6 +75,23 @@ struct SimulationAccount {
         self.hasSystem = hasSystem
         upstreamChanges += 1
         refreshesOf = [:]
+        // Whoever is away for a while comes back as a stranger.
+        pausedUntil = pausedUntil.filter { paused in providers.contains { $0.id == paused.key } }
+        questionsOf = questionsOf.filter { asked in providers.contains { $0.id == asked.key } }
+    }
+
+    func provider(of id: FetchID) -> ProviderID? {
+        if case .provider(let provider) = running[id]?.upstream { return provider }
+        return shadows[id]
+    }
+
+    mutating func throttled(_ provider: ProviderID, until instant: Instant) {
+        if providers.contains(where: { $0.id == provider }) { pausedUntil[provider] = instant }
+    }
+
+    mutating func reset(_ provider: ProviderID) {
+        pausedUntil[provider] = nil
+        questionsOf[provider] = nil
     }
 
     mutating func asked(_ question: Question, _ waiter: Waiter, expired: AgedAnswer?, now: Instant) {
@@ -78,14 +101,18 @@ struct SimulationAccount {
 
     /// Everything that an upstream says ends by itself; `lowest` is what a rule makes of it.
     mutating func delivered(_ id: FetchID, _ answer: Answer?, lowest: UInt32, now: Instant) {
+        if shadows.removeValue(forKey: id) != nil { spent.append(id) }
         guard let fetch = end(id), let answer else { return }
         let end = now + .seconds(Int64(max(answer.ttlSeconds, answer.kind == .records ? lowest : 0)))
         goodUntil[fetch.question] = max(goodUntil[fetch.question] ?? end, end)
     }
 
     /// The event in hand is done: whoever has no requests left has ended.
-    mutating func settled() {
+    ///
+    /// - Parameter notAsked: the providers that are left alone just now.
+    mutating func settled(without notAsked: [ProviderID], now: Instant) {
         askedNow = nil
+        for provider in notAsked { leftAloneAt[provider] = now }
         for question in touched where lookups[question]?.running == 0 { lookups[question] = nil }
         touched = []
     }
@@ -95,26 +122,37 @@ struct SimulationAccount {
     mutating func fetch(_ id: FetchID, _ question: Question, _ upstream: Upstream, _ fate: Fate, now: Instant) throws {
         try require(Int64(id.number) > lastFetch, "a fetch ID comes twice")
         lastFetch = Int64(id.number)
-        var available = hasSystem ? 1 : 0
         if case .provider(let provider) = upstream {
             let traits = providers.first { $0.id == provider }
             try require(traits?.supports(question.type) == true, "\(upstream) cannot be asked \(question)")
             try require(LocalNames.route(question, .empty) == .anywhere, "\(question) leaves the local network")
+            try require(traits?.shadowShare == nil, "a shadow is asked for a client")
+            try checkAppetite(provider, question, now: now)
         }
-        if LocalNames.route(question, .empty) == .anywhere {
-            available += min(2, providers.count { $0.supports(question.type) })
-        }
-        if lookups[question] == nil { try lookupBegun(question, upstream, available, now: now) }
+        if lookups[question] == nil { try lookupBegun(question, upstream, now: now) }
         let isNew = lookups[question]?.asked.updateValue(fate, forKey: upstream) == nil
         try require(isNew, "\(upstream) is asked twice by one lookup for \(question)")
         lookups[question]?.running += 1
         running[id] = Fetch(question: question, upstream: upstream, fate: fate)
     }
 
-    private mutating func lookupBegun(
-        _ question: Question, _ upstream: Upstream, _ available: Int, now: Instant
-    ) throws {
-        lookups[question] = Lookup(startedAt: now, slept: slept, available: available, upstreamChanges: upstreamChanges)
+    /// Who wants to be asked less is asked only when the system resolver has had its chance.
+    private mutating func checkAppetite(_ provider: ProviderID, _ question: Question, now: Instant) throws {
+        let isLastResort = !hasSystem || lookups[question]?.asked[.system] != nil
+        try require(isLastResort || (pausedUntil[provider] ?? now) <= now, "\(provider) is asked during its pause")
+        guard let most = providers.first(where: { $0.id == provider })?.questionsPerSecond else { return }
+        let recent = questionsOf[provider, default: []].filter { now - $0 < .seconds(1) } + [now]
+        questionsOf[provider] = recent
+        // What was saved up in a second beside this second's.
+        try require(isLastResort || recent.count <= 2 * most, "\(recent.count) questions in a second for \(provider)")
+    }
+
+    private mutating func lookupBegun(_ question: Question, _ upstream: Upstream, now: Instant) throws {
+        let isLocal = LocalNames.route(question, .empty) != .anywhere
+        let candidates = providers.filter { $0.supports(question.type) && $0.shadowShare == nil && !isLocal }
+        lookups[question] = Lookup(
+            startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
+            upstreamChanges: upstreamChanges)
         guard case .provider(let provider) = upstream, question != askedNow,
             let traits = providers.first(where: { $0.id == provider })
         else { return }
@@ -125,7 +163,22 @@ struct SimulationAccount {
         try require(Double(recent.count) <= most, "\(recent.count) refreshes in a second for \(upstream)")
     }
 
+    /// Beside a lookup, whose clients and answers it is nothing to.
+    mutating func shadow(_ id: FetchID, _ question: Question, _ provider: ProviderID, now: Instant) throws {
+        try require(Int64(id.number) > lastFetch, "a fetch ID comes twice")
+        lastFetch = Int64(id.number)
+        let traits = providers.first { $0.id == provider }
+        try require(traits?.supports(question.type) == true, "\(provider) cannot be asked \(question)")
+        try require(LocalNames.route(question, .empty) == .anywhere, "\(question) leaves the local network")
+        try checkAppetite(provider, question, now: now)
+        let isShadow = traits?.shadowShare != nil
+        try require(isShadow || !shadows.values.contains(provider), "\(provider) is explored twice at a time")
+        shadows[id] = provider
+        try require(shadows.count <= Bounds.maxShadowFetches, "too many fetches beside lookups")
+    }
+
     mutating func abandon(_ id: FetchID) throws {
+        if shadows.removeValue(forKey: id) != nil { return spent.append(id) }
         try require(end(id) != nil, "a fetch is abandoned that does not run")
     }
 
@@ -174,7 +227,7 @@ struct SimulationAccount {
             // Nobody to ask, or no room to.
             let isAlone =
                 !hasSystem && LocalNames.route(question, .empty) == .system
-                || !hasSystem && !providers.contains { $0.supports(question.type) }
+                || !hasSystem && !providers.contains { $0.supports(question.type) && $0.shadowShare == nil }
             try require(
                 cause == .failure && (isAlone || lookups.count >= Bounds.maxLookups), "\(question): \(cause), no lookup"
             )
@@ -185,14 +238,18 @@ struct SimulationAccount {
         let end = min(now, lookup.startedAt + policy.stale.clientTimeout)
         for (upstream, fate) in lookup.asked {
             guard case .answers(let at) = fate else { continue }
-            try require(at > end, "\(question): expired by \(cause), and \(upstream) has answered in time")
+            // What time brings in the same instant comes first.
+            try require(at >= end, "\(question): expired by \(cause), and \(upstream) has answered in time")
         }
         guard lookup.upstreamChanges == upstreamChanges, policy.stale.clientTimeout >= .milliseconds(1800) else {
             return question
         }
+        // A third provider's turn may come later than `clientTimeout` allows.
+        let candidates = lookup.candidates.count { leftAloneAt[$0].map { $0 < lookup.startedAt } ?? true }
+        let available = min(2, candidates) + (lookup.hasSystem ? 1 : 0)
         try require(
-            lookup.asked.count >= lookup.available,
-            "\(question): expired by \(cause), with \(lookup.asked.count) asked of \(lookup.available)")
+            lookup.asked.count >= available,
+            "\(question): expired by \(cause), with \(lookup.asked.count) asked of \(available)")
         return question
     }
 }

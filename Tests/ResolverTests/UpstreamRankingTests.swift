@@ -11,9 +11,25 @@ struct UpstreamRankingTests {
     private static let (a, b, c) = (ProviderID(0), ProviderID(1), ProviderID(2))
 
     private func ranking(_ types: ProviderTraits.Types...) -> UpstreamRanking {
-        var ranking = UpstreamRanking()
+        var ranking = UpstreamRanking(seed: 1)
         ranking.setProviders(types.enumerated().map { ProviderTraits(id: ProviderID($0.offset), types: $0.element) })
         return ranking
+    }
+
+    private func measured(_ milliseconds: Int...) -> UpstreamRanking {
+        var ranking = UpstreamRanking(seed: 1)
+        ranking.setProviders(milliseconds.indices.map { ProviderTraits(id: ProviderID($0), types: .any) })
+        for (index, latency) in milliseconds.enumerated() {
+            answer(&ranking, ProviderID(index), latency, times: 20)
+        }
+        return ranking
+    }
+
+    private func answer(
+        _ ranking: inout UpstreamRanking, _ provider: ProviderID, _ milliseconds: Int, times: Int = 1,
+        at time: Duration = .zero
+    ) {
+        for _ in 0..<times { ranking.answered(provider, after: .milliseconds(milliseconds), now: start + time) }
     }
 
     private func order(_ ranking: UpstreamRanking, after: Duration = .zero, _ type: RecordType = .a) -> [Int] {
@@ -34,40 +50,72 @@ struct UpstreamRankingTests {
         #expect(order(self.ranking(.a), .aaaa).isEmpty)
     }
 
-    @Test("the quick come before the slow, and the unmeasured before both")
+    @Test("the quick come before the slow, and the unmeasured after both")
     func byLatency() {
         var ranking = ranking(.any, .any, .any)
-        ranking.answered(Self.a, after: .milliseconds(90))
-        ranking.answered(Self.b, after: .milliseconds(30))
+        answer(&ranking, Self.b, 90)
+        answer(&ranking, Self.c, 30)
         #expect(order(ranking) == [2, 1, 0])
-        ranking.answered(Self.c, after: .milliseconds(60))
-        #expect(order(ranking) == [1, 2, 0])
+        answer(&ranking, Self.a, 60)
+        #expect(order(ranking) == [2, 0, 1])
     }
 
     @Test("one slow answer does not outweigh many quick ones, several do")
     func smoothing() {
-        var ranking = ranking(.any, .any)
-        for _ in 0..<20 { ranking.answered(Self.a, after: .milliseconds(20)) }
-        for _ in 0..<20 { ranking.answered(Self.b, after: .milliseconds(50)) }
-        ranking.answered(Self.a, after: .milliseconds(200))
+        var ranking = measured(20, 50)
+        answer(&ranking, Self.a, 200)
         #expect(order(ranking) == [0, 1])
-        for _ in 0..<3 { ranking.answered(Self.a, after: .milliseconds(200)) }
+        answer(&ranking, Self.a, 200, times: 3)
         #expect(order(ranking) == [1, 0])
     }
 
-    @Test("the hedge delay is the latency and four deviations, as TCP reckons its time-out (RFC 6298 section 2)")
+    @Test("an old measurement counts less: after an hour the next one is nearly all")
+    func age() throws {
+        var ranking = measured(20)
+        answer(&ranking, Self.a, 100, at: .seconds(1))
+        let soon = try #require(ranking.estimate(of: Self.a, now: start)?.latencyMilliseconds)
+        #expect(abs(soon - 30) < 0.5)
+        answer(&ranking, Self.a, 100, at: .seconds(3601))
+        let late = try #require(ranking.estimate(of: Self.a, now: start)?.latencyMilliseconds)
+        #expect(late > 90 && late < 100)
+    }
+
+    @Test("a failure in ten weighs like some 25 ms, and less once it is minutes ago; an outage counts once")
+    func success() throws {
+        var ranking = measured(20, 30)
+        for second in 1...20 {
+            ranking.failed(Self.a, .timeout, now: start + .seconds(100 * second))
+            #expect(order(ranking, after: .seconds(100 * second + 40)) == [1, 0])
+        }
+        answer(&ranking, Self.a, 20, at: .seconds(2041))
+        #expect(order(ranking, after: .seconds(2041)) == [0, 1], "twenty failures of one outage")
+        for second in 0..<10 {
+            ranking.failed(Self.a, .reset, now: start + .seconds(2050 + 2 * second))
+            answer(&ranking, Self.a, 20, times: 9, at: .seconds(2051 + 2 * second))
+        }
+        let share = try #require(ranking.estimate(of: Self.a, now: start + .seconds(2071))?.successShare)
+        #expect(share > 0.88 && share < 0.94)
+        #expect(order(ranking, after: .seconds(2071)) == [1, 0])
+        #expect(order(ranking, after: .seconds(3600)) == [0, 1])
+    }
+
+    @Test("the hedge delay is the 95th percentile, and up to three times the latency while few answers are known")
     func hedgeDelay() {
         var ranking = ranking(.any)
         #expect(ranking.hedgeDelay(Self.a) == .milliseconds(400))
-        ranking.answered(Self.a, after: .milliseconds(40))
-        // 40 + 4 * 20
+        answer(&ranking, Self.a, 40)
         #expect(ranking.hedgeDelay(Self.a) == .milliseconds(120))
-        ranking.answered(Self.a, after: .milliseconds(80))
-        // Deviation 20 + (40 - 20) / 4, latency 40 + 40 / 8.
-        #expect(ranking.hedgeDelay(Self.a) == .milliseconds(45 + 4 * 25))
-        for _ in 0..<60 { ranking.answered(Self.a, after: .milliseconds(2)) }
+        answer(&ranking, Self.a, 80)
+        #expect(ranking.hedgeDelay(Self.a) == .milliseconds(80 + 60))
+        answer(&ranking, Self.a, 100, times: 64)
+        #expect(abs((ranking.hedgeDelay(Self.a) - .milliseconds(103)).seconds) < 0.0005)
+        answer(&ranking, Self.a, 300, times: 3)
+        #expect(ranking.hedgeDelay(Self.a) < .milliseconds(110), "three of 64 are not the measure")
+        answer(&ranking, Self.a, 300)
+        #expect(ranking.hedgeDelay(Self.a) > .milliseconds(300))
+        answer(&ranking, Self.a, 2, times: 64)
         #expect(ranking.hedgeDelay(Self.a) == .milliseconds(30))
-        for _ in 0..<60 { ranking.answered(Self.a, after: .milliseconds(2500)) }
+        answer(&ranking, Self.a, 2500, times: 64)
         #expect(ranking.hedgeDelay(Self.a) == .milliseconds(800))
         #expect(ranking.hedgeDelay(Self.b) == .milliseconds(400))
     }
@@ -75,28 +123,27 @@ struct UpstreamRankingTests {
     @Test("an answer after a sleep counts as a time-out's length at most")
     func sleep() {
         var ranking = ranking(.any, .any)
-        ranking.answered(Self.a, after: .seconds(86_400))
-        ranking.answered(Self.b, after: .milliseconds(600))
+        answer(&ranking, Self.a, 86_400_000)
+        answer(&ranking, Self.b, 600)
         #expect(order(ranking) == [1, 0])
-        for _ in 0..<20 { ranking.answered(Self.a, after: .milliseconds(20)) }
+        answer(&ranking, Self.a, 20, times: 20)
         #expect(order(ranking) == [0, 1])
     }
 
-    @Test("being overtaken makes a provider slower, never quicker")
+    @Test("being overtaken makes a provider slower, never quicker, until it answers again")
     func overtaken() {
-        var ranking = ranking(.any, .any)
-        ranking.answered(Self.a, after: .milliseconds(50))
-        ranking.answered(Self.b, after: .milliseconds(60))
+        var ranking = measured(50, 60)
         ranking.overtaken(Self.b, after: .milliseconds(1))
         #expect(order(ranking) == [0, 1])
         for _ in 0..<3 { ranking.overtaken(Self.a, after: .milliseconds(110)) }
         #expect(order(ranking) == [1, 0])
+        answer(&ranking, Self.a, 50)
+        #expect(order(ranking) == [0, 1])
     }
 
     @Test("a provider that was never measured is judged by being overtaken only after the time it was granted")
     func overtakenUnmeasured() {
         var ranking = ranking(.any, .any)
-        ranking.answered(Self.b, after: .milliseconds(60))
         ranking.overtaken(Self.a, after: .milliseconds(5))
         #expect(order(ranking) == [0, 1])
         #expect(ranking.hedgeDelay(Self.a) == .milliseconds(400))
@@ -106,47 +153,47 @@ struct UpstreamRankingTests {
 
     @Test("the back-off doubles from 1 s to 30 s with each failure after it, and one answer ends it")
     func backOff() {
-        var ranking = ranking(.any, .any)
+        var ranking = measured(20, 40)
         var now = Duration.zero
         for seconds in [1, 2, 4, 8, 16, 30, 30, 30] {
-            ranking.failed(Self.a, now: start + now)
-            #expect(order(ranking, after: now + .seconds(seconds) - .milliseconds(1)) == [1, 0])
+            ranking.failed(Self.a, .refused, now: start + now)
+            #expect(ranking.isInTrouble(Self.a, start + now + .seconds(seconds) - .milliseconds(1)))
             now += .seconds(seconds)
-            #expect(order(ranking, after: now) == [0, 1])
+            #expect(!ranking.isInTrouble(Self.a, start + now), "it may be tried")
+            #expect(order(ranking, after: now) == [1, 0], "and is not relied on")
         }
-        ranking.failed(Self.a, now: start + now)
-        ranking.answered(Self.a, after: .milliseconds(20))
-        ranking.answered(Self.b, after: .milliseconds(40))
-        #expect(order(ranking, after: now) == [0, 1])
-        ranking.failed(Self.a, now: start + now)
-        #expect(order(ranking, after: now + .seconds(1)) == [0, 1])
+        answer(&ranking, Self.a, 20, at: now)
+        answer(&ranking, Self.b, 40, times: 3, at: now)
+        #expect(order(ranking, after: now + .seconds(30)) == [0, 1])
+        ranking.failed(Self.a, .refused, now: start + now)
+        #expect(!ranking.isInTrouble(Self.a, start + now + .seconds(1)))
     }
 
     @Test("failures during a back-off do not lengthen it")
     func failuresTogether() {
         var ranking = ranking(.any, .any)
-        for offset in 0..<50 { ranking.failed(Self.a, now: start + .milliseconds(offset)) }
-        #expect(order(ranking, after: .milliseconds(999)) == [1, 0])
-        #expect(order(ranking, after: .seconds(1)) == [0, 1])
+        for offset in 0..<50 { ranking.failed(Self.a, .refused, now: start + .milliseconds(offset)) }
+        #expect(ranking.isInTrouble(Self.a, start + .milliseconds(999)))
+        #expect(!ranking.isInTrouble(Self.a, start + .seconds(1)))
     }
 
     @Test("of those that failed, the one that returns first is asked first")
     func byReturn() {
         var ranking = ranking(.any, .any, .any)
-        ranking.failed(Self.b, now: start)
-        ranking.failed(Self.a, now: start + .milliseconds(10))
+        ranking.failed(Self.b, .refused, now: start)
+        ranking.failed(Self.a, .refused, now: start + .milliseconds(10))
         #expect(order(ranking, after: .milliseconds(20)) == [2, 1, 0])
-        ranking.failed(Self.c, now: start + .milliseconds(5))
+        ranking.failed(Self.c, .refused, now: start + .milliseconds(5))
         #expect(order(ranking, after: .milliseconds(20)) == [1, 2, 0])
     }
 
     @Test("after a change of settings those that stay keep what was learned, and a changed one starts anew")
     func change() {
         var ranking = ranking(.any, .any)
-        ranking.answered(Self.a, after: .milliseconds(50))
-        ranking.answered(Self.b, after: .milliseconds(20))
+        answer(&ranking, Self.a, 50)
+        answer(&ranking, Self.b, 20)
         ranking.setProviders([ProviderTraits(id: Self.b, types: .any), ProviderTraits(id: Self.a, types: .addresses)])
-        #expect(order(ranking) == [0, 1])
+        #expect(order(ranking) == [1, 0])
         #expect(ranking.hedgeDelay(Self.a) == .milliseconds(400))
         #expect(ranking.hedgeDelay(Self.b) == .milliseconds(60))
         #expect(ranking.knows(Self.a) && !ranking.knows(Self.c))
@@ -155,9 +202,10 @@ struct UpstreamRankingTests {
     @Test("what is said about a provider that is gone changes nothing")
     func gone() {
         var ranking = ranking(.any)
-        ranking.answered(Self.c, after: .milliseconds(50))
+        answer(&ranking, Self.c, 50)
         ranking.overtaken(Self.c, after: .seconds(1))
-        ranking.failed(Self.c, now: start)
+        ranking.failed(Self.c, .refused, now: start)
+        ranking.throttled(Self.c, for: .seconds(1), now: start)
         #expect(order(ranking) == [0])
     }
 }

@@ -20,9 +20,42 @@ private func complaints(_ bytes: [UInt8]) -> [String] {
 struct ComplaintTests {
     @Test(
         "a wrong file is answered with place, finding, what is allowed, and a hint",
-        arguments: wrongSections + wrongValues + wrongProviders + wrongPolicies + wrongRules + wrongSyntax)
+        arguments: wrongSections + wrongValues + wrongProviders + wrongCombinations + wrongPolicies + wrongRules
+            + wrongSyntax)
     func wrongFile(_ file: Case) {
         #expect(complaints(file.text) == file.complaints, "\(file.text)")
+    }
+
+    @Test("in one file with a mistake for every key of providers, templates and rules each is named with its place")
+    func everyKey() {
+        let text = wrongKeys.map(\.line).joined(separator: "\n")
+        let expected = wrongKeys.enumerated().compactMap { index, mistake in
+            mistake.complaint.map { "f:\(index + 1):\(mistake.column): \($0)" }
+        }
+        let found = complaints(text)
+        #expect(found == expected)
+        for complaint in found { #expect(!complaint.contains("hunter2"), "\(complaint)") }
+        for table in ["[[provider]]", "[provider.template]", "[[rule]]"] {
+            let lines = wrongKeys.drop { $0.line != table }.dropFirst().prefix { $0.complaint != nil }
+            let keys = lines.map { $0.line.prefix { $0 != " " } }
+            #expect(Set(keys) == Set(knownKeys(in: table)), "\(table)")
+        }
+    }
+
+    /// As an unknown one is answered.
+    private func knownKeys(in table: String) -> [Substring] {
+        let header = table.hasPrefix("[[") ? table : "[[provider]]\n\(table)"
+        let answer = complaints("\(header)\n\"?\" = 1")[0]
+        let names = answer.suffix(from: answer.firstRange(of: "allowed: ")?.upperBound ?? answer.startIndex)
+        return names.split { ", ".contains($0) }.filter { $0 != "template" }
+    }
+
+    @Test("a proxy is dialled by address and has no password in the settings", arguments: wrongProxies)
+    func proxies(text: String, remedy: String) {
+        let found = complaints(
+            "[[provider]]\nname = \"a\"\ndialect = \"doh\"\nurl = \"https://192.0.2.1\"\nproxy = \"\(text)\"")
+        let allowed = "\"http://[USER@]ADDR:PORT\" or \"socks5h://[USER@]ADDR:PORT\" with an IP address"
+        #expect(found == ["f:5:9: provider.proxy: found \"\(text)\"; allowed: \(allowed)\(remedy)"])
     }
 
     @Test("bytes that are not UTF-8 are named with their place, also behind a byte order mark")

@@ -12,6 +12,9 @@ struct EffectiveTOMLTests {
         #expect(
             Settings.defaults.effectiveTOML.hasPrefix(
                 """
+                only-listed = false
+                direct-only = false
+
                 [server]
                 listen = ["127.0.0.1:53", "[::1]:53"]
                 threads = 0
@@ -22,7 +25,7 @@ struct EffectiveTOMLTests {
                 dialect = "json"
                 url = "https://dns.alidns.com/resolve"
                 addresses = ["223.5.5.5", "223.6.6.6"]
-                budget = "100/s"
+                idle = "10s"
 
                 """))
     }
@@ -35,7 +38,17 @@ struct EffectiveTOMLTests {
             "min-ttl = \"1500ms\"", "size = \"1025KiB\"", "socket = \"\"", "method = \"POST\"", "sni = \"s.example\"",
             "store = \"\"", "budget = \"250/s\"", "client-timeout = \"1750ms\"", "max-age = \"48h\"",
             "[[rule]]\nmatch = [\"corp.example\", \"lan\"]\nstale = false",
-            "dialect = \"dnspod-https\"", "key-file = \"/k\"",
+            "dialect = \"dnspod-https\"", "key-file = \"/k\"", "only-listed = true", "direct-only = true",
+            "client-subnet = \"2001:db8::/32\"", "client-subnet = \"auto\"",
+            "proxy = \"socks5h://u.1@[2001:db8::1]:1080\"", "proxy-key-file = \"proxy.password\"", "shadow = 0.05",
+            "shadow = 1.0", "idle = \"90s\"", "connection-requests = 100000", "access-key = \"LTAI\"",
+            "cipher = \"gcm\"", "cipher = \"none\"", "cipher-key-file = \"aes\"", "expiring = true",
+            "expiring = false", "region = \"global\"", "service-nodes = false", "service-nodes = true",
+            "[provider.template]\nquery = \"a=\\\"{names}\\\"&\\\\\"", "headers = [\"X-A: 1\", \"X-B: 2\"]",
+            "max-names = 20", "lifetime = \"24h\"", "digest = \"hmac-sha256\"", "signed = [\"{key}\", \"\"]",
+            "sort = true",
+            "join = \"-\"", "v4 = \"data.ips\"", "v6 = \"data.ipsv6\"", "ttl = \"data.ttl\"", "success = \"msg=ok\"",
+            "resolver = \"system\"", "resolver = \"httpdns\"", "resolver = \"y\"", "allow-private = true",
         ] {
             #expect(settings.effectiveTOML.contains(line + "\n"), "\(line)")
         }
@@ -52,17 +65,36 @@ struct EffectiveTOMLTests {
 
     @Test("the example file says what serves without a file")
     func exampleFile() throws {
-        let path = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined() + "/etc/httpdnsd.toml"
-        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let text = try example()
         #expect(try parse(text) == .defaults)
         for line in Settings.defaults.effectiveTOML.split(separator: "\n")
-        where !line.hasPrefix("method") && !line.hasPrefix("budget") {
+        where !line.hasPrefix("method") && !line.hasPrefix("idle") {
             #expect(text.contains(line), "\(line)")
         }
     }
+
+    @Test("the examples in its comments are settings, too")
+    func examplesInComments() throws {
+        let lines = try example().split(separator: "\n", omittingEmptySubsequences: false)
+        let text = lines.map { line in
+            let rest = line.dropFirst(2)
+            let isSetting = rest.hasPrefix("[") ? rest.hasSuffix("]") : rest.drop { $0 != " " }.hasPrefix(" = ")
+            return line.hasPrefix("# ") && isSetting ? String(rest) : String(line)
+        }
+        let settings = try parse(text.joined(separator: "\n"))
+        #expect(settings.providers.count == Settings.defaults.providers.count + 1)
+        #expect(settings.providers.contains { $0.template != nil } && settings.rules.count == 3)
+    }
+}
+
+private func example() throws -> String {
+    let path = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined() + "/etc/httpdnsd.toml"
+    return try String(contentsOfFile: path, encoding: .utf8)
 }
 
 private let oddFile = #"""
+    only-listed = true
+    direct-only = true
     [server]
     listen = ["[fe80::1]:5353"]
     threads = 3
@@ -73,6 +105,11 @@ private let oddFile = #"""
     url = "http://127.0.0.1:8080/dns-query"
     host = "lab.example"
     method = "POST"
+    client-subnet = "2001:db8::/32"
+    proxy = "SOCKS5H://u.1@[2001:db8::1]:1080/"
+    proxy-key-file = "proxy.password"
+    idle = "90s"
+    connection-requests = 100000
     [[provider]]
     name = "y"
     dialect = "dnspod"
@@ -89,6 +126,61 @@ private let oddFile = #"""
     url = "https://119.29.29.99/d"
     account = "2"
     key-file = "/k"
+    client-subnet = "auto"
+    shadow = 0.05
+    [[provider]]
+    name = "pdns"
+    dialect = "json"
+    url = "http://223.5.5.5/resolve"
+    account = "9999"
+    access-key = "LTAI"
+    key-file = "pdns"
+    shadow = 1
+    [[provider]]
+    name = "des"
+    dialect = "dnspod-des"
+    url = "http://119.29.29.98/d"
+    account = "1"
+    key-file = "/k"
+    expiring = true
+    [[provider]]
+    name = "emas"
+    dialect = "alicloud"
+    url = "https://203.107.1.1"
+    account = "100000"
+    region = "global"
+    service-nodes = false
+    [[provider]]
+    name = "emas-2"
+    dialect = "alicloud-v2"
+    url = "https://203.107.1.1"
+    account = "100000"
+    key-file = "/k"
+    cipher-key-file = "aes"
+    [[provider]]
+    name = "emas-3"
+    dialect = "alicloud-v2"
+    url = "https://203.107.1.1"
+    account = "100000"
+    key-file = "/k"
+    cipher = "none"
+    [[provider]]
+    name = "other"
+    dialect = "template"
+    url = "https://192.0.2.1/resolve"
+    [provider.template]
+    query = 'a="{names}"&\'
+    headers = ["X-A: 1", "X-B: 2"]
+    max-names = 20
+    lifetime = "1440m"
+    digest = "hmac-sha256"
+    signed = ["{key}", ""]
+    sort = true
+    join = "-"
+    v4 = "data.ips"
+    v6 = "data.ipsv6"
+    ttl = "data.ttl"
+    success = "msg=ok"
     [system-resolver]
     servers = ["192.0.2.1:54"]
     resolv-conf = "/r"
@@ -115,9 +207,17 @@ private let oddFile = #"""
     stale = false
     [[rule]]
     match = ["."]
+    resolver = "system"
+    allow-private = true
     stale-negative = true
     prefetch = false
     min-ttl = "1s"
     max-ttl = "1500ms"
     fallback-addresses = ["192.0.2.1", "2001:db8::1"]
+    [[rule]]
+    match = ["a.example"]
+    resolver = "y"
+    [[rule]]
+    match = ["b.example"]
+    resolver = "httpdns"
     """#

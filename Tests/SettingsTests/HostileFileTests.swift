@@ -11,6 +11,8 @@ struct HostileFileTests {
         "\"", "'", "\"\"\"", "'''", "\\", "\n", "\r", "[", "]", "{", "}", "[[", "]]", "=", ",", ".", "a", "-", "0x",
         "1", "1e9", "2020-01-01", "T", "00:00:00", "Z", "inf", "true", "#", " ", "\t", "\\u", "\\ud800", "\0", "é",
         "[server]\n", "[[provider]]\n", "listen = ", "threads = 1\n", "name = \"a\"\n", "cache.size = ", "\u{FEFF}",
+        "[provider.template]\n", "v4 = \"a\"\n", "shadow = 0.5\n", "proxy = \"http://u:p@a\"\n", "[[rule]]\n",
+        "match = [\"\\u00fc\\u200d\"]\n", "resolver = \"a\"\n",
     ]
 
     @Test("random pieces of TOML never stop the process, and complaints point into the file")

@@ -66,6 +66,8 @@ struct SettingsTests {
             ("[control]\nsocket = \"\"", { $0.control.socket = nil }),
             ("[log]\nlevel = \"debug\"", { $0.log.level = .debug }),
             ("log.level = \"error\"", { $0.log.level = .error }),
+            ("only-listed = true", { $0.onlyListed = true }),
+            ("direct-only = true", { $0.directOnly = true }),
         ]
         for (text, change) in cases {
             var expected = Settings.defaults
@@ -98,7 +100,7 @@ struct SettingsTests {
             [[provider]]
             name = "paid"
             dialect = "dnspod-https"
-            url = "http://119.29.29.29/d"
+            url = "http://127.0.0.1/d"
             key-file = "/etc/key"
             """)
         var first = Settings.Provider.builtIn[0]
@@ -121,6 +123,8 @@ struct SettingsTests {
         var third = second
         third.name = "paid"
         third.dialect = .dnspodHTTPS
+        third.url = .init(isSecure: false, host: .address(.v4(0x7F00_0001)), port: 80, path: "/d")
+        third.addresses = [.v4(0x7F00_0001)]
         third.account = nil
         third.keyFile = "/etc/key"
         #expect(settings.providers == [first, second, third])
@@ -132,6 +136,8 @@ struct SettingsTests {
             """
             [[rule]]
             match = ["corp.example", "LAN"]
+            resolver = "alidns"
+            allow-private = false
             stale = true
             stale-negative = false
             prefetch = false
@@ -143,6 +149,8 @@ struct SettingsTests {
             prefetch = true
             """)
         var first = Settings.Rule(match: names("corp.example", "lan"))
+        first.resolver = .provider("alidns")
+        first.allowPrivate = false
         first.stale = true
         first.staleNegative = false
         first.prefetch = false

@@ -81,8 +81,8 @@ let wrongRules: [Case] = [
     Case(
         "\n[[rule]]\nmatch = [\"a.example\"]\nfallback-addresses = []",
         """
-        f:2:1: this [[rule]] changes nothing; add one or more of stale, stale-negative, prefetch, min-ttl, \
-        max-ttl, fallback-addresses
+        f:2:1: this [[rule]] changes nothing; add one or more of resolver, allow-private, stale, \
+        stale-negative, prefetch, min-ttl, max-ttl, fallback-addresses
         """),
     Case(
         "[[rule]]\nmatch = \"a.example\"\nstale = true",
@@ -92,7 +92,7 @@ let wrongRules: [Case] = [
         "f:2:9: rule.match: found 0 elements; allowed: an array of 1 to 1000 names"),
     Case(
         "[[rule]]\nstale = true\n"
-            + "match = [\"*.a.example\", \".b.example\", \"*\", \"a..b\", \"192.0.2.1\", \"ä.example\"]",
+            + "match = [\"*.a.example\", \".b.example\", \"*\", \"a..b\", \"192.0.2.1\"]",
         """
         f:3:10: rule.match: found "*.a.example"; allowed: a domain name, such as "example.com", or "." for \
         every name; a name stands for everything under it, too: write "a.example"
@@ -108,10 +108,6 @@ let wrongRules: [Case] = [
         #"f:3:44: rule.match: found "a..b"; allowed: a domain name, such as "example.com", or "." for every name"#,
         """
         f:3:52: rule.match: found "192.0.2.1"; allowed: a domain name, such as "example.com", or "." for \
-        every name
-        """,
-        """
-        f:3:65: rule.match: found "ä.example"; allowed: a domain name, such as "example.com", or "." for \
         every name
         """),
     Case(
@@ -136,6 +132,6 @@ let wrongRules: [Case] = [
         "[[rule]]\nmatch = [\".\"]\nfalback-addresses = []",
         """
         f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
-        stale, stale-negative, prefetch, min-ttl, max-ttl, fallback-addresses
+        resolver, allow-private, stale, stale-negative, prefetch, min-ttl, max-ttl, fallback-addresses
         """),
 ]

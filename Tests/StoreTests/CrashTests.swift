@@ -27,7 +27,7 @@ import Testing
         var store = EntryStore(path: folder + "/cache.db")
         guard let progress = unsafe fopen(folder + "/progress", "w") else { exit(EXIT_FAILURE) }
         for number in first..<maxBatches {
-            try store.write(batch(number), nowMilliseconds: Int64(number))
+            try store.write(batch(number), notes: ["batch": "\(number)"], nowMilliseconds: Int64(number))
             unsafe rewind(progress)
             _ = unsafe fwrite(Array(String(number).utf8) + [10], 1, String(number).utf8.count + 1, progress)
             unsafe fflush(progress)
@@ -55,6 +55,8 @@ import Testing
             let finished = try finishedBatch(folder) ?? first - 1
             let last = Int(loaded.lastWritten ?? 0)
             #expect(last == finished || last == finished + 1, "\(what): \(last) of \(finished)")
+            var store = EntryStore(path: folder.file)
+            #expect(try store.notes() == (last == 0 ? [:] : ["batch": "\(last)"]), "\(what)")
             guard last > 0 else { continue }
             for entry in CrashTests.batch(last) {
                 #expect(loaded.entries[EntryKey(entry)] == entry, "\(what): batch \(last) is not whole")

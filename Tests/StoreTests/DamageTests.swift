@@ -18,7 +18,7 @@ struct DamageTests {
     private static let soundFile: [UInt8] = {
         let folder = TemporaryFolder()
         var store = EntryStore(path: folder.file)
-        for batch in batches { try? store.write(batch, nowMilliseconds: 1) }
+        for batch in batches { _ = try? store.write(batch, nowMilliseconds: 1) }
         store.close()
         return (try? TestFile.bytes(at: folder.file)) ?? []
     }()
@@ -105,7 +105,8 @@ struct DamageTests {
         "what another program or a later version made is set aside untouched",
         arguments: [
             "CREATE TABLE moz_places(id INTEGER PRIMARY KEY, url TEXT); INSERT INTO moz_places VALUES (1, 'a')",
-            "PRAGMA application_id = 7", "PRAGMA user_version = 1", "CREATE VIEW entries AS SELECT 1",
+            "PRAGMA application_id = 7", "PRAGMA user_version = 1", "PRAGMA user_version = 2",
+            "CREATE VIEW entries AS SELECT 1",
         ])
     func foreign(sql: String) throws {
         let folder = TemporaryFolder()
@@ -122,7 +123,8 @@ struct DamageTests {
     @Test(
         "a file of ours that was changed in its tables is set aside, one that was only looked at is not",
         arguments: [
-            ("PRAGMA user_version = 2", false), ("CREATE TABLE evidence(id)", false), ("DROP TABLE history", false),
+            ("PRAGMA user_version = 3", false), ("PRAGMA user_version = 1", false), ("DROP TABLE notes", false),
+            ("CREATE TABLE evidence(id)", false), ("DROP TABLE history", false),
             ("ALTER TABLE history ADD COLUMN more ANY", false), ("CREATE INDEX i ON entries(name)", false),
             ("ANALYZE", true), ("VACUUM", true), ("PRAGMA journal_mode = DELETE", true),
         ])

@@ -110,6 +110,8 @@ package struct ScenarioLine: Sendable {
         return true
     }
 
+    package func begins(with word: String) -> Bool { words.first == word }
+
     package mutating func require(_ word: String) throws {
         guard take(word) else { throw error("\"\(words.first ?? "the end")\" instead of \"\(word)\"") }
     }

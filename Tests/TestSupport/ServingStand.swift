@@ -5,6 +5,7 @@ package import DNSWire
 
 package struct ServingStand: ~Copyable {
     package let cache: AnswerCache
+    package let view: ServingView
     private var path: FastPath
     package let partition: Partition
 
@@ -15,8 +16,8 @@ package struct ServingStand: ~Copyable {
         limitBytes: Int = 1 << 20, allow: [Prefix] = Prefix.everywhere, partition: Partition = Partition(rawValue: 1)
     ) {
         cache = AnswerCache(limitBytes: limitBytes, seed: (0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210))
-        path = FastPath(
-            cache: cache, access: AccessList(allow), partition: partition, version: ServingStand.version)
+        view = ServingView(partition, seed: 0x0123_4567_89AB_CDEF)
+        path = FastPath(cache: cache, access: AccessList(allow), view: view, version: ServingStand.version)
         self.partition = partition
     }
 
@@ -60,7 +61,8 @@ package struct ServingStand: ~Copyable {
     ) {
         cache.store(
             RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
-            partition: partition, provenance: provenance, nowMilliseconds: Int64(seconds * 1000))
+            partition: view.partition(for: question.subnet), provenance: provenance,
+            nowMilliseconds: Int64(seconds * 1000))
     }
 }
 

@@ -36,7 +36,10 @@ typedef struct {
     const char *text;
     size_t text_bytes;
     /// Integers; for booleans 0 or 1.
+    /// Integers; for booleans 0 or 1.
     int64_t integer;
+    /// Floats only; may be infinite or no number.
+    double number;
     /// Arrays and tables: where their children stand in the list. Tables are in the order of their keys.
     size_t first_child;
     size_t child_count;

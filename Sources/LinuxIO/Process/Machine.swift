@@ -9,8 +9,21 @@ package enum Machine {
 
     package static var processID: Int32 { getpid() }
 
+    /// The variable of the environment by which the machine's programs are told to use a proxy; nil without one. Not
+    /// HTTP_PROXY, which CGI programs get from clients (CVE-2016-5385).
+    package static var proxyVariable: String? {
+        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].first { name in
+            unsafe getenv(name).map { unsafe $0.pointee != 0 } ?? false
+        }
+    }
+
     /// Whose rights the process has.
     package static var user: (userID: UInt32, groupID: UInt32) { (geteuid(), getegid()) }
+}
+
+package enum Environment {
+    /// Nil for a variable that is not set.
+    package static func value(of name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
 }
 
 package enum Process {

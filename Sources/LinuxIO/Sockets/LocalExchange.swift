@@ -13,19 +13,35 @@ package enum LocalExchange {
     package static func ask(
         _ line: String, at path: String, timeout: Duration, maxBytes: Int
     ) throws(SystemError) -> [UInt8] {
+        var answer: [UInt8] = []
+        try ask(line, at: path, timeout: timeout, silence: timeout, maxBytes: maxBytes) { answer += $0 }
+        return answer
+    }
+
+    /// The same for an answer that comes in steps: each part of it is handed over as soon as it is there.
+    ///
+    /// - Parameters:
+    ///   - timeout: for connecting and sending together.
+    ///   - silence: for each silence after that.
+    ///   - take: gets at least one byte, not cut at any particular place. The daemon waits while it runs.
+    package static func ask(
+        _ line: String, at path: String, timeout: Duration, silence: Duration, maxBytes: Int, _ take: ([UInt8]) -> Void
+    ) throws(SystemError) {
         var deadline = Clock.now() + timeout
         let socket = try connect(to: LocalAddress(path), until: deadline)
         try send(Array(line.utf8) + [UInt8(ascii: "\n")], on: socket, until: deadline)
-        var answer: [UInt8] = []
+        deadline = Clock.now() + silence
+        var count = 0
         while true {
             switch try socket.read(maxBytes: chunkBytes) {
             case .bytes(let bytes):
-                answer += bytes
-                deadline = Clock.now() + timeout
+                count += bytes.count
+                guard count <= maxBytes else { throw SystemError(call: "recv", code: EMSGSIZE) }
+                take(bytes)
+                deadline = Clock.now() + silence
             case .wouldBlock: try wait(for: POLLIN, on: socket.descriptor.raw, call: "recv", until: deadline)
-            case .ended: return answer
+            case .ended: return
             }
-            guard answer.count <= maxBytes else { throw SystemError(call: "recv", code: EMSGSIZE) }
         }
     }
 

@@ -42,7 +42,8 @@ extension FuzzEntry {
     }
 
     private static func check(_ packet: [UInt8], from client: Address, isStream: Bool) {
-        var path = FastPath(cache: cache, access: access, partition: partition, version: ServingStand.version)
+        let view = ServingView(partition, seed: 1)
+        var path = FastPath(cache: cache, access: access, view: view, version: ServingStand.version)
         var outcome = FastPath.Outcome.dropped(.short)
         let limit = isStream ? StreamFraming.maxMessageBytes : nil
         let reply = [UInt8](capacity: limit ?? EDNS.ourPayloadBytes) { output in

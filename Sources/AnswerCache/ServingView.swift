@@ -1,0 +1,33 @@
+// Which part of the cache is served: changed by the main thread while serving threads read it for every packet.
+
+package import DNSWire
+import Synchronization
+
+package final class ServingView: Sendable {
+    private let partition: Atomic<UInt32>
+    private let dependsOnClient = Atomic(false)
+    private let multiplier: UInt64
+
+    /// - Parameter seed: keeps clients from choosing subnets that would share a partition.
+    package init(_ partition: Partition, seed: UInt64) {
+        self.partition = Atomic(partition.rawValue)
+        multiplier = seed | 1
+    }
+
+    /// - Parameter dependsOnClient: a provider is told where clients are, so that what it says is for them alone.
+    package func set(_ partition: Partition, dependsOnClient: Bool) {
+        self.partition.store(partition.rawValue, ordering: .relaxed)
+        self.dependsOnClient.store(dependsOnClient, ordering: .relaxed)
+    }
+
+    package func subnet(of client: Address) -> ClientSubnet {
+        dependsOnClient.load(ordering: .relaxed) ? ClientSubnet(of: client) : .none
+    }
+
+    /// A part of its own for each subnet: the upper half of a product is a universal hash (Dietzfelbinger 1996).
+    package func partition(for subnet: ClientSubnet) -> Partition {
+        let base = partition.load(ordering: .relaxed)
+        let part = UInt32(truncatingIfNeeded: (subnet.code &* multiplier) >> 32)
+        return Partition(rawValue: base ^ part)
+    }
+}

@@ -1,0 +1,38 @@
+// The operator's degrade switch: providers are not asked, for all names or for one and everything under it, for a
+// while or until they are switched on. What may be asked for; nothing is switched here.
+
+package import DNSWire
+
+package enum HTTPDNSSwitch: Equatable, Sendable {
+    /// Nil: for all names; until switched on. The root is never named.
+    case off(rule: Name?, seconds: Int?)
+    case on(rule: Name?)
+
+    enum Verb: String {
+        case off, on
+    }
+
+    /// Longer than a month belongs into the settings.
+    static let seconds = 1...30 * 86_400
+
+    /// Reads "30s", "10m", "2h" or "1d". Nil for anything else, and for what is out of range.
+    static func seconds(_ text: String) -> Int? {
+        guard let unit = units.first(where: { text.hasSuffix($0.name) }) else { return nil }
+        let digits = text.utf8.dropLast(unit.name.utf8.count)
+        guard digits.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains), let count = Int(Substring(digits))
+        else { return nil }
+        let product = count.multipliedReportingOverflow(by: unit.seconds)
+        return !product.overflow && seconds.contains(product.partialValue) ? product.partialValue : nil
+    }
+
+    private static let units = [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400)].map { (name: $0.0, seconds: $0.1) }
+}
+
+extension HTTPDNSSwitch.Verb {
+    var usage: String {
+        switch self {
+        case .off: "httpdns off [--for DURATION] [--rule NAME]"
+        case .on: "httpdns on [--rule NAME]"
+        }
+    }
+}

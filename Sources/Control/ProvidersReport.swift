@@ -1,0 +1,65 @@
+// How each provider does, as a table: the same numbers as in `stats`, a line for each provider, and below it what does
+// not fit into a column.
+
+package struct ProvidersReport: Codable, Equatable, Sendable {
+    package var providers: [StatsReport.Provider]
+
+    package init(_ providers: [StatsReport.Provider]) {
+        self.providers = providers
+    }
+}
+
+extension ProvidersReport {
+    package var text: String {
+        guard !providers.isEmpty else { return "no providers\n" }
+        let lines = LineFormat.aligned([ProvidersReport.titles] + providers.map(\.columns))
+        let details = [[]] + providers.map(\.details)
+        return zip(lines, details).map { line, details in "\(line)\n" + details.map { "  \($0)\n" }.joined() }.joined()
+    }
+
+    private static let titles = [
+        "name", "dialect", "state", "share", "p50", "p95", "success", "requests", "names",
+        "connections open/opened/reused/retried",
+    ]
+}
+
+extension StatsReport.Provider {
+    fileprivate var columns: [String] {
+        // Without a success or a failure there is no latency either.
+        let isMeasured = success != nil
+        return [
+            name, dialect, retrySeconds.map { "\(state) \(LineFormat.span(seconds: $0))" } ?? state,
+            share.map(LineFormat.percent) ?? "-", isMeasured ? "\(latencyMilliseconds.p50) ms" : "-",
+            isMeasured ? "\(latencyMilliseconds.p95) ms" : "-", success.map(LineFormat.percent) ?? "-",
+            LineFormat.grouped(requests), LineFormat.grouped(names),
+            [connections.open, connections.opened, connections.reused, connections.retried]
+                .map(String.init).joined(separator: "/"),
+        ]
+    }
+
+    fileprivate var details: [String] {
+        var lines: [String] = []
+        if !addresses.isEmpty {
+            lines.append("addresses " + addresses.map { "\($0.name) \($0.state)" }.joined(separator: ", "))
+        }
+        if !failures.isEmpty {
+            // The largest first; equal ones by name, so that the order does not change from one call to the next.
+            let sorted = failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            lines.append(
+                "failures " + sorted.map { "\($0.key) \(LineFormat.grouped($0.value))" }.joined(separator: ", "))
+        }
+        if clockOffsetMilliseconds != 0 {
+            let side = clockOffsetMilliseconds > 0 ? "ahead of" : "behind"
+            lines.append("clock \(abs(clockOffsetMilliseconds)) ms \(side) ours")
+        }
+        if usesProxy { lines.append("asked through a proxy") }
+        if let shadow { lines.append(shadow.line) }
+        return lines
+    }
+}
+
+extension StatsReport.Provider.Shadow {
+    fileprivate var line: String {
+        "shadow asked \(asked): same \(same), overlapping \(overlapping), different \(different), failed \(failed)"
+    }
+}

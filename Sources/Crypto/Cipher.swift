@@ -1,0 +1,53 @@
+// The ciphers of the vendors' APIs, by OpenSSL: AES-128 as CBC and GCM, and DES as ECB. None of them may be offered for
+// anything else: DES is broken, and CBC without a signature tells an attacker about its padding.
+
+import COpenSSL
+
+package enum Cipher {
+    /// AES-128 with PKCS#7 padding: at least one byte is added.
+    /// - Parameters:
+    ///   - key: 16 bytes.
+    ///   - iv: 16 bytes.
+    package static func aesCBC(encrypt plain: [UInt8], key: [UInt8], iv: [UInt8]) throws(CryptoError) -> [UInt8] {
+        try CipherRun(.aesCBC, .encryption, key: key, iv: iv).output(of: plain)
+    }
+
+    /// Wrong padding and half blocks throw.
+    package static func aesCBC(decrypt cipher: [UInt8], key: [UInt8], iv: [UInt8]) throws(CryptoError) -> [UInt8] {
+        try CipherRun(.aesCBC, .decryption, key: key, iv: iv).output(of: cipher)
+    }
+
+    /// AES-128 without additional data. The result is the ciphertext, as long as the plain bytes, and a tag of 16
+    /// bytes.
+    /// - Parameters:
+    ///   - key: 16 bytes.
+    ///   - iv: 12 bytes, never the same twice with one key.
+    package static func aesGCM(encrypt plain: [UInt8], key: [UInt8], iv: [UInt8]) throws(CryptoError) -> [UInt8] {
+        let run = try CipherRun(.aesGCM, .encryption, key: key, iv: iv)
+        return try run.output(of: plain) + run.tag()
+    }
+
+    /// A wrong tag throws, and nothing of what it should have protected comes out.
+    package static func aesGCM(
+        decrypt cipherAndTag: [UInt8], key: [UInt8], iv: [UInt8]
+    ) throws(CryptoError) -> [UInt8] {
+        guard cipherAndTag.count >= CipherRun.tagBytes else { throw CryptoError("AES-128-GCM: shorter than its tag") }
+        let run = try CipherRun(.aesGCM, .decryption, key: key, iv: iv)
+        try run.expect(tag: Array(cipherAndTag.suffix(CipherRun.tagBytes)))
+        return try run.output(of: Array(cipherAndTag.dropLast(CipherRun.tagBytes)))
+    }
+
+    /// DES with PKCS#7 padding: at least one byte is added.
+    /// - Parameter key: 8 bytes; the lowest bit of each means nothing.
+    package static func desECB(encrypt plain: [UInt8], key: [UInt8]) throws(CryptoError) -> [UInt8] {
+        try CipherRun(.desECB, .encryption, key: key, iv: []).output(of: plain)
+    }
+
+    /// Wrong padding and half blocks throw.
+    package static func desECB(decrypt cipher: [UInt8], key: [UInt8]) throws(CryptoError) -> [UInt8] {
+        try CipherRun(.desECB, .decryption, key: key, iv: []).output(of: cipher)
+    }
+
+    /// False where the system lacks OpenSSL's legacy provider: `desECB` always throws then.
+    package static var desIsAvailable: Bool { LegacyCiphers.isAvailable }
+}

@@ -1,0 +1,41 @@
+// Hashes and message authentication codes, by OpenSSL. MD5 is here for signatures that vendors fixed long ago; nothing
+// of ours may rest on it.
+
+import COpenSSL
+
+package enum Digest {
+    /// 16 bytes. Throws where the system's policy (FIPS) has taken MD5 away.
+    package static func md5(_ bytes: [UInt8]) throws(CryptoError) -> [UInt8] {
+        try digest(bytes, "MD5")
+    }
+
+    /// 32 bytes.
+    package static func sha256(_ bytes: [UInt8]) throws(CryptoError) -> [UInt8] {
+        try digest(bytes, "SHA256")
+    }
+
+    /// 32 bytes (RFC 2104).
+    /// - Parameter key: of any length, even empty.
+    package static func hmacSHA256(key: [UInt8], _ bytes: [UInt8]) throws(CryptoError) -> [UInt8] {
+        var code = [UInt8](repeating: 0, count: maxBytes)
+        var count = 0
+        ERR_clear_error()
+        guard
+            unsafe EVP_Q_mac(
+                nil, "HMAC", nil, "SHA256", nil, key, key.count, bytes, bytes.count, &code, code.count, &count) != nil
+        else { throw CryptoError(takingQueueAfter: "HMAC-SHA256") }
+        return Array(code.prefix(count))
+    }
+
+    private static let maxBytes = Int(EVP_MAX_MD_SIZE)
+
+    private static func digest(_ bytes: [UInt8], _ name: String) throws(CryptoError) -> [UInt8] {
+        var hash = [UInt8](repeating: 0, count: maxBytes)
+        var count = 0
+        ERR_clear_error()
+        guard unsafe EVP_Q_digest(nil, name, nil, bytes, bytes.count, &hash, &count) == 1 else {
+            throw CryptoError(takingQueueAfter: name)
+        }
+        return Array(hash.prefix(count))
+    }
+}

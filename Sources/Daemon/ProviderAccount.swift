@@ -1,0 +1,81 @@
+// A provider as it can be asked: its settings with everything that had to be read and made from them. Complete or not
+// there: what is wrong with a key or a template is said at the start, at each reload, and by --check.
+
+import DNSWire
+import HTTPClient
+import HTTPDNS
+import Settings
+
+struct ProviderAccount {
+    let settings: Settings.Provider
+    let secrets: ProviderSecrets
+    let dialect: any Dialect
+    let proxy: HTTPProxy?
+
+    init(_ settings: Settings.Provider, _ secrets: ProviderSecrets = ProviderSecrets()) throws(DialectFault) {
+        self.settings = settings
+        self.secrets = secrets
+        dialect = try ProviderDialects.dialect(settings, secrets)
+        guard let proxy = settings.proxy else {
+            self.proxy = nil
+            return
+        }
+        guard let usable = HTTPProxy(proxy, password: secrets.proxyPassword?.text) else {
+            throw DialectFault(
+                "proxy-key-file: found a password that is too long; allowed: up to "
+                    + "\(HTTPProxy.maxCredentialBytes) bytes")
+        }
+        self.proxy = usable
+    }
+
+    /// Says everything that is wrong at once.
+    static func all(in settings: Settings, _ options: Options) throws(SettingsFile.Unusable) -> [ProviderAccount] {
+        let file = SettingsFile.path(options)
+        let keys = try ProviderKeys(settings.providers, settingsFile: file)
+        var accounts: [ProviderAccount] = []
+        var complaints: [String] = []
+        for provider in settings.providers {
+            do throws(DialectFault) {
+                accounts.append(try ProviderAccount(provider, keys[provider]))
+            } catch {
+                complaints.append("\(file): provider \(provider.name): \(error.text)")
+            }
+        }
+        guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
+        return accounts
+    }
+
+    /// Where one of the provider's addresses is dialled and as whom.
+    ///
+    /// - Parameter port: nil: the URL's.
+    func endpoint(_ address: String, port: UInt16? = nil) -> HTTPEndpoint? {
+        HTTPEndpoint(
+            scheme: settings.url.isSecure ? .https : .http, host: settings.url.host.plainText,
+            port: port ?? settings.url.port, address: address, sni: settings.sni, verifyName: settings.verifyName,
+            hostHeader: settings.host, caFile: settings.caFile, proxy: proxy,
+            idleSeconds: Int(settings.idle.components.seconds), maxRequestsPerConnection: settings.connectionRequests)
+    }
+}
+
+extension HTTPProxy {
+    fileprivate init?(_ proxy: Settings.Provider.Proxy, password: String?) {
+        let kind: Kind =
+            switch proxy.scheme {
+            case .http: .connect
+            case .socks5h: .socks5h
+            }
+        self.init(
+            kind: kind, address: proxy.endpoint.address.description, port: proxy.endpoint.port, userName: proxy.user,
+            password: password)
+    }
+}
+
+extension Settings.ProviderURL.Host {
+    /// Without the brackets that an IPv6 address has in a URL.
+    fileprivate var plainText: String {
+        switch self {
+        case .name(let name): name
+        case .address(let address): address.description
+        }
+    }
+}

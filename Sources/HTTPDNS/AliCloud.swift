@@ -1,0 +1,124 @@
+// Alibaba's HTTPDNS (EMAS), version 1: one to five names in a request, both address families, signed with MD5 where
+// there is a secret (providers.md 2.2). It can't say "no such name": an empty list may also mean "not registered". The
+// secret must never get into an error's text.
+
+import Crypto
+package import DNSWire
+
+package struct AliCloud: AddressDialect {
+    /// Without a slash at its end.
+    private let base: Substring
+    private let account: String
+    private let secret: String?
+
+    /// - Parameters:
+    ///   - url: the base; account and call are appended to its path.
+    ///   - secret: as the vendor's console shows it; nil: requests are not signed.
+    package init(url: String, account: String, secret: String?) {
+        base = url.hasSuffix("/") ? url.dropLast() : url[...]
+        self.account = account
+        self.secret = secret
+    }
+
+    package let maxNames = AliCloudRequest.maxNames
+    package let asksBothFamilies = true
+
+    package func supports(_ type: RecordType) -> Bool { type.isAddress }
+
+    package func request(
+        for names: [String], of families: AddressFamilies, in context: DialectContext
+    ) throws(DialectError) -> HTTPRequest {
+        let call = Call(isBatch: names.count > 1, isSigned: secret != nil)
+        let hosts = names.joined(separator: ",")
+        var parameters = [(name: "host", value: hosts), (name: "query", value: AliCloudRequest.text(of: families))]
+        // Here, as the vendor's printed example has it (providers.md 2.2); it is not signed.
+        if let client = AliCloudRequest.client(in: context) { parameters.append((name: "ip", value: client)) }
+        if let secret {
+            let expiry = AliCloudRequest.expiry(in: context)
+            parameters.append((name: "t", value: expiry))
+            parameters.append((name: "s", value: try AliCloud.signature(hosts, secret, expiry)))
+        }
+        return HTTPRequest(url: URLQuery.append(parameters, to: "\(base)/\(account)/\(call.rawValue)"))
+    }
+
+    package func reading(
+        of reply: HTTPReply, isAlone: Bool
+    ) throws(DialectError) -> (Question) throws(DialectError) -> Answer {
+        let body = try JSONBody.decode(AliCloudReply.self, from: try reply.acceptedAliCloudBody())
+        return { (question) throws(DialectError) in try body.answer(to: question) }
+    }
+
+    // MARK: the server's side
+
+    /// True for `/ACCOUNT/CALL`.
+    package static func isPath(_ path: Substring) -> Bool {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        return parts.count == 3 && parts[0].isEmpty && Call(rawValue: String(parts[2])) != nil
+    }
+
+    package func questions(
+        from request: HTTPRequest, in context: DialectContext
+    ) throws(DialectError) -> [Question] {
+        guard request.method == .get else { throw AliCloudCode.methodNotAllowed.thrown }
+        let parts = URLQuery.path(of: request.url).split(separator: "/").suffix(2)
+        guard parts.count == 2, let text = parts.last, let call = Call(rawValue: String(text)) else {
+            throw .status(404)
+        }
+        guard parts.first == account[...] else { throw AliCloudCode.accountNotExists.thrown }
+        let hosts = URLQuery.value(of: "host", in: request.url) ?? ""
+        let query = URLQuery.value(of: "query", in: request.url)
+        let asked = try AliCloudRequest.questions(
+            hosts, query, maxNames: call.isBatch ? maxNames : 1, by: self)
+        guard call.isSigned else { return asked }
+        guard let secret else { throw AliCloudCode.invalidAccount.thrown }
+        guard let expiry = URLQuery.value(of: "t", in: request.url), let said = URLQuery.value(of: "s", in: request.url)
+        else { throw AliCloudCode.missingArgument.thrown }
+        guard try said == AliCloud.signature(hosts, secret, expiry) else {
+            throw AliCloudCode.invalidSignature.thrown
+        }
+        try AliCloudRequest.check(expiry, in: context)
+        return asked
+    }
+
+    package func reply(
+        to questions: [Question], with resolutions: [Resolution], in context: DialectContext
+    ) -> HTTPReply {
+        AliCloudReply.json(to: questions, with: resolutions, client: AliCloudRequest.clientForReply(in: context))
+    }
+
+    package func reply(to error: DialectError) -> HTTPReply { AliCloudCode.reply(to: error) }
+
+    // MARK: calls and signatures
+
+    private enum Call: String {
+        case one = "d"
+        case signedOne = "sign_d"
+        case batch = "resolve"
+        case signedBatch = "sign_resolve"
+
+        init(isBatch: Bool, isSigned: Bool) {
+            self =
+                switch (isBatch, isSigned) {
+                case (false, false): .one
+                case (false, true): .signedOne
+                case (true, false): .batch
+                case (true, true): .signedBatch
+                }
+        }
+
+        var isBatch: Bool { self == .batch || self == .signedBatch }
+        var isSigned: Bool { self == .signedOne || self == .signedBatch }
+    }
+
+    /// - Parameter secret: as text, unlike version 2's.
+    /// - Throws: `unsupported` where the system has no MD5.
+    private static func signature(
+        _ hosts: String, _ secret: String, _ expiry: String
+    ) throws(DialectError) -> String {
+        do throws(CryptoError) {
+            return Hex.encode(try Digest.md5(Array("\(hosts)-\(secret)-\(expiry)".utf8)))
+        } catch {
+            throw .unsupported
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// The error codes of Alibaba's service: `{"code":"..."}` with an HTTP status (providers.md 2.2), and what each means
+// to us.
+
+enum AliCloudCode: String, CaseIterable {
+    case missingArgument = "MissingArgument"
+    case invalidHost = "InvalidHost"
+    case tooManyHosts = "TooManyHosts"
+    case limitExceeded = "LimitExceeded"
+    case sdnsNotSupported = "SdnsNotSupported"
+    case unsignedInterfaceDisabled = "UnsignedInterfaceDisabled"
+    case signatureExpired = "SignatureExpired"
+    case invalidSignature = "InvalidSignature"
+    case invalidDuration = "InvalidDuration"
+    case invalidAccount = "InvalidAccount"
+    case accountNotExists = "AccountNotExists"
+    case serviceLevelDeny = "ServiceLevelDeny"
+    case methodNotAllowed = "MethodNotAllowed"
+    case internalError = "InternalError"
+
+    /// Nil for a body that names none.
+    init?(in body: [UInt8]) {
+        guard let text = try? JSONBody.decode(Said.self, from: body).code else { return nil }
+        self.init(rawValue: text)
+    }
+
+    private struct Said: Decodable {
+        let code: String
+    }
+
+    var status: Int {
+        switch self {
+        case .missingArgument, .invalidHost, .tooManyHosts, .limitExceeded, .sdnsNotSupported: 400
+        case .methodNotAllowed: 405
+        case .internalError: 500
+        case .unsignedInterfaceDisabled, .signatureExpired, .invalidSignature, .invalidDuration, .invalidAccount,
+            .accountNotExists, .serviceLevelDeny:
+            403
+        }
+    }
+
+    /// What a client that hears the code makes of it.
+    var heard: DialectError {
+        switch self {
+        case .signatureExpired, .invalidDuration: .clock
+        case .unsignedInterfaceDisabled, .invalidSignature, .invalidAccount, .accountNotExists: .account(rawValue)
+        case .serviceLevelDeny: .wrongNode
+        case .invalidHost: .unsupported
+        case .missingArgument, .tooManyHosts, .limitExceeded, .sdnsNotSupported, .methodNotAllowed, .internalError:
+            .status(status)
+        }
+    }
+
+    /// How the server's side carries a code from the request to its reply: whole, because a client hears several
+    /// alike. `init(thrown:)` takes it out again.
+    var thrown: DialectError { .account(rawValue) }
+
+    private init(thrown error: DialectError) {
+        self =
+            switch error {
+            case .account(let text): AliCloudCode(rawValue: text) ?? .invalidAccount
+            case .clock: .signatureExpired
+            case .wrongNode: .serviceLevelDeny
+            case .unsupported: .invalidHost
+            case .garbage, .wrongQuestion: .missingArgument
+            case .status, .throttled, .serverFailure: .internalError
+            }
+    }
+
+    var reply: HTTPReply { .aliCloud(status: status, .object([("code", .string(rawValue))])) }
+
+    /// Every version's `reply(to:)`.
+    static func reply(to error: DialectError) -> HTTPReply {
+        switch error {
+        case .status(let status): HTTPReply(status: status)
+        case .throttled: HTTPReply(status: 429)
+        default: AliCloudCode(thrown: error).reply
+        }
+    }
+}
+
+extension HTTPReply {
+    /// As `acceptedBody()`, with the vendor's code as the error where a failure says one.
+    func acceptedAliCloudBody() throws(DialectError) -> [UInt8] {
+        if status != 200, status != 429, let code = AliCloudCode(in: body) { throw code.heard }
+        return try acceptedBody()
+    }
+
+    static func aliCloud(status: Int = 200, _ body: OrderedJSON) -> HTTPReply {
+        HTTPReply(
+            status: status, headers: HTTPHeaders([.init("Content-Type", "application/json")]),
+            body: Array(body.text.utf8))
+    }
+}

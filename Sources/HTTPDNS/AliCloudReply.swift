@@ -1,0 +1,99 @@
+// The JSON of version 1 of Alibaba's service: one object about one name, or a list of them, each about one family
+// (providers.md 2.2). What the reply doesn't say of a name is a failure, never emptiness.
+
+import DNSWire
+
+struct AliCloudReply: Decodable {
+    /// In the order of the reply: of several about one name and family, the first counts.
+    private let entries: [Entry]
+    /// Objects in a list, each of one family.
+    private let isBatch: Bool
+
+    private struct Entry: Decodable {
+        let host: String
+        let ips: [String]?
+        let ipsv6: [String]?
+        let type: LenientInteger?
+        let ttl: LenientInteger?
+
+        /// Nil: nothing is said about this family.
+        func addresses(of family: RecordType) -> AddressList? {
+            // In `ips` of either family where there is a type, and A without one.
+            let said = type.map { $0.value == Int(family.rawValue) } ?? (family == .a)
+            return ((said ? ips : nil) ?? (family == .aaaa ? ipsv6 : nil)).map { AddressList(texts: $0, ttl: ttl) }
+        }
+    }
+
+    private enum Key: String, CodingKey {
+        case dns
+        /// In a capture of the live service, in the place of `dns`.
+        case results
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        let list = try container.decodeIfPresent([Entry].self, forKey: .dns)
+        if let list = try list ?? container.decodeIfPresent([Entry].self, forKey: .results) {
+            entries = list
+            isBatch = true
+        } else {
+            entries = [try Entry(from: decoder)]
+            isBatch = false
+        }
+    }
+
+    func answer(to question: Question) throws(DialectError) -> Answer {
+        let own = entries.filter { Name($0.host) == question.name }
+        guard let first = own.first else { throw .wrongQuestion }
+        if let list = own.lazy.compactMap({ $0.addresses(of: question.type) }).first {
+            return try list.answer(to: question)
+        }
+        guard !isBatch else { throw .wrongQuestion }
+        // One object speaks for all families that were asked: a list that it leaves out is as good as an empty one, if
+        // the other one is there. Neither is proof that there are no addresses.
+        guard let others = first.addresses(of: question.type == .a ? .aaaa : .a) else {
+            throw .garbage("neither ips nor ipsv6")
+        }
+        return Answer(negative: .unprovenEmpty, ttlSeconds: others.ttlSeconds)
+    }
+}
+
+// MARK: - the server's side
+
+extension AliCloudReply {
+    /// What the vendor says of names that its console does not know: nothing, for this long (providers.md 2.2).
+    static let unknown = Answer(negative: .unprovenEmpty, ttlSeconds: 300)
+
+    static func json(to questions: [Question], with resolutions: [Resolution], client: String) -> HTTPReply {
+        let names = NamedAnswers.all(questions, resolutions)
+        if names.count == 1 { return .aliCloud(object(about: names[0], client)) }
+        let elements = names.flatMap { named in
+            named.families.map { element(named.name, $0.type, $0.answer ?? unknown, client) }
+        }
+        return .aliCloud(.object([("dns", .array(elements))]))
+    }
+
+    /// The lab knows no other TTL than the one that is left; it stands for both.
+    private static func object(about named: NamedAnswers, _ client: String) -> OrderedJSON {
+        let families = named.families.map { type, answer in (type: type, answer: answer ?? unknown) }
+        let lists = families.map { type, answer in
+            (name: type == .a ? "ips" : "ipsv6", value: OrderedJSON.strings(answer.addressTexts(of: type)))
+        }
+        let ttl = OrderedJSON.number(Int(families.map(\.answer.ttlSeconds).min() ?? unknown.ttlSeconds))
+        var members = [(name: "host", value: .string(named.name.description))] + lists + [(name: "ttl", value: ttl)]
+        if families.contains(where: { $0.answer.kind == .records }) {
+            members += [(name: "origin_ttl", value: ttl), (name: "client_ip", value: .string(client))]
+        }
+        return .object(members)
+    }
+
+    private static func element(_ name: Name, _ type: RecordType, _ answer: Answer, _ client: String) -> OrderedJSON {
+        let ttl = OrderedJSON.number(Int(answer.ttlSeconds))
+        var members: [(name: String, value: OrderedJSON)] = [
+            ("host", .string(name.description)), ("client_ip", .string(client)),
+            ("ips", .strings(answer.addressTexts(of: type))), ("type", .number(Int(type.rawValue))), ("ttl", ttl),
+        ]
+        if answer.kind == .records { members.append(("origin_ttl", ttl)) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,64 @@
+// What requests to both versions of Alibaba's service have in common: names and families as text, how long a signature
+// lasts, where the client is (providers.md 2.2 and 2.3).
+
+import DNSWire
+
+enum AliCloudRequest {
+    /// The service's limit.
+    static let maxNames = 5
+    /// How long the vendor's own clients let a signature last.
+    private static let lifetimeSeconds: Int64 = 600
+    /// Farther ahead the vendor takes it for a mistake. Documented for version 1; UNCONFIRMED for version 2.
+    private static let maxLifetimeSeconds: Int64 = 86_400
+
+    static func text(of families: AddressFamilies) -> String {
+        switch families {
+        case .v4: "4"
+        case .v6: "6"
+        case .both: "4,6"
+        }
+    }
+
+    /// When the signature ends, in seconds since 1970.
+    static func expiry(in context: DialectContext) -> String { String(context.unixSeconds + lifetimeSeconds) }
+
+    /// Whom the provider is to answer for: the first address of the subnet. One of length 0 asks not to be located; the
+    /// service has no words for that, so nothing is said.
+    static func client(in context: DialectContext) -> String? {
+        guard let subnet = context.clientSubnet, subnet.length > 0 else { return nil }
+        return subnet.address.description
+    }
+
+    // MARK: the server's side
+
+    /// - Parameters:
+    ///   - query: the families; nil: IPv4.
+    ///   - maxNames: what the call takes.
+    static func questions(
+        _ hosts: String, _ query: String?, maxNames: Int, by dialect: some AddressDialect
+    ) throws(DialectError) -> [Question] {
+        guard !hosts.isEmpty else { throw AliCloudCode.missingArgument.thrown }
+        let count = hosts.utf8.count { $0 == UInt8(ascii: ",") } + 1
+        guard count <= maxNames else {
+            throw maxNames == 1 ? AliCloudCode.tooManyHosts.thrown : AliCloudCode.limitExceeded.thrown
+        }
+        let all = [AddressFamilies.v4, .v6, .both]
+        guard let families = all.first(where: { text(of: $0) == query ?? text(of: .v4) }) else {
+            throw AliCloudCode.missingArgument.thrown
+        }
+        do throws(DialectError) {
+            return try dialect.questions(about: hosts, of: families)
+        } catch {
+            throw AliCloudCode.invalidHost.thrown
+        }
+    }
+
+    static func check(_ expiry: String, in context: DialectContext) throws(DialectError) {
+        guard let seconds = Int64(expiry) else { throw AliCloudCode.missingArgument.thrown }
+        guard seconds > context.unixSeconds else { throw AliCloudCode.signatureExpired.thrown }
+        guard seconds <= context.unixSeconds + maxLifetimeSeconds else { throw AliCloudCode.invalidDuration.thrown }
+    }
+
+    /// What a reply says of the client; 203.0.113.7 (RFC 5737) where nothing is known.
+    static func clientForReply(in context: DialectContext) -> String { client(in: context) ?? "203.0.113.7" }
+}

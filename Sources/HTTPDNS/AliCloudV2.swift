@@ -1,0 +1,135 @@
+// Alibaba's HTTPDNS (EMAS), version 2: one to five names in a request, both address families, signed with HMAC-SHA256
+// and encrypted where the settings have a key (providers.md 2.3). It can say "no such name". No key may ever get into
+// an error's text.
+
+import Crypto
+package import DNSWire
+
+package struct AliCloudV2: AddressDialect {
+    /// How questions and answers are kept from those who listen. Each key is 32 hexadecimal digits, as the vendor's
+    /// console shows it.
+    package enum Encryption: Sendable {
+        case none
+        case cbc(_ key: String)
+        case gcm(_ key: String)
+    }
+
+    private let url: String
+    private let account: String
+    private let secret: [UInt8]
+    private let seal: AliCloudSeal
+
+    /// - Parameters:
+    ///   - url: the base; `/v2/d` is appended to its path.
+    ///   - secret: hexadecimal digits, as the vendor's console shows it.
+    package init(
+        url: String, account: String, secret: String, cipher: Encryption
+    ) throws(UnusableKey) {
+        self.url = (url.hasSuffix("/") ? url.dropLast() : url[...]) + AliCloudV2.path
+        self.account = account
+        guard let bytes = Hex.decode(secret.utf8), !bytes.isEmpty else {
+            throw UnusableKey(name: "secret", allowed: "an even number of hexadecimal digits")
+        }
+        self.secret = bytes
+        seal = try AliCloudSeal(cipher)
+    }
+
+    package static let path = "/v2/d"
+    package let maxNames = AliCloudRequest.maxNames
+    package let asksBothFamilies = true
+
+    package func supports(_ type: RecordType) -> Bool { type.isAddress }
+
+    package func request(
+        for names: [String], of families: AddressFamilies, in context: DialectContext
+    ) throws(DialectError) -> HTTPRequest {
+        var question = [
+            (name: "dn", value: names.joined(separator: ",")), (name: "q", value: AliCloudRequest.text(of: families)),
+        ]
+        if let client = AliCloudRequest.client(in: context) { question.append((name: "cip", value: client)) }
+        if seal.isEncrypting {
+            let plain = OrderedJSON.object(question.map { ($0.name, .string($0.value)) }).text
+            question = [(name: "enc", value: Hex.encode(try seal.close(Array(plain.utf8), nonce: context.nonce)))]
+        }
+        var parameters = [(name: "id", value: account), (name: "m", value: seal.mode)] + question
+        parameters += [(name: "exp", value: AliCloudRequest.expiry(in: context)), (name: "v", value: "1.0")]
+        parameters.append((name: "s", value: try signature(of: parameters)))
+        // With escaped commas, as the vendor's own client for iOS has them.
+        return HTTPRequest(url: URLQuery.append(parameters, to: url, plain: ""))
+    }
+
+    package func reading(
+        of reply: HTTPReply, isAlone: Bool
+    ) throws(DialectError) -> (Question) throws(DialectError) -> Answer {
+        let contents = try AliCloudV2Reply.contents(of: try reply.acceptedAliCloudBody(), sealedWith: seal)
+        return { (question) throws(DialectError) in try contents.answer(to: question) }
+    }
+
+    // MARK: the server's side
+
+    package func questions(
+        from request: HTTPRequest, in context: DialectContext
+    ) throws(DialectError) -> [Question] {
+        guard request.method == .get else { throw AliCloudCode.methodNotAllowed.thrown }
+        let all = URLQuery.parameters(in: request.url)
+        // Of several with one name, the first.
+        let values = Dictionary(all.map { ($0.name, $0.value) }) { first, _ in first }
+        guard let id = values["id"], values["m"] == seal.mode else { throw AliCloudCode.missingArgument.thrown }
+        guard id == account else { throw AliCloudCode.accountNotExists.thrown }
+        guard let said = values["s"] else { throw AliCloudCode.unsignedInterfaceDisabled.thrown }
+        let signed = values.filter { isSigned($0.key) && !$0.value.isEmpty }
+        guard try said == signature(of: signed.map { (name: $0.key, value: $0.value) }) else {
+            throw AliCloudCode.invalidSignature.thrown
+        }
+        guard let expiry = values["exp"] else { throw AliCloudCode.missingArgument.thrown }
+        try AliCloudRequest.check(expiry, in: context)
+        let question = seal.isEncrypting ? try decrypted(values["enc"]) : values
+        return try AliCloudRequest.questions(question["dn"] ?? "", question["q"], maxNames: maxNames, by: self)
+    }
+
+    package func reply(
+        to questions: [Question], with resolutions: [Resolution], in context: DialectContext
+    ) -> HTTPReply {
+        AliCloudV2Reply.json(
+            to: questions, with: resolutions, client: AliCloudRequest.clientForReply(in: context), sealedWith: seal,
+            nonce: context.nonce
+        )
+    }
+
+    package func reply(to error: DialectError) -> HTTPReply { AliCloudCode.reply(to: error) }
+
+    private func decrypted(_ text: String?) throws(DialectError) -> [String: String] {
+        guard let text, let sealed = Hex.decode(text.utf8), let plain = try? seal.open(sealed),
+            let question = try? JSONBody.decode([String: String].self, from: plain)
+        else { throw AliCloudCode.missingArgument.thrown }
+        return question
+    }
+
+    // MARK: signatures
+
+    /// Everything but the signature and telemetry; what is encrypted is signed as `enc` alone.
+    private func isSigned(_ name: String) -> Bool {
+        switch name {
+        case "enc", "exp", "id", "m", "v": true
+        case "cip", "dn", "q", "tags": !seal.isEncrypting
+        default: name.hasPrefix("sdns-") && !seal.isEncrypting
+        }
+    }
+
+    /// Of the values as they are before they are escaped for the URL.
+    private func signature(of parameters: [(name: String, value: String)]) throws(DialectError) -> String {
+        let sorted = parameters.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        let message = sorted.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+        do throws(CryptoError) {
+            return Hex.encode(try Digest.hmacSHA256(key: secret, Array(message.utf8)))
+        } catch {
+            throw .unsupported
+        }
+    }
+}
+
+/// A key that no request can be made with. Says which one and what is allowed, never what it is.
+package struct UnusableKey: Error, Equatable, Sendable {
+    package let name: String
+    package let allowed: String
+}

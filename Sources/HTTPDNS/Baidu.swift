@@ -1,0 +1,144 @@
+// Baidu's service, versions 3 and 4: MD5 over names, secret and expiry; up to ten names; JSON by name (providers.md
+// 7.1). The secret must never get into an error's text.
+
+package import DNSWire
+
+package struct Baidu: AddressDialect {
+    private let url: String
+    private let account: String
+    private let secret: String
+    /// Version 3 has no types and no IPv6.
+    private let isVersion3: Bool
+
+    /// - Parameter url: its path says the version: `/v4/resolve` or `/v3/resolve`.
+    package init(url: String, account: String, secret: String) {
+        self.url = url
+        self.account = account
+        self.secret = secret
+        isVersion3 = URLQuery.path(of: url).split(separator: "/").contains("v3")
+    }
+
+    /// The service's limit (providers.md 7.1).
+    package let maxNames = 10
+    package var asksBothFamilies: Bool { !isVersion3 }
+    /// As the vendor's own client signs.
+    private static let lifetimeSeconds: Int64 = 300
+
+    package func supports(_ type: RecordType) -> Bool { isVersion3 ? type == .a : type.isAddress }
+
+    package func request(
+        for names: [String], of families: AddressFamilies, in context: DialectContext
+    ) throws(DialectError) -> HTTPRequest {
+        let list = names.joined(separator: ",")
+        let expiry = String(context.unixSeconds + Baidu.lifetimeSeconds)
+        var parameters = [
+            (name: "account_id", value: account), (name: "dn", value: list), (name: "t", value: expiry),
+            (name: "sign", value: try signature(of: list, until: expiry)),
+        ]
+        if !isVersion3, let type = Baidu.text(of: families) { parameters.append((name: "type", value: type)) }
+        if context.clientSubnet != nil { parameters.append((name: "ip", value: context.clientAddressText)) }
+        return HTTPRequest(url: URLQuery.append(parameters, to: url))
+    }
+
+    /// The values are UNCONFIRMED. Without one the service is documented to answer with both.
+    private static func text(of families: AddressFamilies) -> String? {
+        switch families {
+        case .v4: "ipv4"
+        case .v6: "ipv6"
+        case .both: nil
+        }
+    }
+
+    private func signature(of list: String, until expiry: String) throws(DialectError) -> String {
+        try Signature.md5("\(list)-\(secret)-\(expiry)")
+    }
+
+    package func reading(
+        of reply: HTTPReply, isAlone: Bool
+    ) throws(DialectError) -> (Question) throws(DialectError) -> Answer {
+        let body: JSONValue
+        do throws(DialectError) {
+            body = try JSONValue.decode(try reply.acceptedBody())
+        } catch {
+            // With which status a message comes is UNCONFIRMED.
+            guard case .status = error, let said = try? JSONValue.decode(reply.body) else { throw error }
+            throw Baidu.error(said["msg"]) ?? error
+        }
+        guard body["msg"]?.scalarText == "ok" else { throw Baidu.error(body["msg"]) ?? .garbage("JSON without msg") }
+        guard let names = body["data"], case .object = names else { throw .garbage("JSON without data") }
+        return { (question) throws(DialectError) in
+            // A name that is left out is one without addresses, or one that is not the account's.
+            guard let named = names[question.name] else { return Answer(negative: .unprovenEmpty) }
+            let isWhole = named["ip"] != nil
+            guard let list = isWhole ? named : named[question.type == .a ? "ipv4" : "ipv6"] else {
+                guard case .object = named else { throw .garbage("JSON data without an object for the name") }
+                return Answer(negative: .unprovenEmpty)
+            }
+            guard let elements = list["ip"]?.elements else { throw .garbage("JSON data without an array ip") }
+            return try JSONAddresses.answer(to: question, in: elements, ttl: list["ttl"], isShared: isWhole)
+        }
+    }
+
+    /// The texts are UNCONFIRMED: told apart by the words that such texts have. Nil for one that is not there or "ok".
+    private static func error(_ message: JSONValue?) -> DialectError? {
+        guard let text = message?.scalarText, text != "ok" else { return nil }
+        // No more of what a stranger sent than a log should hold.
+        let said = String(text.unicodeScalars.prefix(40).filter { $0.isASCII && $0.value >= 0x20 && $0.value < 0x7F })
+        let words = said.lowercased()
+        if ["expire", "time"].contains(where: { words.contains($0) }) { return .clock }
+        if ["sign", "auth", "account"].contains(where: { words.contains($0) }) { return .account(said) }
+        return .garbage("msg \(said)")
+    }
+
+    // MARK: the server's side
+
+    package func questions(
+        from request: HTTPRequest, in context: DialectContext
+    ) throws(DialectError) -> [Question] {
+        let value = { (name: String) in URLQuery.value(of: name, in: request.url) ?? "" }
+        guard value("account_id") == account else { throw .account("account") }
+        guard !value("dn").isEmpty, value("tag").isEmpty else { throw .garbage("either dn or tag") }
+        guard value("sign") == (try signature(of: value("dn"), until: value("t"))) else { throw .account("sign") }
+        guard let expiry = Int64(value("t")), expiry > context.unixSeconds else { throw .clock }
+        let families: AddressFamilies =
+            switch value("type") {
+            case "" where isVersion3: .v4
+            case "", "dual_stack": .both
+            case "ipv4": .v4
+            case "ipv6": .v6
+            default: throw .garbage("type is none of ipv4, ipv6, dual_stack")
+            }
+        return try questions(about: value("dn"), of: families)
+    }
+
+    package func reply(
+        to questions: [Question], with resolutions: [Resolution], in context: DialectContext
+    ) -> HTTPReply {
+        var names: [String: JSONValue] = [:]
+        for named in NamedAnswers.all(questions, resolutions) {
+            guard named.families.contains(where: { $0.answer?.kind == .records }) else { continue }
+            let lists = named.families.map { type, answer in
+                (
+                    type == .a ? "ipv4" : "ipv6",
+                    JSONValue.object([
+                        "ip": JSONAddresses.json(answer, type), "ttl": JSONAddresses.json(ttlOf: answer),
+                    ])
+                )
+            }
+            names["\(named.name)"] = isVersion3 ? lists[0].1 : .object(Dictionary(lists) { first, _ in first })
+        }
+        return JSONAddresses.reply(
+            .object(["msg": .text("ok"), "data": .object(names), "timestamp": .integer(Int(context.unixSeconds))]))
+    }
+
+    /// Texts and status are UNCONFIRMED.
+    package func reply(to error: DialectError) -> HTTPReply {
+        let message =
+            switch error {
+            case .clock: "signature expired"
+            case .account(let what): "\(what) error"
+            default: "parameter error"
+            }
+        return JSONAddresses.reply(.object(["msg": .text(message)]))
+    }
+}

@@ -1,0 +1,55 @@
+// RFC 4648: bytes as text. RFC 8484 carries messages in the alphabet for URLs, without padding; Alibaba's encrypted
+// replies have the standard one, padded.
+
+struct Base64: Sendable {
+    private let alphabet: [UInt8]
+    private let isPadded: Bool
+
+    private init(lastTwo: String, isPadded: Bool) {
+        alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789\(lastTwo)".utf8)
+        self.isPadded = isPadded
+    }
+
+    /// Section 4.
+    static let standard = Base64(lastTwo: "+/", isPadded: true)
+    /// Section 5.
+    static let url = Base64(lastTwo: "-_", isPadded: false)
+
+    func encode(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count + 2) / 3 * 4)
+        var pending: UInt32 = 0
+        var bitCount = 0
+        for byte in bytes {
+            pending = pending << 8 | UInt32(byte)
+            bitCount += 8
+            while bitCount >= 6 {
+                bitCount -= 6
+                text.append(alphabet[Int(pending >> UInt32(bitCount) & 0x3F)])
+            }
+            pending &= 0x3F
+        }
+        if bitCount > 0 { text.append(alphabet[Int(pending << UInt32(6 - bitCount) & 0x3F)]) }
+        while isPadded, !text.count.isMultiple(of: 4) { text.append(UInt8(ascii: "=")) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Nil for a character outside the alphabet and for a length that no bytes have. Padding may be there or not, in
+    /// both alphabets: some clients send it, some servers don't.
+    func decode(_ text: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var pending: UInt32 = 0
+        var bitCount = 0
+        let body = text.utf8.prefix { $0 != UInt8(ascii: "=") }
+        guard text.utf8.dropFirst(body.count).allSatisfy({ $0 == UInt8(ascii: "=") }) else { return nil }
+        for character in body {
+            guard let value = alphabet.firstIndex(of: character) else { return nil }
+            pending = (pending << 6 | UInt32(value)) & 0xFFFF
+            bitCount += 6
+            guard bitCount >= 8 else { continue }
+            bitCount -= 8
+            bytes.append(UInt8(truncatingIfNeeded: pending >> UInt32(bitCount)))
+        }
+        return bitCount < 6 ? bytes : nil
+    }
+}

@@ -1,0 +1,119 @@
+// Tencent's enterprise service over HTTP: names and reply are encrypted with DES or AES and written as hexadecimal
+// digits (providers.md 1.2 to 1.4). A reply that can't be decrypted is garbage and must never count as empty.
+
+import Crypto
+package import DNSWire
+
+package struct DNSPodEncrypted: AddressDialect {
+    package enum Algorithm: String, Sendable {
+        case des
+        case aes
+    }
+
+    private let url: String
+    private let account: String
+    private let algorithm: Algorithm
+    private let key: [UInt8]
+    private let expires: Bool
+
+    /// - Parameters:
+    ///   - account: the authorisation id.
+    ///   - key: the text that the console shows; each algorithm has its own.
+    ///   - expires: names are sent with the time at which they end, as newer clients do. How the server takes that is
+    ///     UNCONFIRMED.
+    package init(url: String, account: String, key: String, cipher: Algorithm, expires: Bool = false) {
+        self.url = url
+        self.account = account
+        algorithm = cipher
+        // As the vendor's clients fit a text to the cipher: DES with zeros, AES with the digit.
+        let (length, filler): (Int, UInt8) = cipher == .des ? (8, 0) : (16, UInt8(ascii: "0"))
+        let bytes = Array(key.utf8.prefix(length))
+        self.key = bytes + Array(repeating: filler, count: length - bytes.count)
+        self.expires = expires
+    }
+
+    package let maxNames = DNSPodEnterprise.maxNames
+    package let asksBothFamilies = true
+
+    package func supports(_ type: RecordType) -> Bool { type.isAddress }
+
+    package func request(
+        for names: [String], of families: AddressFamilies, in context: DialectContext
+    ) throws(DialectError) -> HTTPRequest {
+        let list = DNSPodEnterprise.list(names, expires: expires, in: context)
+        // No cipher, no question: a system without OpenSSL's legacy provider has no DES.
+        guard let digits = encrypt(list, in: context) else { throw .unsupported }
+        let parameters = DNSPodEnterprise.parameters(
+            dn: digits, account: account, of: families, proof: (name: "alg", value: algorithm.rawValue), in: context)
+        return HTTPRequest(url: URLQuery.append(parameters, to: url))
+    }
+
+    /// Whether an empty reply is no body, or emptiness encrypted, is UNCONFIRMED, and so is what a text ends in: both
+    /// are taken, and a bare "0" too.
+    package func reading(
+        of reply: HTTPReply, isAlone: Bool
+    ) throws(DialectError) -> (Question) throws(DialectError) -> Answer {
+        let body = DNSPodText.trimmed(try DNSPodEnterprise.acceptedBody(of: reply, expires: expires)[...]) ?? []
+        let isBare = body.isEmpty || body.elementsEqual(DNSPodText.nothing.utf8)
+        let text = DNSPodText(isBare ? Array(body) : try decrypt(body))
+        return { (question) throws(DialectError) in try text.answer(to: question, isAlone: isAlone) }
+    }
+
+    package func questions(
+        from request: HTTPRequest, in context: DialectContext
+    ) throws(DialectError) -> [Question] {
+        guard URLQuery.value(of: "id", in: request.url) == account else { throw .account("id") }
+        let wanted = URLQuery.value(of: "alg", in: request.url) ?? Algorithm.des.rawValue
+        guard wanted == algorithm.rawValue else { throw .account("alg") }
+        let families = try DNSPodEnterprise.families(in: request)
+        guard let digits = URLQuery.value(of: "dn", in: request.url) else { throw .garbage("no parameter dn") }
+        let list = String(decoding: try decrypt(digits.utf8), as: UTF8.self)
+        return try questions(about: try DNSPodEnterprise.names(in: list, at: context), of: families)
+    }
+
+    package func reply(
+        to questions: [Question], with resolutions: [Resolution], in context: DialectContext
+    ) -> HTTPReply {
+        guard let digits = encrypt(DNSPodEnterprise.text(questions, resolutions), in: context) else {
+            return HTTPReply(status: 500)
+        }
+        return DNSPodText.reply(digits)
+    }
+
+    package func reply(to error: DialectError) -> HTTPReply { DNSPodEnterprise.reply(to: error) }
+
+    // MARK: ciphers
+
+    private static let ivBytes = 16
+
+    /// Nil where the system lacks the cipher.
+    private func encrypt(_ text: String, in context: DialectContext) -> String? {
+        let plain = Array(text.utf8)
+        switch algorithm {
+        case .des: return (try? Cipher.desECB(encrypt: plain, key: key)).map(Hex.encode)
+        case .aes:
+            let cipher = try? Cipher.aesCBC(encrypt: plain, key: key, iv: context.nonce)
+            return cipher.map { Hex.encode(context.nonce + $0) }
+        }
+    }
+
+    private func decrypt(_ digits: some Collection<UInt8>) throws(DialectError) -> [UInt8] {
+        guard let bytes = Hex.decode(digits) else { throw .garbage("not hexadecimal digits") }
+        let plain: [UInt8]
+        do throws(CryptoError) {
+            switch algorithm {
+            case .des: plain = try Cipher.desECB(decrypt: bytes, key: key)
+            case .aes:
+                let iv = Array(bytes.prefix(DNSPodEncrypted.ivBytes))
+                plain = try Cipher.aesCBC(decrypt: Array(bytes.dropFirst(DNSPodEncrypted.ivBytes)), key: key, iv: iv)
+            }
+        } catch {
+            throw .garbage(error.text)
+        }
+        // One block in 256 has a padding by chance; hardly one has text as well.
+        guard plain.allSatisfy({ $0 < 0x7F && ($0 >= 0x20 || [0x00, 0x09, 0x0A, 0x0D].contains($0)) }) else {
+            throw .garbage("\(algorithm.rawValue) decryption: no text")
+        }
+        return plain
+    }
+}

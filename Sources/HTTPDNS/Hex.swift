@@ -1,0 +1,35 @@
+// Bytes as hexadecimal digits: what Tencent's ciphertext and every vendor's signature are written in.
+
+enum Hex {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    /// In lower case.
+    static func encode(_ bytes: [UInt8]) -> String {
+        String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    /// Both cases; nil for half a byte and for every other character.
+    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        guard text.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count / 2)
+        var rest = text[...]
+        while let high = rest.popFirst(), let low = rest.popFirst() {
+            guard let high = high.hexValue, let low = low.hexValue else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+}
+
+extension UInt8 {
+    /// Of an ASCII digit; nil for everything else.
+    var hexValue: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

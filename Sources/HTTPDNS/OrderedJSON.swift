@@ -1,0 +1,21 @@
+// JSON text whose members stand in the order in which a vendor writes them: for bytes that are compared, signed or
+// encrypted. Never reads any; `JSONBody` does.
+
+indirect enum OrderedJSON {
+    case string(String)
+    case number(Int)
+    case array([OrderedJSON])
+    case object([(name: String, value: OrderedJSON)])
+
+    var text: String {
+        switch self {
+        case .string(let text): String(decoding: JSONBody.encode(text), as: UTF8.self)
+        case .number(let number): String(number)
+        case .array(let elements): "[\(elements.map(\.text).joined(separator: ","))]"
+        case .object(let members):
+            "{\(members.map { "\(OrderedJSON.string($0.name).text):\($0.value.text)" }.joined(separator: ","))}"
+        }
+    }
+
+    static func strings(_ texts: [String]) -> OrderedJSON { .array(texts.map { .string($0) }) }
+}

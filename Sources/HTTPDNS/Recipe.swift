@@ -1,0 +1,229 @@
+// How a vendor without a dialect of its own is asked and read: raw text as in the settings, checked once. A recipe that
+// exists can be carried out; what is wrong with one is said with what would be right.
+
+package struct Recipe: Equatable, Sendable {
+    package enum Digest: String, CaseIterable, Sendable {
+        case none
+        case md5
+        case sha256
+        case hmacSHA256 = "hmac-sha256"
+    }
+
+    package enum Field: String, Sendable {
+        case query
+        case headers
+        case maxNames
+        case lifetimeSeconds
+        case digest
+        case signed
+        case v4
+        case v6
+        case ttl
+        case success
+    }
+
+    package struct Fault: Error, Equatable, Sendable {
+        package let field: Field
+        package let found: String
+        package let allowed: String
+    }
+
+    /// "dn={names}&t={expiry}&sign={signature}". A parameter that comes out empty is left out.
+    package let query: String
+    /// "Name: text".
+    package let headers: [String]
+    package let maxNames: Int
+    package let lifetimeSeconds: Int
+    package let digest: Digest
+    /// What the digest is taken over, with `joiner` between; of HMAC the secret is the key.
+    package let signed: [String]
+    /// The signed values are put in the order of their bytes first.
+    package let sorts: Bool
+    package let joiner: String
+    /// Paths to the addresses; empty for a family that the vendor does not serve. Both may be the same.
+    package let v4: String
+    package let v6: String
+    /// Path to the TTL in seconds; empty for none.
+    package let ttl: String
+    /// "path=value" or "path={name}": what a reply must say to be one; empty for anything.
+    package let success: String
+
+    struct Entry: Equatable, Sendable {
+        let name: String
+        let text: RecipeText
+    }
+
+    struct Success: Equatable, Sendable {
+        let path: JSONPath
+        /// Nil: the asked name.
+        let value: String?
+    }
+
+    let parameters: [Entry]
+    let headerEntries: [Entry]
+    let signedTexts: [RecipeText]
+    let v4Path: JSONPath?
+    let v6Path: JSONPath?
+    let ttlPath: JSONPath?
+    let successRule: Success?
+
+    /// More than any known service takes.
+    static let maxNamesRange = 1...50
+    /// A signature that lives for longer than a day is refused by all that say so.
+    static let lifetimeRange = 1...86_400
+    /// More than any known service signs or wants.
+    static let maxEntries = 32
+
+    package init(
+        query: String, headers: [String] = [], maxNames: Int = 1, lifetimeSeconds: Int = 300, digest: Digest = .none,
+        signed: [String] = [], sorts: Bool = false, joiner: String = "", v4: String = "", v6: String = "",
+        ttl: String = "", success: String = ""
+    ) throws(Fault) {
+        self.query = query
+        self.headers = headers
+        self.maxNames = maxNames
+        self.lifetimeSeconds = lifetimeSeconds
+        self.digest = digest
+        self.signed = signed
+        self.sorts = sorts
+        self.joiner = joiner
+        self.v4 = v4
+        self.v6 = v6
+        self.ttl = ttl
+        self.success = success
+        parameters = try Recipe.parameters(query)
+        headerEntries = try Recipe.headerEntries(headers)
+        signedTexts = try signed.map { text throws(Fault) in
+            try Recipe.text(text, .signed, without: [.signature])
+        }
+        v4Path = try Recipe.path(v4, .v4)
+        v6Path = try Recipe.path(v6, .v6)
+        ttlPath = try Recipe.path(ttl, .ttl)
+        successRule = try Recipe.success(success)
+        try checkNames()
+        try checkSignature()
+        try Recipe.check(maxNames, in: Recipe.maxNamesRange, .maxNames)
+        try Recipe.check(lifetimeSeconds, in: Recipe.lifetimeRange, .lifetimeSeconds)
+    }
+
+    var placeholders: Set<RecipeText.Placeholder> {
+        Set((parameters + headerEntries).flatMap(\.text.placeholders) + signedTexts.flatMap(\.placeholders))
+    }
+
+    // MARK: what fits together
+
+    private func checkNames() throws(Fault) {
+        guard v4Path != nil || v6Path != nil else {
+            throw Fault(field: .v4, found: "neither v4 nor v6", allowed: "the path to at least one family's addresses")
+        }
+        let asked = parameters.flatMap(\.text.placeholders).filter { $0 == .name || $0 == .names }
+        guard asked.count == 1 else {
+            throw Fault(
+                field: .query, found: asked.isEmpty ? "no name" : "several places for names",
+                allowed: "{name} or {names}, once")
+        }
+        guard maxNames > 1 else { return }
+        guard !placeholders.contains(.name) else {
+            throw Fault(field: .maxNames, found: "\(maxNames) with {name}", allowed: "1, or {names} instead of {name}")
+        }
+        for (path, field) in [(v4Path, Field.v4), (v6Path, .v6)] {
+            guard let path, !path.choosesName else { continue }
+            throw Fault(
+                field: field, found: "a path that is the same for all of \(maxNames) names",
+                allowed: "{name} or [key={name}] in it")
+        }
+    }
+
+    private func checkSignature() throws(Fault) {
+        let isUsed = (parameters + headerEntries).contains { $0.text.placeholders.contains(.signature) }
+        guard digest != .none else {
+            guard !isUsed, signed.isEmpty else {
+                throw Fault(
+                    field: .digest, found: "none beside \(isUsed ? "{signature}" : "signed values")",
+                    allowed: "md5, sha256, hmac-sha256")
+            }
+            return
+        }
+        guard isUsed else {
+            throw Fault(field: .digest, found: digest.rawValue, allowed: "none without {signature} in query or headers")
+        }
+        guard !signed.isEmpty else {
+            throw Fault(field: .signed, found: "nothing to sign", allowed: "at least one value")
+        }
+    }
+}
+
+// MARK: reading each field
+
+extension Recipe {
+    private static func check(_ number: Int, in range: ClosedRange<Int>, _ field: Field) throws(Fault) {
+        guard !range.contains(number) else { return }
+        throw Fault(field: field, found: "\(number)", allowed: "\(range.lowerBound) to \(range.upperBound)")
+    }
+
+    private static func text(
+        _ text: String, _ field: Field, without forbidden: [RecipeText.Placeholder]
+    ) throws(Fault) -> RecipeText {
+        let allowed = RecipeText.Placeholder.allCases.filter { !forbidden.contains($0) }.map(\.inBraces)
+        do throws(RecipeText.Stranger) {
+            let read = try RecipeText(text)
+            guard let first = read.placeholders.first(where: { forbidden.contains($0) }) else { return read }
+            throw RecipeText.Stranger(text: first.inBraces)
+        } catch {
+            throw Fault(field: field, found: "\"\(error.text)\"", allowed: allowed.joined(separator: ", "))
+        }
+    }
+
+    private static func parameters(_ query: String) throws(Fault) -> [Entry] {
+        let texts = query.split(separator: "&", omittingEmptySubsequences: false)
+        guard texts.count <= maxEntries else { throw tooMany(texts.count, .query) }
+        guard query.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {
+            throw Fault(field: .query, found: "a byte that no query has", allowed: "visible ASCII without #")
+        }
+        return try texts.map { text throws(Fault) in
+            let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard halves.count == 2, !halves[0].isEmpty, !halves[0].contains(where: { "{}?".contains($0) }) else {
+                throw Fault(field: .query, found: "\"\(text)\"", allowed: "name=text")
+            }
+            return Entry(name: String(halves[0]), text: try Recipe.text(String(halves[1]), .query, without: [.secret]))
+        }
+    }
+
+    private static func headerEntries(_ headers: [String]) throws(Fault) -> [Entry] {
+        guard headers.count <= maxEntries else { throw tooMany(headers.count, .headers) }
+        return try headers.map { text throws(Fault) in
+            let halves = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let isName = halves[0].utf8.allSatisfy(\.isHostByte)
+            // No line ends: a header must not become two.
+            guard halves.count == 2, isName, !halves[0].isEmpty, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+            else { throw Fault(field: .headers, found: "\"\(text)\"", allowed: "Name: text, in visible ASCII") }
+            let value = String(halves[1].drop { $0 == " " })
+            return Entry(name: String(halves[0]), text: try Recipe.text(value, .headers, without: [.secret]))
+        }
+    }
+
+    private static func tooMany(_ count: Int, _ field: Field) -> Fault {
+        Fault(field: field, found: "\(count) entries", allowed: "at most \(maxEntries)")
+    }
+
+    /// Nil for no path at all.
+    private static func path(_ text: String, _ field: Field) throws(Fault) -> JSONPath? {
+        guard !text.isEmpty else { return nil }
+        guard let path = JSONPath(text) else {
+            throw Fault(field: field, found: "\"\(text)\"", allowed: JSONPath.form)
+        }
+        return path
+    }
+
+    private static func success(_ text: String) throws(Fault) -> Success? {
+        guard !text.isEmpty else { return nil }
+        guard let sign = text.lastIndex(of: "="), let path = JSONPath(String(text[..<sign])) else {
+            throw Fault(field: .success, found: "\"\(text)\"", allowed: "path=value, where a path is \(JSONPath.form)")
+        }
+        let value = String(text[text.index(after: sign)...])
+        guard value == "{name}" || !value.contains(where: { "{}".contains($0) }) else {
+            throw Fault(field: .success, found: "\"\(value)\"", allowed: "path=value or path={name}")
+        }
+        return Success(path: path, value: value == "{name}" ? nil : value)
+    }
+}

@@ -1,0 +1,76 @@
+// Text with placeholders in braces, as a recipe has it in queries, headers, signed values and paths.
+
+struct RecipeText: Equatable, Sendable {
+    enum Placeholder: String, CaseIterable, Sendable {
+        case name
+        /// With commas between.
+        case names
+        /// 1 or 28; nothing when the query says neither this nor {family}.
+        case type
+        /// 4 or 6; nothing when the query says neither this nor {type}.
+        case family
+        case account
+        case secret
+        /// Seconds since 1970.
+        case now
+        case nowMilliseconds = "now-ms"
+        case expiry
+        case expiryMilliseconds = "expiry-ms"
+        /// 32 hexadecimal digits.
+        case nonce
+        /// Nothing when the clients' subnet is not to be said.
+        case clientIP = "client-ip"
+        case signature
+
+        var inBraces: String { "{\(rawValue)}" }
+    }
+
+    enum Part: Equatable, Sendable {
+        case literal(String)
+        case value(Placeholder)
+    }
+
+    let parts: [Part]
+
+    /// What a text has that it may not have: a brace without its other half, or a word that is no placeholder.
+    struct Stranger: Error {
+        let text: String
+    }
+
+    init(_ text: String) throws(Stranger) {
+        var parts: [Part] = []
+        var rest = text[...]
+        while !rest.isEmpty {
+            let literal = rest.prefix { $0 != "{" && $0 != "}" }
+            if !literal.isEmpty { parts.append(.literal(String(literal))) }
+            rest = rest[literal.endIndex...]
+            guard !rest.isEmpty else { break }
+            guard rest.first == "{", let end = rest.firstIndex(of: "}") else { throw Stranger(text: String(rest)) }
+            let word = rest[rest.index(after: rest.startIndex)..<end]
+            guard let placeholder = Placeholder(rawValue: String(word)) else { throw Stranger(text: "{\(word)}") }
+            parts.append(.value(placeholder))
+            rest = rest[rest.index(after: end)...]
+        }
+        self.parts = parts
+    }
+
+    var placeholders: [Placeholder] {
+        parts.compactMap { part in
+            guard case .value(let placeholder) = part else { return nil }
+            return placeholder
+        }
+    }
+
+    /// The placeholder that is the whole text.
+    var only: Placeholder? { parts.count == 1 ? placeholders.first : nil }
+
+    /// - Parameter escape: applied to values, not to what stands in the recipe itself.
+    func rendered(_ values: [Placeholder: String], escape: (String) -> String = { $0 }) -> String {
+        parts.map { part in
+            switch part {
+            case .literal(let text): text
+            case .value(let placeholder): escape(values[placeholder] ?? "")
+            }
+        }.joined()
+    }
+}

@@ -1,0 +1,159 @@
+// The list of addresses that Alibaba's service wants to be asked at (`/ss`, providers.md 2.4). Whoever can forge it
+// could send questions anywhere: addresses that no such service can have are never taken.
+
+package import DNSWire
+
+package struct ServiceNodes: Equatable, Sendable {
+    package struct Node: Equatable, Sendable {
+        package let address: Address
+        /// Nil: the scheme's default.
+        package let port: UInt16?
+
+        package init(_ address: Address, port: UInt16? = nil) {
+            self.address = address
+            self.port = port
+        }
+    }
+
+    /// 1 to `maxNodes` in the order of the list, IPv4 first, each once; none only when `isDisabled`.
+    package let nodes: [Node]
+    /// The vendor asks not to be used for now.
+    package let isDisabled: Bool
+
+    /// The longest list that the vendor's clients carry has ten.
+    package static let maxNodes = 16
+
+    package var addresses: [Address] { nodes.map(\.address) }
+
+    /// For lists that are given, not heard.
+    package init(nodes: [Node], isDisabled: Bool = false) {
+        self.nodes = nodes
+        self.isDisabled = isDisabled
+    }
+
+    // MARK: the exchange
+
+    /// Not signed: none of the vendor's clients does, and its two descriptions of how contradict each other.
+    /// - Parameters:
+    ///   - url: the base, as for `AliCloud`.
+    ///   - region: one of `regions`.
+    package static func request(url: String = "", account: String, region: String) -> HTTPRequest {
+        let base = url.hasSuffix("/") ? url.dropLast() : url[...]
+        return HTTPRequest(url: URLQuery.append([(name: "region", value: region)], to: "\(base)/\(account)/ss"))
+    }
+
+    /// "global" is the nearest.
+    package static let regions = ["cn", "hk", "sg", "us", "de", "global"]
+
+    package init(reply: HTTPReply) throws(DialectError) {
+        let body = try JSONBody.decode(Body.self, from: try reply.acceptedAliCloudBody())
+        isDisabled = body.status == ServiceNodes.disabled
+        nodes = ServiceNodes.usable(
+            Body.nodes(body.v4, body.v4Ports, .a) + Body.nodes(body.v6, body.v6Ports, .aaaa))
+        guard !nodes.isEmpty || isDisabled else { throw .garbage("no usable address in the list of nodes") }
+    }
+
+    private struct Body: Decodable {
+        let v4: [String]?
+        let v6: [String]?
+        /// Parallel to the lists of addresses.
+        let v4Ports: [LenientInteger]?
+        let v6Ports: [LenientInteger]?
+        let status: String?
+
+        enum CodingKeys: String, CodingKey {
+            case v4 = "service_ip"
+            case v6 = "service_ipv6"
+            case v4Ports = "service_ip_port"
+            case v6Ports = "service_ipv6_port"
+            case status = "service_status"
+        }
+
+        /// Without those whose address is not of the family or whose port is none.
+        static func nodes(_ texts: [String]?, _ ports: [LenientInteger]?, _ family: RecordType) -> [Node] {
+            (texts ?? []).enumerated().compactMap { index, text in
+                guard let address = Address(text), address.recordType == family else { return nil }
+                guard let ports, index < ports.count else { return Node(address) }
+                guard let port = UInt16(exactly: ports[index].value), port != 0 else { return nil }
+                return Node(address, port: port)
+            }
+        }
+    }
+
+    /// The first of them that a service on the Internet can have, each once.
+    private static func usable(_ nodes: [Node]) -> [Node] {
+        var usable: [Node] = []
+        for node in nodes where usable.count < maxNodes && !usable.contains(node) {
+            if !unusable.contains(where: { $0.contains(node.address) }) { usable.append(node) }
+        }
+        return usable
+    }
+
+    /// Where no such service can be (RFC 6890): this host and network, private, shared, loopback, link-local,
+    /// multicast, reserved, and IPv4 addresses in the clothes of IPv6.
+    private static let unusable = [
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+        "192.168.0.0/16", "224.0.0.0/3", "::/8", "fc00::/7", "fe80::/9", "ff00::/8",
+    ].compactMap { Prefix($0) }
+
+    private static let disabled = "disable"
+
+    // MARK: one line of text
+
+    /// "203.0.113.1 203.0.113.2:8080 [2001:db8::1]:443", with "disable" in front where it is.
+    package var text: String {
+        let texts = nodes.map { node in
+            guard let port = node.port else { return "\(node.address)" }
+            return node.address.recordType == .a ? "\(node.address):\(port)" : "[\(node.address)]:\(port)"
+        }
+        return ((isDisabled ? [ServiceNodes.disabled] : []) + texts).joined(separator: " ")
+    }
+
+    /// What `text` gave; nil for everything else.
+    package init?(text: String) {
+        var words = text.split(separator: " ", maxSplits: ServiceNodes.maxNodes + 1)[...]
+        isDisabled = words.first == ServiceNodes.disabled[...]
+        if isDisabled { words = words.dropFirst() }
+        nodes = ServiceNodes.usable(words.compactMap(Node.init(text:)))
+        guard nodes.count == words.count, !nodes.isEmpty || isDisabled else { return nil }
+    }
+
+    // MARK: the server's side
+
+    /// What a node says when it is asked for the list.
+    /// - Parameter account: the only one that it knows.
+    package func reply(to request: HTTPRequest, account: String) -> HTTPReply {
+        guard request.method == .get else { return AliCloudCode.methodNotAllowed.reply }
+        let parts = URLQuery.path(of: request.url).split(separator: "/").suffix(2)
+        guard parts.first == account[...] else { return AliCloudCode.accountNotExists.reply }
+        let region = URLQuery.value(of: "region", in: request.url) ?? "cn"
+        guard ServiceNodes.regions.contains(region) else { return AliCloudCode.missingArgument.reply }
+        var members: [(name: String, value: OrderedJSON)] = []
+        for (name, family) in [("service_ip", RecordType.a), ("service_ipv6", .aaaa)] {
+            let own = nodes.filter { $0.address.recordType == family }
+            members.append((name, .strings(own.map(\.address.description))))
+            guard own.contains(where: { $0.port != nil }) else { continue }
+            members.append(("\(name)_port", .array(own.map { .number(Int($0.port ?? 443)) })))
+        }
+        if isDisabled { members.append(("service_status", .string(ServiceNodes.disabled))) }
+        return .aliCloud(.object(members))
+    }
+}
+
+extension ServiceNodes.Node {
+    fileprivate init?(text: Substring) {
+        if let address = Address(String(text)) {
+            self.init(address)
+            return
+        }
+        guard let colon = text.lastIndex(of: ":") else { return nil }
+        let digits = text[text.index(after: colon)...]
+        guard let port = UInt16(digits), port != 0, String(port) == digits else { return nil }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard let address = Address(String(host)), (address.recordType == .aaaa) == text.hasPrefix("[") else {
+            return nil
+        }
+        self.init(address, port: port)
+    }
+}

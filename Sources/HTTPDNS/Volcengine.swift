@@ -1,0 +1,130 @@
+// Volcengine's service: MD5 over six values, an expiry in milliseconds, JSON (providers.md 3). Addresses of both
+// families share one array. The secret must never get into an error's text.
+
+package import DNSWire
+
+package struct Volcengine: AddressDialect {
+    private let url: String
+    private let account: String
+    private let secret: String
+
+    package init(url: String, account: String, secret: String) {
+        self.url = url
+        self.account = account
+        self.secret = secret
+    }
+
+    /// How many the service takes, and in which form it answers to several, is UNCONFIRMED.
+    package let maxNames = 1
+    /// Without a type the service answers with both.
+    package let asksBothFamilies = true
+    /// What every scheme with an expiry accepts (providers.md 9.5).
+    private static let lifetimeMilliseconds: Int64 = 300_000
+
+    package func supports(_ type: RecordType) -> Bool { type.isAddress }
+
+    package func request(
+        for names: [String], of families: AddressFamilies, in context: DialectContext
+    ) throws(DialectError) -> HTTPRequest {
+        let domain = names.joined(separator: ",")
+        let ip = context.clientAddressText
+        // The values are UNCONFIRMED but for 1.
+        let type =
+            switch families {
+            case .v4: "1"
+            case .v6: "28"
+            case .both: ""
+            }
+        let timestamp = String(context.unixMilliseconds + Volcengine.lifetimeMilliseconds)
+        var parameters = [(name: "domain", value: domain)]
+        if !ip.isEmpty { parameters.append((name: "ip", value: ip)) }
+        if !type.isEmpty { parameters.append((name: "type", value: type)) }
+        parameters += [
+            (name: "account_id", value: account), (name: "timestamp", value: timestamp),
+            (name: "sign", value: try signature(domain: domain, timestamp: timestamp, ip: ip, type: type)),
+        ]
+        return HTTPRequest(url: URLQuery.append(parameters, to: url))
+    }
+
+    /// All six are signed, absent ones as nothing.
+    func signature(domain: String, timestamp: String, ip: String, type: String) throws(DialectError) -> String {
+        let values = Signature.sorted([secret, timestamp, account, domain, ip, type])
+        return try Signature.md5(values.joined(separator: "_"))
+    }
+
+    /// 403 stands for wrong parameters, wrong signatures and wrong times alike, and which form a body has then is
+    /// UNCONFIRMED. A dialect has no clock to compare with the reply's: it says what can be mended, and the caller, who
+    /// learns the time from the reply, asks once more and takes a second 403 for what it is.
+    package func reading(
+        of reply: HTTPReply, isAlone: Bool
+    ) throws(DialectError) -> (Question) throws(DialectError) -> Answer {
+        let bytes: [UInt8]
+        do throws(DialectError) {
+            bytes = try reply.acceptedBody()
+        } catch {
+            throw error == .status(403) ? .clock : error
+        }
+        let answers = Volcengine.answers(in: try JSONValue.decode(bytes))
+        return { (question) throws(DialectError) in
+            guard let answer = answers.first(where: { $0["host"]?.isName(question.name) == true }) else {
+                throw answers.contains { $0["host"] != nil } ? .wrongQuestion : .garbage("JSON without host")
+            }
+            guard let elements = answer["ips"]?.elements else { throw .garbage("JSON without ips") }
+            return try JSONAddresses.answer(to: question, in: elements, ttl: answer["ttl"], isShared: true)
+        }
+    }
+
+    /// One object for one name. The form for several is UNCONFIRMED: an array of such objects, or an object with such
+    /// an array, is taken as well.
+    private static func answers(in body: JSONValue) -> [JSONValue] {
+        if let elements = body.elements { return elements }
+        for key in ["dns", "results", "hosts"] {
+            if let elements = body[key]?.elements { return elements }
+        }
+        return [body]
+    }
+
+    // MARK: the server's side
+
+    package func questions(
+        from request: HTTPRequest, in context: DialectContext
+    ) throws(DialectError) -> [Question] {
+        guard request.method == .get else { throw .status(405) }
+        let value = { (name: String) in URLQuery.value(of: name, in: request.url) ?? "" }
+        guard value("account_id") == account else { throw .account("account_id") }
+        let timestamp = value("timestamp")
+        let expected = try signature(
+            domain: value("domain"), timestamp: timestamp, ip: value("ip"), type: value("type"))
+        guard value("sign") == expected else { throw .account("sign") }
+        guard let expiry = Int64(timestamp), expiry > context.unixMilliseconds else { throw .clock }
+        let families: AddressFamilies =
+            switch value("type") {
+            case "": .both
+            case "1": .v4
+            case "28": .v6
+            default: throw .garbage("type is neither absent nor 1 nor 28")
+            }
+        return try questions(about: value("domain"), of: families)
+    }
+
+    package func reply(
+        to questions: [Question], with resolutions: [Resolution], in context: DialectContext
+    ) -> HTTPReply {
+        let bodies = NamedAnswers.all(questions, resolutions).map { named -> JSONValue in
+            let ips = named.families.flatMap { JSONAddresses.json($0.answer, $0.type).elements ?? [] }
+            let answers = named.families.compactMap(\.answer)
+            // One TTL for both families: the smaller one of those that have addresses.
+            let lasting = answers.filter { $0.kind == .records }.min { $0.ttlSeconds < $1.ttlSeconds } ?? answers.first
+            return .object([
+                "host": .text("\(named.name)"), "ips": .array(ips), "ttl": JSONAddresses.json(ttlOf: lasting),
+            ])
+        }
+        return JSONAddresses.reply(bodies.count == 1 ? bodies[0] : .array(bodies))
+    }
+
+    /// Everything that is wrong with a request is 403, except its method.
+    package func reply(to error: DialectError) -> HTTPReply {
+        guard case .status(let status) = error else { return HTTPReply(status: 403) }
+        return HTTPReply(status: status)
+    }
+}

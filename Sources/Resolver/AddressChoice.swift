@@ -1,0 +1,77 @@
+// Which of a provider's addresses is dialled. Stays with one that works, so that its connections stay warm, and leaves
+// it when another is clearly better. A value without clock; the same seed gives the same choices.
+
+package struct AddressChoice: Sendable {
+    private struct Address: Sendable {
+        var latency = LatencyEstimate()
+        var breaker = Breaker()
+        /// By the number of the choice; 0: never.
+        var chosenAs = 0
+        var chosenAt: Instant?
+    }
+
+    private var addresses: [Address]
+    private var choices = 0
+    private var current: Int
+
+    /// One choice in so many looks at another address: the provider's hedge saves the client from a bad one.
+    private static let choicesPerExploration = 64
+
+    /// - Parameters:
+    ///   - count: 1 or more; 0 counts as 1.
+    ///   - seed: which of them is the first, so that not everybody begins with the same.
+    package init(count: Int, seed: UInt64) {
+        addresses = Array(repeating: Address(), count: max(1, count))
+        current = Int(seed % UInt64(addresses.count))
+    }
+
+    /// - Returns: from 0 up to the count.
+    package mutating func choose(now: Instant) -> Int {
+        choices += 1
+        let chosen = next(now)
+        addresses[chosen].chosenAs = choices
+        addresses[chosen].chosenAt = now
+        return chosen
+    }
+
+    package mutating func answered(_ index: Int, after elapsed: Duration, now: Instant) {
+        guard addresses.indices.contains(index) else { return }
+        addresses[index].latency.measure(elapsed, now: now)
+        addresses[index].breaker.answered()
+    }
+
+    /// It could not be reached, or is the wrong one.
+    package mutating func failed(_ index: Int, now: Instant) {
+        guard addresses.indices.contains(index) else { return }
+        addresses[index].breaker.failed(now: now)
+    }
+
+    private mutating func next(_ now: Instant) -> Int {
+        // From the current one around, so that equals take turns.
+        let turns = (0..<addresses.count).map { (current + $0) % addresses.count }
+        let working = turns.filter { !addresses[$0].breaker.isOpen(now) }
+        guard let best = working.min(by: { cost($0) < cost($1) }) else { return longestAgo(turns) ?? current }
+        if working.first != current || cost(current) > nearBest(cost(best)) { current = best }
+        let others = working.filter { $0 != current && isLookedForAgain($0, now) }
+        guard choices % AddressChoice.choicesPerExploration == 0, let other = longestAgo(others) else { return current }
+        return other
+    }
+
+    private func longestAgo(_ indices: [Int]) -> Int? {
+        indices.min { addresses[$0].chosenAs < addresses[$1].chosenAs }
+    }
+
+    private func isLookedForAgain(_ index: Int, _ now: Instant) -> Bool {
+        addresses[index].chosenAt.map { now - $0 >= Bounds.explorationPause } ?? true
+    }
+
+    /// Milliseconds. What was never tried is no reason to leave what works; what may be back is tried after the rest.
+    private func cost(_ index: Int) -> Double {
+        let latency = addresses[index].latency.smoothed ?? Bounds.hedgeUnmeasured.milliseconds
+        return addresses[index].breaker.isClosed ? latency : latency + Bounds.providerTimeout.milliseconds
+    }
+
+    private func nearBest(_ cost: Double) -> Double {
+        max(cost * Bounds.nearBest, cost + Bounds.nearBestMilliseconds)
+    }
+}

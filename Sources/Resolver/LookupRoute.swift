@@ -1,0 +1,18 @@
+// Whom a lookup may ask, and in which order: decided once, when it begins.
+
+extension Lookup {
+    /// Whom a question may be put to.
+    struct Route {
+        /// In the order to ask them.
+        let providers: [ProviderID]
+        /// Asked when the system resolver has nothing to say either.
+        let inReserve: [ProviderID]
+        /// Asked when nobody else has anything to say.
+        let withheld: [ProviderID]
+        /// The system resolver is the proper source and not a substitute.
+        let isSystemName: Bool
+        let hasSystem: Bool
+        /// All providers failed lately, are silent, or are not to be asked.
+        let inTrouble: Bool
+    }
+}

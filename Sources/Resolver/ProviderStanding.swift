@@ -1,0 +1,168 @@
+// What is known about one provider: how quick, how reliable and how busy it is, and what keeps it from being asked.
+
+struct ProviderStanding {
+    let traits: ProviderTraits
+    private var latency = LatencyEstimate()
+    /// Milliseconds that it is presumed to take since it was overtaken; nil from its next answer on. Kept apart, so
+    /// that a provider that comes back is as quick as it was before.
+    private var doubt: Double?
+    private var answers = FadingCount(memory: ProviderStanding.memory)
+    private var failures = FadingCount(memory: ProviderStanding.memory)
+    private var breaker = Breaker()
+    private var pausedUntil: Instant?
+    private var pausesInARow = 0
+    /// Requests out, and since when no answer has come although one was out.
+    private(set) var outstanding = 0
+    private var silentSince: Instant?
+    private var refreshes = TokenBucket()
+    private var questions = TokenBucket()
+    /// When it was asked last.
+    private(set) var triedAt: Instant?
+    /// Lookups that began with it.
+    private(set) var firstChoices = FadingCount(memory: ProviderStanding.memory)
+    /// As it was reported last.
+    var reportedState = ProviderState.unmeasured
+
+    /// "Of late" for the share of success and of first choices.
+    static let memory: Duration = .seconds(60)
+    /// Counts beside what was measured, so that one failure after little use is not half of all.
+    private static let presumedAnswers = 10.0
+    /// Milliseconds that a client loses by a failure: the hedge and the other provider's time. One failure in a hundred
+    /// weighs 2.5 ms.
+    private static let failureCost = 250.0
+
+    init(_ traits: ProviderTraits) {
+        self.traits = traits
+    }
+
+    // MARK: judgement
+
+    var isShadow: Bool { traits.shadowShare != nil }
+    var isMeasured: Bool { latency.smoothed != nil }
+    var isDoubted: Bool { doubt != nil }
+    var openUntil: Instant? { breaker.openUntil }
+
+    func isHalfOpen(_ now: Instant) -> Bool { breaker.isHalfOpen(now) }
+    func isBlocked(_ now: Instant) -> Bool { breaker.isBlocked && breaker.isOpen(now) }
+    func isPaused(_ now: Instant) -> Bool { (pausedUntil ?? now) > now }
+
+    func isOverBudget(_ now: Instant) -> Bool {
+        traits.questionsPerSecond.map { questions.tokens(perSecond: $0, now: now) < 1 } ?? false
+    }
+
+    /// Works, and is not to be asked just now.
+    func isWithheld(_ now: Instant) -> Bool { isPaused(now) || isOverBudget(now) }
+
+    /// Several requests are out and nothing comes back: it will be known to fail when they have timed out.
+    func isSilent(_ now: Instant) -> Bool {
+        guard let silentSince, outstanding >= Bounds.silentRequests else { return false }
+        let usual = latency.patience.map { Duration.milliseconds(2 * $0) } ?? Bounds.hedgeCeiling
+        return now - silentSince > max(usual, Bounds.silentFloor)
+    }
+
+    /// Failed lately and has one request out that tells whether it is back, or has failed just now, or is silent.
+    func isFailing(_ now: Instant) -> Bool {
+        breaker.isOpen(now) || isSilent(now) || (breaker.isHalfOpen(now) && outstanding > 0)
+    }
+
+    /// Milliseconds until a client has an answer when this one is asked first; a guess before it is measured.
+    func expected(_ now: Instant) -> Double {
+        let latency = max(latency.smoothed ?? 0, doubt ?? 0)
+        return latency + (1 - successShare(now)) * ProviderStanding.failureCost
+    }
+
+    func successShare(_ now: Instant) -> Double {
+        let good = answers.value(now) + ProviderStanding.presumedAnswers
+        return good / (good + failures.value(now))
+    }
+
+    var hedgeDelay: Duration {
+        guard let patience = latency.patience else { return Bounds.hedgeUnmeasured }
+        return min(max(.milliseconds(patience), Bounds.hedgeFloor), Bounds.hedgeCeiling)
+    }
+
+    func state(_ now: Instant) -> ProviderState {
+        if isBlocked(now) { return .blocked }
+        if !breaker.isClosed { return .down }
+        if isPaused(now) { return .throttled }
+        if isOverBudget(now) { return .overBudget }
+        return isMeasured ? .up : .unmeasured
+    }
+
+    /// - Parameter allFirstChoices: of all providers.
+    func estimate(of allFirstChoices: Double, _ now: Instant) -> ProviderEstimate {
+        ProviderEstimate(
+            latencyMilliseconds: latency.smoothed, percentile95Milliseconds: latency.percentile95,
+            successShare: successShare(now),
+            firstShare: allFirstChoices > 0 ? firstChoices.value(now) / allFirstChoices : 0)
+    }
+
+    // MARK: what happens
+
+    /// Nothing was measured; what is on its way still comes.
+    mutating func reset() {
+        var new = ProviderStanding(traits)
+        new.outstanding = outstanding
+        new.reportedState = reportedState
+        self = new
+    }
+
+    mutating func begun(now: Instant) {
+        silentSince = silentSince ?? now
+        triedAt = now
+        outstanding += 1
+        if let rate = traits.questionsPerSecond { questions.charge(perSecond: rate, now: now) }
+    }
+
+    mutating func chosenFirst(now: Instant) { firstChoices.add(1, now: now) }
+
+    /// - Parameter isHeard: something came back, be it a failure.
+    mutating func ended(isHeard: Bool, now: Instant) {
+        outstanding = max(0, outstanding - 1)
+        if isHeard { silentSince = now }
+        if outstanding == 0 { silentSince = nil }
+    }
+
+    /// - Returns: whether it had failed before.
+    mutating func answered(after elapsed: Duration, now: Instant) -> Bool {
+        latency.measure(elapsed, now: now)
+        doubt = nil
+        answers.add(1, now: now)
+        pausesInARow = 0
+        return breaker.answered()
+    }
+
+    /// Another upstream was quicker: this one takes at least so long, which is news only beyond what was presumed.
+    mutating func overtaken(after elapsed: Duration) {
+        let presumed = doubt ?? latency.smoothed ?? Bounds.hedgeUnmeasured.milliseconds
+        let elapsed = min(elapsed, Bounds.providerTimeout).milliseconds
+        guard elapsed > presumed else { return }
+        doubt = isMeasured || isDoubted ? presumed + (elapsed - presumed) / 8 : elapsed
+    }
+
+    /// An outage counts as one failure, however often it was tried meanwhile: it would be held against a provider that
+    /// is back.
+    mutating func failed(now: Instant) {
+        if breaker.isClosed { failures.add(1, now: now) }
+        breaker.failed(now: now)
+    }
+
+    mutating func refused(now: Instant) { breaker.refused(now: now) }
+
+    /// - Parameter pause: as the provider wants it; nil: it did not say, and has it from us unless it is paused.
+    mutating func throttled(for pause: Duration?, now: Instant) {
+        if let pause {
+            pausedUntil = now + min(pause, Bounds.throttleLimit)
+        } else if !isPaused(now) {
+            pausedUntil = now + min(Bounds.throttleFloor * (1 << min(pausesInARow, 5)), Bounds.throttleCeiling)
+            pausesInARow += 1
+        }
+    }
+
+    /// Charges the budget for one refresh. Nil: it may begin; else when it may.
+    mutating func spend(now: Instant) -> Instant? {
+        refreshes.spend(perSecond: traits.budgetPerSecond, now: now)
+    }
+
+    func canSpend(_ now: Instant) -> Bool { refreshes.tokens(perSecond: traits.budgetPerSecond, now: now) >= 1 }
+}

@@ -1,0 +1,8 @@
+// What became of the refreshes: `started = succeeded + failed` and those in flight; `used` were read before they ended.
+
+package struct RefreshCounts: Equatable, Sendable {
+    package var started: UInt64 = 0
+    package var succeeded: UInt64 = 0
+    package var failed: UInt64 = 0
+    package var used: UInt64 = 0
+}

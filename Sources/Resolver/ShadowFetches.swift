@@ -1,0 +1,119 @@
+// Fetches beside lookups: to measure providers that no client is to wait for, and to compare a shadow provider's
+// answers with those that are used. Their answers go nowhere.
+//
+// Invariant: never more than `Bounds.maxShadowFetches`, those that wait for the other half of a comparison included.
+
+import DNSWire
+
+struct ShadowFetches {
+    struct Pending {
+        let id: FetchID
+        let question: Question
+        let provider: ProviderID
+        let startedAt: Instant
+        fileprivate let isCompared: Bool
+        fileprivate(set) var isRunning = true
+        /// Whichever of the two comes first waits for the other.
+        fileprivate var said: Answer?
+        fileprivate var used: Answer?
+
+        fileprivate var until: Instant { startedAt + (isRunning ? Bounds.providerTimeout : Bounds.shadowPatience) }
+    }
+
+    private var pending: [Pending] = []
+    private var countsOf: [ProviderID: ShadowCounts] = [:]
+
+    var hasRoom: Bool { pending.count < Bounds.maxShadowFetches }
+
+    /// When `popDue` has something.
+    var nextDeadline: Instant? { pending.lazy.map(\.until).min() }
+
+    /// All 0 for a provider that is no shadow.
+    func counts(of provider: ProviderID) -> ShadowCounts { countsOf[provider] ?? ShadowCounts() }
+
+    /// Of those that are not configured any more nobody asks for the counts.
+    mutating func keep(_ providers: [ProviderTraits]) {
+        countsOf = countsOf.filter { known in providers.contains { $0.id == known.key } }
+    }
+
+    mutating func begin(_ id: FetchID, _ question: Question, _ provider: ProviderTraits, now: Instant) {
+        let isCompared = provider.shadowShare != nil
+        if isCompared { countsOf[provider.id, default: ShadowCounts()].asked += 1 }
+        pending.append(
+            Pending(id: id, question: question, provider: provider.id, startedAt: now, isCompared: isCompared))
+    }
+
+    /// - Returns: the fetch; nil when it is not one of these, or has ended before.
+    mutating func finished(_ id: FetchID, _ result: Result<Answer, FetchFailure>) -> Pending? {
+        guard let index = pending.firstIndex(where: { $0.id == id && $0.isRunning }) else { return nil }
+        let ended = pending[index]
+        pending[index].isRunning = false
+        switch result {
+        case .success(let answer) where ended.isCompared:
+            pending[index].said = answer
+            compare(index)
+        case .success: pending.remove(at: index)
+        case .failure: countFailed(pending.remove(at: index))
+        }
+        return ended
+    }
+
+    /// This is what the lookup's clients and the cache have been given.
+    mutating func used(_ question: Question, _ answer: Answer) {
+        for index in pending.indices.reversed() where pending[index].question == question {
+            guard pending[index].isCompared, pending[index].used == nil else { continue }
+            pending[index].used = answer
+            compare(index)
+        }
+    }
+
+    /// Takes out what has waited long enough.
+    ///
+    /// - Returns: fetches that have run into their time-out.
+    mutating func popDue(_ now: Instant) -> [Pending] {
+        let due = pending.filter { $0.until <= now }
+        pending.removeAll { $0.until <= now }
+        let timedOut = due.filter(\.isRunning)
+        for fetch in timedOut { countFailed(fetch) }
+        return timedOut
+    }
+
+    private mutating func countFailed(_ fetch: Pending) {
+        if fetch.isCompared { countsOf[fetch.provider, default: ShadowCounts()].failed += 1 }
+    }
+
+    private mutating func compare(_ index: Int) {
+        guard let said = pending[index].said, let used = pending[index].used else { return }
+        let fetch = pending.remove(at: index)
+        countsOf[fetch.provider, default: ShadowCounts()].count(said, used, of: fetch.question.type)
+    }
+}
+
+/// What became of the questions that were put to a shadow provider. Those whose lookup had no answer are only in
+/// `asked`.
+package struct ShadowCounts: Equatable, Sendable {
+    package fileprivate(set) var asked: UInt64 = 0
+    /// The same records, or none on both sides.
+    package fileprivate(set) var same: UInt64 = 0
+    package fileprivate(set) var overlapping: UInt64 = 0
+    /// No record in common, or none on one side.
+    package fileprivate(set) var different: UInt64 = 0
+    package fileprivate(set) var failed: UInt64 = 0
+
+    fileprivate mutating func count(_ said: Answer, _ used: Answer, of type: RecordType) {
+        let (said, used) = (said.contents(of: type), used.contents(of: type))
+        if said == used {
+            same += 1
+        } else if said.isDisjoint(with: used) {
+            different += 1
+        } else {
+            overlapping += 1
+        }
+    }
+}
+
+extension Answer {
+    fileprivate func contents(of type: RecordType) -> Set<[UInt8]> {
+        Set(records.lazy.filter { $0.type == type }.map(\.data))
+    }
+}

@@ -1,0 +1,149 @@
+// Judges the keys of a [[provider]] together: what its dialect needs, what it has no use for, and what does not go with
+// another key.
+
+import DNSWire
+
+extension ProviderDraft {
+    typealias Contradiction = (key: String?, text: String)
+    private typealias Dialect = Settings.Provider.Dialect
+
+    /// What is missing or contradicts itself, with the key that it is about or nil for the whole table; none if
+    /// `provider` gives one.
+    var contradictions: [Contradiction] {
+        var list: [Contradiction] = []
+        for (key, isMissing) in [("name", name == nil), ("dialect", dialect == nil), ("url", url == nil)]
+        where isMissing {
+            list.append((nil, "this [[provider]] has no \(key); every provider needs name, dialect and url"))
+        }
+        if let dialect { list += misplaced(with: dialect) + missing(with: dialect) + halves(with: dialect) }
+        if let url { list += contradictions(with: url) }
+        return list + ciphers + proxies
+    }
+
+    /// Keys that only some dialects know.
+    private func misplaced(with dialect: Dialect) -> [Contradiction] {
+        let accounts = Dialect.allCases.filter { $0 != .doh }
+        let keys: [(key: String, isSet: Bool, dialects: [Dialect])] = [
+            ("account", account != nil, accounts),
+            ("access-key", accessKey != nil, [.json]),
+            ("key-file", keyFile != nil, accounts.filter { $0 != .dnspod }),
+            ("cipher", cipher != nil, [.alicloudV2]), ("cipher-key-file", cipherKeyFile != nil, [.alicloudV2]),
+            ("expiring", expiring != nil, Dialect.stampingNames),
+            ("region", region != nil, Dialect.listingNodes),
+            ("service-nodes", serviceNodes != nil, Dialect.listingNodes),
+            // UCloud answers for who asks.
+            ("client-subnet", clientSubnet != nil, Dialect.allCases.filter { $0 != .ucloud }),
+            ("method", method != nil, [.doh]), ("template", template != nil, [.template]),
+        ]
+        return keys.compactMap { key, isSet, dialects in
+            guard isSet, !dialects.contains(dialect) else { return nil }
+            return (
+                key, "provider.\(key): found with dialect \(quoted(dialect.rawValue)); \(Dialect.allowed(dialects))"
+            )
+        }
+    }
+
+    private func missing(with dialect: Dialect) -> [Contradiction] {
+        let accounts: [Dialect] = [.dnspodDES, .dnspodAES, .alicloud, .alicloudV2, .volcengine, .baidu, .ucloud]
+        let keys = accounts.filter { $0 != .alicloud } + [.dnspodHTTPS]
+        var list: [Contradiction] = []
+        let needs = "dialect \(quoted(dialect.rawValue)) needs"
+        if account == nil, accounts.contains(dialect) {
+            list.append((nil, "this [[provider]] has no account; \(needs) the id that the vendor gave you"))
+        }
+        if keyFile == nil, keys.contains(dialect) {
+            list.append((nil, "this [[provider]] has no key-file; \(needs) a file with the account's token or key"))
+        }
+        if dialect == .template, template == nil {
+            list.append((nil, "this [[provider]] has no [provider.template]; \(needs) it behind the other keys"))
+        }
+        return list
+    }
+
+    /// AliDNS signs with three things that are worth nothing alone.
+    private func halves(with dialect: Dialect) -> [Contradiction] {
+        let keys = [("account", account != nil), ("access-key", accessKey != nil), ("key-file", keyFile != nil)]
+        let (set, unset) = (keys.filter(\.1).map(\.0), keys.filter { !$0.1 }.map(\.0))
+        guard dialect == .json, let first = set.first, !unset.isEmpty else { return [] }
+        return [
+            (
+                first,
+                "provider.\(first): found without \(unset.joined(separator: " and ")); allowed with dialect \"json\": "
+                    + "account, access-key and key-file together, or none of them"
+            )
+        ]
+    }
+
+    private func contradictions(with url: Settings.ProviderURL) -> [Contradiction] {
+        var list: [Contradiction] = []
+        if case .name(let host) = url.host, addresses.isEmpty {
+            list.append(
+                (
+                    "url",
+                    "provider.url: found the host name \(quoted(host)) and no addresses; nothing is resolved "
+                        + "through ourselves: add addresses = [\"...\"] with what is to be dialled"
+                ))
+        }
+        guard !url.isSecure else { return list }
+        for (key, isSet) in [("sni", sni != nil), ("verify-name", verifyName != nil), ("ca-file", caFile != nil)]
+        where isSet {
+            list.append((key, "provider.\(key): found with an http URL; allowed: with https"))
+        }
+        if dialect == .dnspodHTTPS, provider?.addresses.allSatisfy(\.isLoopback) == false {
+            list.append(
+                (
+                    "url",
+                    "provider.url: found an http URL with dialect \"dnspod-https\", which sends the token as it is; "
+                        + "allowed: https, and http to a loopback address"
+                ))
+        }
+        return list
+    }
+
+    private var ciphers: [Contradiction] {
+        // With another dialect both are wrong, and that was said.
+        guard dialect == .alicloudV2 else { return [] }
+        return switch (cipher, cipherKeyFile) {
+        case (.cbc, nil), (.gcm, nil):
+            [("cipher", "provider.cipher: found without cipher-key-file; name the file with the AES key there")]
+        case (.plain, .some):
+            [
+                (
+                    "cipher-key-file",
+                    "provider.cipher-key-file: found with cipher \"none\"; allowed: with \"cbc\", \"gcm\""
+                )
+            ]
+        default: []
+        }
+    }
+
+    private var proxies: [Contradiction] {
+        guard proxyKeyFile != nil, proxy?.user == nil else { return [] }
+        let finding = proxy == nil ? "without proxy" : "with a proxy without a user"
+        return [
+            ("proxy-key-file", "provider.proxy-key-file: found \(finding); write proxy = \"http://USER@ADDR:PORT\"")
+        ]
+    }
+}
+
+extension Settings.Provider.Template {
+    /// What every template needs and this one has not.
+    var contradictions: [String] {
+        var list: [String] = []
+        if query.isEmpty { list.append("this [provider.template] has no query; every template needs it") }
+        if v4.isEmpty, v6.isEmpty {
+            list.append("this [provider.template] has neither v4 nor v6; it needs where a reply holds addresses")
+        }
+        return list
+    }
+}
+
+extension Settings.Provider.Dialect {
+    /// Ends a complaint; the shorter of two ways to say it.
+    fileprivate static func allowed(_ dialects: [Self]) -> String {
+        let others = allCases.filter { !dialects.contains($0) }
+        let words = { (list: [Self]) in list.map { quoted($0.rawValue) }.joined(separator: ", ") }
+        return "allowed: with "
+            + (others.count < dialects.count ? "every dialect but \(words(others))" : words(dialects))
+    }
+}

@@ -1,0 +1,60 @@
+// Bodies that a hostile or broken server could send to any dialect: cut, changed, too deep, too wide. Nothing may
+// crash, and nothing may be answered that the body does not say.
+
+import DNSWire
+import HTTPDNS
+import Testing
+
+struct HostileRepliesTests {
+    private func body(_ dialect: any Dialect, _ asked: Question) throws -> [UInt8] {
+        let records = try ["192.0.2.10", "192.0.2.11"].map { try record("www.example.com", .a, 120, $0) }
+        return dialect.reply(to: asked, with: Answer(records: records)).body
+    }
+
+    @Test("every cut of a body is a failure, or says no more than the part that came", arguments: Dialects.names)
+    func cuts(dialectName: String) throws {
+        let dialect = try #require(Dialects.make(named: dialectName, url: "/x"))
+        let asked = try question("www.example.com")
+        let whole = try body(dialect, asked)
+        for length in 0..<whole.count {
+            let cut = HTTPReply(body: Array(whole.prefix(length)))
+            guard case .success(let answer) = outcome(of: cut, to: asked, by: dialect) else { continue }
+            // Tencent's text has no end: a cut address may be another one.
+            #expect(dialectName.hasPrefix("dnspod"), "cut at \(length)")
+            #expect(answer.addresses.allSatisfy { $0.description.hasPrefix("192.0.2.1") }, "cut at \(length)")
+        }
+    }
+
+    @Test(
+        "a body with bytes changed is read or refused, and its records are about the asked name",
+        arguments: Dialects.names)
+    func changes(dialectName: String) throws {
+        let dialect = try #require(Dialects.make(named: dialectName, url: "/x"))
+        let asked = try question("www.example.com")
+        let whole = try body(dialect, asked)
+        var random = SeededBytes(seed: 21)
+        for round in 0..<1000 {
+            var changed = whole
+            for _ in 0..<Int.random(in: 1...4, using: &random.generator) {
+                let index = Int.random(in: 0..<changed.count, using: &random.generator)
+                changed[index] = UInt8.random(in: 0...255, using: &random.generator)
+            }
+            guard case .success(let answer) = outcome(of: HTTPReply(body: changed), to: asked, by: dialect),
+                answer.kind == .records
+            else { continue }
+            #expect(answer.records.first?.owner == asked.name, "seed 21, round \(round)")
+        }
+    }
+
+    @Test(
+        "JSON that is too deep or too wide is refused before it is read", arguments: Dialects.names,
+        [
+            String(repeating: "[", count: 60_000), String(repeating: #"{"data":"#, count: 8000),
+            "[" + String(repeating: "null,", count: 1100) + "null]",
+            #"{"host":"www.example.com","ips":["# + String(repeating: #""192.0.2.1","#, count: 600) + #""192.0.2.1"]}"#,
+        ])
+    func shapes(dialectName: String, body: String) throws {
+        let dialect = try #require(Dialects.make(named: dialectName, url: "/x"))
+        #expect(outcome(of: reply(body), to: try question("www.example.com"), by: dialect).error != nil)
+    }
+}

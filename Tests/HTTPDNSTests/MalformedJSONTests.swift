@@ -1,0 +1,100 @@
+// JSON that is cut, changed, too deep, or of other types, to every dialect that speaks it: never a crash, and never
+// anything that the whole reply did not say.
+
+import DNSWire
+import HTTPDNS
+import Testing
+
+struct MalformedJSONTests {
+    static let dialects = Dialects.names.filter { $0.hasPrefix("alicloud") || $0.hasPrefix("json") }
+
+    /// A whole reply to a question in both families where the dialect takes them, with an address of each.
+    private func exchange(_ dialectName: String) throws -> (dialect: any Dialect, asked: [Question], body: [UInt8]) {
+        let dialect = try #require(Dialects.make(named: dialectName, url: "/"))
+        var asked = [try question("www.example.com")]
+        var answers = [Answer(records: [try record("www.example.com", .a, 60, "192.0.2.10")])]
+        if dialect.asksBothFamilies {
+            asked.append(try question("www.example.com", .aaaa))
+            answers.append(Answer(records: [try record("www.example.com", .aaaa, 60, "2001:db8::10")]))
+        }
+        return (dialect, asked, dialect.reply(to: asked, with: answers.map { .answer($0) }).body)
+    }
+
+    @Test("every cut of a reply is garbage for every question", arguments: dialects)
+    func cuts(dialectName: String) throws {
+        let (dialect, asked, body) = try exchange(dialectName)
+        for result in dialect.answers(from: HTTPReply(body: body), to: asked) { #expect(result.error == nil) }
+        for length in body.indices {
+            let results = dialect.answers(from: HTTPReply(body: Array(body.prefix(length))), to: asked)
+            for result in results { #expect(result.isGarbage, "cut at \(length)") }
+        }
+    }
+
+    @Test("a changed byte gives failures, doubt, or addresses that stand in the reply", arguments: dialects)
+    func changes(dialectName: String) throws {
+        let (dialect, asked, body) = try exchange(dialectName)
+        var random = SeededBytes(seed: 11)
+        for round in 0..<600 {
+            var changed = body
+            let index = Int.random(in: changed.indices, using: &random.generator)
+            changed[index] = UInt8.random(in: 0...255, using: &random.generator)
+            let text = String(decoding: changed, as: UTF8.self)
+            let said = text.split(separator: "\"").compactMap { Address(String($0)) }
+            for result in dialect.answers(from: HTTPReply(body: changed), to: asked) {
+                guard case .success(let answer) = result, changed != body else { continue }
+                let isSealed = dialectName.hasSuffix("cbc") || dialectName.hasSuffix("gcm")
+                #expect(isSealed || answer.addresses.allSatisfy(said.contains), "seed 11, round \(round)")
+                #expect(answer.kind != .noSuchName || text.contains("\"Status\":3"), "seed 11, round \(round)")
+                #expect(dialectName != "alicloud-v2-gcm" || answer.addresses.count == 1, "seed 11, round \(round)")
+            }
+        }
+    }
+
+    @Test(
+        "other types, roots and depths are garbage", arguments: dialects,
+        [
+            "", " ", "null", "true", "7", "\"x\"", "[]", "[[]]", "{", "{}", "{\"host\":7}", "{\"dns\":{}}",
+            "{\"dns\":[7]}",
+            "{\"dns\":[{\"host\":null}]}", #"{"host":"www.example.com","ips":"192.0.2.1"}"#,
+            #"{"host":"www.example.com","ips":[7]}"#, #"{"host":"www.example.com","ips":[null]}"#,
+            #"{"host":"www.example.com","ips":{},"ttl":1}"#,
+            #"{"host":"www.example.com","ips":["192.0.2.1"],"ttl":"x"}"#,
+            #"{"host":"www.example.com","ips":["192.0.2.1"],"ttl":[]}"#,
+            #"{"host":"www.example.com","ips":["192.0.2.1"],"ttl":1e99}"#,
+            #"{"code":"success","mode":0}"#, #"{"code":"success","mode":0,"data":null}"#,
+            #"{"code":"success","mode":0,"data":{}}"#, #"{"code":"success","mode":0,"data":{"answers":{}}}"#,
+            #"{"code":"success","mode":0,"data":{"answers":[{"dn":7}]}}"#,
+            #"{"code":"success","mode":[],"data":{"answers":[]}}"#, #"{"code":7,"mode":0,"data":{"answers":[]}}"#,
+            #"{"code":"success","mode":1,"data":""}"#, #"{"code":"success","mode":2,"data":"AAAA"}"#,
+            #"{"code":"success","mode":1,"data":"AAAAAAAAAAAAAAAAAAAAAA=="}"#,
+            #"{"code":"success","mode":2,"data":"****"}"#,
+        ])
+    func otherShapes(dialectName: String, body: String) throws {
+        let dialect = try #require(Dialects.make(named: dialectName, url: "/"))
+        let outcome = outcome(of: reply(body), to: try question("www.example.com"), by: dialect)
+        #expect(outcome.isGarbage, "\(outcome)")
+    }
+
+    @Test("nesting is judged before it is decoded, in what is encrypted too", arguments: dialects)
+    func depth(dialectName: String) throws {
+        let dialect = try #require(Dialects.make(named: dialectName, url: "/"))
+        let deep = String(repeating: "[", count: 30_000) + String(repeating: "]", count: 30_000)
+        for body in [deep, "{\"host\":\(deep)}", "{\"code\":\"success\",\"mode\":0,\"data\":\(deep)}"] {
+            let outcome = outcome(of: reply(body), to: try question("www.example.com"), by: dialect)
+            #expect(outcome.error == .garbage("JSON deeper than 8 levels"))
+        }
+    }
+
+    @Test("of a member that stands twice, one is believed whole", arguments: ["alicloud", "json"])
+    func duplicates(dialectName: String) throws {
+        let dialect = try #require(Dialects.make(named: dialectName, url: "/"))
+        let asked = try question("www.example.com")
+        let record = { (address: String) in #"[{"name":"www.example.com","type":1,"TTL":60,"data":"\#(address)"}]"# }
+        let body =
+            dialectName == "json"
+            ? "{\"Status\":0,\"Answer\":\(record("192.0.2.1")),\"Answer\":\(record("192.0.2.2"))}"
+            : #"{"host":"www.example.com","ips":["192.0.2.1"],"ips":["192.0.2.2"],"ttl":60}"#
+        let heard = dialect.heard(body, [asked])
+        #expect([["192.0.2.1 60"], ["192.0.2.2 60"], ["garbage"]].contains(heard))
+    }
+}

@@ -1,0 +1,55 @@
+// Vendors that have a dialect of their own, written as recipes all the same: what a recipe has to be able to say.
+
+import HTTPDNS
+
+enum Recipes {
+    static func volcengine(url: String) -> TemplateDialect {
+        dialect(url, account: "1023", secret: "QlgAuFMwNUwN") { () throws(Recipe.Fault) in
+            try Recipe(
+                query: "domain={name}&ip={client-ip}&account_id={account}&timestamp={expiry-ms}&sign={signature}",
+                digest: .md5,
+                signed: ["{secret}", "{expiry-ms}", "{account}", "{name}", "{client-ip}", "{type}"], sorts: true,
+                joiner: "_", v4: "ips", v6: "ips", ttl: "ttl", success: "host={name}")
+        }
+    }
+
+    /// The other form of the same service: one family at a time.
+    static func volcengineByType(url: String) -> TemplateDialect {
+        dialect(url, account: "1023", secret: "QlgAuFMwNUwN") { () throws(Recipe.Fault) in
+            try Recipe(
+                query: "domain={name}&ip={client-ip}&type={type}&account_id={account}&timestamp={expiry-ms}"
+                    + "&sign={signature}",
+                digest: .md5,
+                signed: ["{secret}", "{expiry-ms}", "{account}", "{name}", "{client-ip}", "{type}"], sorts: true,
+                joiner: "_", v4: "ips", v6: "ips", ttl: "ttl", success: "host={name}")
+        }
+    }
+
+    static func baidu(url: String) -> TemplateDialect {
+        dialect(url, account: "100", secret: "1234567890") { () throws(Recipe.Fault) in
+            try Recipe(
+                query: "account_id={account}&dn={names}&t={expiry}&sign={signature}&ip={client-ip}", maxNames: 10,
+                digest: .md5, signed: ["{names}", "{secret}", "{expiry}"], joiner: "-", v4: "data.{name}.ipv4.ip",
+                v6: "data.{name}.ipv6.ip", ttl: "data.{name}.ipv{family}.ttl", success: "msg=ok")
+        }
+    }
+
+    static func ucloud(url: String) -> TemplateDialect {
+        dialect(url, account: "100000", secret: "AuthSecret") { () throws(Recipe.Fault) in
+            try Recipe(
+                query: "host={name}&timestamp={now}", headers: ["Authorization: {signature}"], lifetimeSeconds: 60,
+                digest: .md5, signed: ["{name}", "{now}", "{secret}"], joiner: "-", v4: "ip_list", ttl: "ttl",
+                success: "host={name}")
+        }
+    }
+
+    private static func dialect(
+        _ url: String, account: String, secret: String, _ recipe: () throws(Recipe.Fault) -> Recipe
+    ) -> TemplateDialect {
+        do throws(Recipe.Fault) {
+            return TemplateDialect(url: url, account: account, secret: secret, recipe: try recipe())
+        } catch {
+            preconditionFailure("\(error)")
+        }
+    }
+}

@@ -1,0 +1,71 @@
+// What is switched off, for how long, and that it comes back from its text.
+
+import DNSWire
+import Testing
+
+@testable import Resolver
+
+@Suite("The switch for providers")
+struct ProviderSwitchTests {
+    private func name(_ text: String) throws -> Name { try #require(Name(text)) }
+
+    @Test("what has an end is on again when its time is over; the rest waits for the operator")
+    func ends() throws {
+        var board = ProviderSwitch()
+        let isTaken = [
+            board.switchOff(.root, untilMilliseconds: 5000),
+            board.switchOff(try name("a.example"), untilMilliseconds: nil),
+            board.switchOff(try name("b.example"), untilMilliseconds: 3000),
+        ]
+        #expect(isTaken == [true, true, true] && board.nextEndMilliseconds == 3000)
+        var over = board.expire(nowMilliseconds: 2999)
+        #expect(over.isEmpty)
+        over = board.expire(nowMilliseconds: 3000)
+        #expect(over == [try name("b.example")] && board.nextEndMilliseconds == 5000)
+        over = board.expire(nowMilliseconds: 99_999_999)
+        #expect(over == [.root] && board.nextEndMilliseconds == nil && board.endOfName.count == 1)
+    }
+
+    @Test("switching on says what was off")
+    func on() throws {
+        var board = ProviderSwitch()
+        _ = board.switchOff(try name("A.example"), untilMilliseconds: nil)
+        var on = board.switchOn(.root)
+        #expect(on.isEmpty)
+        on = board.switchOn(try name("a.EXAMPLE"))
+        #expect(on == [try name("a.example")] && board.endOfName.isEmpty)
+        _ = board.switchOff(.root, untilMilliseconds: 1)
+        on = board.switchOn(nil)
+        #expect(on == [.root] && board == ProviderSwitch())
+    }
+
+    @Test("a switch without room for more still changes what it has")
+    func bound() throws {
+        var board = ProviderSwitch()
+        for number in 0..<ProviderSwitch.maxNames {
+            let isTaken = board.switchOff(try name("n\(number).example"), untilMilliseconds: nil)
+            #expect(isTaken)
+        }
+        let isTaken = [
+            board.switchOff(.root, untilMilliseconds: nil),
+            board.switchOff(try name("n0.example"), untilMilliseconds: 7),
+        ]
+        #expect(isTaken == [false, true] && board.nextEndMilliseconds == 7)
+    }
+
+    @Test("the text is read again as it was")
+    func text() throws {
+        var board = ProviderSwitch()
+        _ = board.switchOff(.root, untilMilliseconds: 1_755_525_850_000)
+        _ = board.switchOff(try name("xn--bcher-kva.example"), untilMilliseconds: nil)
+        #expect(ProviderSwitch(text: board.text) == board)
+        #expect(ProviderSwitch(text: "") == ProviderSwitch())
+    }
+
+    @Test(
+        "damage in the text costs the line", arguments: ["a.example", "a.example x", "a..b 5", "a.example 5 6", " 5"])
+    func damage(_ line: String) throws {
+        let board = ProviderSwitch(text: "\(line)\nb.example 7\n")
+        #expect(board.endOfName.count == 1 && board.nextEndMilliseconds == 7)
+    }
+}

@@ -1,0 +1,160 @@
+// One mistake for each key of a provider, its template and a rule, in one file; and what keys are wrong together.
+
+/// A line of the file, and what is said about it from its key on; nil for a line that is right.
+typealias Mistake = (line: String, column: Int, complaint: String?)
+
+private func duration(_ bounds: String) -> String { "a duration \(bounds) with its unit (s, m, h, d)" }
+
+private let file = "the absolute path of a file, or the name of a systemd credential"
+private let text = "0 to 2000 printable ASCII characters"
+
+let wrongKeys: [Mistake] = [
+    ("only-listed = \"yes\"", 15, "only-listed: found \"yes\"; allowed: true or false"),
+    ("direct-only = 1", 15, "direct-only: found 1; allowed: true or false"),
+    ("[[provider]]", 0, nil),
+    (
+        "name = \"a b\"", 8,
+        """
+        provider.name: found "a b"; allowed: 1 to 32 letters, digits, "-", "_" or "."; not "httpdns" or "system"
+        """
+    ),
+    (
+        "dialect = \"volcegine\"", 11,
+        """
+        provider.dialect: found "volcegine"; allowed: "dnspod", "dnspod-des", "dnspod-aes", "dnspod-https", \
+        "alicloud", "alicloud-v2", "volcengine", "json", "doh", "baidu", "ucloud", "template"; did you mean \
+        "volcengine"?
+        """
+    ),
+    (
+        "url = \"https://user:hunter2@192.0.2.1/\"", 7,
+        """
+        provider.url: found "https://user:...@192.0.2.1/"; allowed: "https://HOST[:PORT]/PATH" or \
+        "http://HOST[:PORT]/PATH" without user name, query and fragment
+        """
+    ),
+    (
+        "addresses = [\"dns.example\"]", 14,
+        "provider.addresses: found \"dns.example\"; allowed: an IPv4 or IPv6 address without port or brackets"
+    ),
+    ("sni = \"192.0.2.1\"", 7, "provider.sni: found \"192.0.2.1\"; allowed: a host name"),
+    (
+        "verify-name = \"*.example\"", 15,
+        "provider.verify-name: found \"*.example\"; allowed: a host name or an IP address"
+    ),
+    ("host = \"a/b\"", 8, "provider.host: found \"a/b\"; allowed: \"HOST\" or \"HOST:PORT\""),
+    (
+        "ca-file = \"ca.pem\"", 11,
+        "provider.ca-file: found \"ca.pem\"; allowed: an absolute path of at most 4095 bytes"
+    ),
+    (
+        "account = 1234", 11,
+        "provider.account: found 1234; allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""
+    ),
+    (
+        "access-key = \"LTAI 1\"", 14,
+        "provider.access-key: found \"LTAI 1\"; allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""
+    ),
+    ("key-file = \"keys/a\"", 12, "provider.key-file: found \"keys/a\"; allowed: \(file)"),
+    (
+        "cipher = \"aes\"", 10,
+        "provider.cipher: found \"aes\"; allowed: \"none\", \"cbc\", \"gcm\""
+    ),
+    ("cipher-key-file = \"..\"", 19, "provider.cipher-key-file: found \"..\"; allowed: \(file)"),
+    ("expiring = \"true\"", 12, "provider.expiring: found \"true\"; allowed: true or false; leave out the quotes"),
+    (
+        "region = \"globl\"", 10,
+        """
+        provider.region: found "globl"; allowed: "cn", "hk", "sg", "de", "us", "global"; did you mean "global"?
+        """
+    ),
+    ("service-nodes = 0", 17, "provider.service-nodes: found 0; allowed: true or false"),
+    (
+        "client-subnet = \"192.0.2.7/24\"", 17,
+        """
+        provider.client-subnet: found "192.0.2.7/24"; allowed: "ADDR/LENGTH", such as "192.0.2.0/24", or \
+        "auto"; bits after the prefix are set: write "192.0.2.0/24"
+        """
+    ),
+    (
+        "proxy = \"http://user:hunter2@192.0.2.1:3128\"", 9,
+        """
+        provider.proxy: found "http://user:...@192.0.2.1:3128"; allowed: "http://[USER@]ADDR:PORT" or \
+        "socks5h://[USER@]ADDR:PORT" with an IP address; put the password into a file of its own and name \
+        that with proxy-key-file
+        """
+    ),
+    ("proxy-key-file = \"a:b\"", 18, "provider.proxy-key-file: found \"a:b\"; allowed: \(file)"),
+    ("method = \"get\"", 10, "provider.method: found \"get\"; allowed: \"GET\", \"POST\""),
+    (
+        "budget = 50", 10,
+        """
+        provider.budget: found 50; allowed: a rate from 1/s to 10000/s with its unit (/s); a unit is missing: \
+        write "50/s"
+        """
+    ),
+    ("shadow = 5", 10, "provider.shadow: found 5; allowed: a number from 0.001 to 1.0"),
+    ("idle = \"11m\"", 8, "provider.idle: found \"11m\"; allowed: \(duration("from 1s to 10m"))"),
+    (
+        "connection-requests = 0", 23,
+        "provider.connection-requests: found 0; allowed: an integer from 1 to 100000 (on one connection)"
+    ),
+    ("[provider.template]", 0, nil),
+    (
+        "query = \"\"", 9,
+        "provider.template.query: found \"\"; allowed: 1 to 2000 printable ASCII characters"
+    ),
+    ("headers = \"A: b\"", 11, "provider.template.headers: found \"A: b\"; allowed: an array of 0 to 16 strings"),
+    (
+        "max-names = 21", 13,
+        "provider.template.max-names: found 21; allowed: an integer from 1 to 20 (in one request)"
+    ),
+    (
+        "lifetime = 300", 12,
+        """
+        provider.template.lifetime: found 300; allowed: \(duration("from 1s to 24h")); a unit is missing: \
+        write "300s"
+        """
+    ),
+    (
+        "digest = \"sha1\"", 10,
+        """
+        provider.template.digest: found "sha1"; allowed: "none", "md5", "sha256", "hmac-sha256"
+        """
+    ),
+    ("signed = [\"é\"]", 11, "provider.template.signed: found \"é\"; allowed: \(text)"),
+    ("sort = \"false\"", 8, "provider.template.sort: found \"false\"; allowed: true or false; leave out the quotes"),
+    ("join = \"\\n\"", 8, "provider.template.join: found \"\\n\"; allowed: \(text)"),
+    ("v4 = 4", 6, "provider.template.v4: found 4; allowed: \(text)"),
+    ("v6 = []", 6, "provider.template.v6: found an array; allowed: \(text)"),
+    ("ttl = 60", 7, "provider.template.ttl: found 60; allowed: \(text)"),
+    ("success = true", 11, "provider.template.success: found true; allowed: \(text)"),
+    ("[[rule]]", 0, nil),
+    (
+        "match = [\"a..b\"]", 10,
+        "rule.match: found \"a..b\"; allowed: a domain name, such as \"example.com\", or \".\" for every name"
+    ),
+    (
+        "resolver = true", 12,
+        "rule.resolver: found true; allowed: \"httpdns\", \"system\" or the name of a [[provider]]"
+    ),
+    ("allow-private = \"yes\"", 17, "rule.allow-private: found \"yes\"; allowed: true or false"),
+    ("stale = 0", 9, "rule.stale: found 0; allowed: true or false"),
+    ("stale-negative = 1", 18, "rule.stale-negative: found 1; allowed: true or false"),
+    ("prefetch = \"no\"", 12, "rule.prefetch: found \"no\"; allowed: true or false"),
+    (
+        "min-ttl = \"8d\"", 11,
+        "rule.min-ttl: found \"8d\"; allowed: a duration from 0s to 168h with its unit (ms, s, m, h, d)"
+    ),
+    (
+        "max-ttl = 60", 11,
+        """
+        rule.max-ttl: found 60; allowed: a duration from 0s to 168h with its unit (ms, s, m, h, d); a unit is \
+        missing: write "60s"
+        """
+    ),
+    (
+        "fallback-addresses = [\"[::1]\"]", 23,
+        "rule.fallback-addresses: found \"[::1]\"; allowed: an IPv4 or IPv6 address without port or brackets"
+    ),
+]
