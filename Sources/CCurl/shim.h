@@ -1,5 +1,5 @@
-// libcurl and zlib for HTTPClient: the headers, typed wrappers for what Swift cannot call (variadic functions, macros), and
-// the two steps that need types or flags which Swift does not see: a close-on-exec socket, and the name check on
+// libcurl and zlib for HTTPClient: the headers, typed wrappers for what Swift cannot call (variadic functions, macros),
+// and the steps that need types or flags which Swift does not see: a close-on-exec socket, and the name check on
 // OpenSSL's context. The small headers are for close(), inet_pton() and errno numbers. Needs libssl-dev and zlib1g-dev.
 #pragma once
 #include <arpa/inet.h>
@@ -109,7 +109,8 @@ enum { CCURL_GUNZIP_BROKEN = -1, CCURL_GUNZIP_TOO_LARGE = -2, CCURL_GUNZIP_NO_ME
 
 // The count of bytes that one gzip member decodes to, or what is wrong with it.
 static inline long ccurl_gunzip(const void *bytes, size_t count, void *room, size_t size) {
-    z_stream stream = {.next_in = (Bytef *)bytes, .avail_in = (uInt)count, .next_out = room, .avail_out = (uInt)size};
+    z_stream stream = {
+        .next_in = (Bytef *)bytes, .avail_in = (uInt)count, .next_out = room, .avail_out = (uInt)size};
     // 16 is zlib's word for "gzip only".
     if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return CCURL_GUNZIP_NO_MEMORY;
     int code = inflate(&stream, Z_FINISH);

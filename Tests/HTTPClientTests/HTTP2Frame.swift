@@ -1,5 +1,4 @@
-// As much of HTTP/2 (RFC 9113) as a server needs that plays a script: frames out, and in until one is of the right
-// kind.
+// As much of HTTP/2 (RFC 9113) as a server needs that plays a script: frames out, and in until the right one comes.
 
 enum HTTP2Frame {
     enum Kind: UInt8, Sendable {
