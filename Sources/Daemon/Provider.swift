@@ -48,7 +48,8 @@ struct Provider {
             if dialect.supports(.https) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
         return ProviderTraits(
             id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
-            budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond)
+            budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
+            questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow)
     }
 
     /// Refreshes have a bound even where nobody set one.
