@@ -299,7 +299,7 @@ struct Lookup {
             begin(.system, until: giveUpAt, now: now, &around)
         }
         if mayAskWithheld(at: now) {
-            untried += withheld.prefix(attemptsLeft)
+            untried = (untried + withheld).prefix(attemptsLeft)
             withheld = []
             askNextProvider(now: now, &around)
         }
@@ -315,9 +315,9 @@ struct Lookup {
         if !untried.isEmpty { nextProviderAt = now + around.ranking.hedgeDelay(provider) }
     }
 
-    /// Whoever wants to be asked less is asked all the same rather than to fail.
+    /// Whoever wants to be asked less is asked all the same rather than to fail somebody.
     private func mayAskWithheld(at instant: Instant) -> Bool {
-        guard !withheld.isEmpty, attemptsLeft > 0, inReserve.isEmpty else { return false }
+        if withheld.isEmpty || attemptsLeft <= 0 || !inReserve.isEmpty || isRefresh && waiters.isEmpty { return false }
         switch system {
         case .absent, .failed: return providersAreDone || holdUntil <= instant
         case .running: return holdUntil <= instant

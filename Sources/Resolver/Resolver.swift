@@ -330,6 +330,7 @@ package struct Resolver {
         {
             return plan.paid(question, to: first, until: paidAt)
         }
+        guard !route.hasOnlyWithheld else { return plan.failed(question, retryAt: now + Bounds.throttleFloor) }
         refreshes.started += 1
         begin(question, along: route, policy, isRefresh: true, now: now) { _, _ in }
     }
