@@ -100,9 +100,11 @@ struct ProviderStanding {
 
     // MARK: what happens
 
-    /// Nothing was measured; what is on its way still comes.
+    /// Nothing was measured; what is on its way still comes, and what was spent is spent.
     mutating func reset() {
         var new = ProviderStanding(traits)
+        new.refreshes = refreshes
+        new.questions = questions
         new.outstanding = outstanding
         new.reportedState = reportedState
         self = new
