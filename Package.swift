@@ -71,6 +71,7 @@ let package = Package(
         tests("AnswerCacheTests", ["AnswerCache", "DNSWire", "TestSupport", "CAllocationCounter"]),
         tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
         tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
+        tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "httpdns-lab"]),
         tests("CryptoTests", ["Crypto", "TestSupport"]),
         tests("HTTPClientTests", ["HTTPClient", "CCurl"]),
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
