@@ -15,7 +15,8 @@ static inline size_t lab_keep_escapes(void *context, struct MHD_Connection *conn
 // Starts a daemon with one thread per connection. `key` and `certificate` are PEM texts, both null for plain HTTP.
 static inline struct MHD_Daemon *lab_start(unsigned int flags, const struct sockaddr *address,
                                            unsigned int connection_limit, MHD_AccessHandlerCallback answer,
-                                           MHD_RequestCompletedCallback completed, void *context,
+                                           MHD_RequestCompletedCallback completed,
+                                           MHD_NotifyConnectionCallback changed, void *context,
                                            const char *key, const char *certificate) {
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key},
@@ -28,6 +29,7 @@ static inline struct MHD_Daemon *lab_start(unsigned int flags, const struct sock
                             MHD_OPTION_CONNECTION_LIMIT, connection_limit,
                             MHD_OPTION_UNESCAPE_CALLBACK, lab_keep_escapes, NULL,
                             MHD_OPTION_NOTIFY_COMPLETED, completed, context,
+                            MHD_OPTION_NOTIFY_CONNECTION, changed, context,
                             MHD_OPTION_ARRAY, key ? tls : none,
                             MHD_OPTION_END);
 }
@@ -40,6 +42,12 @@ static inline unsigned int lab_port(struct MHD_Daemon *daemon) {
 static inline int lab_socket(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info ? info->connect_fd : -1;
+}
+
+// What the callback for connections has put aside for this one.
+static inline void *lab_connection_state(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
 }
 
 // Lets a response carry a Content-Length that is not its body's: as of an HTTP/1.0 server, because chunks would come

@@ -94,7 +94,8 @@ struct ProviderStanding {
         ProviderEstimate(
             latencyMilliseconds: latency.smoothed, percentile95Milliseconds: latency.percentile95,
             successShare: successShare(now),
-            firstShare: allFirstChoices > 0 ? firstChoices.value(now) / allFirstChoices : 0)
+            firstShare: allFirstChoices > 0 ? firstChoices.value(now) / allFirstChoices : 0,
+            retryAt: [pausedUntil, openUntil].compactMap { $0 }.filter { $0 > now }.max())
     }
 
     // MARK: what happens

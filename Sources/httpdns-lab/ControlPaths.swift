@@ -48,7 +48,9 @@ package struct ControlPaths: Sendable {
             retryAfter: URLQuery.value(of: "retry-after", in: url))
         guard fault != nil || kind == "none" else {
             return ControlPaths.refusal(
-                400, "kind is one of \(Fault.kinds); value is milliseconds for delay, 200 to 599 for status")
+                400,
+                "kind is one of \(Fault.kinds); value is milliseconds for delay, 200 to 599 for status, seconds for "
+                    + "clock, a number of requests for hang-long-connection")
         }
         let scope = FaultTable.Scope(provider: URLQuery.value(of: "provider", in: url), name: name)
         let hasRoom = lab.withState { $0.faults.set(fault, for: scope) }

@@ -1,5 +1,6 @@
 // How often the lab was asked: requests by provider, and what they asked for by name and by question, for one request
-// may carry several. What tests compare with what they expect.
+// may carry several; and the last requests as they came, secrets and all, for it is a lab. What tests compare with what
+// they expect.
 
 import DNSWire
 import HTTPDNS
@@ -9,8 +10,20 @@ package struct Counters: Sendable {
     private var providers: [String: Int] = [:]
     private var names: [String: Int] = [:]
     private var questions: [String: Int] = [:]
+    private var recent: [Request] = []
     /// A flood of names ends up under "other" from here on.
     private static let maxKeys = 100_000
+    /// What a test looks at has just happened.
+    private static let maxRecent = 100
+
+    /// Any request, also one that is refused.
+    mutating func note(_ request: HTTPRequest) {
+        if recent.count == Counters.maxRecent { recent.removeFirst() }
+        recent.append(
+            Request(
+                method: request.method == .get ? "GET" : "POST", target: request.url,
+                headers: Dictionary(request.headers.fields.map { ($0.name, $0.value) }) { first, _ in first }))
+    }
 
     /// One request.
     mutating func count(provider: String, questions asked: [Question]) {
@@ -24,7 +37,8 @@ package struct Counters: Sendable {
     }
 
     var json: [UInt8] {
-        JSONBody.encode(Report(total: total, providers: providers, names: names, questions: questions))
+        JSONBody.encode(
+            Report(total: total, providers: providers, names: names, questions: questions, recent: recent))
     }
 
     private static func add(_ key: String, to counts: inout [String: Int]) {
@@ -38,5 +52,14 @@ package struct Counters: Sendable {
         let names: [String: Int]
         /// "PROVIDER NAME TYPE" to count.
         let questions: [String: Int]
+        /// The oldest first.
+        let recent: [Request]
+    }
+
+    private struct Request: Encodable {
+        let method: String
+        let target: String
+        /// Those that a dialect could look at.
+        let headers: [String: String]
     }
 }

@@ -9,6 +9,8 @@ import Synchronization
 @safe struct Exchange {
     let connection: OpaquePointer
     let context: ListenerContext
+    /// On its connection, from 1.
+    let requestNumber: Int
 
     /// The connection is closed without an answer.
     private static let drop = MHD_Result.NO
@@ -24,15 +26,18 @@ import Synchronization
 
     private func answer(_ request: HTTPRequest) -> MHD_Result {
         let (reply, fault) = context.respond(request)
-        guard let fault else { return queue(reply) }
         switch fault {
+        // These are in the reply.
+        case nil, .clock, .nothing, .wrongName, .privateAddress: return queue(reply)
         case .delay(let milliseconds): return stays(forMilliseconds: milliseconds) ? queue(reply) : Exchange.drop
         case .status(let status, let retryAfter):
             let headers = retryAfter.map { [HTTPHeaders.Field("Retry-After", $0)] } ?? []
             return queue(HTTPReply(status: status, headers: HTTPHeaders(headers)))
-        case .hang:
-            let generation = context.generation()
-            while context.generation() == generation, stays(forMilliseconds: Exchange.stepMilliseconds) {}
+        case .redirect:
+            return queue(HTTPReply(status: 302, headers: HTTPHeaders([.init("Location", "/moved")])))
+        case .hangLongConnection(let first) where requestNumber < first: return queue(reply)
+        case .hang, .hangLongConnection:
+            waitForReset()
             return Exchange.drop
         case .reset:
             reset()
@@ -40,9 +45,14 @@ import Synchronization
         case .garbage: return queue(HTTPReply(headers: reply.headers, body: Noise.bytes))
         case .empty: return queue(HTTPReply(headers: reply.headers))
         case .huge: return queue(HTTPReply(headers: reply.headers, body: Exchange.hugeBody))
+        case .gzipBomb: return queueCompressed(reply, Gzip.bomb)
+        case .truncatedGzip: return queueCompressed(reply, Gzip.cut(reply.body))
         case .drip: return stream(reply, missingBytes: 0, pauseMilliseconds: Exchange.stepMilliseconds)
         case .short: return stream(reply, missingBytes: 100, pauseMilliseconds: 0)
         case .long: return queueTooLong(reply)
+        case .early: return queue(reply, Response(stream: BodyStream([]) { _ in 0 }, announcedBytes: 100))
+        case .stall: return queueHalf(reply)
+        case .endlessChunks: return queueEndless(reply)
         }
     }
 
@@ -56,7 +66,7 @@ import Synchronization
 
     private var headers: HTTPHeaders {
         var headers = HTTPHeaders()
-        for name in ["Accept", "Authorization", "Content-Type"] {
+        for name in ["Accept", "Authorization", "Content-Type", "Host"] {
             guard let value = unsafe MHD_lookup_connection_value(connection, .HEADER_KIND, name) else { continue }
             unsafe headers.add(name, String(cString: value))
         }
@@ -109,6 +119,28 @@ import Synchronization
         return queue(reply, response)
     }
 
+    private func queueCompressed(_ reply: HTTPReply, _ body: [UInt8]) -> MHD_Result {
+        var headers = reply.headers
+        headers.add("Content-Encoding", "gzip")
+        return queue(HTTPReply(headers: headers, body: body))
+    }
+
+    private func queueHalf(_ reply: HTTPReply) -> MHD_Result {
+        let exchange = self
+        let half = reply.body.count / 2
+        let body = BodyStream(reply.body) { offset in
+            if offset == half { exchange.waitForReset() }
+            return half - offset
+        }
+        return queue(reply, Response(stream: body, announcedBytes: max(1, reply.body.count)))
+    }
+
+    private func queueEndless(_ reply: HTTPReply) -> MHD_Result {
+        let exchange = self
+        let body = BodyStream(repeating: Exchange.hugeBody) { exchange.stays(forMilliseconds: 1) ? .max : 0 }
+        return queue(reply, Response(stream: body, announcedBytes: nil))
+    }
+
     // MARK: the socket
 
     /// POLLRDHUP, which glibc shows to GNU sources only.
@@ -124,6 +156,12 @@ import Synchronization
             left -= step
         }
         return left <= 0
+    }
+
+    /// Also ends when the client is gone.
+    private func waitForReset() {
+        let generation = context.generation()
+        while context.generation() == generation, stays(forMilliseconds: Exchange.stepMilliseconds) {}
     }
 
     /// Disconnecting a TCP socket that is connected makes Linux send RST at once; SO_LINGER would only do so behind

@@ -6,10 +6,19 @@ package enum Fault: Equatable, Sendable {
     /// The right answer, this much later.
     case delay(milliseconds: Int32)
     case status(Int, retryAfter: String?)
+    /// The provider's clock is ahead of ours: it finds signatures expired, and says so in `Date`. Only of a provider as
+    /// a whole: names are not known yet when a signature is checked.
+    case clock(aheadSeconds: Int64)
+    /// Connections are good for some requests, and from this one on, the first being 1, nothing more comes.
+    case hangLongConnection(fromRequest: Int)
     /// No answer until the lab is reset or the client goes.
     case hang
+    /// The first half of the right answer, and then no more until the lab is reset or the client goes.
+    case stall
     /// TCP RST instead of an answer.
     case reset
+    /// The end of the connection behind the headers.
+    case early
     /// Random bytes with status 200.
     case garbage
     /// Status 200 without a body.
@@ -22,29 +31,49 @@ package enum Fault: Equatable, Sendable {
     case long
     /// 200 KiB with status 200.
     case huge
+    /// Chunks without end.
+    case endlessChunks
+    /// 50 KiB that become 50 MiB.
+    case gzipBomb
+    /// The right answer compressed, without its last third, and all of that as long as announced.
+    case truncatedGzip
+    /// 302 to a path that has no dialect.
+    case redirect
+    /// No record of the asked type, as the dialect says it.
+    case nothing
+    /// An answer to the question for another name.
+    case wrongName
+    /// Addresses of a private network.
+    case privateAddress
 
     package static let plain: [(name: String, fault: Fault)] = [
-        ("hang", .hang), ("reset", .reset), ("garbage", .garbage), ("empty", .empty), ("drip", .drip),
-        ("short", .short), ("long", .long), ("huge", .huge),
+        ("hang", .hang), ("stall", .stall), ("reset", .reset), ("early", .early), ("garbage", .garbage),
+        ("empty", .empty), ("drip", .drip), ("short", .short), ("long", .long), ("huge", .huge),
+        ("endless-chunks", .endlessChunks), ("gzip-bomb", .gzipBomb), ("truncated-gzip", .truncatedGzip),
+        ("redirect", .redirect), ("nothing", .nothing), ("wrong-name", .wrongName), ("private", .privateAddress),
     ]
-    package static let kinds = (["none", "delay", "status"] + plain.map(\.name)).joined(separator: ", ")
-    /// Longer than any client waits.
-    private static let maxDelayMilliseconds: Int32 = 600_000
+    private static let valued: [(name: String, values: ClosedRange<Int>)] = [
+        // Longer than any client waits.
+        ("delay", 0...600_000), ("status", 200...599),
+        // A year.
+        ("clock", -31_536_000...31_536_000), ("hang-long-connection", 1...1_000_000),
+    ]
+    package static let kinds = (["none"] + valued.map(\.name) + plain.map(\.name)).joined(separator: ", ")
 
     /// Nil for an unknown kind, and for a value that is not of the kind.
     package init?(kind: String, value: String?, retryAfter: String?) {
-        switch kind {
-        case "delay":
-            guard let delay = value.flatMap(Int32.init), (0...Fault.maxDelayMilliseconds).contains(delay) else {
-                return nil
-            }
-            self = .delay(milliseconds: delay)
-        case "status":
-            guard let status = value.flatMap({ Int($0) }), (200...599).contains(status) else { return nil }
-            self = .status(status, retryAfter: retryAfter)
-        default:
-            guard let known = Fault.plain.first(where: { $0.name == kind }) else { return nil }
+        if let known = Fault.plain.first(where: { $0.name == kind }) {
             self = known.fault
+            return
+        }
+        guard let values = Fault.valued.first(where: { $0.name == kind })?.values,
+            let number = value.flatMap({ Int($0) }), values.contains(number)
+        else { return nil }
+        switch kind {
+        case "delay": self = .delay(milliseconds: Int32(number))
+        case "status": self = .status(number, retryAfter: retryAfter)
+        case "clock": self = .clock(aheadSeconds: Int64(number))
+        default: self = .hangLongConnection(fromRequest: number)
         }
     }
 }
@@ -54,6 +83,8 @@ extension Fault: CustomStringConvertible {
         switch self {
         case .delay(let milliseconds): "delay \(milliseconds)"
         case .status(let status, let retryAfter): "status \(status)" + (retryAfter.map { " retry-after \($0)" } ?? "")
+        case .clock(let aheadSeconds): "clock \(aheadSeconds)"
+        case .hangLongConnection(let request): "hang-long-connection \(request)"
         default: Fault.plain.first { $0.fault == self }?.name ?? ""
         }
     }
@@ -88,7 +119,8 @@ package struct FaultTable: Sendable {
         return true
     }
 
-    package func fault(provider: String, name: Name) -> Fault? {
+    /// - Parameter name: nil as long as it is not known.
+    package func fault(provider: String, name: Name?) -> Fault? {
         let scopes = [
             Scope(provider: provider, name: name), Scope(provider: nil, name: name),
             Scope(provider: provider, name: nil), Scope(provider: nil, name: nil),

@@ -48,7 +48,8 @@ package struct ListenError: Error {
         let started = unsafe endpoint.withSocketAddress { address in
             unsafe lab_start(
                 flags, address, HTTPListener.connectionLimit, answerCallback, completedCallback,
-                Unmanaged.passUnretained(context).toOpaque(), credentials?.key, credentials?.certificate)
+                connectionCallback, Unmanaged.passUnretained(context).toOpaque(), credentials?.key,
+                credentials?.certificate)
         }
         guard let daemon = unsafe started else { throw ListenError(errno: errno) }
         unsafe self.daemon = daemon
@@ -61,6 +62,22 @@ package struct ListenError: Error {
     deinit {
         context.isEnding.store(true, ordering: .relaxed)
         unsafe MHD_stop_daemon(daemon)
+    }
+}
+
+/// A connection while it lasts.
+private final class ConnectionState {
+    var requests = 0
+}
+
+private let connectionCallback: MHD_NotifyConnectionCallback = { _, _, slot, code in
+    guard let slot = unsafe slot else { return }
+    switch code {
+    case .CONNECTION_NOTIFY_STARTED: unsafe slot.pointee = Unmanaged.passRetained(ConnectionState()).toOpaque()
+    default:
+        guard let state = unsafe slot.pointee else { return }
+        unsafe Unmanaged<ConnectionState>.fromOpaque(state).release()
+        unsafe slot.pointee = nil
     }
 }
 
@@ -86,7 +103,10 @@ private let answerCallback: MHD_AccessHandlerCallback = {
         return .YES
     }
     let listener = unsafe Unmanaged<ListenerContext>.fromOpaque(context).takeUnretainedValue()
-    let exchange = unsafe Exchange(connection: connection, context: listener)
+    guard let state = unsafe lab_connection_state(connection) else { return .NO }
+    let known = unsafe Unmanaged<ConnectionState>.fromOpaque(state).takeUnretainedValue()
+    known.requests += 1
+    let exchange = unsafe Exchange(connection: connection, context: listener, requestNumber: known.requests)
     return unsafe exchange.answer(method: String(cString: method), path: String(cString: url), body: upload.bytes)
 }
 

@@ -39,13 +39,27 @@ package final class Lab: Sendable {
     /// Grows with each reset.
     package var resets: Int { state.withLock { $0.resets } }
 
-    /// The right reply, and what has to go wrong with it.
+    /// The reply, and what has to go wrong with it on the way. Faults of the content are in the reply already.
     package func respond(to request: HTTPRequest, in context: DialectContext) -> (reply: HTTPReply, fault: Fault?) {
         let (provider, path) = Lab.provider(in: URLQuery.path(of: request.url))
+        let general = state.withLock { state in
+            state.counters.note(request)
+            return state.faults.fault(provider: provider, name: nil)
+        }
+        var now = context
+        if case .clock(let seconds) = general { now = context.later(bySeconds: seconds) }
+        var (reply, fault) = respond(to: request, at: path, of: provider, in: now)
+        reply.date(now)
+        return (reply, fault)
+    }
+
+    private func respond(
+        to request: HTTPRequest, at path: Substring, of provider: String, in context: DialectContext
+    ) -> (reply: HTTPReply, fault: Fault?) {
         if let reply = LabDialects.nodeList(at: path, request) {
             let fault = state.withLock { state in
                 state.counters.count(provider: provider, questions: [])
-                return state.faults.fault(provider: provider, name: .root)
+                return state.faults.fault(provider: provider, name: nil)
             }
             return (reply, fault)
         }
@@ -53,14 +67,15 @@ package final class Lab: Sendable {
             return (HTTPReply(status: 404, body: Array("no dialect at this path\n".utf8)), nil)
         }
         do throws(DialectError) {
-            let questions = try dialect.questions(from: request, in: context)
+            let asked = try dialect.questions(from: request, in: context)
             let (resolutions, fault) = state.withLock { state in
-                state.counters.count(provider: provider, questions: questions)
+                state.counters.count(provider: provider, questions: asked)
                 // A fault of one name is a fault of the whole request: they share its reply.
-                let faults = questions.compactMap { state.faults.fault(provider: provider, name: $0.name) }
-                return (questions.map { state.zone.resolve($0) }, faults.first)
+                let faults = asked.compactMap { state.faults.fault(provider: provider, name: $0.name) }
+                return (asked.map { state.zone.resolve($0) }, faults.first)
             }
-            return (dialect.reply(to: questions, with: resolutions, in: context), fault)
+            let (questions, answers) = Falsehood.told(under: fault, asked, resolutions)
+            return (dialect.reply(to: questions, with: answers, in: context), fault)
         } catch {
             return (dialect.reply(to: error), nil)
         }
@@ -72,5 +87,21 @@ package final class Lab: Sendable {
         let rest = path.dropFirst(3)
         let name = rest.prefix { $0 != "/" }
         return (String(name), rest[name.endIndex...])
+    }
+}
+
+extension DialectContext {
+    fileprivate func later(bySeconds seconds: Int64) -> DialectContext {
+        DialectContext(
+            unixMilliseconds: unixMilliseconds + seconds * 1000, nonce: nonce, clientSubnet: clientSubnet)
+    }
+}
+
+extension HTTPReply {
+    /// By the provider's clock: libmicrohttpd would write the machine's.
+    fileprivate mutating func date(_ context: DialectContext) {
+        var dated = headers
+        dated.add("Date", HTTPDate(unixSeconds: context.unixMilliseconds / 1000).description)
+        self = HTTPReply(status: status, headers: dated, body: body)
     }
 }

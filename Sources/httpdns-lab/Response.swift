@@ -46,17 +46,27 @@ final class BodyStream {
     static let blockBytes = 4096
 
     private let body: [UInt8]
+    private let isEndless: Bool
     /// From an offset to the bytes that may go now; 0 ends the connection.
     private let allowance: (Int) -> Int
 
     init(_ body: [UInt8], allowance: @escaping (Int) -> Int) {
         self.body = body
         self.allowance = allowance
+        isEndless = false
     }
 
-    fileprivate func piece(at offset: Int, limit: Int) -> ArraySlice<UInt8> {
+    /// Begins again each time that it has ended.
+    init(repeating body: [UInt8], allowance: @escaping () -> Int) {
+        self.body = body
+        self.allowance = { _ in allowance() }
+        isEndless = true
+    }
+
+    fileprivate func piece(at position: Int, limit: Int) -> ArraySlice<UInt8> {
+        let offset = isEndless ? position % body.count : position
         guard offset < body.count else { return [] }
-        return body[offset...].prefix(min(limit, allowance(offset)))
+        return body[offset...].prefix(max(0, min(limit, allowance(offset))))
     }
 }
 

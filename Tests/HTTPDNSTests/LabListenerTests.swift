@@ -78,11 +78,55 @@ struct LabListenerTests {
         #expect(try reply(under: "drip", to: "/d?dn=x.any.example").body == Array("192.0.2.9,300".utf8))
     }
 
-    @Test("a reset lets a hanging request go without an answer")
-    func hang() throws {
+    @Test("an early end comes behind the headers, a redirect leads away, chunks go on without end")
+    func otherEnds() throws {
+        let early = try reply(under: "early")
+        #expect(early.head.hasPrefix("HTTP/1.1 200 ") && early.body.isEmpty && early.announcedBytes == 100)
+        let redirect = try reply(under: "redirect")
+        #expect(redirect.head.hasPrefix("HTTP/1.1 302 ") && redirect.head.contains("Location: /moved\r\n"))
+        let endless = try reply(under: "endless-chunks")
+        #expect(endless.head.contains("Transfer-Encoding: chunked\r\n") && endless.bytes.count >= 1 << 20)
+    }
+
+    @Test("compressed bodies: one that is a bomb, and one whose end is missing though its length is right")
+    func compressed() throws {
+        let bomb = try reply(under: "gzip-bomb")
+        #expect(bomb.head.contains("Content-Encoding: gzip\r\n") && bomb.body.count < 64 << 10)
+        let cut = try reply(under: "truncated-gzip")
+        #expect(cut.announcedBytes == cut.body.count)
+        // Behind the header of 10 bytes and that of the block of 5.
+        #expect(String(decoding: cut.body.dropFirst(15), as: UTF8.self) == "192.0.2.1;192.0")
+    }
+
+    @Test("the date is the lab's, which a fault sets ahead")
+    func date() throws {
+        #expect(try reply(under: "none").head.contains("Date: Mon, 18 Aug 2025 13:54:10 GMT\r\n"))
+        let ahead = try reply(under: "clock&value=7200").head
+        #expect(ahead.contains("Date: Mon, 18 Aug 2025 15:54:10 GMT\r\n"))
+        #expect(ahead.components(of: "Date: ") == 1)
+    }
+
+    @Test("a reset lets a hanging request go without an answer", arguments: ["hang", "hang-long-connection&value=1"])
+    func hang(command: String) throws {
+        let reply = try replyUntilReset(command)
+        #expect(reply.bytes.isEmpty && reply.failure == 0)
+    }
+
+    @Test("a stalled reply has come by half")
+    func stall() throws {
+        let reply = try replyUntilReset("stall")
+        #expect(reply.body == Array("192.0.2.1;1".utf8) && reply.announcedBytes == 23)
+    }
+
+    @Test("the first requests of a connection are answered before it hangs")
+    func longConnection() throws {
+        #expect(try reply(under: "hang-long-connection&value=2").body == LabListenerTests.rightBody)
+    }
+
+    private func replyUntilReset(_ command: String) throws -> RawClient {
         let lab = Lab(try ZoneParser.zone(from: ZoneTests.text, file: "test.zone"))
         let control = ControlPaths(lab)
-        _ = control.respond(to: HTTPRequest(method: .post, url: "/fault?kind=hang"))
+        _ = control.respond(to: HTTPRequest(method: .post, url: "/fault?kind=\(command)"))
         // The reset comes from inside the request, so that it is known to be there.
         let context = ListenerContext(
             respond: { lab.respond(to: $0) },
@@ -93,8 +137,7 @@ struct LabListenerTests {
             })
         let listener = try HTTPListener(
             on: try loopback(), credentials: nil, context: context)
-        let reply = try RawClient.get("/d?dn=www.example", port: listener.port)
-        #expect(reply.bytes.isEmpty && reply.failure == 0)
+        return try RawClient.get("/d?dn=www.example", port: listener.port)
     }
 
     @Test("a port in use is an error with its number")
@@ -110,4 +153,8 @@ struct LabListenerTests {
         }
         #expect(first.port != 0)
     }
+}
+
+extension String {
+    fileprivate func components(of text: String) -> Int { ranges(of: text).count }
 }

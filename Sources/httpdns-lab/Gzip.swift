@@ -1,0 +1,74 @@
+// Compressed bodies (RFC 1951 and 1952) of the two kinds that faults need, written bit by bit: no reader gets as far as
+// the checksums, so neither has any.
+
+enum Gzip {
+    /// Magic number, deflate, no flags, no time, no level, unknown system.
+    private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
+
+    /// What begins as the text does and is cut off after two thirds of it.
+    static func cut(_ text: [UInt8]) -> [UInt8] {
+        let count = UInt16(truncatingIfNeeded: text.count)
+        let lengths = [count, ~count].flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+        // One final block that is stored as it is.
+        return header + [1] + lengths + text.prefix(text.count * 2 / 3)
+    }
+
+    /// 50 MiB of the digit 0 in 50 KiB: less than any client's bound for a body, so that it has to be noticed while it
+    /// is inflated.
+    static let bomb: [UInt8] = {
+        var bits = BitWriter(header)
+        // A final block with codes of its own: 286 of literals and lengths, 1 of distances, 18 of code lengths.
+        bits.add(1, 1)
+        bits.add(2, 2)
+        bits.add(286 - 257, 5)
+        bits.add(0, 5)
+        bits.add(18 - 4, 4)
+        // Code lengths in the order 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1: 18 is written "0",
+        // 1 is "10" and 2 is "11".
+        for length in [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2] { bits.add(length, 3) }
+        // The literal "0" has 2 bits, the block's end 2, the length 258 has 1; and the distance 1 has 1.
+        bits.addZeroLengths(48)
+        bits.addCode([1, 1])
+        bits.addZeroLengths(138)
+        bits.addZeroLengths(69)
+        bits.addCode([1, 1])
+        bits.addZeroLengths(28)
+        bits.addCode([1, 0])
+        bits.addCode([1, 0])
+        bits.addCode([1, 0])
+        // From here on two zero bits repeat the digit 258 times.
+        return bits.bytes + [UInt8](repeating: 0, count: (50 << 20) / 258 / 4)
+    }()
+
+    private struct BitWriter {
+        private(set) var bytes: [UInt8]
+        private var usedBits = 8
+
+        init(_ bytes: [UInt8]) {
+            self.bytes = bytes
+        }
+
+        /// Numbers come with their lowest bit first.
+        mutating func add(_ number: Int, _ count: Int) {
+            addCode((0..<count).map { number >> $0 & 1 })
+        }
+
+        /// Codes come with their highest bit first.
+        mutating func addCode(_ bits: [Int]) {
+            for bit in bits {
+                if usedBits == 8 {
+                    bytes.append(0)
+                    usedBits = 0
+                }
+                bytes[bytes.count - 1] |= UInt8(bit) << usedBits
+                usedBits += 1
+            }
+        }
+
+        /// Code 18: so many symbols, 11 to 138, are not used.
+        mutating func addZeroLengths(_ count: Int) {
+            addCode([0])
+            add(count - 11, 7)
+        }
+    }
+}

@@ -1,0 +1,136 @@
+// The raw exchanges of providers.md, over the HTTP client that the daemon uses and a socket, with the lab behind it:
+// the bytes that arrive there, the bytes that come back, and what they are taken for.
+
+import DNSWire
+import Glibc
+import HTTPClient
+@testable import HTTPDNS
+import Synchronization
+import Testing
+import httpdns_lab
+
+struct ExchangeTests {
+    @Test("the bytes of the exchange go there and back", arguments: RawExchange.all)
+    func exchange(_ raw: RawExchange) throws {
+        let server = try LabServer(raw)
+        let request = try raw.dialect.request(for: raw.questions, in: raw.client)
+        try check(server.reply(to: request), raw)
+        for (name, value) in raw.headers { #expect(server.arrived.first?.headers[name] == value) }
+        if let vendorsTarget = raw.vendorsTarget {
+            try check(server.reply(to: HTTPRequest(url: vendorsTarget, headers: request.headers)), raw)
+        }
+        #expect(server.arrived.map(\.url) == [raw.target] + [raw.vendorsTarget].compactMap { $0 })
+    }
+
+    private func check(_ reply: HTTPReply, _ raw: RawExchange) throws {
+        #expect(reply.status == 200)
+        #expect(reply.headers["Content-Type"] == raw.contentType)
+        switch raw.body {
+        case .any: break
+        case .bytes(let text): #expect(String(decoding: reply.body, as: UTF8.self) == text)
+        case .json(let text): #expect(try JSONValue.decode(reply.body) == JSONValue.decode(Array(text.utf8)))
+        }
+        let answers = raw.dialect.answers(from: reply, to: raw.questions)
+        #expect(zip(raw.questions, answers).map(ExchangeTests.line) == raw.answers)
+    }
+
+    @Test("every exchange that is written down is here")
+    func all() {
+        let wanted = ["T0", "T1", "T2", "T3", "A1", "A2", "A3", "V1", "B1", "P1", "D1"]
+        #expect(Set(RawExchange.all.map { String($0.name.prefix(2)) }) == Set(wanted))
+    }
+
+    private static func line(_ question: Question, _ result: Result<Answer, DialectError>) -> String {
+        switch result {
+        case .success(let answer):
+            let words = ["\(question.name)", "\(answer.ttlSeconds)"] + answer.addresses.map(\.description)
+            return words.joined(separator: " ")
+        case .failure(let error): return "\(error)"
+        }
+    }
+}
+
+/// The lab on a port of its own, with the clock and the chance of an exchange, and a client that asks it once.
+private struct LabServer: ~Copyable {
+    private let listener: HTTPListener
+    private let log = Log()
+
+    /// What came, by threads of the listener.
+    private final class Log: Sendable {
+        let requests = Mutex<[HTTPRequest]>([])
+    }
+
+    init(_ raw: RawExchange) throws {
+        let zone = ". 3600 SOA ns.lab.example. admin.lab.example. 1 2 3 4 \(raw.negativeTTLSeconds)\n" + raw.zone
+        let lab = Lab(try ZoneParser.zone(from: zone, file: "exchange.zone"))
+        let context = ListenerContext(
+            respond: { [log] request in
+                log.requests.withLock { $0.append(request) }
+                return lab.respond(to: request, in: raw.server)
+            }, generation: { 0 })
+        let endpoint = Endpoint("127.0.0.1:0")
+        listener = try HTTPListener(on: try #require(endpoint), credentials: nil, context: context)
+    }
+
+    var arrived: [HTTPRequest] { log.requests.withLock { $0 } }
+
+    func reply(to request: HTTPRequest) throws -> HTTPReply {
+        let endpoint = HTTPEndpoint(scheme: .http, host: "127.0.0.1", port: listener.port, address: "127.0.0.1")
+        let transfer = TransferRequest(
+            method: request.method == .get ? .get : .post, endpoint: try #require(endpoint), target: request.url,
+            headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body,
+            timeout: .seconds(10), connectTimeout: .seconds(10))
+        return try OneTransfer().reply(to: transfer)
+    }
+}
+
+/// Drives a client with poll(2) until its one transfer has ended.
+private final class OneTransfer {
+    private final class Watched {
+        var interest: [Int32: SocketInterest] = [:]
+    }
+
+    private let watched = Watched()
+    private let client: HTTPClient
+
+    /// What the daemon does before its first thread.
+    private static let isPrepared: Bool = {
+        signal(SIGPIPE, SIG_IGN)
+        return (try? HTTPClient.prepareProcess()) != nil
+    }()
+
+    init() {
+        #expect(OneTransfer.isPrepared)
+        client = HTTPClient { [watched] descriptor, wants in
+            watched.interest[descriptor] = wants == .none ? nil : wants
+        }
+    }
+
+    /// The client ends it in time, so this ends.
+    func reply(to request: TransferRequest) throws -> HTTPReply {
+        _ = client.start(request, now: .now)
+        while true {
+            if let finished = client.takeFinished().first {
+                let reply = try finished.result.get()
+                let fields = reply.headers.map { HTTPHeaders.Field($0.name, $0.value) }
+                return HTTPReply(status: reply.status, headers: HTTPHeaders(fields), body: reply.body)
+            }
+            turn()
+        }
+    }
+
+    private func turn() {
+        var polled = watched.interest.map { descriptor, wants in
+            let events = (wants == .write ? 0 : POLLIN) | (wants == .read ? 0 : POLLOUT)
+            return pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        }
+        // A step of libcurl's timers is never far away; more precision would save nothing here.
+        _ = unsafe poll(&polled, nfds_t(polled.count), 10)
+        for entry in polled where entry.revents != 0 {
+            let has = { (events: Int32) in Int32(entry.revents) & events != 0 }
+            client.socketReady(
+                entry.fd, readable: has(POLLIN | POLLHUP), writable: has(POLLOUT), failed: has(POLLERR), now: .now)
+        }
+        client.timePassed(now: .now)
+    }
+}
