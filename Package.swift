@@ -78,7 +78,9 @@ let package = Package(
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "DNSWire", "TestSupport"]),
-        tests("DaemonTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
+        tests(
+            "DaemonTests",
+            ["AnswerCache", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),

@@ -30,7 +30,7 @@ package struct SwitchReport: Codable, Equatable, Sendable {
 
 extension SwitchReport {
     /// "off for all names, until 12:34:56Z (10m)"
-    var text: String {
+    package var text: String {
         let names = scope == "." ? "all names" : "\(scope) and everything under it"
         return "off for \(names)" + (reason == SwitchReport.byOperator ? ", until \(end)" : ": \(reason)")
     }

@@ -9,7 +9,11 @@ import Resolver
 struct ControlCommands {
     let statistics: Statistics
     let resolving: ResolvingLoop
+    let switches: ProviderSwitches
+    let tests: ProviderTests
     let cache: AnswerCache
+    /// Those that rules stand for.
+    let ruleNames: Set<Name>
     let now: Instant
 
     /// Everything that is sent back for one request line.
@@ -38,8 +42,63 @@ struct ControlCommands {
         case .prefetch(let names):
             resolving.prefetch(names, now: now)
             return whole(.prefetching(names.count), asJSON: request.wantsJSON)
-        case .httpdns, .providers: return whole(.refusal(Refusal("not available")), asJSON: request.wantsJSON)
+        case .httpdns(let change): return switched(change, request)
+        case .providers(.list):
+            return whole(.providers(ProvidersReport(statistics.providers)), asJSON: request.wantsJSON)
+        case .providers(.reset(let name)): return reset(name, request)
+        case .providers(.test(let name)): return test(name, request)
         }
+    }
+
+    /// For all names, or for those that a rule stands for: a switch for other names would be a rule of its own.
+    private func switched(_ change: HTTPDNSSwitch, _ request: Request) -> ControlAnswer {
+        switch change {
+        case .off(let rule, let seconds):
+            if let rule, !ruleNames.contains(rule) {
+                let known = ruleNames.map(\.description).sorted().joined(separator: ", ")
+                return refused(
+                    "no [[rule]] matches \(rule); allowed: \(known.isEmpty ? "none, there is no rule" : known)", request
+                )
+            }
+            guard let report = switches.switchOff(rule, seconds: seconds, now: now) else {
+                return refused("more than \(ProviderSwitch.maxNames) names are switched off; switch some on", request)
+            }
+            return whole(.switched(report), asJSON: request.wantsJSON)
+        case .on(let rule):
+            _ = switches.switchOn(rule, now: now)
+            return whole(.switched(switches.reports.first), asJSON: request.wantsJSON)
+        }
+    }
+
+    private func reset(_ name: String?, _ request: Request) -> ControlAnswer {
+        guard let name else {
+            resolving.handle(.providerReset(nil), now: now)
+            return whole(.reset(resolving.providers.providers.count), asJSON: request.wantsJSON)
+        }
+        guard let provider = provider(name) else { return unknown(name, request) }
+        resolving.handle(.providerReset(provider.id), now: now)
+        return whole(.reset(1), asJSON: request.wantsJSON)
+    }
+
+    private func test(_ name: String, _ request: Request) -> ControlAnswer {
+        guard let provider = provider(name) else { return unknown(name, request) }
+        let stream = ControlStream()
+        let test = ProviderTest(provider, resolving.providers, stream, wantsJSON: request.wantsJSON)
+        guard tests.begin(test, now: now) else {
+            return refused("\(ProviderTests.maxRunning) tests are running; wait for one to end", request)
+        }
+        return .stream(stream)
+    }
+
+    private func provider(_ name: String) -> Provider? { resolving.providers.providers.first { $0.name == name } }
+
+    private func unknown(_ name: String, _ request: Request) -> ControlAnswer {
+        let names = resolving.providers.providers.map(\.name).joined(separator: ", ")
+        return refused("no provider \(name); allowed: \(names)", request)
+    }
+
+    private func refused(_ reason: String, _ request: Request) -> ControlAnswer {
+        whole(.refusal(Refusal(reason, wantsJSON: request.wantsJSON)), asJSON: request.wantsJSON)
     }
 
     /// Removes entries, and what is remembered of failures: who flushes wants the next question to be asked upstream.

@@ -23,6 +23,9 @@ final class Daemon {
     private let cache: AnswerCache
     private let view: ServingView
     private let resolving: ResolvingLoop
+    private let switches: ProviderSwitches
+    private let nodeLists: NodeLists
+    private let tests = ProviderTests()
     private let threads: ServingThreads
     private let localFiles: LocalFiles
     private var hosts = HostsTable.empty
@@ -65,6 +68,8 @@ final class Daemon {
                 mailbox: mailbox, store: store, answers: CachedAnswers(cache, view), view: view,
                 seed: entropy.next(),
                 fastPath: makeFastPath())
+            switches = ProviderSwitches(resolving, cache)
+            nodeLists = NodeLists(resolving)
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
             threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
@@ -97,11 +102,19 @@ final class Daemon {
 
     // MARK: one turn
 
-    private var nextDeadline: Instant? { [resolving.nextDeadline, control?.nextDeadline].compactMap { $0 }.min() }
+    private var nextDeadline: Instant? {
+        [
+            resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
+            tests.nextDeadline,
+        ].compactMap { $0 }.min()
+    }
 
     private func turn(now: Instant) {
         resolving.timePassed(now: now)
         control?.timePassed(now: now)
+        for name in switches.timePassed(now: now) { log(.switchedOn(name: name)) }
+        nodeLists.timePassed(now: now)
+        tests.timePassed(now: now)
         if localFiles.takeHostsChange() { readHosts(now: now) }
         if localFiles.takeNameserversChange() { readNameservers(now: now) }
         takeStoreEvents(now: now)
@@ -164,6 +177,7 @@ final class Daemon {
 
     private func announceUpstreams(now: Instant) {
         let traits = resolving.providers.setProviders(accounts)
+        nodeLists.begin(now: now)
         let hasSystem = !resolving.system.servers.isEmpty
         resolving.handle(.upstreamsChanged(providers: traits, hasSystem: hasSystem), now: now)
     }
@@ -222,12 +236,19 @@ final class Daemon {
         guard let store = resolving.store else { return }
         for event in store.takeEvents() {
             if let news = LogEvent(event, path: store.path) { log(news) }
+            if case .notes(let notes) = event { takeNotes(notes, now: now) }
             guard case .loaded(let report) = event else { continue }
             for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
             removeNamesOfHosts()
             removeProvidersAnswersOfSystemNames()
             resolving.handle(.restored(report.inUse.map { RestoredAnswer($0, now: now) }), now: now)
         }
+    }
+
+    private func takeNotes(_ notes: [String: String], now: Instant) {
+        switches.restore(notes, now: now)
+        nodeLists.begin(notes, now: now)
+        for report in switches.reports { log(.stillSwitchedOff(report)) }
     }
 
     // MARK: control
@@ -246,8 +267,11 @@ final class Daemon {
         let now = Clock.now()
         let statistics = Statistics(
             resolving: resolving, threads: threads, cache: cache, startedAt: startedAt, now: now,
-            listen: ports.addresses)
-        return ControlCommands(statistics: statistics, resolving: resolving, cache: cache, now: now)
-            .answer(to: line, from: peer)
+            listen: ports.addresses, operatorSwitches: switches.reports,
+            avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil)
+        return ControlCommands(
+            statistics: statistics, resolving: resolving, switches: switches, tests: tests, cache: cache,
+            ruleNames: Set(settings.rules.flatMap(\.match)), now: now
+        ).answer(to: line, from: peer)
     }
 }

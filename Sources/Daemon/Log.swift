@@ -2,6 +2,7 @@
 // traffic; no client addresses, no names asked, nothing secret.
 
 import Control
+import DNSWire
 import LinuxIO
 import Resolver
 import Settings
@@ -22,6 +23,10 @@ enum LogEvent {
     case requestFailed(provider: String, reason: String)
     /// The variable of the environment that names a proxy.
     case providersAvoided(variable: String)
+    /// The time of a switch is over.
+    case switchedOn(name: Name)
+    /// Kept over the restart.
+    case stillSwitchedOff(SwitchReport)
     case nameserverLoops(String)
     case nameserversChanged(NameserverList)
     case fileUnreadable(path: String, reason: String)
@@ -33,7 +38,7 @@ enum LogEvent {
     var level: Settings.Log.Level {
         switch self {
         case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .providerThrottled, .providerAskedAgain,
-            .nameserversChanged, .providersAvoided, .storeLoaded, .storeWorks:
+            .nameserversChanged, .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks:
             .info
         case .providerDown, .providerBlocked, .nameserverLoops, .fileUnreadable, .addressLeftOut, .storeSetAside,
             .storeFails:
@@ -64,6 +69,8 @@ enum LogEvent {
         case .requestFailed(let provider, let reason): "a request to \(provider) failed: \(reason)"
         case .providersAvoided(let variable):
             "\(variable) is set and direct-only is true: no provider is asked, the system resolver serves"
+        case .switchedOn(let name): "providers are asked again for \(name.isRoot ? "all names" : name.description)"
+        case .stillSwitchedOff(let report): "httpdns is \(report.text)"
         case .nameserverLoops(let server):
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
         case .nameserversChanged(let nameservers): text(nameservers)

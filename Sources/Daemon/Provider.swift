@@ -12,9 +12,13 @@ struct Provider {
     let settings: Settings.Provider
     let secrets: ProviderSecrets
     let dialect: any Dialect
-    /// One for each address, in the order of the settings; at least one.
-    let endpoints: [HTTPEndpoint]
+    private let account: ProviderAccount
+    /// One for each address of the settings, in their order; at least one.
+    let configuredEndpoints: [HTTPEndpoint]
+    /// Those that are dialled: the provider's own list of nodes where there is one.
+    private(set) var endpoints: [HTTPEndpoint]
     private var addresses: AddressChoice
+    private let seed: UInt64
     var requests: UInt64 = 0
     /// What the requests asked for: as many or more.
     var names: UInt64 = 0
@@ -33,8 +37,11 @@ struct Provider {
         settings = account.settings
         secrets = account.secrets
         dialect = account.dialect
-        endpoints = settings.addresses.compactMap { account.endpoint($0.description) }
-        guard !endpoints.isEmpty else { return nil }
+        self.account = account
+        self.seed = seed
+        configuredEndpoints = settings.addresses.compactMap { account.endpoint($0.description) }
+        guard !configuredEndpoints.isEmpty else { return nil }
+        endpoints = configuredEndpoints
         addresses = AddressChoice(count: endpoints.count, seed: seed)
     }
 
@@ -48,11 +55,27 @@ struct Provider {
             if dialect.supports(.https) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
         return ProviderTraits(
             id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
-            budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond)
+            budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
+            questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow)
     }
 
     /// Refreshes have a bound even where nobody set one.
     private static let refreshesPerSecond = 100
+
+    /// The vendor publishes which of its addresses are to be asked.
+    var followsNodeList: Bool {
+        settings.serviceNodes && [.alicloud, .alicloudV2].contains(settings.dialect)
+    }
+
+    /// It may then list private addresses, too.
+    var isInPrivateNetwork: Bool { settings.addresses.contains(where: \.isPrivate) }
+
+    mutating func setNodes(_ list: ServiceNodes) {
+        let listed = list.nodes.compactMap { account.endpoint($0.address.description, port: $0.port) }
+        guard !listed.isEmpty, listed != endpoints else { return }
+        endpoints = listed
+        addresses = AddressChoice(count: listed.count, seed: seed)
+    }
 
     /// What the provider is told of a client; nil: nothing.
     func told(of subnet: ClientSubnet) -> Prefix? {
@@ -71,21 +94,26 @@ struct Provider {
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// The address to dial, by its place among the endpoints.
-    mutating func chooseAddress(now: Instant) -> Int { addresses.choose(now: now) }
+    /// Where to dial.
+    mutating func chooseEndpoint(now: Instant) -> HTTPEndpoint { endpoints[addresses.choose(now: now)] }
 
-    mutating func answered(atAddress index: Int, after elapsed: Duration, now: Instant) {
+    /// Whether each address works, as far as is known.
+    func addressStates(now: Instant) -> [(endpoint: HTTPEndpoint, isWorking: Bool)] {
+        endpoints.indices.map { (endpoints[$0], addresses.isWorking($0, now: now)) }
+    }
+
+    mutating func answered(at endpoint: HTTPEndpoint, after elapsed: Duration, now: Instant) {
         latency.record(elapsed)
-        addresses.answered(index, after: elapsed, now: now)
+        if let index = endpoints.firstIndex(of: endpoint) { addresses.answered(index, after: elapsed, now: now) }
     }
 
     /// - Parameter isAddress: another address of the provider may do better.
     mutating func failed(
-        _ failure: FetchFailure, _ reason: String, atAddress index: Int, isAddress: Bool, now: Instant
+        _ failure: FetchFailure, _ reason: String, at endpoint: HTTPEndpoint, isAddress: Bool, now: Instant
     ) {
         failures[failure, default: 0] += 1
         lastReason = reason
-        if isAddress { addresses.failed(index, now: now) }
+        if isAddress, let index = endpoints.firstIndex(of: endpoint) { addresses.failed(index, now: now) }
     }
 
     /// One of several questions in a request that was answered otherwise.

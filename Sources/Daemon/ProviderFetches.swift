@@ -18,6 +18,9 @@ final class ProviderFetches {
     private var running: [TransferID: Running] = [:]
     private var transferOfFetch: [FetchID: TransferID] = [:]
     private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
+    /// Requests that are nobody's question.
+    private var errands: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
+    private var addressFailures: [(provider: ProviderID, isWrongNode: Bool)] = []
     /// What replies said beside that: before the results, and behind them.
     private var throttled: [Event] = []
     private var volunteered: [Event] = []
@@ -45,7 +48,7 @@ final class ProviderFetches {
         /// How many of them are still wanted: those with an entry in `transferOfFetch`.
         var wantedCount: Int
         let startedAt: Instant
-        let addressIndex: Int
+        let endpoint: HTTPEndpoint
     }
 
     init(loop: EventLoop) {
@@ -114,8 +117,11 @@ final class ProviderFetches {
     func takeEvents() -> [Event] {
         let now = Clock.now()
         for (transfer, result) in http.takeFinished() {
-            guard let request = running.removeValue(forKey: transfer) else { continue }
-            conclude(request, result, now: now)
+            if let request = running.removeValue(forKey: transfer) {
+                conclude(request, result, now: now)
+            } else if let finish = errands.removeValue(forKey: transfer) {
+                finish(result)
+            }
         }
         // Failures first: what a provider answered in the same reply is the last word about it.
         let inOrder = finished.filter { $0.result.failure != nil } + finished.filter { $0.result.failure == nil }
@@ -125,6 +131,38 @@ final class ProviderFetches {
             volunteered.removeAll(keepingCapacity: true)
         }
         return throttled + inOrder.map { .fetchFinished($0.id, $0.result) } + volunteered
+    }
+
+    /// A request that is not part of a fetch. `finish` is called from `takeEvents`, unless it is cancelled.
+    @discardableResult
+    func carry(
+        _ request: HTTPRequest, to endpoint: HTTPEndpoint, isOnOwnConnection: Bool = false, now: Instant,
+        _ finish: @escaping (Result<TransferReply, TransferFailure>) -> Void
+    ) -> TransferID {
+        let transfer = http.start(
+            TransferRequest(
+                request, to: endpoint, timeout: ProviderFetches.timeout,
+                connectTimeout: ProviderFetches.connectTimeout, needsOwnConnection: isOnOwnConnection,
+                wantsCertificate: isOnOwnConnection), now: now)
+        errands[transfer] = finish
+        return transfer
+    }
+
+    func cancel(_ errand: TransferID, now: Instant) {
+        if errands.removeValue(forKey: errand) != nil { http.cancel(errand, now: now) }
+    }
+
+    func provider(_ id: ProviderID) -> Provider? { providers.first { $0.id == id } }
+
+    func setNodes(_ list: ServiceNodes, of provider: ProviderID) {
+        guard let index = providers.firstIndex(where: { $0.id == provider }) else { return }
+        providers[index].setNodes(list)
+    }
+
+    /// Addresses that could not be reached, or were not the right ones, since the last call.
+    func takeAddressFailures() -> [(provider: ProviderID, isWrongNode: Bool)] {
+        defer { addressFailures.removeAll() }
+        return addressFailures
     }
 
     func takeNotable() -> [LogEvent] {
@@ -158,21 +196,19 @@ final class ProviderFetches {
         }
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
-        let address = providers[index].chooseAddress(now: now)
+        let endpoint = providers[index].chooseEndpoint(now: now)
         let transfer = http.start(
             TransferRequest(
-                method: request.method == .get ? .get : .post, endpoint: providers[index].endpoints[address],
-                target: request.url, headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body,
-                timeout: ProviderFetches.timeout, connectTimeout: ProviderFetches.connectTimeout,
+                request, to: endpoint, timeout: ProviderFetches.timeout, connectTimeout: ProviderFetches.connectTimeout,
                 needsOwnConnection: providers[index].distrustsConnections(now: now),
                 stallTimeout: ProviderFetches.stallTimeout), now: now)
         running[transfer] = Running(
             provider: provider, dialect: providers[index].dialect, fetches: fetches, questions: questions,
-            isRepeated: isRepeated, wantedCount: fetches.count, startedAt: now, addressIndex: address)
+            isRepeated: isRepeated, wantedCount: fetches.count, startedAt: now, endpoint: endpoint)
         for fetch in fetches { transferOfFetch[fetch.id] = transfer }
     }
 
-    private func context(of provider: Provider, _ subnet: ClientSubnet) -> DialectContext {
+    func context(of provider: Provider, _ subnet: ClientSubnet = .none) -> DialectContext {
         let entropy = SystemEntropy()
         let nonce = [entropy.next(), entropy.next()].flatMap { word in
             (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
@@ -195,9 +231,8 @@ final class ProviderFetches {
             failed(request, FetchFailure(failure), failure.description, isAddress: failure.isAddress, now: now)
             fail(wanted, FetchFailure(failure))
         case .success(let transfer):
-            let headers = HTTPHeaders(transfer.headers.map { HTTPHeaders.Field($0.name, $0.value) })
-            let reply = HTTPReply(status: transfer.status, headers: headers, body: transfer.body)
-            let isNews = learnClock(of: request.provider, headers["Date"])
+            let reply = HTTPReply(transfer)
+            let isNews = learnClock(of: request.provider, reply.headers["Date"])
             var results = request.dialect.answers(from: reply, to: request.questions)
             if results.first?.failure == .clock, isNews, !request.isRepeated {
                 return send(wanted, asking: request.questions, to: request.provider, isRepeated: true, now: now)
@@ -256,14 +291,15 @@ final class ProviderFetches {
     private func answered(_ request: Running, now: Instant) {
         guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
         providers[index].answered(
-            atAddress: request.addressIndex, after: request.startedAt.duration(to: now), now: now)
+            at: request.endpoint, after: request.startedAt.duration(to: now), now: now)
     }
 
     private func failed(
         _ request: Running, _ failure: FetchFailure, _ reason: String, isAddress: Bool, now: Instant
     ) {
         guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
-        providers[index].failed(failure, reason, atAddress: request.addressIndex, isAddress: isAddress, now: now)
+        providers[index].failed(failure, reason, at: request.endpoint, isAddress: isAddress, now: now)
+        if isAddress { addressFailures.append((request.provider, failure == .server)) }
         notable.append(.requestFailed(provider: providers[index].name, reason: reason))
     }
 
@@ -271,6 +307,26 @@ final class ProviderFetches {
         guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
         providers[index].failedInPart(failure)
         notable.append(.requestFailed(provider: providers[index].name, reason: reason))
+    }
+}
+
+extension TransferRequest {
+    fileprivate init(
+        _ request: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration, connectTimeout: Duration,
+        needsOwnConnection: Bool, stallTimeout: Duration? = nil, wantsCertificate: Bool = false
+    ) {
+        self.init(
+            method: request.method == .get ? .get : .post, endpoint: endpoint, target: request.url,
+            headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body, timeout: timeout,
+            connectTimeout: connectTimeout, needsOwnConnection: needsOwnConnection, stallTimeout: stallTimeout,
+            wantsCertificate: wantsCertificate)
+    }
+}
+
+extension HTTPReply {
+    init(_ reply: TransferReply) {
+        let fields = reply.headers.map { HTTPHeaders.Field($0.name, $0.value) }
+        self.init(status: reply.status, headers: HTTPHeaders(fields), body: reply.body)
     }
 }
 

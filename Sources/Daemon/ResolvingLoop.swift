@@ -112,6 +112,14 @@ final class ResolvingLoop {
         system.setServers(servers, probing: probes, now: now)
     }
 
+    func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
+        resolver.estimate(of: provider, now: now)
+    }
+
+    func shadowCounts(of provider: ProviderID) -> ShadowCounts { resolver.shadowCounts(of: provider) }
+
+    func privateAnswers(from provider: ProviderID) -> UInt64 { resolver.privateAnswers(from: provider) }
+
     func state(of provider: Provider, now: Instant) -> ProviderState {
         resolver.state(of: provider.id, now: now) ?? .unmeasured
     }

@@ -13,6 +13,9 @@ struct Statistics {
     let startedAt: Instant
     let now: Instant
     let listen: [SocketAddress]
+    let operatorSwitches: [SwitchReport]
+    /// The variable of the environment for whose sake no provider is asked; nil: they are.
+    let avoidingFor: String?
 
     var status: StatusReport {
         let stats = stats
@@ -26,6 +29,7 @@ struct Statistics {
         }
         report.systemServers = stats.system.servers
         report.cache = stats.cache
+        report.switches = switches
         return report
     }
 
@@ -96,21 +100,7 @@ struct Statistics {
     private func fillUpstreams(_ report: inout StatsReport) {
         report.latencyMicroseconds.provider = resolving.latencies.provider.percentiles
         report.latencyMicroseconds.system = resolving.latencies.system.percentiles
-        report.providers = resolving.providers.providers.map { provider in
-            var entry = StatsReport.Provider(
-                name: provider.name, dialect: provider.dialectName,
-                state: resolving.state(of: provider, now: now).rawValue)
-            entry.requests = Int(provider.requests)
-            entry.names = Int(provider.names)
-            for (failure, count) in provider.failures { entry.failures[failure.rawValue] = Int(count) }
-            entry.latencyMilliseconds.p50 = (provider.latency.percentile(50) ?? 0) / 1000
-            entry.latencyMilliseconds.p95 = (provider.latency.percentile(95) ?? 0) / 1000
-            let connections = resolving.providers.connections(of: provider)
-            entry.connections.open = connections.open
-            entry.connections.opened = connections.opened
-            entry.connections.reused = connections.reused
-            return entry
-        }
+        report.providers = providers
         report.system.requests = Int(resolving.system.requests)
         report.system.failures = Int(resolving.system.failures)
         report.system.foreignReplies = Int(resolving.system.foreignReplies)

@@ -46,6 +46,8 @@ package struct AddressChoice: Sendable {
         addresses[index].breaker.failed(now: now)
     }
 
+    package func isWorking(_ index: Int, now: Instant) -> Bool { !addresses[index].breaker.isOpen(now) }
+
     private mutating func next(_ now: Instant) -> Int {
         // From the current one around, so that equals take turns.
         let turns = (0..<addresses.count).map { (current + $0) % addresses.count }

@@ -291,7 +291,7 @@ struct Lookup {
         if let due = nextProviderAt, due <= now {
             nextProviderAt = nil
             withheld += untried.filter { around.ranking.isWithheld($0, now) }
-            untried.removeAll { !around.ranking.knows($0) || around.ranking.isWithheld($0, now) }
+            untried.removeAll { around.ranking.isWithheld($0, now) }
             askNextProvider(now: now, &around)
         }
         if case .waiting(let until) = system, providersAreDone || until <= now {
@@ -299,13 +299,14 @@ struct Lookup {
             begin(.system, until: giveUpAt, now: now, &around)
         }
         if mayAskWithheld(at: now) {
-            untried += withheld.prefix(attemptsLeft).filter(around.ranking.knows)
+            untried += withheld.prefix(attemptsLeft)
             withheld = []
             askNextProvider(now: now, &around)
         }
     }
 
     private mutating func askNextProvider(now: Instant, _ around: inout Surroundings) {
+        untried.removeAll { !around.ranking.knows($0) }
         guard let provider = untried.popFirst() else { return }
         // The first one of a refresh was charged before.
         if isRefresh, attemptsLeft < Bounds.maxProviderAttempts { _ = around.ranking.spend(on: provider, now: now) }

@@ -94,14 +94,17 @@ struct ProviderStanding {
         ProviderEstimate(
             latencyMilliseconds: latency.smoothed, percentile95Milliseconds: latency.percentile95,
             successShare: successShare(now),
-            firstShare: allFirstChoices > 0 ? firstChoices.value(now) / allFirstChoices : 0)
+            firstShare: allFirstChoices > 0 ? firstChoices.value(now) / allFirstChoices : 0,
+            retryAt: [pausedUntil, openUntil].compactMap { $0 }.filter { $0 > now }.max())
     }
 
     // MARK: what happens
 
-    /// Nothing was measured; what is on its way still comes.
+    /// Nothing was measured; what is on its way still comes, and what was spent is spent.
     mutating func reset() {
         var new = ProviderStanding(traits)
+        new.refreshes = refreshes
+        new.questions = questions
         new.outstanding = outstanding
         new.reportedState = reportedState
         self = new

@@ -24,6 +24,8 @@ package struct ProviderEstimate: Equatable, Sendable {
     package let successShare: Double
     /// Its part of the lookups that began of late, from 0 to 1.
     package let firstShare: Double
+    /// When it is asked again; nil: it is asked.
+    package let retryAt: Instant?
 }
 
 package struct ProviderStateChange: Equatable, Sendable {

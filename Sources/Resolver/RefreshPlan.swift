@@ -32,8 +32,9 @@ struct RefreshPlan {
         var unread = 0
         /// Its hits are counted, and there was no room for it.
         var isPostponed = false
-        /// The provider whose budget has been charged for the refresh to come.
-        var paidTo: ProviderID?
+        /// The provider whose budget has been charged for the refresh to come, and from when on that holds: whoever is
+        /// called earlier has to pay anew.
+        var payment: (to: ProviderID, from: Instant)?
         /// Asks and hits, one at least.
         var uses = 1
 
@@ -174,7 +175,7 @@ struct RefreshPlan {
     mutating func paid(_ question: Question, to provider: ProviderID, until instant: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
-        entries[number].paidTo = provider
+        entries[number].payment = (provider, instant)
         schedule(number, at: instant)
     }
 
@@ -212,9 +213,11 @@ struct RefreshPlan {
         let wasUsed = hits > 0 && entry.isRefreshed
         entry.isRefreshed = entry.isRefreshed && !wasUsed
         // After a sleep all that was paid for would come at once.
-        let paidTo = now - entry.dueAt < .seconds(Bounds.budgetBurst) ? entry.paidTo : nil
+        let paidTo = entry.payment.flatMap { payment in
+            payment.from <= now && now - payment.from < .seconds(Bounds.budgetBurst) ? payment.to : nil
+        }
         entry.isPostponed = false
-        entry.paidTo = nil
+        entry.payment = nil
         entries[number] = entry
         return Verdict(isInUse: entry.isInUse, isWanted: entry.isWanted, paidTo: paidTo, wasUsed: wasUsed)
     }

@@ -145,7 +145,10 @@ package struct Resolver {
             join(&lookup, &around)
             lookup.start(now: now, &around)
         }
-        if let first = route.providers.first { around.beginBeside(question, first, now: now) }
+        // What a rule gives to one provider is nobody else's to know.
+        if policy.upstreams == .providers, let first = route.providers.first {
+            around.beginBeside(question, first, now: now)
+        }
         noticeTrouble(route, now: now)
     }
 
@@ -179,7 +182,8 @@ package struct Resolver {
         case .providers: order = around.ranking.choose(for: question.type, now: now)
         case .provider(let only):
             withheld = withheld.filter { $0 == only }
-            order = withheld.isEmpty ? [only] : []
+            let isAsked = withheld.isEmpty && around.ranking.state(of: only, now: now) != .blocked
+            order = isAsked ? [only] : []
         }
         if let paid, let index = order.firstIndex(of: paid), !around.ranking.isInTrouble(paid, now) {
             order.insert(order.remove(at: index), at: 0)

@@ -1,6 +1,7 @@
 // A provider at run time: which of its addresses is dialled, and when its connections are left.
 
 import HTTPClient
+import HTTPDNS
 import LinuxIO
 import Resolver
 import Settings
@@ -15,21 +16,35 @@ struct ProviderTests {
         return try #require(Provider(id: ProviderID(1), account, seed: 0))
     }
 
-    private func fail(_ provider: inout Provider, at index: Int, isAddress: Bool) {
-        provider.failed(.timeout, "time-out", atAddress: index, isAddress: isAddress, now: Clock.now())
+    private func fail(_ provider: inout Provider, at endpoint: HTTPEndpoint, isAddress: Bool) {
+        provider.failed(.timeout, "time-out", at: endpoint, isAddress: isAddress, now: Clock.now())
     }
 
     @Test("an address that fails makes room for the next one, and what is not its fault does not")
     func addresses() throws {
         var provider = try provider()
-        let first = provider.chooseAddress(now: Clock.now())
-        #expect(provider.endpoints[first].address == "223.5.5.5")
+        let first = provider.chooseEndpoint(now: Clock.now())
+        #expect(first.address == "223.5.5.5")
         fail(&provider, at: first, isAddress: false)
-        #expect(provider.chooseAddress(now: Clock.now()) == first)
+        #expect(provider.chooseEndpoint(now: Clock.now()) == first)
         fail(&provider, at: first, isAddress: true)
-        let second = provider.chooseAddress(now: Clock.now())
-        #expect(provider.endpoints[second].address == "223.6.6.6")
+        #expect(provider.chooseEndpoint(now: Clock.now()).address == "223.6.6.6")
+        #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [false, true])
         #expect(provider.failures == [.timeout: 2] && provider.lastReason == "time-out")
+    }
+
+    @Test("a list of nodes takes the place of the settings' addresses; what is late for an old one means nothing")
+    func nodes() throws {
+        var provider = try provider()
+        let old = provider.chooseEndpoint(now: Clock.now())
+        let list = try #require(ServiceNodes(text: "203.0.113.1 203.0.113.2:8443"))
+        provider.setNodes(list)
+        #expect(provider.endpoints.map(\.address) == ["203.0.113.1", "203.0.113.2"])
+        #expect(provider.endpoints.map(\.port) == [443, 8443])
+        #expect(provider.endpoints.map(\.host) == [old.host, old.host])
+        fail(&provider, at: old, isAddress: true)
+        #expect(provider.addressStates(now: Clock.now()).allSatisfy(\.isWorking))
+        #expect(provider.configuredEndpoints.first == old)
     }
 
     @Test(

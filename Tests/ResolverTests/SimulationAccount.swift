@@ -52,6 +52,7 @@ struct SimulationAccount {
     /// Every question of the last second, for providers that are paid by the question.
     private var questionsOf: [ProviderID: [Instant]] = [:]
     /// When they wanted to be left alone last, or had to be.
+    private var leftAlone: [ProviderID] = []
     private var leftAloneAt: [ProviderID: Instant] = [:]
     private var pausedUntil: [ProviderID: Instant] = [:]
     private var providers: [ProviderTraits] = []
@@ -89,10 +90,7 @@ struct SimulationAccount {
         if providers.contains(where: { $0.id == provider }) { pausedUntil[provider] = instant }
     }
 
-    mutating func reset(_ provider: ProviderID) {
-        pausedUntil[provider] = nil
-        questionsOf[provider] = nil
-    }
+    mutating func reset(_ provider: ProviderID) { pausedUntil[provider] = nil }
 
     mutating func asked(_ question: Question, _ waiter: Waiter, expired: AgedAnswer?, now: Instant) {
         askedNow = question
@@ -112,6 +110,7 @@ struct SimulationAccount {
     /// - Parameter notAsked: the providers that are left alone just now.
     mutating func settled(without notAsked: [ProviderID], now: Instant) {
         askedNow = nil
+        leftAlone = notAsked
         for provider in notAsked { leftAloneAt[provider] = now }
         for question in touched where lookups[question]?.running == 0 { lookups[question] = nil }
         touched = []
@@ -138,7 +137,8 @@ struct SimulationAccount {
 
     /// Who wants to be asked less is asked only when the system resolver has had its chance.
     private mutating func checkAppetite(_ provider: ProviderID, _ question: Question, now: Instant) throws {
-        let isLastResort = !hasSystem || lookups[question]?.asked[.system] != nil
+        let lookup = lookups[question]
+        let isLastResort = !(lookup?.hasSystem ?? hasSystem) || lookup?.asked[.system] != nil
         try require(isLastResort || (pausedUntil[provider] ?? now) <= now, "\(provider) is asked during its pause")
         guard let most = providers.first(where: { $0.id == provider })?.questionsPerSecond else { return }
         let recent = questionsOf[provider, default: []].filter { now - $0 < .seconds(1) } + [now]
@@ -225,9 +225,10 @@ struct SimulationAccount {
         guard cause != .recheck, policy.stale.clientTimeout > .zero else { return question }
         guard let lookup = lookups[question] else {
             // Nobody to ask, or no room to.
+            let candidates = providers.filter { $0.supports(question.type) && $0.shadowShare == nil }
             let isAlone =
                 !hasSystem && LocalNames.route(question, .empty) == .system
-                || !hasSystem && !providers.contains { $0.supports(question.type) && $0.shadowShare == nil }
+                || !hasSystem && candidates.allSatisfy { leftAlone.contains($0.id) }
             try require(
                 cause == .failure && (isAlone || lookups.count >= Bounds.maxLookups), "\(question): \(cause), no lookup"
             )

@@ -1,0 +1,61 @@
+// Each provider's line of the statistics: what was counted, what was measured, and what it means.
+
+import Control
+import HTTPClient
+import HTTPDNS
+import LinuxIO
+import Resolver
+import Settings
+
+extension Statistics {
+    var providers: [StatsReport.Provider] { resolving.providers.providers.map(line) }
+
+    private func line(_ provider: Provider) -> StatsReport.Provider {
+        var line = StatsReport.Provider(
+            name: provider.name, dialect: provider.dialectName, state: resolving.state(of: provider, now: now).rawValue)
+        line.requests = Int(provider.requests)
+        line.names = Int(provider.names)
+        for (failure, count) in provider.failures { line.failures[failure.rawValue] = Int(count) }
+        let privateAnswers = resolving.privateAnswers(from: provider.id)
+        if privateAnswers > 0 { line.failures["private"] = Int(privateAnswers) }
+        line.latencyMilliseconds.p50 = (provider.latency.percentile(50) ?? 0) / 1000
+        line.latencyMilliseconds.p95 = (provider.latency.percentile(95) ?? 0) / 1000
+        let connections = resolving.providers.connections(of: provider)
+        line.connections.open = connections.open
+        line.connections.opened = connections.opened
+        line.connections.reused = connections.reused
+        line.connections.retried = connections.retried
+        line.addresses = provider.addressStates(now: now).map { address in
+            StatsReport.Provider.Address(address.endpoint.address, state: address.isWorking ? "up" : "down")
+        }
+        line.clockOffsetMilliseconds = Int(provider.clock.offsetMilliseconds)
+        line.usesProxy = provider.settings.proxy != nil
+        let estimate = resolving.estimate(of: provider.id, now: now)
+        line.retrySeconds = estimate?.retryAt.map { max(0, Int(now.duration(to: $0).components.seconds)) }
+        if let estimate, provider.requests > 0 {
+            line.success = estimate.successShare
+            line.share = provider.settings.shadow == nil ? estimate.firstShare : nil
+        }
+        if provider.settings.shadow != nil { line.shadow = .init(resolving.shadowCounts(of: provider.id)) }
+        return line
+    }
+}
+
+extension Statistics {
+    /// The switches of the operator, and what else keeps providers from being asked.
+    var switches: [SwitchReport] {
+        guard let variable = avoidingFor else { return operatorSwitches }
+        return operatorSwitches + [SwitchReport(scope: ".", reason: "\(variable) is set and direct-only is true")]
+    }
+}
+
+extension StatsReport.Provider.Shadow {
+    fileprivate init(_ counts: ShadowCounts) {
+        self.init()
+        asked = Int(counts.asked)
+        same = Int(counts.same)
+        overlapping = Int(counts.overlapping)
+        different = Int(counts.different)
+        failed = Int(counts.failed)
+    }
+}

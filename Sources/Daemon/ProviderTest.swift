@@ -1,0 +1,184 @@
+// `providers test`: asks one provider a few questions beside all others and tells, step by step, what it answers, how
+// fast, with which certificate, how many names it takes, and whether its idle connections last. Nothing that it says is
+// used.
+
+import Control
+import DNSWire
+import HTTPClient
+import HTTPDNS
+import LinuxIO
+import Settings
+
+/// Lives as long as its steps: the loop and the request in flight hold it.
+final class ProviderTest {
+    private let fetches: ProviderFetches
+    private let provider: Provider
+    private let stream: ControlStream
+    private let wantsJSON: Bool
+    private var steps: [Step]
+    private var errand: TransferID?
+    /// When the step that waits is due.
+    private(set) var nextDeadline: Instant?
+    private(set) var isDone = false
+    private var hasFailed = false
+
+    private struct Step {
+        let name: String
+        let questions: [Question]
+        var isOnOwnConnection = false
+        /// Before it begins.
+        var pause: Duration = .zero
+    }
+
+    /// Asked one after the other on the first address; they exist as long as there is an Internet.
+    private static let testNames = [
+        "www.example.com", "example.com", "example.net", "example.org", "www.iana.org",
+        "iana.org", "www.icann.org", "icann.org",
+    ]
+    /// So much before the end of the idle time: a connection that we would still use.
+    private static let idleMargin: Duration = .milliseconds(500)
+    /// An operator waits no longer.
+    private static let longestPause: Duration = .seconds(15)
+
+    init(_ provider: Provider, _ fetches: ProviderFetches, _ stream: ControlStream, wantsJSON: Bool) {
+        self.provider = provider
+        self.fetches = fetches
+        self.stream = stream
+        self.wantsJSON = wantsJSON
+        let names = ProviderTest.testNames.compactMap { Name($0) }
+        let families = [RecordType.a, .aaaa].filter { provider.dialect.supports($0) }
+        let question = Question(names[0], .a)
+        steps = [Step(name: "new connection", questions: [question], isOnOwnConnection: true)]
+        steps += families.map { Step(name: "\($0)", questions: [Question(names[0], $0)]) }
+        if provider.dialect.maxNames > 1 {
+            let batch = names.prefix(provider.dialect.maxNames).map { Question($0, .a) }
+            steps.append(Step(name: "batch of \(batch.count)", questions: batch))
+        }
+        let idle = min(provider.settings.idle - ProviderTest.idleMargin, ProviderTest.longestPause)
+        steps.append(Step(name: "after \(idle.wholeMilliseconds) ms idle", questions: [question], pause: idle))
+        stream.onGone = { [weak self] in self?.stop() }
+    }
+
+    func begin(now: Instant) {
+        if !wantsJSON {
+            let address = provider.endpoints[0].address
+            stream.send("\(provider.name) (\(provider.dialectName)) at \(address)\n")
+        }
+        nextDeadline = now
+    }
+
+    func timePassed(now: Instant) {
+        guard let due = nextDeadline, due <= now else { return }
+        nextDeadline = nil
+        guard let step = steps.first else { return finish() }
+        let request: HTTPRequest
+        do throws(DialectError) {
+            request = try provider.dialect.request(for: step.questions, in: fetches.context(of: provider))
+        } catch {
+            return stepDone(ProviderTestStep(step.name, failure: error.description), now: now)
+        }
+        errand = fetches.carry(
+            request, to: provider.endpoints[0], isOnOwnConnection: step.isOnOwnConnection, now: now
+        ) { [weak self] result in
+            self?.replied(result, to: step)
+        }
+    }
+
+    private func replied(_ result: Result<TransferReply, TransferFailure>, to step: Step) {
+        errand = nil
+        let report: ProviderTestStep
+        switch result {
+        case .failure(let failure): report = ProviderTestStep(step.name, failure: failure.description)
+        case .success(let transfer):
+            let answers = provider.dialect.answers(from: HTTPReply(transfer), to: step.questions)
+            report = ProviderTestStep(step.name, transfer, answers)
+        }
+        stepDone(report, now: Clock.now())
+    }
+
+    private func stepDone(_ report: ProviderTestStep, now: Instant) {
+        hasFailed = hasFailed || report.failure != nil
+        stream.send(wantsJSON ? report.jsonLine : report.text)
+        steps.removeFirst()
+        guard let next = steps.first, report.failure == nil else { return finish() }
+        nextDeadline = now + next.pause
+    }
+
+    private func finish() {
+        if hasFailed {
+            let refusal = Refusal("provider \(provider.name) failed the test", wantsJSON: wantsJSON)
+            stream.send(Reply.refusal(refusal).rendered(asJSON: wantsJSON))
+        }
+        stream.finish()
+        isDone = true
+    }
+
+    /// Nobody reads it any more.
+    private func stop() {
+        if let errand { fetches.cancel(errand, now: Clock.now()) }
+        nextDeadline = nil
+        isDone = true
+    }
+}
+
+extension ProviderTestStep {
+    fileprivate init(_ name: String, _ transfer: TransferReply, _ answers: [Result<Answer, DialectError>]) {
+        self.init(name)
+        milliseconds = transfer.totalTime.wholeMilliseconds
+        if !transfer.connectionWasReused {
+            connectMilliseconds = transfer.connectTime.wholeMilliseconds
+            handshakeMilliseconds = transfer.handshakeTime.wholeMilliseconds
+        }
+        connectionWasReused = transfer.connectionWasReused
+        httpVersion = transfer.httpVersion == .http2 ? "2" : "1.1"
+        certificate = transfer.certificate.map { "\($0.subject), by \($0.issuer), until \($0.notAfter)" }
+        var said: [String] = []
+        for answer in answers {
+            switch answer {
+            case .success(let answer): said.append(answer.summary)
+            case .failure(let error): failure = error.description
+            }
+        }
+        self.answers = said
+    }
+}
+
+extension Answer {
+    /// "192.0.2.1 192.0.2.2 ttl 60", or how it says no.
+    fileprivate var summary: String {
+        switch kind {
+        case .records: "\(addresses.map(\.description).joined(separator: " ")) ttl \(ttlSeconds)"
+        case .noData: "no data ttl \(ttlSeconds)"
+        case .noSuchName: "no such name ttl \(ttlSeconds)"
+        case .unprovenEmpty: "nothing ttl \(ttlSeconds)"
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var wholeMilliseconds: Int { Int(self / .milliseconds(1)) }
+}
+
+/// The tests that run.
+final class ProviderTests {
+    private var running: [ProviderTest] = []
+
+    /// Operators, each at a terminal.
+    static let maxRunning = 8
+
+    var nextDeadline: Instant? { running.compactMap(\.nextDeadline).min() }
+
+    /// False when too many run.
+    func begin(_ test: ProviderTest, now: Instant) -> Bool {
+        running.removeAll(where: \.isDone)
+        guard running.count < ProviderTests.maxRunning else { return false }
+        running.append(test)
+        test.begin(now: now)
+        return true
+    }
+
+    func timePassed(now: Instant) {
+        for test in running { test.timePassed(now: now) }
+        running.removeAll(where: \.isDone)
+    }
+}
