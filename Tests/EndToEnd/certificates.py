@@ -2,6 +2,8 @@
 
 import subprocess
 
+from places import is_address
+
 
 class Authority:
     """Writes into `directory`; `ca_file` is what a client has to trust."""
@@ -15,11 +17,12 @@ class Authority:
             "-addext", "basicConstraints=critical,CA:TRUE")
 
     def certificate(self, *names, days=2):
-        """PEM files (certificate, key) for these names."""
+        """PEM files (certificate, key) for these names and addresses."""
         base = self.directory / names[0]
         certificate, key, request = (base.with_name(f"{names[0]}.{suffix}") for suffix in ("pem", "key", "csr"))
         extensions = base.with_name(f"{names[0]}.ext")
-        extensions.write_text("subjectAltName=" + ",".join(f"DNS:{name}" for name in names))
+        kinds = (f"{'IP' if is_address(name) else 'DNS'}:{name}" for name in names)
+        extensions.write_text("subjectAltName=" + ",".join(kinds))
         self._openssl("req", *self._new_key(key), "-out", request, "-subj", f"/CN={names[0]}")
         self._openssl(
             "x509", "-req", "-in", request, "-CA", self.ca_file, "-CAkey", self._key, "-CAcreateserial",

@@ -4,16 +4,75 @@ import json
 import re
 import urllib.parse
 import urllib.request
+from dataclasses import dataclass, field
 
 import places
 from programs import Program
 
-# What a provider of each kind has in its settings: dialect, path, and more keys.
+_ALICLOUD = {"account": "100000", "service-nodes": False}
+_HMAC_KEY, _AES_KEY = "a0b1c2d3e4f5061728394a5b6c7d8e9f", "000102030405060708090a0b0c0d0e0f"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a provider has in its settings, by the lab's accounts."""
+
+    dialect: str
+    path: str
+    keys: dict = field(default_factory=dict)
+    # By the settings key that names their file.
+    secrets: dict = field(default_factory=dict)
+    # The names in one request.
+    batch: int = 1
+    # Whom TLS asks for; None where the vendor has HTTP only.
+    vendor: str = None
+    # Whether AAAA can be asked, whether a reply tells that a name does not exist, whether it repeats the name, and
+    # whether requests are good for a time only.
+    has_aaaa: bool = True
+    says_missing: bool = False
+    repeats_name: bool = True
+    is_dated: bool = False
+
+
 KINDS = {
-    "json": ("json", "resolve", {}),
-    "doh": ("doh", "dns-query", {}),
-    "doh-post": ("doh", "dns-query", {"method": "POST"}),
-    "dnspod": ("dnspod", "d", {}),
+    "json": Kind("json", "resolve", vendor="dns.alidns.com", says_missing=True),
+    "json-account": Kind(
+        "json", "resolve", {"account": "9999", "access-key": "testAK"}, {"key-file": "testSecret"},
+        vendor="dns.alidns.com", says_missing=True, is_dated=True),
+    "doh": Kind("doh", "dns-query", vendor="dns.google", says_missing=True),
+    "doh-post": Kind("doh", "dns-query", {"method": "POST"}, vendor="dns.google", says_missing=True),
+    "dnspod": Kind("dnspod", "d", has_aaaa=False, repeats_name=False),
+    "dnspod-des": Kind("dnspod-des", "d", {"account": "1234"}, {"key-file": "dnspodpass"}, batch=8),
+    "dnspod-aes": Kind(
+        "dnspod-aes", "d", {"account": "1234", "expiring": True}, {"key-file": "0123456789abcdef"}, batch=8,
+        is_dated=True),
+    "dnspod-https": Kind(
+        "dnspod-https", "d", {"account": "1234"}, {"key-file": "567890"}, batch=8, vendor="119.29.29.99"),
+    "alicloud": Kind(
+        "alicloud", "", _ALICLOUD, {"key-file": "IAmASecret"}, batch=5, vendor="resolvers.httpdns.aliyuncs.com",
+        is_dated=True),
+    "alicloud-v2": Kind(
+        "alicloud-v2", "", {**_ALICLOUD, "cipher": "none"}, {"key-file": _HMAC_KEY}, batch=5,
+        vendor="resolvers.httpdns.aliyuncs.com", says_missing=True, is_dated=True),
+    "alicloud-v2-gcm": Kind(
+        "alicloud-v2", "", _ALICLOUD, {"key-file": _HMAC_KEY, "cipher-key-file": _AES_KEY}, batch=5,
+        vendor="resolvers.httpdns.aliyuncs.com", says_missing=True, is_dated=True),
+    "volcengine": Kind(
+        "volcengine", "resolve", {"account": "1023"}, {"key-file": "QlgAuFMwNUwN"}, vendor="httpdns.volcengineapi.com",
+        is_dated=True),
+    "baidu": Kind(
+        "baidu", "v4/resolve", {"account": "100"}, {"key-file": "1234567890"}, batch=10, vendor="180.76.76.200",
+        is_dated=True),
+    "ucloud": Kind(
+        "ucloud", "", {"account": "100000"}, {"key-file": "AuthSecret"}, has_aaaa=False, is_dated=True),
+    # Volcengine once more, as somebody would describe it who has no dialect for it.
+    "template": Kind(
+        "template", "resolve", {"account": "1023", "template": {
+            "query": "domain={name}&ip={client-ip}&type={type}&account_id={account}&timestamp={expiry-ms}"
+                     "&sign={signature}",
+            "digest": "md5", "signed": ["{secret}", "{expiry-ms}", "{account}", "{name}", "{client-ip}", "{type}"],
+            "sort": True, "join": "_", "v4": "ips", "v6": "ips", "ttl": "ttl", "success": "host={name}"}},
+        {"key-file": "QlgAuFMwNUwN"}, vendor="httpdns.volcengineapi.com", is_dated=True),
 }
 
 
@@ -39,9 +98,29 @@ class Lab(Program):
 
     def provider(self, kind, name=None, **more):
         """Settings of a provider that the lab plays; faults and counters know it by its name."""
-        dialect, path, keys = KINDS[kind]
         name = name or kind
-        return {"name": name, "dialect": dialect, "url": f"http://{self.http}/p/{name}/{path}", **keys, **more}
+        return self._settings(kind, name, f"http://{self.http}/p/{name}/{KINDS[kind].path}", more)
+
+    def secure_provider(self, kind, port, name=None, **more):
+        """The same as its vendor has it, behind TLS at this port of ours, where a web server leads to the lab."""
+        vendor, name = KINDS[kind].vendor, name or kind
+        url = f"https://{vendor}:{port}/{KINDS[kind].path}"
+        return self._settings(kind, name, url, {"addresses": ["127.0.0.1"], **more})
+
+    def _settings(self, kind, name, url, more):
+        keys = {**KINDS[kind].keys}
+        for key, secret in KINDS[kind].secrets.items():
+            keys[key] = str(self.secret(f"{name}.{key}", secret))
+        return {"name": name, "dialect": KINDS[kind].dialect, "url": url, **keys, **more}
+
+    def secret(self, name, content, mode=0o600):
+        """A file beside the lab's log."""
+        path = self.directory / name
+        path.unlink(missing_ok=True)
+        path.touch(mode)
+        path.write_text(content + "\n")
+        path.chmod(mode)
+        return path
 
     def _call(self, path, method, parameters):
         given = {key.replace("_", "-"): value for key, value in parameters.items() if value is not None}
@@ -60,8 +139,12 @@ class Lab(Program):
         self._call("/reset", "POST", {})
 
     def requests(self):
-        """Counters: total, and by providers, names, and questions ("PROVIDER NAME TYPE")."""
+        """Counters: total, and by providers, names, and questions ("PROVIDER NAME TYPE"); and the last requests."""
         return self._call("/requests", "GET", {})
+
+    def seen(self, provider):
+        """How many of the last hundred requests were for this provider, refused ones included."""
+        return sum(request["target"].startswith(f"/p/{provider}/") for request in self.requests()["recent"])
 
     def asked(self, name):
         return self.requests()["names"].get(name, 0)

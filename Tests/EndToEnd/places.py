@@ -1,5 +1,6 @@
 # Where things are, which ports are free, and how tests wait: by polling for what they want to see, with a deadline.
 
+import ipaddress
 import os
 import random
 import socket
@@ -57,3 +58,11 @@ def eventually(condition, within=PATIENCE, what="the condition", every=0.02):
         if time.monotonic() > deadline:
             raise AssertionError(f"{what}: not within {within} s")
         time.sleep(every)
+
+
+def is_address(text):
+    """Not a name."""
+    try:
+        return bool(ipaddress.ip_address(text))
+    except ValueError:
+        return False

@@ -93,6 +93,15 @@ def _toml(value):
     return json.dumps(value)
 
 
+def _entries(table, name="provider"):
+    """The lines of a table; those of the tables in it come last."""
+    tables = {key: value for key, value in table.items() if isinstance(value, dict)}
+    lines = [f"{key} = {_toml(value)}" for key, value in table.items() if key not in tables]
+    for key, value in tables.items():
+        lines += [f"[{name}.{key}]", *_entries(value, f"{name}.{key}")]
+    return lines
+
+
 class Daemon(Program):
     """httpdnsd. Its settings never name the machine's own resolver: without `system` there is a closed port."""
 
@@ -116,7 +125,7 @@ class Daemon(Program):
     def settings(self):
         lines = ["[server]", f"listen = {_toml(self.listen)}", self.server, ""]
         for provider in self.providers:
-            lines += ["[[provider]]", *(f"{key} = {_toml(value)}" for key, value in provider.items()), ""]
+            lines += ["[[provider]]", *_entries(provider), ""]
         if self.system != "resolv.conf":
             lines += ["[system-resolver]", f"servers = {_toml(self.system)}"]
         lines += ["[control]", f"socket = {_toml(str(self.control))}", ""]

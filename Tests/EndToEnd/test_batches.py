@@ -2,7 +2,6 @@
 # a key that nobody gets to see.
 
 import re
-import selectors
 import time
 
 from cases import LAB_WWW, Case
@@ -11,7 +10,7 @@ from fakes import FakeProvider
 from places import eventually
 from programs import Daemon, ctl
 from test_process import httpdnsd
-from wire import NOERROR, SERVFAIL, Datagrams, Message, query
+from wire import NOERROR, SERVFAIL, ask_all
 
 MOST = 8
 TOKEN = "s3cret-t0ken"
@@ -44,23 +43,10 @@ class Paid(Case):
 class Batches(Paid):
     expected_seconds = 8
 
-    def ask_all(self, server, questions, seconds=6.0):
-        """Sends all questions at once, one client for all; the replies by number."""
-        with Datagrams(server.address) as client, selectors.DefaultSelector() as selector:
-            selector.register(client.socket, selectors.EVENT_READ)
-            for number, (name, type) in enumerate(questions):
-                client.send(query(name, type, id=number))
-            replies, deadline = {}, time.monotonic() + seconds
-            while len(replies) < len(questions) and time.monotonic() < deadline:
-                for _ in selector.select(0.1):
-                    reply = Message(client.socket.recv(65535))
-                    replies[reply.id] = reply
-            return replies
-
     def test_many_names_make_few_requests(self):
         server = self.daemon([self.paid()])
         questions = [(f"n{number}.any.lab.example", "A") for number in range(50)]
-        replies = self.ask_all(server, questions)
+        replies = ask_all(server, questions)
         self.assertEqual(50, len(replies))
         for number, reply in replies.items():
             self.assertEqual((NOERROR, {"192.0.2.99"}), (reply.rcode, reply.addresses), questions[number])
@@ -75,7 +61,7 @@ class Batches(Paid):
     def test_families_are_asked_apart_and_a_lone_name_waits_for_nobody(self):
         server = self.daemon([self.paid()])
         names = ["www.lab.example", "v4only.lab.example", "v6only.lab.example"]
-        replies = self.ask_all(server, [(name, type) for name in names for type in ("A", "AAAA")])
+        replies = ask_all(server, [(name, type) for name in names for type in ("A", "AAAA")])
         expected = [LAB_WWW, {"2001:db8::10", "2001:db8::11"}, {"192.0.2.4"}, set(), set(), {"2001:db8::6"}]
         self.assertEqual(expected, [replies[number].addresses for number in range(6)])
         began = time.monotonic()
@@ -86,7 +72,7 @@ class Batches(Paid):
     def test_a_failed_request_fails_each_of_its_names(self):
         self.provider.fault("status", value=500, name="n3.any.lab.example")
         server = self.daemon([self.paid(), self.provider.provider("json")])
-        replies = self.ask_all(server, [(f"n{number}.any.lab.example", "A") for number in range(8)])
+        replies = ask_all(server, [(f"n{number}.any.lab.example", "A") for number in range(8)])
         for number in (0, 1, 2, 4, 5, 6, 7):
             self.assertEqual({"192.0.2.99"}, replies[number].addresses)
         stats = self.stats(server)
@@ -104,7 +90,7 @@ class Batches(Paid):
         fake = FakeProvider(respond)
         self.addCleanup(fake.close)
         server = self.daemon([self.keyed(fake.provider("dnspod-https", "paid"))])
-        replies = self.ask_all(server, [(f"n{number}.lab.example", "A") for number in range(8)])
+        replies = ask_all(server, [(f"n{number}.lab.example", "A") for number in range(8)])
         for number in (0, 1, 2, 4, 5, 6, 7):
             self.assertEqual({f"192.0.2.{number}"}, replies[number].addresses)
         self.assertEqual((SERVFAIL, set()), (replies[3].rcode, replies[3].addresses))
@@ -131,7 +117,7 @@ class Batches(Paid):
             bad = f"bad{number}.any.lab.example"
             names = [f"n{number}-{copy}.lab.example" for copy in range(7)]
             # At the end, so that no later answer makes up for it.
-            replies = self.ask_all(server, [(name, "A") for name in [*names, bad]])
+            replies = ask_all(server, [(name, "A") for name in [*names, bad]])
             self.assertEqual({"192.0.2.99"}, replies[7].addresses)
             # Alone in its request, it is a provider that fails.
             if bad in seen[-1] and [bad] != seen[-1]:
@@ -145,7 +131,7 @@ class Batches(Paid):
         self.provider.fault("hang", provider="paid")
         # At another address, or they would share their connections.
         server = self.daemon([self.paid(), self.lab().provider("json")])
-        replies = self.ask_all(server, [(f"n{number}.any.lab.example", "A") for number in range(16)])
+        replies = ask_all(server, [(f"n{number}.any.lab.example", "A") for number in range(16)])
         self.assertEqual(16, len(replies))
         self.assertEqual({frozenset({"192.0.2.99"})}, {frozenset(reply.addresses) for reply in replies.values()})
         eventually(lambda: self.stats(server)["connections"]["open"] == 0, what="the hanging requests are cancelled")
@@ -156,7 +142,7 @@ class Batches(Paid):
     def test_a_time_out_is_one_failure_of_each_request(self):
         self.provider.fault("hang", provider="paid")
         server = self.daemon([self.paid()])
-        replies = self.ask_all(server, [(f"n{number}.any.lab.example", "A") for number in range(8)])
+        replies = ask_all(server, [(f"n{number}.any.lab.example", "A") for number in range(8)])
         self.assertEqual({SERVFAIL}, {reply.rcode for reply in replies.values()})
         eventually(lambda: self.stats(server)["failures"], what="the time-out is counted")
         stats = self.stats(server)

@@ -1,6 +1,7 @@
 # DNS messages as bytes, written by hand so that tests can also send what no library would. Replies are read leniently
 # here and judged in the tests.
 
+import selectors
 import socket
 import struct
 import time
@@ -146,6 +147,20 @@ class Datagrams:
     def ask(self, *arguments, **keywords):
         self.send(query(*arguments, **keywords))
         return self.receive()
+
+
+def ask_all(server, questions, seconds=6.0):
+    """Sends all questions, each a name and a type, at once from one client; the replies by number."""
+    with Datagrams(server.address) as client, selectors.DefaultSelector() as selector:
+        selector.register(client.socket, selectors.EVENT_READ)
+        for number, (name, type) in enumerate(questions):
+            client.send(query(name, type, id=number))
+        replies, deadline = {}, time.monotonic() + seconds
+        while len(replies) < len(questions) and time.monotonic() < deadline:
+            for _ in selector.select(0.1):
+                reply = client.receive()
+                replies[reply.id] = reply
+        return replies
 
 
 class Stream:
