@@ -43,6 +43,8 @@ final class ProviderFetches {
         let fetches: [FetchBatches.Fetch]
         /// As they were asked: those of the fetches and more.
         let questions: [Question]
+        /// What it was dated by: another reply may have shown better meanwhile.
+        let clock: ServerClock
         /// Sent a second time, dated by what the first reply has shown of the provider's clock.
         let isRepeated: Bool
         /// How many of them are still wanted: those with an entry in `transferOfFetch`.
@@ -204,7 +206,8 @@ final class ProviderFetches {
                 stallTimeout: ProviderFetches.stallTimeout), now: now)
         running[transfer] = Running(
             provider: provider, dialect: providers[index].dialect, fetches: fetches, questions: questions,
-            isRepeated: isRepeated, wantedCount: fetches.count, startedAt: now, endpoint: endpoint)
+            clock: providers[index].clock, isRepeated: isRepeated, wantedCount: fetches.count, startedAt: now,
+            endpoint: endpoint)
         for fetch in fetches { transferOfFetch[fetch.id] = transfer }
     }
 
@@ -232,13 +235,12 @@ final class ProviderFetches {
             fail(wanted, FetchFailure(failure))
         case .success(let transfer):
             let reply = HTTPReply(transfer)
-            let isNews = learnClock(of: request.provider, reply.headers["Date"])
+            let isNews = learnClock(from: reply.headers["Date"], to: request)
             var results = request.dialect.answers(from: reply, to: request.questions)
             if results.first?.failure == .clock, isNews, !request.isRepeated {
                 return send(wanted, asking: request.questions, to: request.provider, isRepeated: true, now: now)
             }
-            // Who finds a time wrong that is his own means something else.
-            if !isNews { results = results.map { $0.mapError { $0 == .clock ? .account("signature") : $0 } } }
+            if !isNews { results = results.map { $0.mapError(\.withoutClock) } }
             judge(request, results, isOverHTTP1: transfer.httpVersion == .http1, now: now)
             deliver(Dictionary(zip(request.questions, results)) { first, _ in first }, to: wanted, request.provider)
         }
@@ -259,9 +261,10 @@ final class ProviderFetches {
     }
 
     /// True when the provider's clock is not what the request was dated by.
-    private func learnClock(of provider: ProviderID, _ date: String?) -> Bool {
-        guard let index = providers.firstIndex(where: { $0.id == provider }) else { return false }
-        return providers[index].clock.learn(date: date, wallMilliseconds: Clock.wallMilliseconds())
+    private func learnClock(from date: String?, to request: Running) -> Bool {
+        guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return false }
+        providers[index].clock.learn(date: date, wallMilliseconds: Clock.wallMilliseconds())
+        return providers[index].clock.differs(from: request.clock)
     }
 
     /// A request counts as one failure at most, and a provider that has answered any of its questions is up.
@@ -331,7 +334,7 @@ extension HTTPReply {
 }
 
 extension Result {
-    fileprivate var failure: Failure? {
+    var failure: Failure? {
         guard case .failure(let failure) = self else { return nil }
         return failure
     }

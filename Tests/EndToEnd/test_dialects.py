@@ -116,6 +116,16 @@ class Clocks(Case):
                     self.assertEqual(requests, provider.seen(kind))
                 self.assertEqual({}, server.failures(kind))
 
+    def test_a_clock_that_is_hours_off_fails_nobody_of_many_who_ask_at_once(self):
+        provider = self.lab()
+        for kind in (kind for kind in KINDS if KINDS[kind].is_dated):
+            with self.subTest(kind):
+                provider.fault("clock", provider=kind, value=7200)
+                server = self.daemon([provider.provider(kind)])
+                replies = ask_all(server, [(f"n{number}.{kind}.any.lab.example", "A") for number in range(20)])
+                self.assertEqual([{"192.0.2.99"}] * 20, [reply.addresses for reply in replies.values()])
+                self.assertEqual({}, server.failures(kind))
+
     def test_a_clock_that_is_put_right_is_followed(self):
         provider = self.lab()
         server = self.daemon([provider.provider("baidu")])
