@@ -11,7 +11,7 @@ import Settings
 final class NodeLists {
     private let resolving: ResolvingLoop
     private var plans: [ProviderID: NodeListPlan] = [:]
-    /// What the store has kept; nil until it has said so.
+    /// What the store has kept; nil until it has said so, empty without one.
     private var notes: [String: String]?
     /// Turns with each request, so that a list of dead nodes does not keep us from the addresses of the settings.
     private var attempts = 0
@@ -28,7 +28,7 @@ final class NodeLists {
 
     /// The providers are new, or the store has told what it keeps.
     func begin(_ kept: [String: String]? = nil, now: Instant) {
-        notes = kept ?? notes
+        notes = kept ?? notes ?? (resolving.store == nil ? [:] : nil)
         guard let notes else { return }
         let following = resolving.providers.providers.filter { $0.followsNodeList }
         plans = plans.filter { plan in following.contains { $0.id == plan.key } }
