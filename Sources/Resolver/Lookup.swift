@@ -33,8 +33,7 @@ struct Lookup {
     private var expired: ExpiredAnswer?
     /// So long the expired answer waits for the upstreams.
     private var expiredAt: Instant
-    /// True when the system resolver is the proper source for this name and not a substitute.
-    private let isSystemName: Bool
+    let upstreams: NameUpstreams
     private let giveUpAt: Instant
     /// So long the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
@@ -78,7 +77,7 @@ struct Lookup {
         hasGoodAnswer = isRefresh && hasRecords
         self.policy = policy
         self.isRefresh = isRefresh
-        isSystemName = route.isSystemName
+        upstreams = route.upstreams
         giveUpAt = now + Bounds.answerWithin
         expiredAt = now + policy.stale.clientTimeout
         holdUntil = now + (route.inTrouble ? Bounds.systemPatienceInTrouble : Bounds.systemPatience)

@@ -9,8 +9,8 @@ extension Lookup {
         let inReserve: [ProviderID]
         /// Asked when nobody else has anything to say.
         let withheld: [ProviderID]
-        /// The system resolver is the proper source and not a substitute.
-        let isSystemName: Bool
+        /// As the name was to be asked when it began.
+        let upstreams: NameUpstreams
         let hasSystem: Bool
         /// All providers failed lately, are silent, or are not to be asked.
         let inTrouble: Bool
@@ -18,4 +18,7 @@ extension Lookup {
         /// Nobody is to be asked as long as nobody waits.
         var hasOnlyWithheld: Bool { providers.isEmpty && inReserve.isEmpty && !hasSystem && !withheld.isEmpty }
     }
+
+    /// The system resolver is the proper source for this name and not a substitute.
+    var isSystemName: Bool { upstreams == .system }
 }

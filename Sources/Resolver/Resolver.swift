@@ -75,7 +75,7 @@ package struct Resolver {
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
-        case .switchedOff(let names): switchedOff = names
+        case .switchedOff(let names): redirect(now: now) { $0.switchedOff = names }
         case .throttled(let provider, let pause): around.ranking.throttled(provider, for: pause, now: now)
         case .providerReset(let provider):
             around.ranking.reset(provider)
@@ -85,7 +85,7 @@ package struct Resolver {
             around.ranking.setProviders(providers)
             around.shadows.keep(providers)
             retry(failures.removeAll(), now: now)
-        case .policyChanged(let policy): self.policy = policy
+        case .policyChanged(let policy): redirect(now: now) { $0.policy = policy }
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
         case .timePassed: timePassed(now: now)
         }
@@ -192,7 +192,7 @@ package struct Resolver {
         let onTrial = inTrouble && hasSystem ? order.filter { around.ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
             providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial,
-            withheld: withheld, isSystemName: upstreams == .system, hasSystem: hasSystem, inTrouble: inTrouble)
+            withheld: withheld, upstreams: upstreams, hasSystem: hasSystem, inTrouble: inTrouble)
     }
 
     /// Who may be asked: what the settings say of the name, as far as there is somebody who can be asked.
@@ -206,6 +206,18 @@ package struct Resolver {
         case .provider(let only):
             let supports = around.ranking.traits(of: only)?.supports(question.type) ?? false
             return supports ? .provider(only) : .system
+        }
+    }
+
+    /// What is on its way to somebody who would not be asked now is for those who wait, and for nobody after them.
+    private mutating func redirect(now: Instant, _ change: (inout Resolver) -> Void) {
+        change(&self)
+        for case (let number, let lookup?) in lookups.enumerated() {
+            let (question, place) = (lookup.question, LocalNames.route(lookup.question, hosts))
+            let upstreams = upstreams(for: question, place, policy.of(question.name), now: now)
+            guard upstreams != lookup.upstreams else { continue }
+            self.change(number, now: now) { lookup, _ in lookup.keepNothing() }
+            if numberOfQuestion[question] == number { numberOfQuestion[question] = nil }
         }
     }
 
@@ -349,7 +361,7 @@ package struct Resolver {
         around.ended.removeAll(keepingCapacity: true)
         remember(lookup, now: now)
         if lookup.isFinished {
-            numberOfQuestion[lookup.question] = nil
+            if numberOfQuestion[lookup.question] == number { numberOfQuestion[lookup.question] = nil }
             freeNumbers.append(number)
             deadlines.remove(number)
             if lookup.isRefresh { refreshesInFlight -= 1 }
