@@ -21,12 +21,11 @@ final class ProviderSwitches {
         self.cache = cache
     }
 
-    /// What the store has kept.
+    /// What the store has kept. Its answers were learned under the same regime, but for names whose time is over now.
     func restore(_ notes: [String: String], now: Instant) {
         guard let text = notes[ProviderSwitches.note] else { return }
         state = ProviderSwitch(text: text)
-        _ = state.expire(nowMilliseconds: Clock.wallMilliseconds())
-        apply(to: Array(state.endOfName.keys), now: now)
+        apply(to: state.expire(nowMilliseconds: Clock.wallMilliseconds()), now: now)
     }
 
     /// - Returns: nil when there is no room for more.
