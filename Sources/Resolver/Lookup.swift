@@ -32,7 +32,7 @@ struct Lookup {
     /// What the cache still holds and the policy allows.
     private var expired: ExpiredAnswer?
     /// So long the expired answer waits for the upstreams.
-    private let expiredAt: Instant
+    private var expiredAt: Instant
     /// True when the system resolver is the proper source for this name and not a substitute.
     private let isSystemName: Bool
     private let giveUpAt: Instant
@@ -111,10 +111,6 @@ struct Lookup {
 
     // MARK: what happens
 
-    mutating func start(now: Instant, _ around: inout Surroundings) {
-        proceed(now: now, &around)
-    }
-
     /// All providers turn out to be in trouble: the waits are those of trouble, from the beginning.
     mutating func hurry(now: Instant, _ around: inout Surroundings) {
         let startedAt = giveUpAt - Bounds.answerWithin
@@ -129,6 +125,8 @@ struct Lookup {
     mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ around: inout Surroundings) {
         dropTooOld(now)
         if self.expired == nil, let expired { hold(expired) }
+        // A refresh spares those who want to be asked less; for a client they are asked, and have their time.
+        if isRefresh, waiters.isEmpty, !withheld.isEmpty { expiredAt = now + policy.stale.clientTimeout }
         settleInsteadOfExpired(now: now, &around)
         if case .settled(let answer, let learnedAt) = system {
             around.actions.append(.reply(waiter, answer.aged(since: learnedAt, now: now), .system))
@@ -136,6 +134,7 @@ struct Lookup {
             around.actions.append(.replyExpired(waiter, expired, .timeout))
         } else if waiters.count < Bounds.maxWaiters {
             waiters.append(waiter)
+            if mayAskWithheld(at: now) { proceed(now: now, &around) }
         } else {
             around.refuse(waiter, self.expired)
         }
@@ -255,7 +254,7 @@ struct Lookup {
     // MARK: decisions
 
     /// What follows from the state alone, after every event.
-    private mutating func proceed(now: Instant, _ around: inout Surroundings) {
+    mutating func proceed(now: Instant, _ around: inout Surroundings) {
         guard !isFinished else { return }
         dropTooOld(now)
         if case .settled = system {
@@ -299,7 +298,7 @@ struct Lookup {
             begin(.system, until: giveUpAt, now: now, &around)
         }
         if mayAskWithheld(at: now) {
-            untried += withheld.prefix(attemptsLeft)
+            untried = (untried + withheld).prefix(attemptsLeft)
             withheld = []
             askNextProvider(now: now, &around)
         }
@@ -315,9 +314,9 @@ struct Lookup {
         if !untried.isEmpty { nextProviderAt = now + around.ranking.hedgeDelay(provider) }
     }
 
-    /// Whoever wants to be asked less is asked all the same rather than to fail.
+    /// Whoever wants to be asked less is asked all the same rather than to fail somebody.
     private func mayAskWithheld(at instant: Instant) -> Bool {
-        guard !withheld.isEmpty, attemptsLeft > 0, inReserve.isEmpty else { return false }
+        if withheld.isEmpty || attemptsLeft <= 0 || !inReserve.isEmpty || isRefresh && waiters.isEmpty { return false }
         switch system {
         case .absent, .failed: return providersAreDone || holdUntil <= instant
         case .running: return holdUntil <= instant

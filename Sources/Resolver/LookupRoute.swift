@@ -14,5 +14,8 @@ extension Lookup {
         let hasSystem: Bool
         /// All providers failed lately, are silent, or are not to be asked.
         let inTrouble: Bool
+
+        /// Nobody is to be asked as long as nobody waits.
+        var hasOnlyWithheld: Bool { providers.isEmpty && inReserve.isEmpty && !hasSystem && !withheld.isEmpty }
     }
 }

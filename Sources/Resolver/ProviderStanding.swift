@@ -83,8 +83,8 @@ struct ProviderStanding {
 
     func state(_ now: Instant) -> ProviderState {
         if isBlocked(now) { return .blocked }
-        if !breaker.isClosed { return .down }
         if isPaused(now) { return .throttled }
+        if !breaker.isClosed { return .down }
         if isOverBudget(now) { return .overBudget }
         return isMeasured ? .up : .unmeasured
     }

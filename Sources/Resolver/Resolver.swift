@@ -143,7 +143,7 @@ package struct Resolver {
             now: now)
         change(number, now: now) { lookup, around in
             join(&lookup, &around)
-            lookup.start(now: now, &around)
+            lookup.proceed(now: now, &around)
         }
         // What a rule gives to one provider is nobody else's to know.
         if policy.upstreams == .providers, let first = route.providers.first {
@@ -330,6 +330,7 @@ package struct Resolver {
         {
             return plan.paid(question, to: first, until: paidAt)
         }
+        guard !route.hasOnlyWithheld else { return plan.failed(question, retryAt: now + Bounds.throttleFloor) }
         refreshes.started += 1
         begin(question, along: route, policy, isRefresh: true, now: now) { _, _ in }
     }

@@ -42,6 +42,8 @@ struct SimulationAccount {
     var slept: Duration = .zero
     private(set) var running: [FetchID: Fetch] = [:]
     private(set) var shadows: [FetchID: ProviderID] = [:]
+    /// Of those the ones that were begun since the upstreams changed, shadow providers' left out.
+    private var explored: [FetchID] = []
     private(set) var spent: [FetchID] = []
     private var debts: [Waiter: Debt] = [:]
     private var lookups: [Question: Lookup] = [:]
@@ -76,6 +78,7 @@ struct SimulationAccount {
         self.hasSystem = hasSystem
         upstreamChanges += 1
         refreshesOf = [:]
+        explored = []
         // Whoever is away for a while comes back as a stranger.
         pausedUntil = pausedUntil.filter { paused in providers.contains { $0.id == paused.key } }
         questionsOf = questionsOf.filter { asked in providers.contains { $0.id == asked.key } }
@@ -149,7 +152,10 @@ struct SimulationAccount {
 
     private mutating func lookupBegun(_ question: Question, _ upstream: Upstream, now: Instant) throws {
         let isLocal = LocalNames.route(question, .empty) != .anywhere
-        let candidates = providers.filter { $0.supports(question.type) && $0.shadowShare == nil && !isLocal }
+        // Whoever is paid by the question need not be asked.
+        let candidates = providers.filter {
+            $0.supports(question.type) && $0.shadowShare == nil && $0.questionsPerSecond == nil && !isLocal
+        }
         lookups[question] = Lookup(
             startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
             upstreamChanges: upstreamChanges)
@@ -172,7 +178,9 @@ struct SimulationAccount {
         try require(LocalNames.route(question, .empty) == .anywhere, "\(question) leaves the local network")
         try checkAppetite(provider, question, now: now)
         let isShadow = traits?.shadowShare != nil
-        try require(isShadow || !shadows.values.contains(provider), "\(provider) is explored twice at a time")
+        let isNew = explored.allSatisfy { shadows[$0] != provider }
+        try require(isShadow || isNew, "\(provider) is explored twice at a time")
+        if !isShadow { explored = explored.filter { shadows[$0] != nil } + [id] }
         shadows[id] = provider
         try require(shadows.count <= Bounds.maxShadowFetches, "too many fetches beside lookups")
     }

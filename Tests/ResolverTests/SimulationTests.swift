@@ -7,7 +7,7 @@ import Testing
 @Suite("Simulation")
 struct SimulationTests {
     /// A seed that failed once stays here.
-    private static let seeds: [UInt64] = [17, 19] + Array(1...10)
+    private static let seeds: [UInt64] = Array(1...10) + [17, 19, 28, 36, 57]
     private static let steps = 1000
 
     @Test("whatever goes wrong, each client has one reply in time and nothing is left over", arguments: seeds)
