@@ -31,7 +31,7 @@ struct Provider {
     private var distrustsConnectionsUntil: Instant?
 
     /// Nil for a provider without an address, which settings never give.
-    /// - Parameter seed: for the address that is dialled first.
+    /// - Parameter seed: for the node that is dialled first; of the settings' addresses it is the first one.
     init?(id: ProviderID, _ account: ProviderAccount, seed: UInt64) {
         self.id = id
         settings = account.settings
@@ -42,7 +42,7 @@ struct Provider {
         configuredEndpoints = settings.addresses.compactMap { account.endpoint($0.description) }
         guard !configuredEndpoints.isEmpty else { return nil }
         endpoints = configuredEndpoints
-        addresses = AddressChoice(count: endpoints.count, seed: seed)
+        addresses = AddressChoice(count: endpoints.count, seed: 0)
     }
 
     var name: String { settings.name }
