@@ -36,7 +36,7 @@ package struct Baidu: AddressDialect {
             (name: "sign", value: try signature(of: list, until: expiry)),
         ]
         if !isVersion3, let type = Baidu.text(of: families) { parameters.append((name: "type", value: type)) }
-        if context.clientSubnet != nil { parameters.append((name: "ip", value: context.clientAddressText)) }
+        if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }
 
