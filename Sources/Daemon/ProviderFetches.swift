@@ -43,6 +43,8 @@ final class ProviderFetches {
         let fetches: [FetchBatches.Fetch]
         /// As they were asked: those of the fetches and more.
         let questions: [Question]
+        /// By which the request was dated: other replies may have set the provider's since.
+        let clock: ServerClock
         /// Sent a second time, dated by what the first reply has shown of the provider's clock.
         let isRepeated: Bool
         /// How many of them are still wanted: those with an entry in `transferOfFetch`.
@@ -204,7 +206,8 @@ final class ProviderFetches {
                 stallTimeout: ProviderFetches.stallTimeout), now: now)
         running[transfer] = Running(
             provider: provider, dialect: providers[index].dialect, fetches: fetches, questions: questions,
-            isRepeated: isRepeated, wantedCount: fetches.count, startedAt: now, endpoint: endpoint)
+            clock: providers[index].clock, isRepeated: isRepeated, wantedCount: fetches.count, startedAt: now,
+            endpoint: endpoint)
         for fetch in fetches { transferOfFetch[fetch.id] = transfer }
     }
 
@@ -232,7 +235,7 @@ final class ProviderFetches {
             fail(wanted, FetchFailure(failure))
         case .success(let transfer):
             let reply = HTTPReply(transfer)
-            let isNews = learnClock(of: request.provider, reply.headers["Date"])
+            let isNews = learnClock(from: reply, to: request)
             var results = request.dialect.answers(from: reply, to: request.questions)
             if results.first?.failure == .clock, isNews, !request.isRepeated {
                 return send(wanted, asking: request.questions, to: request.provider, isRepeated: true, now: now)
@@ -259,9 +262,14 @@ final class ProviderFetches {
     }
 
     /// True when the provider's clock is not what the request was dated by.
-    private func learnClock(of provider: ProviderID, _ date: String?) -> Bool {
-        guard let index = providers.firstIndex(where: { $0.id == provider }) else { return false }
-        return providers[index].clock.learn(date: date, wallMilliseconds: Clock.wallMilliseconds())
+    private func learnClock(from reply: HTTPReply, to request: Running) -> Bool {
+        let date = reply.headers["Date"]
+        let now = Clock.wallMilliseconds()
+        if let index = providers.firstIndex(where: { $0.id == request.provider }) {
+            _ = providers[index].clock.learn(date: date, wallMilliseconds: now)
+        }
+        var clock = request.clock
+        return clock.learn(date: date, wallMilliseconds: now)
     }
 
     /// A request counts as one failure at most, and a provider that has answered any of its questions is up.

@@ -116,6 +116,15 @@ class Clocks(Case):
                     self.assertEqual(requests, provider.seen(kind))
                 self.assertEqual({}, server.failures(kind))
 
+    def test_many_requests_that_were_dated_before_the_time_was_known_are_all_sent_once_more(self):
+        provider = self.lab()
+        provider.fault("clock", provider="volcengine", value=7200)
+        server = self.daemon([provider.provider("volcengine")])
+        names = [(f"n{number}.any.lab.example", "A") for number in range(20)]
+        replies = ask_all(server, names)
+        self.assertEqual([{"192.0.2.99"}] * 20, [replies[number].addresses for number in range(20)])
+        self.assertEqual({}, server.failures("volcengine"))
+
     def test_a_clock_that_is_put_right_is_followed(self):
         provider = self.lab()
         server = self.daemon([provider.provider("baidu")])
