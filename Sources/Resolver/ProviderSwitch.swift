@@ -56,3 +56,16 @@ extension ProviderSwitch {
         }
     }
 }
+
+extension [Name: Instant?] {
+    /// The name, or one that it is under, stands here, and its time is not over.
+    func covers(_ name: Name, now: Instant) -> Bool {
+        guard !isEmpty else { return false }
+        var next: Name? = name
+        while let name = next {
+            if let until = self[name], until.map({ now < $0 }) ?? true { return true }
+            next = name.parent
+        }
+        return false
+    }
+}
