@@ -72,11 +72,11 @@ struct ControlCommands {
 
     private func reset(_ name: String?, _ request: Request) -> ControlAnswer {
         guard let name else {
-            resolving.handle(.providerReset(nil), now: now)
+            resolving.reset(nil, now: now)
             return whole(.reset(resolving.providers.providers.count), asJSON: request.wantsJSON)
         }
         guard let provider = provider(name) else { return unknown(name, request) }
-        resolving.handle(.providerReset(provider.id), now: now)
+        resolving.reset(provider.id, now: now)
         return whole(.reset(1), asJSON: request.wantsJSON)
     }
 
