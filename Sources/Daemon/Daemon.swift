@@ -177,9 +177,9 @@ final class Daemon {
 
     private func announceUpstreams(now: Instant) {
         let traits = resolving.providers.setProviders(accounts)
-        nodeLists.begin(now: now)
         let hasSystem = !resolving.system.servers.isEmpty
         resolving.handle(.upstreamsChanged(providers: traits, hasSystem: hasSystem), now: now)
+        nodeLists.begin(now: now)
     }
 
     private func readHosts(now: Instant) {
