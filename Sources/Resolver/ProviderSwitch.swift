@@ -36,6 +36,9 @@ package struct ProviderSwitch: Equatable, Sendable {
         return over
     }
 
+    /// The name or one that it is under is switched off, and has not expired.
+    package func isOff(_ name: Name) -> Bool { endOfName.covers(name) { _ in true } }
+
     /// When `expire` has something to do.
     package var nextEndMilliseconds: Int64? { endOfName.values.compactMap { $0 }.min() }
 }
@@ -58,12 +61,17 @@ extension ProviderSwitch {
 }
 
 extension [Name: Instant?] {
-    /// The name, or one that it is under, stands here, and its time is not over.
-    func covers(_ name: Name, now: Instant) -> Bool {
+    /// The name or one that it is under stands here, and its time is not over.
+    func covers(_ name: Name, now: Instant) -> Bool { covers(name) { until in until.map { now < $0 } ?? true } }
+}
+
+extension Dictionary where Key == Name {
+    /// The name or one that it is under stands here with such a value.
+    fileprivate func covers(_ name: Name, _ isMeant: (Value) -> Bool) -> Bool {
         guard !isEmpty else { return false }
         var next: Name? = name
         while let name = next {
-            if let until = self[name], until.map({ now < $0 }) ?? true { return true }
+            if let value = self[name], isMeant(value) { return true }
             next = name.parent
         }
         return false
