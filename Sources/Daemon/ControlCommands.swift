@@ -61,7 +61,9 @@ struct ControlCommands {
                 )
             }
             guard let report = switches.switchOff(rule, seconds: seconds, now: now) else {
-                return refused("more than \(ProviderSwitch.maxNames) names are switched off; switch some on", request)
+                return refused(
+                    "too many names are switched off; allowed: \(ProviderSwitch.maxNames), or "
+                        + "\(ProviderSwitch.maxTextBytes) bytes of them; switch some on", request)
             }
             return whole(.switched(report), asJSON: request.wantsJSON)
         case .on(let rule):

@@ -9,13 +9,19 @@ package struct ProviderSwitch: Equatable, Sendable {
 
     /// One for each rule would be more than an operator remembers; a full one refuses.
     package static let maxNames = 64
+    /// What is not kept would be forgotten by a restart: a note in the store has room for so many.
+    package static let maxTextBytes = 4_096
 
     package init() {}
 
     /// - Returns: false when there is no room.
     package mutating func switchOff(_ name: Name, untilMilliseconds end: Int64?) -> Bool {
-        guard endOfName[name] != nil || endOfName.count < ProviderSwitch.maxNames else { return false }
-        endOfName[name] = .some(end)
+        var new = self
+        new.endOfName[name] = .some(end)
+        guard new.endOfName.count <= ProviderSwitch.maxNames, new.text.utf8.count <= ProviderSwitch.maxTextBytes else {
+            return false
+        }
+        self = new
         return true
     }
 

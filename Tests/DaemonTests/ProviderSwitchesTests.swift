@@ -5,6 +5,7 @@ import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Store
 import Testing
 
 @testable import Daemon
@@ -47,6 +48,11 @@ struct ProviderSwitchesTests {
         for (text, isOff) in [("x.off", true), ("off", true), ("over", false), ("other", false), ("xoff", false)] {
             #expect(switches.isOff(try #require(Name(text))) == isOff, "\(text)")
         }
+    }
+
+    @Test("all that can be switched off finds room in a note")
+    func room() {
+        #expect(ProviderSwitch.maxTextBytes <= NoteRow.maxValueBytes)
     }
 
     @Test("an end in wall time is looked at now and then, because that time may be set meanwhile")
