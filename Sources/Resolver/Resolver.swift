@@ -84,8 +84,7 @@ package struct Resolver {
             retry(failures.removeAll(), now: now)
         case .upstreamsChanged(let providers, let hasSystem):
             self.hasSystem = hasSystem
-            around.ranking.setProviders(providers)
-            around.shadows.keep(providers)
+            around.keep(providers)
             retry(failures.removeAll(), now: now)
         case .policyChanged(let policy):
             self.policy = policy
