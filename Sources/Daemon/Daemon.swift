@@ -177,9 +177,9 @@ final class Daemon {
 
     private func announceUpstreams(now: Instant) {
         let traits = resolving.providers.setProviders(accounts)
-        nodeLists.begin(now: now)
         let hasSystem = !resolving.system.servers.isEmpty
         resolving.handle(.upstreamsChanged(providers: traits, hasSystem: hasSystem), now: now)
+        nodeLists.begin(now: now)
     }
 
     private func readHosts(now: Instant) {
@@ -198,7 +198,9 @@ final class Daemon {
     /// What a provider said before a rule, or a switch to the system resolver, took the name from it.
     private func removeProvidersAnswersOfSystemNames() {
         guard let policy else { return }
-        _ = cache.remove { name, provenance in provenance == .provider && policy.upstreams(for: name) == .system }
+        _ = cache.remove { name, provenance in
+            provenance == .provider && (policy.upstreams(for: name) == .system || switches.isOff(name))
+        }
     }
 
     private func readNameservers(now: Instant) {
@@ -247,6 +249,7 @@ final class Daemon {
 
     private func takeNotes(_ notes: [String: String], now: Instant) {
         switches.restore(notes, now: now)
+        removeProvidersAnswersOfSystemNames()
         nodeLists.begin(notes, now: now)
         for report in switches.reports { log(.stillSwitchedOff(report)) }
     }

@@ -97,6 +97,9 @@ struct Provider {
     /// Where to dial.
     mutating func chooseEndpoint(now: Instant) -> HTTPEndpoint { endpoints[addresses.choose(now: now)] }
 
+    /// No address is left alone any longer.
+    mutating func resetAddresses() { addresses = AddressChoice(count: endpoints.count, seed: seed) }
+
     /// Whether each address works, as far as is known.
     func addressStates(now: Instant) -> [(endpoint: HTTPEndpoint, isWorking: Bool)] {
         endpoints.indices.map { (endpoints[$0], addresses.isWorking($0, now: now)) }

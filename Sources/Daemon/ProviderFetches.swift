@@ -161,6 +161,13 @@ final class ProviderFetches {
         providers[index].setNodes(list)
     }
 
+    /// - Parameter provider: nil for all.
+    func resetAddresses(of provider: ProviderID?) {
+        for index in providers.indices where provider == nil || providers[index].id == provider {
+            providers[index].resetAddresses()
+        }
+    }
+
     /// Addresses that could not be reached, or were not the right ones, since the last call.
     func takeAddressFailures() -> [(provider: ProviderID, isWrongNode: Bool)] {
         defer { addressFailures.removeAll() }

@@ -9,8 +9,7 @@ extension Lookup {
         let inReserve: [ProviderID]
         /// Asked when nobody else has anything to say.
         let withheld: [ProviderID]
-        /// The system resolver is the proper source and not a substitute.
-        let isSystemName: Bool
+        let upstreams: NameUpstreams
         let hasSystem: Bool
         /// All providers failed lately, are silent, or are not to be asked.
         let inTrouble: Bool

@@ -75,17 +75,20 @@ package struct Resolver {
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
-        case .switchedOff(let names): switchedOff = names
+        case .switchedOff(let names):
+            switchedOff = names
+            noticeReroutes(now: now)
         case .throttled(let provider, let pause): around.ranking.throttled(provider, for: pause, now: now)
         case .providerReset(let provider):
             around.ranking.reset(provider)
             retry(failures.removeAll(), now: now)
         case .upstreamsChanged(let providers, let hasSystem):
             self.hasSystem = hasSystem
-            around.ranking.setProviders(providers)
-            around.shadows.keep(providers)
+            around.keep(providers)
             retry(failures.removeAll(), now: now)
-        case .policyChanged(let policy): self.policy = policy
+        case .policyChanged(let policy):
+            self.policy = policy
+            noticeReroutes(now: now)
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
         case .timePassed: timePassed(now: now)
         }
@@ -192,14 +195,14 @@ package struct Resolver {
         let onTrial = inTrouble && hasSystem ? order.filter { around.ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
             providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial,
-            withheld: withheld, isSystemName: upstreams == .system, hasSystem: hasSystem, inTrouble: inTrouble)
+            withheld: withheld, upstreams: upstreams, hasSystem: hasSystem, inTrouble: inTrouble)
     }
 
     /// Who may be asked: what the settings say of the name, as far as there is somebody who can be asked.
     private func upstreams(
         for question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, now: Instant
     ) -> NameUpstreams {
-        guard place == .anywhere, !isSwitchedOff(question.name, now: now) else { return .system }
+        guard place == .anywhere, !switchedOff.covers(question.name, now: now) else { return .system }
         switch policy.upstreams {
         case .system: return .system
         case .providers: return around.ranking.serves(question.type) ? .providers : .system
@@ -209,14 +212,14 @@ package struct Resolver {
         }
     }
 
-    private func isSwitchedOff(_ name: Name, now: Instant) -> Bool {
-        guard !switchedOff.isEmpty else { return false }
-        var next: Name? = name
-        while let name = next {
-            if let until = switchedOff[name], until.map({ now < $0 }) ?? true { return true }
-            next = name.parent
+    /// What is on its way for names that go elsewhere from now on is for those alone who wait already.
+    private mutating func noticeReroutes(now: Instant) {
+        for number in lookups.indices {
+            guard let (question, old) = lookups[number].map({ ($0.question, $0.upstreams) }) else { continue }
+            let place = LocalNames.route(question, hosts)
+            guard upstreams(for: question, place, policy.of(question.name), now: now) != old else { continue }
+            change(number, now: now) { lookup, _ in lookup.keepNothing() }
         }
-        return false
     }
 
     /// Nobody waits for it by this event's doing; a lookup that is in flight is spared its own request.
@@ -224,8 +227,8 @@ package struct Resolver {
         guard answer.kind != .unprovenEmpty else { return }
         let policy = policy.of(question.name)
         let upstreams = upstreams(for: question, LocalNames.route(question, hosts), policy, now: now)
-        let isShadow = around.ranking.traits(of: provider)?.shadowShare != nil
-        guard upstreams == .provider(provider) || upstreams == .providers && !isShadow,
+        guard let traits = around.ranking.traits(of: provider),
+            upstreams == .provider(provider) || upstreams == .providers && traits.shadowShare == nil,
             let answer = policy.withoutPrivateAddresses(answer)
         else { return }
         if let number = numberOfQuestion[question] {
