@@ -79,8 +79,8 @@ package struct Baidu: AddressDialect {
         }
     }
 
-    /// The texts are UNCONFIRMED: told apart by how words of theirs begin. "timeout" is none of them: what speaks of the
-    /// account or of our time may get the account blocked. Nil for one that is not there or "ok".
+    /// The texts are UNCONFIRMED: told apart by how words of theirs begin. "timeout" is none of them: what speaks of
+    /// the account or of our time may get the account blocked. Nil for one that is not there or "ok".
     private static func error(_ message: JSONValue?) -> DialectError? {
         guard let text = message?.scalarText, text != "ok" else { return nil }
         // No more of what a stranger sent than a log should hold.
