@@ -155,6 +155,7 @@ final class Daemon {
         view.set(
             Partition(settings.providers),
             dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
+        nodeLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
         readNameservers(now: now)
