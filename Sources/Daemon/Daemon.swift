@@ -155,6 +155,7 @@ final class Daemon {
         view.set(
             Partition(settings.providers),
             dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
+        nodeLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
         readNameservers(now: now)
@@ -169,8 +170,9 @@ final class Daemon {
         let old = policy
         policy = new
         resolving.handle(.policyChanged(new), now: now)
-        if let old, old.routesDiffer(from: new) {
+        if let old, case let scopes = old.routesDiffering(from: new), !scopes.isEmpty {
             _ = cache.remove { name, _ in old.upstreams(for: name) != new.upstreams(for: name) }
+            for scope in scopes { resolving.store?.forget(scope, now: now) }
         }
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
     }

@@ -17,6 +17,9 @@ final class NodeLists {
     /// keep us from them.
     private var attempts: [ProviderID: Int] = [:]
 
+    /// No provider is to be asked for anything.
+    var isPaused = false
+
     /// The vendor wants to be left alone for so long, where it says so without a time.
     private static let pauseWhenDisabled: Duration = .seconds(3600)
     private static let defaultRegion = "global"
@@ -26,7 +29,7 @@ final class NodeLists {
         notes = resolving.store == nil ? [:] : nil
     }
 
-    var nextDeadline: Instant? { plans.values.compactMap(\.askAt).min() }
+    var nextDeadline: Instant? { isPaused ? nil : plans.values.compactMap(\.askAt).min() }
 
     /// The providers are new, or the store has told what it keeps.
     func begin(_ kept: [String: String]? = nil, now: Instant) {
@@ -46,6 +49,7 @@ final class NodeLists {
         for failure in resolving.providers.takeAddressFailures() {
             plans[failure.provider]?.nodeFailed(isWrongNode: failure.isWrongNode, now: now)
         }
+        guard !isPaused else { return }
         for (id, plan) in plans where plan.askAt.map({ $0 <= now }) ?? false {
             guard let provider = resolving.providers.provider(id) else { continue }
             ask(provider, now: now)

@@ -39,6 +39,18 @@ struct NodeListsTests {
         #expect(lists.nextDeadline == now)
     }
 
+    @Test("while no provider is to be asked, none is asked for its list either")
+    func paused() throws {
+        let lists = NodeLists(stand.resolving)
+        try stand.setProviders(providers(), now: now)
+        lists.begin(now: now)
+        lists.isPaused = true
+        #expect(lists.nextDeadline == nil)
+        lists.timePassed(now: now)
+        lists.isPaused = false
+        #expect(lists.nextDeadline == now)
+    }
+
     @Test("a kept list is used and not asked for again, until the provider's name is given to another region")
     func kept() throws {
         let lists = NodeLists(stand.resolving)
