@@ -11,7 +11,7 @@ import Settings
 final class NodeLists {
     private let resolving: ResolvingLoop
     private var plans: [ProviderID: NodeListPlan] = [:]
-    /// What the store has kept; nil until it has said so.
+    /// What the store has kept; nil until it has said so, empty without one.
     private var notes: [String: String]?
     /// Requests to each. Every other one goes to the addresses of the settings, so that a list of dead nodes does not
     /// keep us from them.
@@ -33,7 +33,7 @@ final class NodeLists {
 
     /// The providers are new, or the store has told what it keeps.
     func begin(_ kept: [String: String]? = nil, now: Instant) {
-        notes = kept ?? notes
+        notes = kept ?? notes ?? (resolving.store == nil ? [:] : nil)
         guard let notes else { return }
         let following = resolving.providers.providers.filter { $0.followsNodeList }
         plans = plans.filter { plan in following.contains { $0.id == plan.key } }

@@ -15,7 +15,8 @@ struct Provider {
     private let account: ProviderAccount
     /// One for each address of the settings, in their order; at least one.
     let configuredEndpoints: [HTTPEndpoint]
-    /// Those that are dialled: the provider's own list of nodes where there is one.
+    /// Those that are dialled: the provider's own list of nodes where there is one, and behind it those of the settings,
+    /// which stand in when no node works.
     private(set) var endpoints: [HTTPEndpoint]
     private var addresses: AddressChoice
     private let seed: UInt64
@@ -72,9 +73,10 @@ struct Provider {
 
     mutating func setNodes(_ list: ServiceNodes) {
         let listed = list.nodes.compactMap { account.endpoint($0.address.description, port: $0.port) }
-        guard !listed.isEmpty, listed != endpoints else { return }
-        endpoints = listed
-        addresses = AddressChoice(count: listed.count, seed: seed)
+        let others = configuredEndpoints.filter { !listed.contains($0) }
+        guard !listed.isEmpty, listed + others != endpoints else { return }
+        endpoints = listed + others
+        addresses = AddressChoice(count: endpoints.count, inReserve: others.count, seed: seed)
     }
 
     /// What the provider is told of a client; nil: nothing.
@@ -171,6 +173,9 @@ extension TransferFailure {
 }
 
 extension DialectError {
+    /// Who finds a time wrong that is his own means something else.
+    var withoutClock: DialectError { self == .clock ? .account("signature") : self }
+
     /// For the log.
     var description: String {
         switch self {

@@ -43,7 +43,7 @@ final class ProviderFetches {
         let fetches: [FetchBatches.Fetch]
         /// As they were asked: those of the fetches and more.
         let questions: [Question]
-        /// By which the request was dated: other replies may have set the provider's since.
+        /// What it was dated by: another reply may have shown better meanwhile.
         let clock: ServerClock
         /// Sent a second time, dated by what the first reply has shown of the provider's clock.
         let isRepeated: Bool
@@ -242,13 +242,12 @@ final class ProviderFetches {
             fail(wanted, FetchFailure(failure))
         case .success(let transfer):
             let reply = HTTPReply(transfer)
-            let isNews = learnClock(from: reply, to: request)
+            let isNews = learnClock(from: reply.headers["Date"], to: request)
             var results = request.dialect.answers(from: reply, to: request.questions)
             if results.first?.failure == .clock, isNews, !request.isRepeated {
                 return send(wanted, asking: request.questions, to: request.provider, isRepeated: true, now: now)
             }
-            // Who finds a time wrong that is his own means something else.
-            if !isNews { results = results.map { $0.mapError { $0 == .clock ? .account("signature") : $0 } } }
+            if !isNews { results = results.map { $0.mapError(\.withoutClock) } }
             judge(request, results, isOverHTTP1: transfer.httpVersion == .http1, now: now)
             deliver(Dictionary(zip(request.questions, results)) { first, _ in first }, to: wanted, request.provider)
         }
@@ -269,14 +268,10 @@ final class ProviderFetches {
     }
 
     /// True when the provider's clock is not what the request was dated by.
-    private func learnClock(from reply: HTTPReply, to request: Running) -> Bool {
-        let date = reply.headers["Date"]
-        let now = Clock.wallMilliseconds()
-        if let index = providers.firstIndex(where: { $0.id == request.provider }) {
-            _ = providers[index].clock.learn(date: date, wallMilliseconds: now)
-        }
-        var clock = request.clock
-        return clock.learn(date: date, wallMilliseconds: now)
+    private func learnClock(from date: String?, to request: Running) -> Bool {
+        guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return false }
+        providers[index].clock.learn(date: date, wallMilliseconds: Clock.wallMilliseconds())
+        return providers[index].clock.differs(from: request.clock)
     }
 
     /// A request counts as one failure at most, and a provider that has answered any of its questions is up.
@@ -346,7 +341,7 @@ extension HTTPReply {
 }
 
 extension Result {
-    fileprivate var failure: Failure? {
+    var failure: Failure? {
         guard case .failure(let failure) = self else { return nil }
         return failure
     }

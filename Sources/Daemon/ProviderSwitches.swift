@@ -23,8 +23,7 @@ final class ProviderSwitches {
         self.cache = cache
     }
 
-    /// What the store has kept. What was learned under a switch that stands is right; under one that has ended
-    /// meanwhile it goes, as ever.
+    /// What the store has kept. Its answers were learned under the same regime, but for names whose time is over now.
     func restore(_ notes: [String: String], now: Instant) {
         guard let text = notes[ProviderSwitches.note] else { return }
         state = ProviderSwitch(text: text)

@@ -14,12 +14,18 @@ package struct ServerClock: Equatable, Sendable {
     ///   - date: the `Date` header; one that can't be read changes nothing.
     ///   - wallMilliseconds: our clock when it came, in milliseconds since 1970.
     /// - Returns: true when a request that was dated by the old offset deserves another try.
+    @discardableResult
     package mutating func learn(date: String?, wallMilliseconds: Int64) -> Bool {
         guard let date = date.flatMap(HTTPDate.init) else { return false }
         let offset = date.unixSeconds * 1000 - wallMilliseconds
         guard abs(offset - offsetMilliseconds) > ServerClock.toleranceMilliseconds else { return false }
         offsetMilliseconds = abs(offset) > ServerClock.toleranceMilliseconds ? offset : 0
         return true
+    }
+
+    /// Whether what was dated by the other one deserves another try by this one.
+    package func differs(from other: ServerClock) -> Bool {
+        abs(offsetMilliseconds - other.offsetMilliseconds) > ServerClock.toleranceMilliseconds
     }
 
     /// In milliseconds since 1970.

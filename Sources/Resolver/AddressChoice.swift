@@ -11,6 +11,8 @@ package struct AddressChoice: Sendable {
     }
 
     private var addresses: [Address]
+    /// The addresses behind these stand in while none of these works.
+    private let preferred: Int
     private var choices = 0
     private var current: Int
 
@@ -19,10 +21,12 @@ package struct AddressChoice: Sendable {
 
     /// - Parameters:
     ///   - count: 1 or more; 0 counts as 1.
-    ///   - seed: which of them is the first, so that not everybody begins with the same.
-    package init(count: Int, seed: UInt64) {
+    ///   - inReserve: so many of them, the last ones, are dialled only when the others fail; 0 when it is all of them.
+    ///   - seed: which of the others is the first, so that not everybody begins with the same.
+    package init(count: Int, inReserve: Int = 0, seed: UInt64) {
         addresses = Array(repeating: Address(), count: max(1, count))
-        current = Int(seed % UInt64(addresses.count))
+        preferred = (1..<addresses.count).contains(inReserve) ? addresses.count - inReserve : addresses.count
+        current = Int(seed % UInt64(preferred))
     }
 
     /// - Returns: from 0 up to the count.
@@ -54,7 +58,7 @@ package struct AddressChoice: Sendable {
         let working = turns.filter { !addresses[$0].breaker.isOpen(now) }
         guard let best = working.min(by: { cost($0) < cost($1) }) else { return longestAgo(turns) ?? current }
         if working.first != current || cost(current) > nearBest(cost(best)) { current = best }
-        let others = working.filter { $0 != current && isLookedForAgain($0, now) }
+        let others = working.filter { $0 != current && $0 < preferred && isLookedForAgain($0, now) }
         guard choices % AddressChoice.choicesPerExploration == 0, let other = longestAgo(others) else { return current }
         return other
     }
@@ -67,10 +71,12 @@ package struct AddressChoice: Sendable {
         addresses[index].chosenAt.map { now - $0 >= Bounds.explorationPause } ?? true
     }
 
-    /// Milliseconds. What was never tried is no reason to leave what works; what may be back is tried after the rest.
+    /// Milliseconds. What was never tried is no reason to leave what works; what may be back is tried after the rest,
+    /// and so are those in reserve.
     private func cost(_ index: Int) -> Double {
         let latency = addresses[index].latency.smoothed ?? Bounds.hedgeUnmeasured.milliseconds
-        return addresses[index].breaker.isClosed ? latency : latency + Bounds.providerTimeout.milliseconds
+        let isFirstChoice = index < preferred && addresses[index].breaker.isClosed
+        return isFirstChoice ? latency : latency + Bounds.providerTimeout.milliseconds
     }
 
     private func nearBest(_ cost: Double) -> Double {

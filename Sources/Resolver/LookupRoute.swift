@@ -9,6 +9,7 @@ extension Lookup {
         let inReserve: [ProviderID]
         /// Asked when nobody else has anything to say.
         let withheld: [ProviderID]
+        /// As the name was to be asked when it began.
         let upstreams: NameUpstreams
         let hasSystem: Bool
         /// All providers failed lately, are silent, or are not to be asked.

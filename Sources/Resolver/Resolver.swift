@@ -75,9 +75,7 @@ package struct Resolver {
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
-        case .switchedOff(let names):
-            switchedOff = names
-            noticeReroutes(now: now)
+        case .switchedOff(let names): redirect(now: now) { $0.switchedOff = names }
         case .throttled(let provider, let pause): around.ranking.throttled(provider, for: pause, now: now)
         case .providerReset(let provider):
             around.ranking.reset(provider)
@@ -86,9 +84,7 @@ package struct Resolver {
             self.hasSystem = hasSystem
             around.keep(providers)
             retry(failures.removeAll(), now: now)
-        case .policyChanged(let policy):
-            self.policy = policy
-            noticeReroutes(now: now)
+        case .policyChanged(let policy): redirect(now: now) { $0.policy = policy }
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
         case .timePassed: timePassed(now: now)
         }
@@ -212,13 +208,15 @@ package struct Resolver {
         }
     }
 
-    /// What is on its way for names that go elsewhere from now on is for those alone who wait already.
-    private mutating func noticeReroutes(now: Instant) {
-        for number in lookups.indices {
-            guard let (question, old) = lookups[number].map({ ($0.question, $0.upstreams) }) else { continue }
-            let place = LocalNames.route(question, hosts)
-            guard upstreams(for: question, place, policy.of(question.name), now: now) != old else { continue }
-            change(number, now: now) { lookup, _ in lookup.keepNothing() }
+    /// What is on its way to somebody who would not be asked now is for those who wait, and for nobody after them.
+    private mutating func redirect(now: Instant, _ change: (inout Resolver) -> Void) {
+        change(&self)
+        for case (let number, let lookup?) in lookups.enumerated() {
+            let (question, place) = (lookup.question, LocalNames.route(lookup.question, hosts))
+            let upstreams = upstreams(for: question, place, policy.of(question.name), now: now)
+            guard upstreams != lookup.upstreams else { continue }
+            self.change(number, now: now) { lookup, _ in lookup.keepNothing() }
+            if numberOfQuestion[question] == number { numberOfQuestion[question] = nil }
         }
     }
 
@@ -352,7 +350,7 @@ package struct Resolver {
         around.ended.removeAll(keepingCapacity: true)
         remember(lookup, now: now)
         if lookup.isFinished {
-            numberOfQuestion[lookup.question] = nil
+            if numberOfQuestion[lookup.question] == number { numberOfQuestion[lookup.question] = nil }
             freeNumbers.append(number)
             deadlines.remove(number)
             if lookup.isRefresh { refreshesInFlight -= 1 }

@@ -42,17 +42,23 @@ struct ProviderTests {
         #expect(provider.chooseEndpoint(now: Clock.now()).address == "223.5.5.5")
     }
 
-    @Test("a list of nodes takes the place of the settings' addresses; what is late for an old one means nothing")
+    @Test("a list of nodes goes before the settings' addresses, which stand in when all nodes fail")
     func nodes() throws {
         var provider = try provider()
         let old = provider.chooseEndpoint(now: Clock.now())
         let list = try #require(ServiceNodes(text: "203.0.113.1 203.0.113.2:8443"))
         provider.setNodes(list)
-        #expect(provider.endpoints.map(\.address) == ["203.0.113.1", "203.0.113.2"])
-        #expect(provider.endpoints.map(\.port) == [443, 8443])
-        #expect(provider.endpoints.map(\.host) == [old.host, old.host])
+        #expect(provider.endpoints.map(\.address) == ["203.0.113.1", "203.0.113.2", "223.5.5.5", "223.6.6.6"])
+        #expect(provider.endpoints.map(\.port) == [443, 8443, 443, 443])
+        #expect(Set(provider.endpoints.map(\.host)) == [old.host])
         fail(&provider, at: old, isAddress: true)
-        #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true])
+        #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true, false, true])
+        for _ in 0..<2 {
+            let node = provider.chooseEndpoint(now: Clock.now())
+            #expect(provider.endpoints.prefix(2).contains(node))
+            fail(&provider, at: node, isAddress: true)
+        }
+        #expect(provider.chooseEndpoint(now: Clock.now()).address == "223.6.6.6")
         #expect(provider.configuredEndpoints.first == old)
     }
 

@@ -46,6 +46,27 @@ struct AddressChoiceTests {
         #expect(choose(&choice, 7) == [0, 1, 2, 0, 1, 2, 0])
     }
 
+    @Test("a reserve is dialled when all others have failed, and only until one of them is back")
+    func reserve() {
+        var choice = AddressChoice(count: 3, inReserve: 1, seed: 2)
+        choice.answered(0, after: .milliseconds(900), now: start)
+        for turn in 0..<200 {
+            #expect(choice.choose(now: start + .milliseconds(200 * turn)) < 2)
+        }
+        let later = Duration.seconds(40)
+        choice.failed(0, now: start + later)
+        choice.failed(1, now: start + later)
+        #expect(choose(&choice, 3, after: later) == [2, 2, 2])
+        choice.answered(2, after: .milliseconds(1), now: start + later)
+        // Where those that failed are looked at again, one of them turns out to be back.
+        let chosen = (0..<200).map { choice.choose(now: start + .seconds(42) + .milliseconds(200 * $0)) }
+        #expect(Set(chosen) == [0, 1, 2] && chosen.filter { $0 == 2 }.count > 190)
+        choice.answered(0, after: .milliseconds(900), now: start + .seconds(90))
+        #expect(choose(&choice, 50, after: .seconds(90)).allSatisfy { $0 < 2 })
+        var alone = AddressChoice(count: 2, inReserve: 2, seed: 1)
+        #expect(choose(&alone, 1) == [1])
+    }
+
     @Test("a failed address backs off for 1 s, doubling to 30 s, and an answer ends that")
     func backOff() {
         var choice = AddressChoice(count: 2, seed: 0)
