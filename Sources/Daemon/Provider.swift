@@ -15,8 +15,8 @@ struct Provider {
     private let account: ProviderAccount
     /// One for each address of the settings, in their order; at least one.
     let configuredEndpoints: [HTTPEndpoint]
-    /// Those that are dialled: the provider's own list of nodes where there is one, and behind it those of the settings,
-    /// which stand in when no node works.
+    /// Those that are dialled: the provider's own list of nodes where there is one, and behind it those of the
+    /// settings, which stand in when no node works.
     private(set) var endpoints: [HTTPEndpoint]
     private var addresses: AddressChoice
     private let seed: UInt64

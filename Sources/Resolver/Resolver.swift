@@ -208,7 +208,7 @@ package struct Resolver {
         }
     }
 
-    /// What is on its way to somebody who would not be asked now is for those who wait, and for nobody after them.
+    /// What is on its way from somebody who would not be asked now is for those who wait, and is not kept.
     private mutating func redirect(now: Instant, _ change: (inout Resolver) -> Void) {
         change(&self)
         for case (let number, let lookup?) in lookups.enumerated() {
@@ -216,7 +216,6 @@ package struct Resolver {
             let upstreams = upstreams(for: question, place, policy.of(question.name), now: now)
             guard upstreams != lookup.upstreams else { continue }
             self.change(number, now: now) { lookup, _ in lookup.keepNothing() }
-            if numberOfQuestion[question] == number { numberOfQuestion[question] = nil }
         }
     }
 
@@ -350,7 +349,7 @@ package struct Resolver {
         around.ended.removeAll(keepingCapacity: true)
         remember(lookup, now: now)
         if lookup.isFinished {
-            if numberOfQuestion[lookup.question] == number { numberOfQuestion[lookup.question] = nil }
+            numberOfQuestion[lookup.question] = nil
             freeNumbers.append(number)
             deadlines.remove(number)
             if lookup.isRefresh { refreshesInFlight -= 1 }
