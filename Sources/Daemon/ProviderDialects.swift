@@ -73,16 +73,22 @@ enum ProviderDialects {
         guard let template = settings.template, let digest = Recipe.Digest(rawValue: template.digest.rawValue) else {
             throw DialectFault("no [provider.template]; dialect template needs one")
         }
+        let recipe: Recipe
         do throws(Recipe.Fault) {
-            let recipe = try Recipe(
+            recipe = try Recipe(
                 query: template.query, headers: template.headers, maxNames: template.maxNames,
                 lifetimeSeconds: template.lifetimeSeconds, digest: digest, signed: template.signed,
                 sorts: template.sorts, joiner: template.joiner, v4: template.v4, v6: template.v6, ttl: template.ttl,
                 success: template.success)
-            return TemplateDialect(
-                url: settings.url.path, account: settings.account ?? "", secret: key, recipe: recipe)
         } catch {
             throw DialectFault("template.\(error.text)")
         }
+        guard settings.account != nil || !recipe.needsAccount else {
+            throw DialectFault("no account; the template has {account}: set it to the id that the vendor gave you")
+        }
+        guard !key.isEmpty || !recipe.needsSecret else {
+            throw DialectFault("no key-file; the template signs with its content: name a file with the secret")
+        }
+        return TemplateDialect(url: settings.url.path, account: settings.account ?? "", secret: key, recipe: recipe)
     }
 }

@@ -113,6 +113,10 @@ package struct Recipe: Equatable, Sendable {
         Set((parameters + headerEntries).flatMap(\.text.placeholders) + signedTexts.flatMap(\.placeholders))
     }
 
+    /// Without them, requests would be signed with nothing or ask for nobody.
+    package var needsAccount: Bool { placeholders.contains(.account) }
+    package var needsSecret: Bool { placeholders.contains(.secret) || digest == .hmacSHA256 }
+
     // MARK: what fits together
 
     private func checkNames() throws(Fault) {

@@ -151,6 +151,20 @@ class KeyFiles(Case):
                     self.assertNotIn(can.secrets[key], checked.stderr)
 
 
+class Templates(Case):
+    def test_what_a_template_names_must_be_there(self):
+        provider = self.lab()
+        for key, finding in (("account", "the template has {account}"), ("key-file", "the template signs with its")):
+            with self.subTest(key):
+                settings = provider.provider("template")
+                del settings[key]
+                server = self.own(Daemon([settings]))
+                server.config.write_text(server.settings())
+                checked = httpdnsd("--check", "--config", server.config)
+                self.assertEqual(1, checked.returncode)
+                self.assertIn(f"provider template: no {key}; {finding}", checked.stderr)
+
+
 class ManyNames(Case):
     expected_seconds = 10
 
