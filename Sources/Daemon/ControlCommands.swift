@@ -61,7 +61,9 @@ struct ControlCommands {
                 )
             }
             guard let report = switches.switchOff(rule, seconds: seconds, now: now) else {
-                return refused("more than \(ProviderSwitch.maxNames) names are switched off; switch some on", request)
+                return refused(
+                    "too many names are switched off; allowed: \(ProviderSwitch.maxNames), or "
+                        + "\(ProviderSwitch.maxTextBytes) bytes of them; switch some on", request)
             }
             return whole(.switched(report), asJSON: request.wantsJSON)
         case .on(let rule):
@@ -72,11 +74,11 @@ struct ControlCommands {
 
     private func reset(_ name: String?, _ request: Request) -> ControlAnswer {
         guard let name else {
-            resolving.handle(.providerReset(nil), now: now)
+            resolving.reset(nil, now: now)
             return whole(.reset(resolving.providers.providers.count), asJSON: request.wantsJSON)
         }
         guard let provider = provider(name) else { return unknown(name, request) }
-        resolving.handle(.providerReset(provider.id), now: now)
+        resolving.reset(provider.id, now: now)
         return whole(.reset(1), asJSON: request.wantsJSON)
     }
 

@@ -155,6 +155,7 @@ final class Daemon {
         view.set(
             Partition(settings.providers),
             dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
+        nodeLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
         readNameservers(now: now)
@@ -169,17 +170,18 @@ final class Daemon {
         let old = policy
         policy = new
         resolving.handle(.policyChanged(new), now: now)
-        if let old, old.routesDiffer(from: new) {
+        if let old, case let scopes = old.routesDiffering(from: new), !scopes.isEmpty {
             _ = cache.remove { name, _ in old.upstreams(for: name) != new.upstreams(for: name) }
+            for scope in scopes { resolving.store?.forget(scope, now: now) }
         }
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
     }
 
     private func announceUpstreams(now: Instant) {
         let traits = resolving.providers.setProviders(accounts)
-        nodeLists.begin(now: now)
         let hasSystem = !resolving.system.servers.isEmpty
         resolving.handle(.upstreamsChanged(providers: traits, hasSystem: hasSystem), now: now)
+        nodeLists.begin(now: now)
     }
 
     private func readHosts(now: Instant) {
@@ -198,7 +200,9 @@ final class Daemon {
     /// What a provider said before a rule, or a switch to the system resolver, took the name from it.
     private func removeProvidersAnswersOfSystemNames() {
         guard let policy else { return }
-        _ = cache.remove { name, provenance in provenance == .provider && policy.upstreams(for: name) == .system }
+        _ = cache.remove { name, provenance in
+            provenance == .provider && (policy.upstreams(for: name) == .system || switches.isOff(name))
+        }
     }
 
     private func readNameservers(now: Instant) {
@@ -247,6 +251,7 @@ final class Daemon {
 
     private func takeNotes(_ notes: [String: String], now: Instant) {
         switches.restore(notes, now: now)
+        removeProvidersAnswersOfSystemNames()
         nodeLists.begin(notes, now: now)
         for report in switches.reports { log(.stillSwitchedOff(report)) }
     }

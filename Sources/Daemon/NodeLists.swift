@@ -13,8 +13,12 @@ final class NodeLists {
     private var plans: [ProviderID: NodeListPlan] = [:]
     /// What the store has kept; nil until it has said so, empty without one.
     private var notes: [String: String]?
-    /// Turns with each request, so that a list of dead nodes does not keep us from the addresses of the settings.
-    private var attempts = 0
+    /// Requests to each. Every other one goes to the addresses of the settings, so that a list of dead nodes does not
+    /// keep us from them.
+    private var attempts: [ProviderID: Int] = [:]
+
+    /// No provider is to be asked for anything.
+    var isPaused = false
 
     /// The vendor wants to be left alone for so long, where it says so without a time.
     private static let pauseWhenDisabled: Duration = .seconds(3600)
@@ -22,9 +26,10 @@ final class NodeLists {
 
     init(_ resolving: ResolvingLoop) {
         self.resolving = resolving
+        notes = resolving.store == nil ? [:] : nil
     }
 
-    var nextDeadline: Instant? { plans.values.compactMap(\.askAt).min() }
+    var nextDeadline: Instant? { isPaused ? nil : plans.values.compactMap(\.askAt).min() }
 
     /// The providers are new, or the store has told what it keeps.
     func begin(_ kept: [String: String]? = nil, now: Instant) {
@@ -32,8 +37,9 @@ final class NodeLists {
         guard let notes else { return }
         let following = resolving.providers.providers.filter { $0.followsNodeList }
         plans = plans.filter { plan in following.contains { $0.id == plan.key } }
+        attempts = attempts.filter { plans[$0.key] != nil }
         for provider in following where plans[provider.id] == nil {
-            let known = notes[NodeLists.note(provider)].flatMap(KeptList.init)
+            let known = notes[NodeLists.note(provider)].flatMap { KeptList($0, scope: NodeLists.scope(provider)) }
             if let known { use(known.list, for: provider, now: now) }
             plans[provider.id] = NodeListPlan(age: known?.age(wallMilliseconds: Clock.wallMilliseconds()), now: now)
         }
@@ -43,6 +49,7 @@ final class NodeLists {
         for failure in resolving.providers.takeAddressFailures() {
             plans[failure.provider]?.nodeFailed(isWrongNode: failure.isWrongNode, now: now)
         }
+        guard !isPaused else { return }
         for (id, plan) in plans where plan.askAt.map({ $0 <= now }) ?? false {
             guard let provider = resolving.providers.provider(id) else { continue }
             ask(provider, now: now)
@@ -51,13 +58,14 @@ final class NodeLists {
 
     private func ask(_ provider: Provider, now: Instant) {
         plans[provider.id]?.asked(now: now)
-        attempts += 1
-        let candidates = attempts.isMultiple(of: 2) ? provider.configuredEndpoints : provider.endpoints
+        let attempt = attempts[provider.id, default: 0] + 1
+        attempts[provider.id] = attempt
+        let candidates = attempt.isMultiple(of: 2) ? provider.configuredEndpoints : provider.endpoints
         let request = ServiceNodes.request(
             url: provider.settings.url.path, account: provider.settings.account ?? "",
-            region: provider.settings.region ?? NodeLists.defaultRegion)
+            region: NodeLists.region(provider))
         let id = provider.id
-        let endpoint = candidates[attempts / 2 % candidates.count]
+        let endpoint = candidates[attempt / 2 % candidates.count]
         resolving.providers.carry(request, to: endpoint, now: now) { [weak self] result in
             self?.finished(id, result)
         }
@@ -73,7 +81,8 @@ final class NodeLists {
         }
         plans[id]?.answered(now: now)
         use(list, for: provider, now: now)
-        let kept = KeptList(wallMilliseconds: Clock.wallMilliseconds(), list: list)
+        let kept = KeptList(
+            wallMilliseconds: Clock.wallMilliseconds(), scope: NodeLists.scope(provider), list: list)
         notes?[NodeLists.note(provider)] = kept.text
         resolving.store?.note(NodeLists.note(provider), kept.text, now: now)
     }
@@ -87,26 +96,36 @@ final class NodeLists {
     }
 
     private static func note(_ provider: Provider) -> String { "nodes of \(provider.name)" }
+
+    private static func region(_ provider: Provider) -> String { provider.settings.region ?? defaultRegion }
+
+    /// Whose list it is: new settings may give the name to another account or region.
+    private static func scope(_ provider: Provider) -> String {
+        "\(provider.settings.account ?? "")/\(region(provider))"
+    }
 }
 
-/// As the store has it: "MILLISECONDS LIST", wall time since 1970.
+/// As the store has it: "MILLISECONDS SCOPE LIST", wall time since 1970.
 private struct KeptList {
     let wallMilliseconds: Int64
+    let scope: String
     let list: ServiceNodes
 
-    var text: String { "\(wallMilliseconds) \(list.text)" }
+    var text: String { "\(wallMilliseconds) \(scope) \(list.text)" }
 
-    init(wallMilliseconds: Int64, list: ServiceNodes) {
+    init(wallMilliseconds: Int64, scope: String, list: ServiceNodes) {
         self.wallMilliseconds = wallMilliseconds
+        self.scope = scope
         self.list = list
     }
 
-    init?(_ text: String) {
-        let parts = text.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, let time = Int64(parts[0]), let list = ServiceNodes(text: String(parts[1])) else {
-            return nil
-        }
-        self.init(wallMilliseconds: time, list: list)
+    /// Nil for what is not of this form, and for another's list.
+    init?(_ text: String, scope: String) {
+        let parts = text.split(separator: " ", maxSplits: 2)
+        guard parts.count == 3, let time = Int64(parts[0]), parts[1] == scope,
+            let list = ServiceNodes(text: String(parts[2]))
+        else { return nil }
+        self.init(wallMilliseconds: time, scope: scope, list: list)
     }
 
     /// Nil when the clocks contradict each other: then nobody knows.

@@ -15,8 +15,8 @@ struct Provider {
     private let account: ProviderAccount
     /// One for each address of the settings, in their order; at least one.
     let configuredEndpoints: [HTTPEndpoint]
-    /// Those that are dialled: the provider's own list of nodes where there is one, and behind it, to stand in when no
-    /// node works, those of the settings.
+    /// Those that are dialled: the provider's own list of nodes where there is one, and behind it those of the
+    /// settings, which stand in when no node works.
     private(set) var endpoints: [HTTPEndpoint]
     private var addresses: AddressChoice
     private let seed: UInt64
@@ -32,7 +32,7 @@ struct Provider {
     private var distrustsConnectionsUntil: Instant?
 
     /// Nil for a provider without an address, which settings never give.
-    /// - Parameter seed: for the address that is dialled first.
+    /// - Parameter seed: for the node that is dialled first; of the settings' addresses it is the first one.
     init?(id: ProviderID, _ account: ProviderAccount, seed: UInt64) {
         self.id = id
         settings = account.settings
@@ -43,7 +43,7 @@ struct Provider {
         configuredEndpoints = settings.addresses.compactMap { account.endpoint($0.description) }
         guard !configuredEndpoints.isEmpty else { return nil }
         endpoints = configuredEndpoints
-        addresses = AddressChoice(count: endpoints.count, seed: seed)
+        addresses = AddressChoice(count: endpoints.count, seed: 0)
     }
 
     var name: String { settings.name }
@@ -98,6 +98,9 @@ struct Provider {
 
     /// Where to dial.
     mutating func chooseEndpoint(now: Instant) -> HTTPEndpoint { endpoints[addresses.choose(now: now)] }
+
+    /// No address is left alone any longer.
+    mutating func resetAddresses() { addresses = AddressChoice(count: endpoints.count, seed: seed) }
 
     /// Whether each address works, as far as is known.
     func addressStates(now: Instant) -> [(endpoint: HTTPEndpoint, isWorking: Bool)] {

@@ -30,9 +30,9 @@ final class ProviderFetches {
     /// The resolver abandons a request before; these end what it forgot.
     private static let timeout: Duration = .seconds(5)
     private static let connectTimeout: Duration = .seconds(2)
-    /// A connection that was used before and keeps silent for so long is taken for dead: slower providers than this are
-    /// none, and a new connection still has the rest of the resolver's patience.
-    private static let stallTimeout: Duration = .seconds(1)
+    /// A connection that was used before and keeps silent for so long is taken for dead: longer than a slow provider
+    /// takes, and a new connection still has half of the resolver's patience.
+    private static let stallTimeout: Duration = .milliseconds(1500)
 
     /// One request on its way, for one fetch or more.
     private struct Running {
@@ -159,6 +159,13 @@ final class ProviderFetches {
     func setNodes(_ list: ServiceNodes, of provider: ProviderID) {
         guard let index = providers.firstIndex(where: { $0.id == provider }) else { return }
         providers[index].setNodes(list)
+    }
+
+    /// - Parameter provider: nil for all.
+    func resetAddresses(of provider: ProviderID?) {
+        for index in providers.indices where provider == nil || providers[index].id == provider {
+            providers[index].resetAddresses()
+        }
     }
 
     /// Addresses that could not be reached, or were not the right ones, since the last call.

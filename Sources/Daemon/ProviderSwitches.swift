@@ -15,6 +15,8 @@ final class ProviderSwitches {
     private(set) var nextDeadline: Instant?
 
     private static let note = "providers switched off"
+    /// Ends are in wall time, which may be set meanwhile: on a machine without a clock of its own, by decades.
+    static let longestWait: Duration = .seconds(60)
 
     init(_ resolving: ResolvingLoop, _ cache: AnswerCache) {
         self.resolving = resolving
@@ -27,6 +29,8 @@ final class ProviderSwitches {
         state = ProviderSwitch(text: text)
         apply(to: state.expire(nowMilliseconds: Clock.wallMilliseconds()), now: now)
     }
+
+    func isOff(_ name: Name) -> Bool { state.isOff(name) }
 
     /// - Returns: nil when there is no room for more.
     func switchOff(_ name: Name?, seconds: Int?, now: Instant) -> SwitchReport? {
@@ -69,8 +73,9 @@ final class ProviderSwitches {
         let wall = Clock.wallMilliseconds()
         let instant = { (end: Int64) in now + .milliseconds(max(0, end - wall)) }
         resolving.handle(.switchedOff(state.endOfName.mapValues { $0.map(instant) }), now: now)
-        // Wall time may have moved meanwhile: then it is looked at again a second later.
-        nextDeadline = state.nextEndMilliseconds.map { max(instant($0), now + .seconds(1)) }
+        nextDeadline = state.nextEndMilliseconds.map {
+            min(max(instant($0), now + .seconds(1)), now + ProviderSwitches.longestWait)
+        }
         guard !names.isEmpty else { return }
         for name in names {
             let scope = QuestionScope(name, includesDescendants: true)

@@ -105,6 +105,12 @@ final class ResolvingLoop {
         handle(.wanted(names.flatMap { [Question($0, .a), Question($0, .aaaa)] }), now: now)
     }
 
+    /// - Parameter provider: nil for all.
+    func reset(_ provider: ProviderID?, now: Instant) {
+        providers.resetAddresses(of: provider)
+        handle(.providerReset(provider), now: now)
+    }
+
     func setNameservers(_ servers: [Nameserver], now: Instant) {
         var randomness = SystemEntropy()
         let probes = LoopProbes(servers, now: now, randomness: &randomness)

@@ -108,6 +108,10 @@ extension [Name] {
 extension DialectContext {
     var unixSeconds: Int64 { unixMilliseconds / 1000 }
 
-    /// Where the clients are, as a parameter of a request: the subnet's first address. Empty for "not said".
-    var clientAddressText: String { clientSubnet?.address.description ?? "" }
+    /// Whom the provider is to answer for, as services say it that know no prefixes: the subnet's first address. One of
+    /// length 0 asks not to be located; such services have no words for that, so it is nil as if nothing were said.
+    var clientAddress: String? {
+        guard let clientSubnet, clientSubnet.length > 0 else { return nil }
+        return clientSubnet.address.description
+    }
 }

@@ -31,7 +31,7 @@ package struct AliCloud: AddressDialect {
         let hosts = names.joined(separator: ",")
         var parameters = [(name: "host", value: hosts), (name: "query", value: AliCloudRequest.text(of: families))]
         // Here, as the vendor's printed example has it (providers.md 2.2); it is not signed.
-        if let client = AliCloudRequest.client(in: context) { parameters.append((name: "ip", value: client)) }
+        if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
         if let secret {
             let expiry = AliCloudRequest.expiry(in: context)
             parameters.append((name: "t", value: expiry))

@@ -22,13 +22,6 @@ enum AliCloudRequest {
     /// When the signature ends, in seconds since 1970.
     static func expiry(in context: DialectContext) -> String { String(context.unixSeconds + lifetimeSeconds) }
 
-    /// Whom the provider is to answer for: the first address of the subnet. One of length 0 asks not to be located; the
-    /// service has no words for that, so nothing is said.
-    static func client(in context: DialectContext) -> String? {
-        guard let subnet = context.clientSubnet, subnet.length > 0 else { return nil }
-        return subnet.address.description
-    }
-
     // MARK: the server's side
 
     /// - Parameters:
@@ -60,5 +53,5 @@ enum AliCloudRequest {
     }
 
     /// What a reply says of the client; 203.0.113.7 (RFC 5737) where nothing is known.
-    static func clientForReply(in context: DialectContext) -> String { client(in: context) ?? "203.0.113.7" }
+    static func clientForReply(in context: DialectContext) -> String { context.clientAddress ?? "203.0.113.7" }
 }

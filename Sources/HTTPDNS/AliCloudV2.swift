@@ -45,7 +45,7 @@ package struct AliCloudV2: AddressDialect {
         var question = [
             (name: "dn", value: names.joined(separator: ",")), (name: "q", value: AliCloudRequest.text(of: families)),
         ]
-        if let client = AliCloudRequest.client(in: context) { question.append((name: "cip", value: client)) }
+        if let client = context.clientAddress { question.append((name: "cip", value: client)) }
         if seal.isEncrypting {
             let plain = OrderedJSON.object(question.map { ($0.name, .string($0.value)) }).text
             question = [(name: "enc", value: Hex.encode(try seal.close(Array(plain.utf8), nonce: context.nonce)))]

@@ -36,7 +36,7 @@ package struct Baidu: AddressDialect {
             (name: "sign", value: try signature(of: list, until: expiry)),
         ]
         if !isVersion3, let type = Baidu.text(of: families) { parameters.append((name: "type", value: type)) }
-        if context.clientSubnet != nil { parameters.append((name: "ip", value: context.clientAddressText)) }
+        if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }
 
@@ -79,14 +79,16 @@ package struct Baidu: AddressDialect {
         }
     }
 
-    /// The texts are UNCONFIRMED: told apart by the words that such texts have. Nil for one that is not there or "ok".
+    /// The texts are UNCONFIRMED: told apart by how words of theirs begin. "timeout" is none of them: what speaks of
+    /// the account or of our time may get the account blocked. Nil for one that is not there or "ok".
     private static func error(_ message: JSONValue?) -> DialectError? {
         guard let text = message?.scalarText, text != "ok" else { return nil }
         // No more of what a stranger sent than a log should hold.
         let said = String(text.unicodeScalars.prefix(40).filter { $0.isASCII && $0.value >= 0x20 && $0.value < 0x7F })
-        let words = said.lowercased()
-        if ["expire", "time"].contains(where: { words.contains($0) }) { return .clock }
-        if ["sign", "auth", "account"].contains(where: { words.contains($0) }) { return .account(said) }
+        let words = said.lowercased().split { !$0.isLetter }
+        let speaks = { (stems: [String]) in words.contains { word in stems.contains(where: word.hasPrefix) } }
+        if speaks(["expire", "timestamp"]) { return .clock }
+        if speaks(["sign", "auth", "account"]) { return .account(said) }
         return .garbage("msg \(said)")
     }
 

@@ -21,7 +21,7 @@ package struct DNSPod: SingleQuestionDialect {
     package func request(for question: Question, in context: DialectContext) throws(DialectError) -> HTTPRequest {
         guard supports(question.type), let name = DNSPodText.hostText(of: question.name) else { throw .unsupported }
         var parameters = [(name: "dn", value: name), (name: "ttl", value: "1")]
-        if context.clientSubnet != nil { parameters.append((name: "ip", value: context.clientAddressText)) }
+        if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
         if !account.isEmpty { parameters.append((name: "id", value: account)) }
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }

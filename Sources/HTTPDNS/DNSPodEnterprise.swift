@@ -33,7 +33,7 @@ enum DNSPodEnterprise {
         case .both: parameters.append((name: "type", value: "addrs"))
         }
         parameters.append(proof)
-        if context.clientSubnet != nil { parameters.append((name: "ip", value: context.clientAddressText)) }
+        if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
         return parameters
     }
 

@@ -26,8 +26,10 @@ struct DNSPodText {
         let families = parts.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
         let part = question.type == .aaaa ? families[families.count - 1] : families[0]
         let pieces = part.split(separator: UInt8(ascii: ","), maxSplits: 1, omittingEmptySubsequences: false)
-        guard !pieces[0].elementsEqual(DNSPodText.nothing.utf8) else { return Answer(negative: .unprovenEmpty) }
         let ttl = try DNSPodText.ttlSeconds(pieces.count == 2 ? pieces[1] : [])
+        guard !pieces[0].elementsEqual(DNSPodText.nothing.utf8) else {
+            return Answer(negative: .unprovenEmpty, ttlSeconds: ttl)
+        }
         let elements = pieces[0].split(separator: UInt8(ascii: ";"), maxSplits: DialectBounds.maxRecords)
         guard elements.count <= DialectBounds.maxRecords else { throw .garbage("more addresses than any name has") }
         let records = elements.compactMap(DNSPodText.address).filter { $0.recordType == question.type }

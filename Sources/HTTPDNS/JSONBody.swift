@@ -6,10 +6,18 @@ import FoundationEssentials
 package enum JSONBody {
     /// The deepest honest reply has three levels; a recursive decoder must not be led down further than it can return.
     static let maxDepth = 8
+    /// As many arrays, objects and commas as the most records that count have, with room to spare. Each costs the
+    /// decoder some microseconds, during which nobody else is served.
+    static let maxParts = 4096
 
-    static func decode<Value: Decodable>(_ type: Value.Type, from body: [UInt8]) throws(DialectError) -> Value {
+    /// - Parameter maxParts: arrays, objects and commas together.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type, from body: [UInt8], maxParts: Int = maxParts
+    ) throws(DialectError) -> Value {
         guard body.count <= DialectBounds.maxBodyBytes else { throw .garbage("JSON of \(body.count) bytes") }
-        guard depth(of: body) <= maxDepth else { throw .garbage("JSON deeper than \(maxDepth) levels") }
+        let shape = shape(of: body)
+        guard shape.depth <= maxDepth else { throw .garbage("JSON deeper than \(maxDepth) levels") }
+        guard shape.parts <= maxParts else { throw .garbage("JSON of more than \(maxParts) parts") }
         do {
             return try JSONDecoder().decode(type, from: Data(body))
         } catch let error as DecodingError {
@@ -28,11 +36,12 @@ package enum JSONBody {
         return Array(bytes)
     }
 
-    /// The deepest nesting of arrays and objects; brackets inside strings don't count. Right for valid JSON, and never
-    /// too small for a decoder that gives up at the first mistake.
-    static func depth(of body: [UInt8]) -> Int {
+    /// The deepest nesting of arrays and objects, and how many of them and of commas there are; what is inside strings
+    /// doesn't count. Right for valid JSON, and never too small for a decoder that gives up at the first mistake.
+    private static func shape(of body: [UInt8]) -> (depth: Int, parts: Int) {
         var depth = 0
         var deepest = 0
+        var parts = 0
         var isInString = false
         var isEscaped = false
         for byte in body {
@@ -47,12 +56,14 @@ package enum JSONBody {
                 case UInt8(ascii: "["), UInt8(ascii: "{"):
                     depth += 1
                     deepest = max(deepest, depth)
+                    parts += 1
                 case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+                case UInt8(ascii: ","): parts += 1
                 default: break
                 }
             }
         }
-        return deepest
+        return (deepest, parts)
     }
 
     /// Keys and indices only: what a stranger sent is not repeated in errors.

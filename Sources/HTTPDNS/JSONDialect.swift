@@ -46,9 +46,14 @@ package struct JSONDialect: SingleQuestionDialect {
             guard code == .noError else { throw .garbage("records under a name that does not exist") }
             return Answer(records: chain.links + chain.records).aged(bySeconds: reply.headers.ageSeconds)
         }
+        let others = body.authority ?? []
+        let authority = startOfAuthority(in: others, above: chain.end)
+        // As in a DNS message: whoever names other servers does not know himself.
+        if code == .noError, authority == nil, others.contains(where: { $0.isOf(.ns) }) {
+            throw .garbage("referral to other servers")
+        }
         return Answer(
-            negative: code == .noSuchName ? .noSuchName : .noData, chain: chain.links,
-            authority: startOfAuthority(in: body.authority ?? [], above: chain.end)
+            negative: code == .noSuchName ? .noSuchName : .noData, chain: chain.links, authority: authority
         ).aged(bySeconds: reply.headers.ageSeconds)
     }
 

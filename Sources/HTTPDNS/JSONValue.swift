@@ -12,13 +12,12 @@ enum JSONValue: Codable, Equatable, Sendable {
     /// Null, and numbers that are no integers: nothing is decided by them.
     case other
 
-    /// More than an honest reply for twenty names has. Every wrong guess at an element's kind costs the decoder some
-    /// ten microseconds, so that this many take some ten milliseconds.
-    private static let maxCommas = 1024
+    /// More than an honest reply for twenty names has. Every wrong guess at a part's kind costs the decoder some ten
+    /// microseconds, so that this many take some ten milliseconds.
+    private static let maxParts = 1024
 
     static func decode(_ body: [UInt8]) throws(DialectError) -> JSONValue {
-        guard body.count(where: { $0 == UInt8(ascii: ",") }) <= maxCommas else { throw .garbage("JSON too wide") }
-        return try JSONBody.decode(JSONValue.self, from: body)
+        try JSONBody.decode(JSONValue.self, from: body, maxParts: maxParts)
     }
 
     init(from decoder: any Decoder) throws {

@@ -47,7 +47,7 @@ package struct TemplateDialect: AddressDialect {
             .family: saysFamily ? (families == .v4 ? "4" : "6") : "",
             .now: String(context.unixSeconds), .nowMilliseconds: String(context.unixMilliseconds),
             .expiry: String(expiry / 1000), .expiryMilliseconds: String(expiry),
-            .nonce: Hex.encode(context.nonce), .clientIP: context.clientAddressText,
+            .nonce: Hex.encode(context.nonce), .clientIP: context.clientAddress ?? "",
         ]
         return try request(values)
     }

@@ -27,7 +27,7 @@ package struct Volcengine: AddressDialect {
         for names: [String], of families: AddressFamilies, in context: DialectContext
     ) throws(DialectError) -> HTTPRequest {
         let domain = names.joined(separator: ",")
-        let ip = context.clientAddressText
+        let ip = context.clientAddress ?? ""
         // The values are UNCONFIRMED but for 1.
         let type =
             switch families {

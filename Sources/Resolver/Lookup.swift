@@ -33,6 +33,7 @@ struct Lookup {
     private var expired: ExpiredAnswer?
     /// So long the expired answer waits for the upstreams.
     private var expiredAt: Instant
+    /// Who may be asked, as it was when this began.
     let upstreams: NameUpstreams
     private let giveUpAt: Instant
     /// So long the system resolver's answer waits for a provider's.
@@ -53,22 +54,6 @@ struct Lookup {
     /// An upstream did more than to keep silent.
     private var someoneFailed = false
 
-    private struct Attempt {
-        let id: FetchID
-        let upstream: Upstream
-        let startedAt: Instant
-        let until: Instant
-    }
-
-    private enum SystemStep {
-        case absent
-        case waiting(until: Instant)
-        case running
-        case answered(Answer, at: Instant)
-        case settled(Answer, at: Instant)
-        case failed
-    }
-
     /// - Parameter hasRecords: the answer that stands has what is asked for.
     init(
         _ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, hasRecords: Bool, now: Instant
@@ -88,6 +73,9 @@ struct Lookup {
         let hedge = route.inTrouble ? Bounds.systemHedgeInTrouble : Bounds.systemHedge
         system = route.hasSystem ? .waiting(until: now + hedge) : .absent
     }
+
+    /// The system resolver is the proper source for this name and not a substitute.
+    private var isSystemName: Bool { upstreams == .system }
 
     /// After a failure: how long the expired answer stands in at once; nil without one.
     var recheck: Duration? { expired == nil ? nil : policy.stale.recheck }
@@ -145,8 +133,13 @@ struct Lookup {
         settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
     }
 
-    /// Who waits is answered all the same.
-    mutating func keepNothing() { keepsAnswers = false }
+    /// The answer comes from elsewhere now: nobody else is asked, and who waits is answered all the same.
+    mutating func keepNothing() {
+        keepsAnswers = false
+        untried = []
+        inReserve = []
+        withheld = []
+    }
 
     /// The operator has flushed it.
     mutating func forgetExpired() { expired = nil }
@@ -195,6 +188,8 @@ struct Lookup {
         }
         switch attempt.upstream {
         case .provider(let provider):
+            // The cache is another one, perhaps, than when it was asked.
+            if !around.ranking.knows(provider) { keepNothing() }
             around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
             if answer.kind == .unprovenEmpty {
                 unproven = unproven ?? (answer, .provider(provider), now)

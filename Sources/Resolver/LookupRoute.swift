@@ -18,7 +18,4 @@ extension Lookup {
         /// Nobody is to be asked as long as nobody waits.
         var hasOnlyWithheld: Bool { providers.isEmpty && inReserve.isEmpty && !hasSystem && !withheld.isEmpty }
     }
-
-    /// The system resolver is the proper source for this name and not a substitute.
-    var isSystemName: Bool { upstreams == .system }
 }

@@ -18,9 +18,10 @@ package struct Policy: Equatable, Sendable {
     /// Who may be asked for a name, as far as the settings say.
     package func upstreams(for name: Name) -> NameUpstreams { upstreams(by: rules.rule(for: name)) }
 
-    /// Whether any name may go elsewhere by one than by the other.
-    package func routesDiffer(from other: Policy) -> Bool {
-        onlyListed != other.onlyListed || isSystemOnly != other.isSystemOnly || rules != other.rules
+    /// What goes elsewhere by one than by the other is all in these; not all in these does.
+    package func routesDiffering(from other: Policy) -> [QuestionScope] {
+        guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly else { return [.everything] }
+        return rules.namesDiffering(from: other.rules).map { QuestionScope($0, includesDescendants: true) }
     }
 
     private func upstreams(by rule: Rule?) -> NameUpstreams {

@@ -51,7 +51,7 @@ struct ProviderStanding {
     }
 
     /// Works, and is not to be asked just now.
-    func isWithheld(_ now: Instant) -> Bool { isPaused(now) || isOverBudget(now) }
+    func isWithheld(_ now: Instant) -> Bool { isPaused(now) || isOverBudget(now) || isBlocked(now) }
 
     /// Several requests are out and nothing comes back: it will be known to fail when they have timed out.
     func isSilent(_ now: Instant) -> Bool {

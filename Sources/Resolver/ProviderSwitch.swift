@@ -9,13 +9,19 @@ package struct ProviderSwitch: Equatable, Sendable {
 
     /// One for each rule would be more than an operator remembers; a full one refuses.
     package static let maxNames = 64
+    /// What is not kept would be forgotten by a restart: a note in the store has room for so many.
+    package static let maxTextBytes = 4_096
 
     package init() {}
 
     /// - Returns: false when there is no room.
     package mutating func switchOff(_ name: Name, untilMilliseconds end: Int64?) -> Bool {
-        guard endOfName[name] != nil || endOfName.count < ProviderSwitch.maxNames else { return false }
-        endOfName[name] = .some(end)
+        var new = self
+        new.endOfName[name] = .some(end)
+        guard new.endOfName.count <= ProviderSwitch.maxNames, new.text.utf8.count <= ProviderSwitch.maxTextBytes else {
+            return false
+        }
+        self = new
         return true
     }
 
@@ -36,6 +42,9 @@ package struct ProviderSwitch: Equatable, Sendable {
         return over
     }
 
+    /// The name or one that it is under is switched off, and has not expired.
+    package func isOff(_ name: Name) -> Bool { endOfName.covers(name) { _ in true } }
+
     /// When `expire` has something to do.
     package var nextEndMilliseconds: Int64? { endOfName.values.compactMap { $0 }.min() }
 }
@@ -54,5 +63,23 @@ extension ProviderSwitch {
             guard words[1] == "-" || Int64(words[1]) != nil else { continue }
             endOfName[name] = .some(Int64(words[1]))
         }
+    }
+}
+
+extension [Name: Instant?] {
+    /// The name or one that it is under stands here, and its time is not over.
+    func covers(_ name: Name, now: Instant) -> Bool { covers(name) { until in until.map { now < $0 } ?? true } }
+}
+
+extension Dictionary where Key == Name {
+    /// The name or one that it is under stands here with such a value.
+    fileprivate func covers(_ name: Name, _ isMeant: (Value) -> Bool) -> Bool {
+        guard !isEmpty else { return false }
+        var next: Name? = name
+        while let name = next {
+            if let value = self[name], isMeant(value) { return true }
+            next = name.parent
+        }
+        return false
     }
 }

@@ -82,8 +82,7 @@ package struct Resolver {
             retry(failures.removeAll(), now: now)
         case .upstreamsChanged(let providers, let hasSystem):
             self.hasSystem = hasSystem
-            around.ranking.setProviders(providers)
-            around.shadows.keep(providers)
+            around.keep(providers)
             retry(failures.removeAll(), now: now)
         case .policyChanged(let policy): redirect(now: now) { $0.policy = policy }
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
@@ -199,7 +198,7 @@ package struct Resolver {
     private func upstreams(
         for question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, now: Instant
     ) -> NameUpstreams {
-        guard place == .anywhere, !isSwitchedOff(question.name, now: now) else { return .system }
+        guard place == .anywhere, !switchedOff.covers(question.name, now: now) else { return .system }
         switch policy.upstreams {
         case .system: return .system
         case .providers: return around.ranking.serves(question.type) ? .providers : .system
@@ -209,7 +208,7 @@ package struct Resolver {
         }
     }
 
-    /// What is on its way to somebody who would not be asked now is for those who wait, and for nobody after them.
+    /// What is on its way from somebody who would not be asked now is for those who wait, and is not kept.
     private mutating func redirect(now: Instant, _ change: (inout Resolver) -> Void) {
         change(&self)
         for case (let number, let lookup?) in lookups.enumerated() {
@@ -217,18 +216,7 @@ package struct Resolver {
             let upstreams = upstreams(for: question, place, policy.of(question.name), now: now)
             guard upstreams != lookup.upstreams else { continue }
             self.change(number, now: now) { lookup, _ in lookup.keepNothing() }
-            if numberOfQuestion[question] == number { numberOfQuestion[question] = nil }
         }
-    }
-
-    private func isSwitchedOff(_ name: Name, now: Instant) -> Bool {
-        guard !switchedOff.isEmpty else { return false }
-        var next: Name? = name
-        while let name = next {
-            if let until = switchedOff[name], until.map({ now < $0 }) ?? true { return true }
-            next = name.parent
-        }
-        return false
     }
 
     /// Nobody waits for it by this event's doing; a lookup that is in flight is spared its own request.
@@ -236,8 +224,8 @@ package struct Resolver {
         guard answer.kind != .unprovenEmpty else { return }
         let policy = policy.of(question.name)
         let upstreams = upstreams(for: question, LocalNames.route(question, hosts), policy, now: now)
-        let isShadow = around.ranking.traits(of: provider)?.shadowShare != nil
-        guard upstreams == .provider(provider) || upstreams == .providers && !isShadow,
+        guard let traits = around.ranking.traits(of: provider),
+            upstreams == .provider(provider) || upstreams == .providers && traits.shadowShare == nil,
             let answer = policy.withoutPrivateAddresses(answer)
         else { return }
         if let number = numberOfQuestion[question] {
@@ -361,7 +349,7 @@ package struct Resolver {
         around.ended.removeAll(keepingCapacity: true)
         remember(lookup, now: now)
         if lookup.isFinished {
-            if numberOfQuestion[lookup.question] == number { numberOfQuestion[lookup.question] = nil }
+            numberOfQuestion[lookup.question] = nil
             freeNumbers.append(number)
             deadlines.remove(number)
             if lookup.isRefresh { refreshesInFlight -= 1 }

@@ -60,6 +60,14 @@ package struct RuleTable: Equatable, Sendable {
         }
     }
 
+    /// Names of rules that say something else of upstreams, or that are in one of the two only.
+    func namesDiffering(from other: RuleTable) -> [Name] {
+        Set(ruleOfName.keys).union(other.ruleOfName.keys).filter { name in
+            let (rule, otherRule) = (ruleOfName[name], other.ruleOfName[name])
+            return (rule == nil) != (otherRule == nil) || rule?.upstreams != otherRule?.upstreams
+        }
+    }
+
     /// Nil: no rule speaks of the name.
     func rule(for name: Name) -> Rule? {
         guard !ruleOfName.isEmpty else { return nil }

@@ -31,7 +31,6 @@ struct ShadowFetches {
     /// All 0 for a provider that is no shadow.
     func counts(of provider: ProviderID) -> ShadowCounts { countsOf[provider] ?? ShadowCounts() }
 
-    /// Of those that are not configured any more nobody asks for the counts.
     mutating func keep(_ providers: [ProviderTraits]) {
         countsOf = countsOf.filter { known in providers.contains { $0.id == known.key } }
     }

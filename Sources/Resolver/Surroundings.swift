@@ -35,6 +35,13 @@ struct Surroundings {
         }
     }
 
+    /// Of those that are not configured any more nobody asks for the counts.
+    mutating func keep(_ providers: [ProviderTraits]) {
+        ranking.setProviders(providers)
+        shadows.keep(providers)
+        privateAnswers = privateAnswers.filter { known in providers.contains { $0.id == known.key } }
+    }
+
     mutating func end(_ id: FetchID, _ upstream: Upstream, isHeard: Bool, now: Instant) {
         ended.append(id)
         if case .provider(let provider) = upstream { ranking.ended(provider, isHeard: isHeard, now: now) }

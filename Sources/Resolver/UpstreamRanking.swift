@@ -60,7 +60,7 @@ struct UpstreamRanking {
         return places.map { standings[$0.index].traits.id }
     }
 
-    /// Those that work and want to be asked less: for when nobody else can serve.
+    /// Those that want to be asked less, and those that do not serve our account: for when nobody else can serve.
     func withheld(for type: RecordType, now: Instant) -> [ProviderID] {
         standings.filter { candidate($0, type, now) && $0.isWithheld(now) }.map(\.traits.id)
     }
@@ -81,7 +81,7 @@ struct UpstreamRanking {
     }
 
     private func candidate(_ standing: ProviderStanding, _ type: RecordType, _ now: Instant) -> Bool {
-        !standing.isShadow && standing.traits.supports(type) && !standing.isBlocked(now)
+        !standing.isShadow && standing.traits.supports(type)
     }
 
     private func places(for type: RecordType, _ now: Instant) -> [Place] {

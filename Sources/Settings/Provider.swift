@@ -22,7 +22,7 @@ extension Settings {
         /// For whom a provider is to choose addresses.
         package enum ClientSubnet: Hashable, Sendable {
             case fixed(Prefix)
-            /// That of the network we are in.
+            /// That of the client that asks, if its address is public.
             case auto
         }
 

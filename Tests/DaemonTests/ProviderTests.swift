@@ -33,6 +33,15 @@ struct ProviderTests {
         #expect(provider.failures == [.timeout: 2] && provider.lastReason == "time-out")
     }
 
+    @Test("after a reset no address is left alone")
+    func reset() throws {
+        var provider = try provider()
+        fail(&provider, at: provider.chooseEndpoint(now: Clock.now()), isAddress: true)
+        provider.resetAddresses()
+        #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true])
+        #expect(provider.chooseEndpoint(now: Clock.now()).address == "223.5.5.5")
+    }
+
     @Test("a list of nodes goes before the settings' addresses, which stand in when all nodes fail")
     func nodes() throws {
         var provider = try provider()

@@ -70,6 +70,8 @@ struct BaiduTests {
         arguments: [
             (#"{"msg":"signature expired"}"#, DialectError.clock), (#"{"msg":"Invalid timestamp"}"#, .clock),
             (#"{"msg":"sign error"}"#, .account("sign error")),
+            (#"{"msg":"resolve timeout"}"#, .garbage("msg resolve timeout")),
+            (#"{"msg":"design time over"}"#, .garbage("msg design time over")),
             (#"{"msg":"Account\nblocked"}"#, .account("Accountblocked")),
             (#"{"msg":"no such thing"}"#, .garbage("msg no such thing")),
             (#"{"msg":"ok"}"#, .garbage("JSON without data")), (#"{"data":{}}"#, .garbage("JSON without msg")),

@@ -153,6 +153,19 @@ struct DNSPodHTTPSTests {
         #expect(heard(body, three) == ["2.3.3.4 120", second, "4.3.3.4 60"])
     }
 
+    @Test(
+        "how long emptiness lasts is what the reply says of it, by family",
+        arguments: [
+            ("www.qq.com.:0,45|1.2.3.4", ["unprovenEmpty 45"]), ("www.qq.com.:0,0", ["unprovenEmpty 60"]),
+            ("www.qq.com.:0", ["unprovenEmpty 60"]), ("www.qq.com.:0,x", ["garbage"]),
+            ("www.qq.com.:0,45-0,30", ["unprovenEmpty 45", "unprovenEmpty 30"]),
+            ("www.qq.com.:3.3.3.4,180-0,30", ["3.3.3.4 180", "unprovenEmpty 30"]),
+        ])
+    func lifetimeOfEmptiness(body: String, expected: [String]) throws {
+        let asked = [three[1], try question("www.qq.com", .aaaa)].prefix(expected.count)
+        #expect(dialect.heard(body, Array(asked)) == expected)
+    }
+
     @Test("an empty reply to several names is about none of them", arguments: ["", "\n\n", "\0", "0", "|1.2.3.4"])
     func emptyForSeveral(body: String) {
         #expect(heard(body, three) == Array(repeating: "wrongQuestion", count: 3))

@@ -57,4 +57,21 @@ struct HostileRepliesTests {
         let dialect = try #require(Dialects.make(named: dialectName, url: "/x"))
         #expect(outcome(of: reply(body), to: try question("www.example.com"), by: dialect).error != nil)
     }
+
+    @Test(
+        "more parts than an honest reply has are refused, be they spread over other names, or deep and not wide",
+        arguments: [
+            ("alicloud", #"{"dns":["#, #"{"host":"x.example"}"#, 2500, "]}"),
+            ("alicloud-v2", #"{"code":"success","mode":0,"data":{"answers":["#, #"{"dn":"x.example"}"#, 2500, "]}}"),
+            ("json", #"{"Status":0,"Question":["#, #"{"name":"x."}"#, 2500, "]}"),
+            ("volcengine", "[", "[[[[[[1.5]]]]]]", 500, "]"),
+            ("template-baidu", #"{"msg":"ok","data":["#, #"{"a":{"a":{"a":{"a":1.5}}}}"#, 500, "]}"),
+        ])
+    func parts(dialectName: String, head: String, element: String, count: Int, tail: String) throws {
+        let dialect = try #require(Dialects.make(named: dialectName, url: "/x"))
+        let body = head + Array(repeating: element, count: count).joined(separator: ",") + tail
+        let error = outcome(of: reply(body), to: try question("www.example.com"), by: dialect).error
+        let refusals = [1024, 4096].map { DialectError.garbage("JSON of more than \($0) parts") }
+        #expect(refusals.contains { $0 == error })
+    }
 }

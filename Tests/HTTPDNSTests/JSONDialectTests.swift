@@ -211,6 +211,17 @@ struct JSONDialectTests {
         #expect(outcome(of: reply(body), to: asked, by: dialect).error == .wrongQuestion)
     }
 
+    @Test("a referral to other servers is no word on the name; a SOA record beside it makes it one")
+    func referrals() {
+        let delegation = #"{"name":"com","type":2,"TTL":60,"data":"ns1.example."}"#
+        let authority =
+            #"{"name":"example.com","type":6,"TTL":180,"data":"ns1.example. admin.example. 1 7200 900 1209600 180"}"#
+        let said = { (records: String) in #"{"Status":0,"Authority":[\#(records)]}"# }
+        #expect(outcome(of: reply(said(delegation)), to: asked, by: dialect).isGarbage)
+        #expect(dialect.heard(said("\(delegation),\(authority)"), [asked]) == ["noData 180"])
+        #expect(dialect.heard(#"{"Status":3,"Authority":[\#(delegation)]}"#, [asked]) == ["noSuchName 60"])
+    }
+
     @Test("other codes are the provider's failure", arguments: ["1", "2", "5", "\"2\"", "16", "65535"])
     func serverFailures(status: String) {
         guard case .serverFailure = outcome(of: answer("[]", status: status), to: asked, by: dialect).error else {

@@ -110,3 +110,43 @@ struct RuleTableTests {
         #expect(found?.maxTTLSeconds == 1 && reversed?.maxTTLSeconds == 2)
     }
 }
+
+@Suite("What a change of rules moves")
+struct RouteChangeTests {
+    private func policy(_ upstreams: [String: NameUpstreams?], onlyListed: Bool = false) -> Policy {
+        var policy = Policy()
+        policy.onlyListed = onlyListed
+        policy.rules = RuleTable(
+            upstreams.map { name, upstreams in
+                var rule = Rule(match: [Name(name) ?? .root])
+                rule.upstreams = upstreams
+                return rule
+            })
+        return policy
+    }
+
+    private func moved(_ old: Policy, _ new: Policy) -> [String] {
+        #expect(Set(old.routesDiffering(from: new)) == Set(new.routesDiffering(from: old)))
+        let areTrees = old.routesDiffering(from: new).allSatisfy { $0.includesDescendants }
+        #expect(areTrees)
+        return old.routesDiffering(from: new).map(\.name.description).sorted()
+    }
+
+    @Test("names of rules that come, go or name another resolver; not those whose rules stay or change something else")
+    func names() {
+        let first = NameUpstreams.provider(ProviderID(1))
+        let old = policy(["stays": .system, "moves": .system, "goes": first, "silent": nil])
+        var new = policy(["stays": .system, "moves": first, "comes": .system, "silent": nil])
+        new.stale.maxAgeSeconds = 1
+        #expect(moved(old, new) == ["comes", "goes", "moves"])
+        #expect(moved(old, old).isEmpty)
+    }
+
+    @Test("all names, when those without a rule go elsewhere")
+    func everything() {
+        #expect(policy([:]).routesDiffering(from: policy([:], onlyListed: true)) == [.everything])
+        var avoiding = policy([:])
+        avoiding.isSystemOnly = true
+        #expect(policy([:]).routesDiffering(from: avoiding) == [.everything])
+    }
+}

@@ -53,6 +53,19 @@ struct ProviderSwitchTests {
         #expect(isTaken == [false, true] && board.nextEndMilliseconds == 7)
     }
 
+    @Test("a name whose text the store would refuse is refused, and changes nothing")
+    func room() throws {
+        var board = ProviderSwitch()
+        let label = String(repeating: "a", count: 60)
+        var taken = 0
+        for number in 0..<ProviderSwitch.maxNames {
+            let name = try name("n\(number).\(label).\(label).\(label)")
+            if board.switchOff(name, untilMilliseconds: nil) { taken += 1 }
+        }
+        #expect((20..<ProviderSwitch.maxNames).contains(taken) && board.endOfName.count == taken)
+        #expect(ProviderSwitch(text: board.text) == board && board.text.utf8.count <= ProviderSwitch.maxTextBytes)
+    }
+
     @Test("the text is read again as it was")
     func text() throws {
         var board = ProviderSwitch()

@@ -1,0 +1,66 @@
+// The operator's switch: what it takes from the cache, and when it is looked at again.
+
+import AnswerCache
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+import Store
+import Testing
+
+@testable import Daemon
+
+struct ProviderSwitchesTests {
+    private let stand: ResolvingStand
+    private let switches: ProviderSwitches
+    private let now = Clock.now()
+    private let note = "providers switched off"
+
+    init() throws {
+        stand = try ResolvingStand()
+        switches = ProviderSwitches(stand.resolving, stand.cache)
+    }
+
+    private func keep(_ name: String, from provenance: Provenance) throws {
+        stand.keep(Question(try #require(Name(name)), .a), from: provenance, now: now)
+    }
+
+    @Test("what the cache has of a name goes when it is switched off, and again when it is switched on")
+    func both() throws {
+        let name = try #require(Name("example"))
+        try keep("www.example", from: .provider)
+        try keep("www.other", from: .provider)
+        _ = try #require(switches.switchOff(name, seconds: nil, now: now))
+        #expect(stand.kept == ["www.other provider"])
+        try keep("www.example", from: .system)
+        #expect(switches.switchOn(name, now: now))
+        #expect(stand.kept == ["www.other provider"])
+    }
+
+    @Test("after a restart a switch that stands leaves what was learned under it, and one that has ended takes it")
+    func restored() throws {
+        try keep("a.off", from: .system)
+        try keep("a.over", from: .system)
+        try keep("a.other", from: .provider)
+        switches.restore([note: "off -\nover 1000"], now: now)
+        #expect(stand.kept == ["a.off system", "a.other provider"])
+        #expect(switches.reports.map(\.scope) == ["off"])
+        for (text, isOff) in [("x.off", true), ("off", true), ("over", false), ("other", false), ("xoff", false)] {
+            #expect(switches.isOff(try #require(Name(text))) == isOff, "\(text)")
+        }
+    }
+
+    @Test("all that can be switched off finds room in a note")
+    func room() {
+        #expect(ProviderSwitch.maxTextBytes <= NoteRow.maxValueBytes)
+    }
+
+    @Test("an end in wall time is looked at now and then, because that time may be set meanwhile")
+    func clock() throws {
+        _ = try #require(switches.switchOff(nil, seconds: 3600, now: now))
+        #expect(switches.nextDeadline == now + ProviderSwitches.longestWait)
+        let later = now + ProviderSwitches.longestWait
+        #expect(switches.timePassed(now: later).isEmpty)
+        #expect(switches.nextDeadline == later + ProviderSwitches.longestWait)
+    }
+}

@@ -1,0 +1,60 @@
+// The slow path over a cache of its own, without clients, store and nameservers: for what works through it.
+
+import AnswerCache
+import DNSWire
+import LinuxIO
+import Resolver
+import Settings
+import TestSupport
+
+@testable import Daemon
+
+struct ResolvingStand {
+    let cache: AnswerCache
+    let resolving: ResolvingLoop
+    private let view = ServingView(Partition(rawValue: 1), seed: 1)
+
+    init() throws {
+        let cache = AnswerCache(limitBytes: 1 << 20, seed: (1, 2))
+        self.cache = cache
+        let loop = try EventLoop()
+        let access = AccessList(Prefix.everywhere)
+        let view = view
+        let path = { FastPath(cache: cache, access: access, view: view, version: ServingStand.version) }
+        resolving = try ResolvingLoop(
+            loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
+            streams: StreamServer(listeners: [], loop: loop, access: access, fastPath: path()),
+            mailbox: Mailbox<Notice>(capacity: 16), store: nil, answers: CachedAnswers(cache, view), view: view,
+            seed: 1, fastPath: path())
+    }
+
+    /// As after a reload.
+    func setProviders(_ settings: [Settings.Provider], now: Instant) throws {
+        var accounts: [ProviderAccount] = []
+        for provider in settings { accounts.append(try ProviderAccount(provider)) }
+        let traits = resolving.providers.setProviders(accounts)
+        resolving.handle(.upstreamsChanged(providers: traits, hasSystem: false), now: now)
+    }
+
+    func keep(_ question: Question, from provenance: Provenance, now: Instant) {
+        let answer = Answer(records: [
+            ResourceRecord(owner: question.name, address: .v4(0xC000_0201), ttlSeconds: 600)
+        ])
+        cache.store(
+            RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
+            partition: view.partition(for: .none), provenance: provenance,
+            nowMilliseconds: Clock.millisecondsSinceBoot(now))
+    }
+
+    /// What the cache holds, in the order of the alphabet.
+    var kept: [String] {
+        var cursor: AnswerCache.Cursor? = AnswerCache.Cursor()
+        var names: [String] = []
+        while let next = cursor {
+            let piece = cache.walk(from: next, .everything, maxEntries: 16)
+            names += piece.entries.map { "\($0.question.name) \($0.provenance)" }
+            cursor = piece.next
+        }
+        return names.sorted()
+    }
+}

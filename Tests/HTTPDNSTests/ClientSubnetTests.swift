@@ -1,0 +1,18 @@
+// Where the clients are, as every dialect says it: only what the settings have asked it to say.
+
+import DNSWire
+import HTTPDNS
+import Testing
+
+struct ClientSubnetTests {
+    @Test(
+        "a subnet of length 0 is not said as an address that nobody has",
+        arguments: Dialects.names.filter { Dialects.entry(named: $0)?.carriesAddressesOnly == true },
+        ["0.0.0.0/0", "::/0"])
+    func nowhere(dialectName: String, subnet: String) throws {
+        let dialect = try #require(Dialects.make(named: dialectName, url: "http://127.0.0.1/x"))
+        let asked = [try question("www.example.com")]
+        let silent = try dialect.request(for: asked, in: .test)
+        #expect(try dialect.request(for: asked, in: .test(clientSubnet: subnet)) == silent)
+    }
+}
