@@ -152,6 +152,8 @@ class Datagrams:
 def ask_all(server, questions, seconds=6.0):
     """Sends all questions, each a name and a type, at once from one client; the replies by number."""
     with Datagrams(server.address) as client, selectors.DefaultSelector() as selector:
+        # All replies may come while we are not on the processor.
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         selector.register(client.socket, selectors.EVENT_READ)
         for number, (name, type) in enumerate(questions):
             client.send(query(name, type, id=number))
