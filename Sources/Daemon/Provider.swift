@@ -100,7 +100,7 @@ struct Provider {
     mutating func chooseEndpoint(now: Instant) -> HTTPEndpoint { endpoints[addresses.choose(now: now)] }
 
     /// No address is left alone any longer.
-    mutating func resetAddresses() { addresses = AddressChoice(count: endpoints.count, seed: seed) }
+    mutating func resetAddresses() { addresses.reset() }
 
     /// Whether each address works, as far as is known.
     func addressStates(now: Instant) -> [(endpoint: HTTPEndpoint, isWorking: Bool)] {

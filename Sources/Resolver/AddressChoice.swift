@@ -13,6 +13,7 @@ package struct AddressChoice: Sendable {
     private var addresses: [Address]
     /// The addresses behind these stand in while none of these works.
     private let preferred: Int
+    private let first: Int
     private var choices = 0
     private var current: Int
 
@@ -26,7 +27,15 @@ package struct AddressChoice: Sendable {
     package init(count: Int, inReserve: Int = 0, seed: UInt64) {
         addresses = Array(repeating: Address(), count: max(1, count))
         preferred = (1..<addresses.count).contains(inReserve) ? addresses.count - inReserve : addresses.count
-        current = Int(seed % UInt64(preferred))
+        first = Int(seed % UInt64(preferred))
+        current = first
+    }
+
+    /// Forgets what was measured and who failed; which addresses stand in for the others stays.
+    package mutating func reset() {
+        addresses = Array(repeating: Address(), count: addresses.count)
+        choices = 0
+        current = first
     }
 
     /// - Returns: from 0 up to the count.

@@ -67,6 +67,15 @@ struct AddressChoiceTests {
         #expect(choose(&alone, 1) == [1])
     }
 
+    @Test("a reset forgets failures and speed, and not which addresses are a reserve")
+    func reset() {
+        var choice = AddressChoice(count: 3, inReserve: 2, seed: 7)
+        choice.failed(0, now: start)
+        #expect(choose(&choice, 1) != [0])
+        choice.reset()
+        #expect(Set(choose(&choice, 200)) == [0])
+    }
+
     @Test("a failed address backs off for 1 s, doubling to 30 s, and an answer ends that")
     func backOff() {
         var choice = AddressChoice(count: 2, seed: 0)
