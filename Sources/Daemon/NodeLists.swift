@@ -33,7 +33,7 @@ final class NodeLists {
 
     /// The providers are new, or the store has told what it keeps.
     func begin(_ kept: [String: String]? = nil, now: Instant) {
-        notes = kept ?? notes ?? (resolving.store == nil ? [:] : nil)
+        notes = kept ?? notes
         guard let notes else { return }
         let following = resolving.providers.providers.filter { $0.followsNodeList }
         plans = plans.filter { plan in following.contains { $0.id == plan.key } }

@@ -13,7 +13,7 @@ package enum Machine {
     /// HTTP_PROXY, which CGI programs get from clients (CVE-2016-5385).
     package static var proxyVariable: String? {
         ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].first { name in
-            unsafe getenv(name).map { unsafe $0.pointee != 0 } ?? false
+            Environment.value(of: name).map { !$0.isEmpty } ?? false
         }
     }
 
