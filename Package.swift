@@ -73,7 +73,7 @@ let package = Package(
         tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
         tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "httpdns-lab"]),
         tests("CryptoTests", ["Crypto", "TestSupport"]),
-        tests("HTTPClientTests", ["HTTPClient", "CCurl"]),
+        tests("HTTPClientTests", ["HTTPClient", "CCurl", "TestSupport"]),
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),

@@ -1,6 +1,7 @@
 // A certificate authority for one test, and certificates of it. Everything lies in a folder that goes with the value.
 
 import Glibc
+import TestSupport
 
 final class Certificates: Sendable {
     let folder: String
@@ -8,8 +9,7 @@ final class Certificates: Sendable {
     var caFile: String { folder + "/ca.pem" }
 
     init() {
-        var template = Array("/tmp/httpclient-tests-XXXXXX".utf8CString)
-        folder = unsafe String(cString: mkdtemp(&template))
+        folder = TemporaryFolder.make()
         // Started by root, nginx serves files as another user.
         unsafe chmod(folder, 0o755)
         Command.run("openssl", selfSigned("ca") + ["-subj", "/CN=Test CA"])

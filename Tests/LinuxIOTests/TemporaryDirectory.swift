@@ -1,6 +1,7 @@
 // A directory of its own for each test, removed with everything in it.
 
 import Glibc
+import TestSupport
 
 @testable import LinuxIO
 
@@ -8,9 +9,7 @@ final class TemporaryDirectory {
     let path: String
 
     init() {
-        var template = Array("/tmp/linuxio-XXXXXX".utf8CString)
-        precondition(unsafe mkdtemp(&template) != nil, "no temporary directory")
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        path = TemporaryFolder.make()
     }
 
     deinit {

@@ -6,9 +6,14 @@ package final class TemporaryFolder {
     package let path: String
 
     package init() {
+        path = TemporaryFolder.make()
+    }
+
+    /// A fresh folder that the caller removes.
+    package static func make() -> String {
         var template = Array("/tmp/httpdnsd-test-XXXXXX".utf8CString)
         precondition(unsafe mkdtemp(&template) != nil, "no temporary directory")
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     deinit {
