@@ -26,7 +26,7 @@ final class ResolvingLoop {
     /// Of those that were handed over; the rest is in the mailbox or among the streams' misses.
     private(set) var questionsTaken: UInt64 = 0
     private(set) var latencies = SourceLatencies()
-    private var loopProbes: LoopProbes?
+    private var loopChecks: LoopChecks?
     /// A server that turned out to lead back to us, for the log; taken once.
     private var loopingServers: [Nameserver] = []
     /// Already past when it is asked for: the next turn does not wait.
@@ -113,9 +113,9 @@ final class ResolvingLoop {
 
     func setNameservers(_ servers: [Nameserver], now: Instant) {
         var randomness = SystemEntropy()
-        let probes = LoopProbes(servers, now: now, randomness: &randomness)
-        loopProbes = probes
-        system.setServers(servers, probing: probes, now: now)
+        let checks = LoopChecks(servers, now: now, randomness: &randomness)
+        loopChecks = checks
+        system.setServers(servers, checking: checks, now: now)
     }
 
     func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
@@ -178,7 +178,7 @@ final class ResolvingLoop {
     private func asked(_ client: Client, now: Instant) {
         questionsTaken += 1
         let question = client.question
-        if let server = loopProbes?.loopingServer(asking: question, now: now) {
+        if let server = loopChecks?.loopingServer(asking: question, now: now) {
             system.leaveOut(server)
             loopingServers.append(server)
             drop(client, now: now)

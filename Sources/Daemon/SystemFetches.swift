@@ -25,7 +25,7 @@ final class SystemFetches {
 
     private struct Job {
         var lookup: NameserverLookup
-        /// Nil for a loop probe, whose answer does not matter.
+        /// Nil for a loop check, whose answer does not matter.
         let fetch: FetchID?
         var exchanges: [NameserverLookup.ExchangeID: SystemExchange] = [:]
     }
@@ -37,9 +37,9 @@ final class SystemFetches {
     var nextDeadline: Instant? { jobs.values.compactMap(\.lookup.nextDeadline).min() }
 
     /// Each server is also asked a question that would come back to us if the server leads here.
-    func setServers(_ servers: [Nameserver], probing probes: LoopProbes, now: Instant) {
+    func setServers(_ servers: [Nameserver], checking checks: LoopChecks, now: Instant) {
         self.servers = servers
-        for probe in probes.probes { begin(probe.question, of: [probe.server], for: nil, now: now) }
+        for check in checks.checks { begin(check.question, of: [check.server], for: nil, now: now) }
     }
 
     func leaveOut(_ server: Nameserver) {

@@ -204,8 +204,8 @@ struct RefreshPlan {
     }
 
     /// - Parameter hits: replies from the cache since the last count.
-    mutating func counted(_ question: Question, hits: Int, now: Instant) -> Verdict {
-        guard let number = numberOf[question] else { return Verdict() }
+    mutating func counted(_ question: Question, hits: Int, now: Instant) -> Prospect {
+        guard let number = numberOf[question] else { return Prospect() }
         var entry = entries[number]
         entry.demand.count(hits, now: now)
         entry.uses += hits
@@ -219,11 +219,11 @@ struct RefreshPlan {
         entry.isPostponed = false
         entry.payment = nil
         entries[number] = entry
-        return Verdict(isInUse: entry.isInUse, isWanted: entry.isWanted, paidTo: paidTo, wasUsed: wasUsed)
+        return Prospect(isInUse: entry.isInUse, isWanted: entry.isWanted, paidTo: paidTo, wasUsed: wasUsed)
     }
 
     /// Nothing true: it should be left to expire.
-    struct Verdict: Equatable {
+    struct Prospect: Equatable {
         var isInUse = false
         /// In use or not.
         var isWanted = false

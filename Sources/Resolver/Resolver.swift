@@ -68,7 +68,7 @@ package struct Resolver {
         switch event {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
         case .foundDue(let question):
-            if plan.foundDue(question, now: now) { refresh(question, RefreshPlan.Verdict(isInUse: true), now: now) }
+            if plan.foundDue(question, now: now) { refresh(question, RefreshPlan.Prospect(isInUse: true), now: now) }
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
@@ -309,23 +309,23 @@ package struct Resolver {
 
     private mutating func hitsCounted(_ counts: [(question: Question, hits: Int)], now: Instant) {
         for (question, hits) in counts {
-            let verdict = plan.counted(question, hits: hits, now: now)
-            if verdict.wasUsed { refreshes.used += 1 }
-            if verdict.isInUse || verdict.isWanted { refresh(question, verdict, now: now) }
+            let prospect = plan.counted(question, hits: hits, now: now)
+            if prospect.wasUsed { refreshes.used += 1 }
+            if prospect.isInUse || prospect.isWanted { refresh(question, prospect, now: now) }
         }
     }
 
-    private mutating func refresh(_ question: Question, _ verdict: RefreshPlan.Verdict, now: Instant) {
+    private mutating func refresh(_ question: Question, _ prospect: RefreshPlan.Prospect, now: Instant) {
         let place = LocalNames.route(question, hosts)
         let policy = policy.of(question.name)
-        guard policy.prefetches || verdict.isWanted, numberOfQuestion[question] == nil else { return }
+        guard policy.prefetches || prospect.isWanted, numberOfQuestion[question] == nil else { return }
         if case .here = place { return }
         if let failure = failures.failure(of: question, hasExpired: false, now: now) {
             return plan.failed(question, retryAt: failure.until)
         }
         guard mayRefresh else { return plan.postponed(question, now: now) }
-        let route = route(question, place, policy, paid: verdict.paidTo, now: now)
-        if let first = route.providers.first, first != verdict.paidTo,
+        let route = route(question, place, policy, paid: prospect.paidTo, now: now)
+        if let first = route.providers.first, first != prospect.paidTo,
             let paidAt = around.ranking.spend(on: first, now: now)
         {
             return plan.paid(question, to: first, until: paidAt)

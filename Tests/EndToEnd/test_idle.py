@@ -46,7 +46,7 @@ class Idle(Watched):
     def test_memory_and_wakeups(self):
         provider = self.lab()
         server = self.daemon([provider.provider("json"), provider.provider("doh")])
-        # The loop probe to a closed port has failed by then.
+        # The loop check to a closed port has failed by then.
         eventually(lambda: server.stats()["inflight"] == 0)
         self.assertLess(status(f"/proc/{server.process.pid}/status", "RssAnon"), MAX_ANONYMOUS_KIB)
         self.assertQuiet(server)

@@ -118,22 +118,22 @@ struct NameserverListTests {
     }
 }
 
-struct LoopProbesTests {
+struct LoopChecksTests {
     private let servers = [Nameserver(.v4(0xC000_0201)), Nameserver(.v4(0xC000_0202))]
 
     @Test("each server has a token of its own, and its return names the server")
     func tokens() throws {
         var randomness = SeededRandom(seed: 5)
         let now = ContinuousClock.now
-        let probes = LoopProbes(servers, now: now, randomness: &randomness)
-        try #require(probes.probes.map(\.server) == servers)
-        #expect(probes.probes[0].question != probes.probes[1].question)
-        for probe in probes.probes {
-            #expect(probe.question.type == .txt)
-            #expect(probe.question.name.labels.first?.count == 16)
-            let shouted = try #require(Name(probe.question.name.description.uppercased()))
-            #expect(probes.loopingServer(asking: Question(shouted, .txt), now: now) == probe.server)
-            #expect(probes.loopingServer(asking: Question(probe.question.name, .a), now: now) == nil)
+        let checks = LoopChecks(servers, now: now, randomness: &randomness)
+        try #require(checks.checks.map(\.server) == servers)
+        #expect(checks.checks[0].question != checks.checks[1].question)
+        for check in checks.checks {
+            #expect(check.question.type == .txt)
+            #expect(check.question.name.labels.first?.count == 16)
+            let shouted = try #require(Name(check.question.name.description.uppercased()))
+            #expect(checks.loopingServer(asking: Question(shouted, .txt), now: now) == check.server)
+            #expect(checks.loopingServer(asking: Question(check.question.name, .a), now: now) == nil)
         }
     }
 
@@ -141,11 +141,11 @@ struct LoopProbesTests {
     func strangers() throws {
         var randomness = SeededRandom(seed: 6)
         let now = ContinuousClock.now
-        let old = LoopProbes(servers, now: now, randomness: &randomness)
-        let new = LoopProbes(servers, now: now, randomness: &randomness)
-        let question = try #require(old.probes.first?.question)
+        let old = LoopChecks(servers, now: now, randomness: &randomness)
+        let new = LoopChecks(servers, now: now, randomness: &randomness)
+        let question = try #require(old.checks.first?.question)
         #expect(new.loopingServer(asking: question, now: now) == nil)
-        #expect(old.loopingServer(asking: question, now: now + LoopProbes.lifetime) == nil)
+        #expect(old.loopingServer(asking: question, now: now + LoopChecks.lifetime) == nil)
         let suffix = question.name.description.drop { $0 != "." }
         let guess = try #require(Name("0123456789abcdef" + suffix))
         #expect(new.loopingServer(asking: Question(guess, .txt), now: now) == nil)

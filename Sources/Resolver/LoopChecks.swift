@@ -3,17 +3,17 @@
 
 package import DNSWire
 
-package struct LoopProbes: Sendable {
-    package struct Probe: Equatable, Sendable {
+package struct LoopChecks: Sendable {
+    package struct Check: Equatable, Sendable {
         package let server: Nameserver
         /// What to ask the server; the answer does not matter.
         package let question: Question
     }
 
-    package let probes: [Probe]
+    package let checks: [Check]
     private let validUntil: Instant
 
-    /// A probe that is still on its way after the time clients wait is lost. Later, who overheard a token cannot use
+    /// A question that is still on its way after the time clients wait is lost. Later, who overheard a token cannot use
     /// it to have a server switched off.
     package static let lifetime: Duration = .seconds(10)
     /// RFC 6761 section 6.5 has resolvers treat "example" like any name. ("invalid" and "test" are answered by
@@ -22,17 +22,17 @@ package struct LoopProbes: Sendable {
 
     /// New tokens whenever the servers change.
     package init(_ servers: [Nameserver], now: Instant, randomness: inout some RandomNumberGenerator) {
-        probes = servers.compactMap { server in
+        checks = servers.compactMap { server in
             let digits = String(randomness.next(), radix: 16)
             let token = String(repeating: "0", count: 16 - digits.count) + digits
-            return Name("\(token).\(LoopProbes.suffix)").map { Probe(server: server, question: Question($0, .txt)) }
+            return Name("\(token).\(LoopChecks.suffix)").map { Check(server: server, question: Question($0, .txt)) }
         }
-        validUntil = now + LoopProbes.lifetime
+        validUntil = now + LoopChecks.lifetime
     }
 
     /// The server to leave out from now on, when a client's question is a token of ours.
     package func loopingServer(asking question: Question, now: Instant) -> Nameserver? {
         guard now < validUntil else { return nil }
-        return probes.first { $0.question == question }?.server
+        return checks.first { $0.question == question }?.server
     }
 }
