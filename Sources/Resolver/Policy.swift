@@ -7,6 +7,7 @@ package struct Policy: Equatable, Sendable {
     package var cache = CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 86_400, negativeMaxTTLSeconds: 600)
     package var stale = StalePolicy()
     package var prefetches = true
+    package var probes = ProbePolicy()
     package var rules = RuleTable([])
     /// Names without a rule go to the system resolver.
     package var onlyListed = false
@@ -37,7 +38,7 @@ package struct Policy: Equatable, Sendable {
         return NamePolicy(
             upstreams: upstreams(by: found), allowsPrivate: rule.allowPrivate ?? false, cache: cache.with(rule),
             limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
-            fallbackAddresses: rule.fallbackAddresses)
+            probes: ProbeTerms(probes, rule), fallbackAddresses: rule.fallbackAddresses)
     }
 }
 
@@ -91,6 +92,7 @@ struct NamePolicy {
     let limits: Freshness.Limits
     let stale: StalePolicy
     let prefetches: Bool
+    let probes: ProbeTerms
     let fallbackAddresses: [Address]
 
     /// Nil when it may not be used.

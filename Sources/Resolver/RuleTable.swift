@@ -11,6 +11,10 @@ package struct Rule: Equatable, Sendable {
     package var stale: Bool?
     package var staleNegative: Bool?
     package var prefetch: Bool?
+    /// True: private addresses, too.
+    package var probe: Bool?
+    /// Empty: those of the settings.
+    package var probePorts: [UInt16] = []
     package var minTTLSeconds: UInt32?
     package var maxTTLSeconds: UInt32?
     package var fallbackAddresses: [Address] = []
@@ -26,6 +30,8 @@ package struct Rule: Equatable, Sendable {
         stale = stale ?? other.stale
         staleNegative = staleNegative ?? other.staleNegative
         prefetch = prefetch ?? other.prefetch
+        probe = probe ?? other.probe
+        if probePorts.isEmpty { probePorts = other.probePorts }
         minTTLSeconds = minTTLSeconds ?? other.minTTLSeconds
         maxTTLSeconds = maxTTLSeconds ?? other.maxTTLSeconds
         if fallbackAddresses.isEmpty { fallbackAddresses = other.fallbackAddresses }
@@ -38,6 +44,7 @@ package struct Rule: Equatable, Sendable {
         if other.stale == false { stale = false }
         if other.staleNegative == false { staleNegative = false }
         if other.prefetch == false { prefetch = false }
+        if other.probe == false { probe = false }
         fill(from: other)
     }
 }
