@@ -21,16 +21,16 @@ struct Lookup {
     /// Begun ahead of the expiry, and not by a client.
     let isRefresh: Bool
     let policy: NamePolicy
-    private var waiters: [Waiter] = []
-    private(set) var isFinished = false
+    var waiters: [Waiter] = []
+    var isFinished = false
     /// Why there was no answer; nil while it is in flight, and when there was one.
-    private(set) var failure: ExtendedError?
-    private(set) var hasLearned = false
-    private var keepsAnswers = true
+    var failure: ExtendedError?
+    var hasLearned = false
+    var keepsAnswers = true
     /// Better than the word of somebody who cannot tell.
-    private let hasGoodAnswer: Bool
+    let hasGoodAnswer: Bool
     /// What the cache still holds and the policy allows.
-    private var expired: ExpiredAnswer?
+    var expired: ExpiredAnswer?
     /// So long the expired answer waits for the upstreams.
     private var expiredAt: Instant
     /// Who may be asked, as it was when this began.
@@ -47,12 +47,12 @@ struct Lookup {
     private var withheld: [ProviderID]
     /// When the first of them is asked: at once after a failure, else as a hedge.
     private var nextProviderAt: Instant?
-    private var system: SystemStep
-    private var running: [Attempt] = []
+    var system: SystemStep
+    var running: [Attempt] = []
     /// Nothing came back from a source that cannot tell; believed when nobody knows better.
-    private var unproven: (answer: Answer, source: Source, at: Instant)?
+    var unproven: (answer: Answer, source: Source, at: Instant)?
     /// An upstream did more than to keep silent.
-    private var someoneFailed = false
+    var someoneFailed = false
 
     /// - Parameter hasRecords: the answer that stands has what is asked for.
     init(
@@ -318,76 +318,9 @@ struct Lookup {
         }
     }
 
-    /// Clients get the system resolver's answer; providers that are still running may fill the cache.
-    private mutating func settle(with answer: Answer, now: Instant, _ around: inout Surroundings) {
-        keep(answer, from: .system, isSubstitute: true, &around)
-        replyToAll(answer, from: .system, &around)
-        system = .settled(answer, at: now)
-        isFinished = running.isEmpty
-    }
-
-    /// Nothing more will come, or not in time.
-    private mutating func conclude(now: Instant, _ around: inout Surroundings) {
-        // Nothing proven hides nothing good: no more than a failure would.
-        let isHeld = expired.map { !$0.answer.isNegative } ?? hasGoodAnswer
-        if let unproven, !isHeld {
-            let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
-            let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
-            finish(with: answer, from: unproven.source, now: now, &around)
-            return
-        }
-        let failure = someoneFailed ? ExtendedError.networkError : .noReachableAuthority
-        replyExpired(.failure, &around)
-        if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &around) }
-        around.actions += waiters.map { .fail($0, failure) }
-        waiters = []
-        abandonAll(now: now, &around)
-        self.failure = failure
-        isFinished = true
-    }
-
-    private mutating func finish(with answer: Answer, from source: Source, now: Instant, _ around: inout Surroundings) {
-        keep(answer, from: source, isSubstitute: false, &around)
-        replyToAll(answer, from: source, &around)
-        abandonAll(now: now, &around)
-        isFinished = true
-    }
-
-    /// TTL 0 is for those who asked, and is not kept (RFC 1035 section 3.2.1).
-    private mutating func keep(_ answer: Answer, from source: Source, isSubstitute: Bool, _ around: inout Surroundings)
-    {
-        if answer.ttlSeconds > 0, keepsAnswers { around.actions.append(.store(question, answer, source)) }
-        around.learned = Learned(
-            ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute)
-        around.shadows.used(question, answer)
-        hasLearned = true
-    }
-
-    private mutating func replyToAll(_ answer: Answer, from source: Source, _ around: inout Surroundings) {
-        around.actions += waiters.map { .reply($0, answer, source) }
-        waiters = []
-    }
-
-    private mutating func replyExpired(_ cause: StaleCause, _ around: inout Surroundings) {
-        guard let expired else { return }
-        around.actions += waiters.map { .replyExpired($0, expired, cause) }
-        waiters = []
-    }
-
     private mutating func begin(_ upstream: Upstream, until: Instant, now: Instant, _ around: inout Surroundings) {
         let id = around.begin(upstream, now: now)
         running.append(Attempt(id: id, upstream: upstream, startedAt: now, until: until))
         around.actions.append(.fetch(id, question, upstream))
-    }
-
-    private mutating func abandonAll(now: Instant, _ around: inout Surroundings) {
-        for attempt in running {
-            around.actions.append(.abandon(attempt.id))
-            around.end(attempt.id, attempt.upstream, isHeard: false, now: now)
-            if case .provider(let provider) = attempt.upstream {
-                around.ranking.overtaken(provider, after: attempt.startedAt.duration(to: now))
-            }
-        }
-        running = []
     }
 }

@@ -6,10 +6,7 @@ package import DNSWire
 
 package struct Resolver {
     private var around: Surroundings
-    private var policy = Policy()
-    private var hasSystem = false
-    private var hosts = HostsTable.empty
-    private var switchedOff: [Name: Instant?] = [:]
+    private var routing = Routing()
     /// By number; free ones are used again.
     private var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
@@ -41,7 +38,7 @@ package struct Resolver {
     }
 
     /// Which expired answers the policy lets be used.
-    package func limits(for question: Question) -> Freshness.Limits { policy.of(question.name).limits }
+    package func limits(for question: Question) -> Freshness.Limits { routing.policy.of(question.name).limits }
 
     /// Asks per second, as far as they are remembered.
     package func demand(for question: Question) -> Double { plan.demand(for: question) }
@@ -81,7 +78,7 @@ package struct Resolver {
             around.ranking.reset(provider)
             retry(failures.removeAll(), now: now)
         case .upstreamsChanged(let providers, let hasSystem):
-            self.hasSystem = hasSystem
+            routing.hasSystem = hasSystem
             around.keep(providers)
             retry(failures.removeAll(), now: now)
         case .policyChanged(let policy): redirect(now: now) { $0.policy = policy }
@@ -95,20 +92,20 @@ package struct Resolver {
     // MARK: questions
 
     private mutating func asked(_ question: Question, _ waiter: Waiter, _ aged: AgedAnswer?, now: Instant) {
-        let place = LocalNames.route(question, hosts)
-        if case .here(let answer) = place {
+        if case .here(let answer) = routing.place(of: question) {
             around.actions.append(.reply(waiter, answer, .local))
             return
         }
         plan.asked(question, now: now)
-        let policy = policy.of(question.name)
+        let policy = routing.policy.of(question.name)
         let expired = aged.flatMap { policy.usable($0, now: now) }
         if let number = numberOfQuestion[question] {
             change(number, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else if let failure = failures.failure(of: question, hasExpired: expired != nil, now: now) {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
         } else if lookupsInFlight < Bounds.maxLookups {
-            begin(question, along: route(question, place, policy, now: now), policy, isRefresh: false, now: now) {
+            let route = routing.route(question, policy, &around.ranking, now: now)
+            begin(question, along: route, policy, isRefresh: false, now: now) {
                 $0.join(waiter, expired, now: now, &$1)
             }
         } else {
@@ -166,54 +163,12 @@ package struct Resolver {
         }
     }
 
-    /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether
-    /// a provider is back: an outage must not cost every name a wait, nor the provider a flood when it returns.
-    ///
-    /// - Parameter paid: the provider whose budget has been charged for it goes first, unless it is in trouble now.
-    private mutating func route(
-        _ question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, paid: ProviderID? = nil, now: Instant
-    ) -> Lookup.Route {
-        let upstreams = upstreams(for: question, place, policy, now: now)
-        var withheld = upstreams == .system ? [] : around.ranking.withheld(for: question.type, now: now)
-        var order: [ProviderID] = []
-        switch upstreams {
-        case .system: break
-        case .providers: order = around.ranking.choose(for: question.type, now: now)
-        case .provider(let only):
-            withheld = withheld.filter { $0 == only }
-            let isAsked = withheld.isEmpty && around.ranking.state(of: only, now: now) != .blocked
-            order = isAsked ? [only] : []
-        }
-        if let paid, let index = order.firstIndex(of: paid), !around.ranking.isInTrouble(paid, now) {
-            order.insert(order.remove(at: index), at: 0)
-        }
-        let inTrouble = order.allSatisfy { around.ranking.isInTrouble($0, now) }
-        let onTrial = inTrouble && hasSystem ? order.filter { around.ranking.isOnTrial($0, now) } : []
-        return Lookup.Route(
-            providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial,
-            withheld: withheld, upstreams: upstreams, hasSystem: hasSystem, inTrouble: inTrouble)
-    }
-
-    /// Who may be asked: what the settings say of the name, as far as there is somebody who can be asked.
-    private func upstreams(
-        for question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, now: Instant
-    ) -> NameUpstreams {
-        guard place == .anywhere, !switchedOff.covers(question.name, now: now) else { return .system }
-        switch policy.upstreams {
-        case .system: return .system
-        case .providers: return around.ranking.serves(question.type) ? .providers : .system
-        case .provider(let only):
-            let supports = around.ranking.traits(of: only)?.supports(question.type) ?? false
-            return supports ? .provider(only) : .system
-        }
-    }
-
     /// What is on its way from somebody who would not be asked now is for those who wait, and is not kept.
-    private mutating func redirect(now: Instant, _ change: (inout Resolver) -> Void) {
-        change(&self)
+    private mutating func redirect(now: Instant, _ change: (inout Routing) -> Void) {
+        change(&routing)
         for case (let number, let lookup?) in lookups.enumerated() {
-            let (question, place) = (lookup.question, LocalNames.route(lookup.question, hosts))
-            let upstreams = upstreams(for: question, place, policy.of(question.name), now: now)
+            let policy = routing.policy.of(lookup.question.name)
+            let upstreams = routing.upstreams(for: lookup.question, policy, around.ranking, now: now)
             guard upstreams != lookup.upstreams else { continue }
             self.change(number, now: now) { lookup, _ in lookup.keepNothing() }
         }
@@ -222,8 +177,8 @@ package struct Resolver {
     /// Nobody waits for it by this event's doing; a lookup that is in flight is spared its own request.
     private mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
         guard answer.kind != .unprovenEmpty else { return }
-        let policy = policy.of(question.name)
-        let upstreams = upstreams(for: question, LocalNames.route(question, hosts), policy, now: now)
+        let policy = routing.policy.of(question.name)
+        let upstreams = routing.upstreams(for: question, policy, around.ranking, now: now)
         guard let traits = around.ranking.traits(of: provider),
             upstreams == .provider(provider) || upstreams == .providers && traits.shadowShare == nil,
             let answer = policy.withoutPrivateAddresses(answer)
@@ -238,7 +193,7 @@ package struct Resolver {
 
     /// An answer that is still on its way would hide the file's for as long as it is kept.
     private mutating func hostsChanged(_ hosts: HostsTable, now: Instant) {
-        self.hosts = hosts
+        routing.hosts = hosts
         for number in lookups.indices {
             guard let question = lookups[number]?.question, hosts.speaks(of: question.name) else { continue }
             change(number, now: now) { lookup, _ in lookup.keepNothing() }
@@ -269,7 +224,7 @@ package struct Resolver {
     }
 
     private func isPlanned(_ question: Question) -> Bool {
-        policy.of(question.name).prefetches || plan.isWanted(question)
+        routing.policy.of(question.name).prefetches || plan.isWanted(question)
     }
 
     private mutating func forget(_ scope: QuestionScope, now: Instant) {
@@ -285,7 +240,7 @@ package struct Resolver {
     /// The hottest first: what has expired meanwhile is due for all of them at once.
     private mutating func restore(_ answers: [RestoredAnswer], now: Instant) {
         for answer in answers.sorted(by: { $0.demandPerSecond > $1.demandPerSecond })
-        where policy.of(answer.question.name).prefetches {
+        where routing.policy.of(answer.question.name).prefetches {
             plan.restored(answer, now: now)
         }
     }
@@ -316,15 +271,14 @@ package struct Resolver {
     }
 
     private mutating func refresh(_ question: Question, _ prospect: RefreshPlan.Prospect, now: Instant) {
-        let place = LocalNames.route(question, hosts)
-        let policy = policy.of(question.name)
+        let policy = routing.policy.of(question.name)
         guard policy.prefetches || prospect.isWanted, numberOfQuestion[question] == nil else { return }
-        if case .here = place { return }
+        if case .here = routing.place(of: question) { return }
         if let failure = failures.failure(of: question, hasExpired: false, now: now) {
             return plan.failed(question, retryAt: failure.until)
         }
         guard mayRefresh else { return plan.postponed(question, now: now) }
-        let route = route(question, place, policy, paid: prospect.paidTo, now: now)
+        let route = routing.route(question, policy, paid: prospect.paidTo, &around.ranking, now: now)
         if let first = route.providers.first, first != prospect.paidTo,
             let paidAt = around.ranking.spend(on: first, now: now)
         {
