@@ -51,12 +51,23 @@ struct Lookup {
     var running: [Attempt] = []
     /// Nothing came back from a source that cannot tell; believed when nobody knows better.
     var unproven: (answer: Answer, source: Source, at: Instant)?
+    /// Leads nowhere, or to somebody else, as is known; given when nobody knows better.
+    var useless: (answer: Answer, source: Source, at: Instant)?
+    /// Whose answer is to be replaced.
+    var besides: Source?
+    /// The answer that stands is better than all that was heard.
+    var foundNothingBetter = false
+    /// Who failed, or kept silent, may know better.
+    var someoneIsUnheard = false
     /// An upstream did more than to keep silent.
     var someoneFailed = false
 
-    /// - Parameter hasRecords: the answer that stands has what is asked for.
+    /// - Parameters:
+    ///   - hasRecords: the answer that stands has what is asked for.
+    ///   - mistrustsSystem: what the system resolver says is for when the providers say nothing.
     init(
-        _ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, hasRecords: Bool, now: Instant
+        _ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, hasRecords: Bool,
+        mistrustsSystem: Bool, now: Instant
     ) {
         self.question = question
         hasGoodAnswer = isRefresh && hasRecords
@@ -65,7 +76,8 @@ struct Lookup {
         upstreams = route.upstreams
         giveUpAt = now + Bounds.answerWithin
         expiredAt = now + policy.stale.clientTimeout
-        holdUntil = now + (route.inTrouble ? Bounds.systemPatienceInTrouble : Bounds.systemPatience)
+        let patience = mistrustsSystem ? Bounds.systemPatienceMistrusted : Bounds.systemPatience
+        holdUntil = now + (route.inTrouble ? Bounds.systemPatienceInTrouble : patience)
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
         inReserve = Array(route.inReserve.prefix(Bounds.maxProviderAttempts - untried.count))
         withheld = route.withheld
@@ -116,7 +128,8 @@ struct Lookup {
         if isRefresh, waiters.isEmpty, !withheld.isEmpty { expiredAt = now + policy.stale.clientTimeout }
         settleInsteadOfExpired(now: now, &around)
         if case .settled(let answer, let learnedAt) = system {
-            around.actions.append(.reply(waiter, answer.aged(since: learnedAt, now: now), .system))
+            let arranged = around.verification.arranged(question, answer, now: now)
+            around.actions.append(.reply(waiter, arranged.aged(since: learnedAt, now: now), .system))
         } else if expiredAt <= now, let expired = self.expired {
             around.actions.append(.replyExpired(waiter, expired, .timeout))
         } else if waiters.count < Bounds.maxWaiters {
@@ -186,6 +199,9 @@ struct Lookup {
         guard let answer = isProper ? answer : policy.withoutPrivateAddresses(answer) else {
             return hasOnlyPrivateAddresses(attempt, answer, now: now, &around)
         }
+        if !isProper, around.verification.isUseless(question, answer, now: now) {
+            return leadsNowhere(attempt, answer, now: now, &around)
+        }
         switch attempt.upstream {
         case .provider(let provider):
             // The cache is another one, perhaps, than when it was asked.
@@ -223,19 +239,36 @@ struct Lookup {
         }
     }
 
+    /// Every address in it was found to be dead, or somebody else's: the next upstream is asked.
+    private mutating func leadsNowhere(
+        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
+    ) {
+        let answer = policy.cache.applied(to: answer)
+        switch attempt.upstream {
+        case .provider(let provider):
+            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            useless = useless ?? (answer, .provider(provider), now)
+            nextProviderAt = now
+        case .system:
+            useless = useless ?? (answer.withTTL(to: Bounds.systemSubstituteTTLSeconds), .system, now)
+            system = .failed
+        }
+    }
+
     /// - Parameters:
     ///   - answer: without private addresses.
     ///   - provider: asked for something else, or for this by another lookup.
     mutating func volunteered(
         _ answer: Answer, by provider: ProviderID, now: Instant, _ around: inout Surroundings
     ) {
-        guard !isSystemName, !isFinished else { return }
+        guard !isSystemName, !isFinished, !around.verification.isUseless(question, answer, now: now) else { return }
         finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
     }
 
     private mutating func failed(
         _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ around: inout Surroundings
     ) {
+        someoneIsUnheard = true
         if failure != .timeout { someoneFailed = true }
         switch attempt.upstream {
         case .provider(let provider):

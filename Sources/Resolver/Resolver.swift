@@ -2,11 +2,11 @@
 // what to fetch before somebody has to wait for it. A value without clock, socket, thread or randomness of its own: the
 // same events give the same actions.
 
-package import DNSWire
+import DNSWire
 
 package struct Resolver {
-    private var around: Surroundings
-    private var routing = Routing()
+    private(set) var around: Surroundings
+    private(set) var routing = Routing()
     /// By number; free ones are used again.
     private var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
@@ -14,7 +14,7 @@ package struct Resolver {
     private var lookupOfFetch: [FetchID: Int] = [:]
     private var deadlines = DeadlineQueue()
     private var failures = FailureMemory()
-    private var plan: RefreshPlan
+    private(set) var plan: RefreshPlan
     private var refreshesInFlight = 0
     /// The providers that were in trouble when they were last looked at.
     private var troubled: Set<ProviderID> = []
@@ -31,30 +31,13 @@ package struct Resolver {
     /// When `timePassed` is due; nil when nothing waits for time.
     package var nextDeadline: Instant? {
         var earliest = deadlines.earliest
-        for other in [mayRefresh ? plan.nextDeadline : nil, around.shadows.nextDeadline] {
+        for other in [
+            mayRefresh ? plan.nextDeadline : nil, around.shadows.nextDeadline, around.verification.nextDeadline,
+        ] {
             if let other { earliest = min(other, earliest ?? other) }
         }
         return earliest
     }
-
-    /// Which expired answers the policy lets be used.
-    package func limits(for question: Question) -> Freshness.Limits { routing.policy.of(question.name).limits }
-
-    /// Asks per second, as far as they are remembered.
-    package func demand(for question: Question) -> Double { plan.demand(for: question) }
-
-    /// How many of a provider's answers had nothing but addresses that no public name may have.
-    package func privateAnswers(from provider: ProviderID) -> UInt64 { around.privateAnswers[provider] ?? 0 }
-    /// Nil for a provider that is not known.
-    package func state(of provider: ProviderID, now: Instant) -> ProviderState? {
-        around.ranking.state(of: provider, now: now)
-    }
-
-    package func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
-        around.ranking.estimate(of: provider, now: now)
-    }
-
-    package func shadowCounts(of provider: ProviderID) -> ShadowCounts { around.shadows.counts(of: provider) }
 
     /// Since it was called last, in the order of the settings.
     package mutating func takeStateChanges(now: Instant) -> [ProviderStateChange] {
@@ -66,12 +49,16 @@ package struct Resolver {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
         case .foundDue(let question):
             if plan.foundDue(question, now: now) { refresh(question, RefreshPlan.Prospect(isInUse: true), now: now) }
+        case .givenAgain(let question): around.verification.givenAgain(question, now: now)
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
+        case .probeFinished(let id, let result): around.verification.probeFinished(id, result, now: now)
+        case .probeWanted(let name, let address):
+            around.verification.wanted(name, address, routing.policy.of(name).probes, now: now)
         case .switchedOff(let names): redirect(now: now) { $0.switchedOff = names }
         case .throttled(let provider, let pause): around.ranking.throttled(provider, for: pause, now: now)
         case .providerReset(let provider):
@@ -85,6 +72,7 @@ package struct Resolver {
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
         case .timePassed: timePassed(now: now)
         }
+        carryOutConsequences(now: now)
         actions += around.actions
         around.actions.removeAll(keepingCapacity: true)
     }
@@ -97,6 +85,7 @@ package struct Resolver {
             return
         }
         plan.asked(question, now: now)
+        around.verification.asked(question, now: now)
         let policy = routing.policy.of(question.name)
         let expired = aged.flatMap { policy.usable($0, now: now) }
         if let number = numberOfQuestion[question] {
@@ -136,7 +125,7 @@ package struct Resolver {
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: plan.hasRecords(question),
-            now: now)
+            mistrustsSystem: around.systemTrust.isLost(now), now: now)
         change(number, now: now) { lookup, around in
             join(&lookup, &around)
             lookup.proceed(now: now, &around)
@@ -187,7 +176,8 @@ package struct Resolver {
             return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
         }
         let kept = policy.cache.applied(to: answer)
-        if kept.ttlSeconds > 0 { around.actions.append(.store(question, kept, .provider(provider))) }
+        guard kept.ttlSeconds > 0, !around.verification.isUseless(question, kept, now: now) else { return }
+        around.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
         failures.answered(question)
     }
 
@@ -204,8 +194,11 @@ package struct Resolver {
         if let number = lookupOfFetch[id] {
             change(number, now: now) { $0.fetchFinished(id, result, now: now, &$1) }
         } else {
-            around.fetchFinishedBeside(id, result, now: now)
+            let fetch = around.fetchFinishedBeside(id, result, now: now)
             noticeRecovery(now: now)
+            guard let fetch, case .success(let answer) = result else { return }
+            let probes = routing.policy.of(fetch.question.name).probes
+            around.verification.heard(fetch.question, answer, from: .provider(fetch.provider), probes, now: now)
         }
     }
 
@@ -214,6 +207,7 @@ package struct Resolver {
             change(number, now: now) { $0.timePassed(now: now, &$1) }
         }
         around.timePassedBeside(now: now)
+        around.verification.timePassed(now: now)
         popDueRefreshes(now: now)
     }
 
@@ -229,10 +223,49 @@ package struct Resolver {
 
     private mutating func forget(_ scope: QuestionScope, now: Instant) {
         failures.forget(scope)
+        around.verification.forgotten(scope)
         for number in lookups.indices {
             guard let question = lookups[number]?.question, scope.contains(question) else { continue }
             change(number, now: now) { lookup, _ in lookup.forgetExpired() }
         }
+    }
+
+    // MARK: verified addresses
+
+    /// What one brings about may have consequences in turn; each begins a lookup at most, which has none of its own
+    /// before its fetches end.
+    private mutating func carryOutConsequences(now: Instant) {
+        while case let consequences = around.verification.takeConsequences(), !consequences.isEmpty {
+            for consequence in consequences { carryOut(consequence, now: now) }
+        }
+    }
+
+    private mutating func carryOut(_ consequence: Verification.Consequence, now: Instant) {
+        switch consequence {
+        case .probe(let id, let target): around.actions.append(.probe(id, target))
+        case .news(let news): around.actions.append(.probeNews(news))
+        case .awaitAsk(let question, let source): around.actions.append(.awaitAsk(question, source))
+        case .rearrange(let question, let answer, let source):
+            around.actions.append(.rearrange(question, answer, source))
+            if let number = numberOfQuestion[question] {
+                change(number, now: now) { lookup, _ in lookup.rearranged(answer) }
+            }
+        case .askElsewhere(let question, let source): askElsewhere(question, besides: source, now: now)
+        case .diverged(let divergence):
+            around.toldFalsehood(divergence.condemned.source, now: now)
+            around.actions.append(.diverged(divergence))
+        case .toldTruth(let source): around.toldTruth(source, now: now)
+        }
+    }
+
+    /// A lookup that is in flight judges what comes by itself.
+    private mutating func askElsewhere(_ question: Question, besides source: Source, now: Instant) {
+        guard numberOfQuestion[question] == nil, mayRefresh else { return }
+        let policy = routing.policy.of(question.name)
+        let route = routing.route(question, policy, &around.ranking, now: now).without(source)
+        guard !route.isEmpty, !route.hasOnlyWithheld else { return }
+        refreshes.started += 1
+        begin(question, along: route, policy, isRefresh: true, now: now) { lookup, _ in lookup.isBesides(source) }
     }
 
     // MARK: refreshes
@@ -332,6 +365,8 @@ package struct Resolver {
             } else {
                 plan.gained(lookup.question)
             }
+        } else if lookup.foundNothingBetter {
+            plan.failed(lookup.question, retryAt: now + Bounds.failureFloor)
         } else if let failure = lookup.failure {
             let retryAt = failures.failed(lookup.question, failure, recheck: lookup.recheck, now: now)
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: retryAt) }
