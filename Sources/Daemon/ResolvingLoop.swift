@@ -33,6 +33,9 @@ final class ResolvingLoop {
     private var settledAt: Instant
     /// Expired answers by why they were given.
     private(set) var staleCauses: [StaleCause: UInt64] = [:]
+    /// Taken in every turn.
+    private var probeNews: [ProbeNews] = []
+    private var divergences: [Divergence] = []
 
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, streams: StreamServer,
@@ -142,6 +145,29 @@ final class ResolvingLoop {
         return loopingServers
     }
 
+    // MARK: verified addresses
+
+    func judged(_ name: Name) -> [JudgedAddress] { resolver.judged(name) }
+
+    var judgedNames: [Name] { resolver.judgedNames }
+
+    var probeCounts: ProbeCounts { resolver.probeCounts }
+
+    func systemTrust(now: Instant) -> Double { resolver.systemTrust(now: now) }
+
+    /// - Parameter address: nil: all that answers for the name led to. What comes of it is told by `takeProbeNews`.
+    func probe(_ name: Name, _ address: Address?, now: Instant) { handle(.probeWanted(name, address), now: now) }
+
+    func takeProbeNews() -> [ProbeNews] {
+        defer { probeNews = [] }
+        return probeNews
+    }
+
+    func takeDivergences() -> [Divergence] {
+        defer { divergences = [] }
+        return divergences
+    }
+
     // MARK: questions
 
     private func takeNotices() {
@@ -207,6 +233,10 @@ final class ResolvingLoop {
         case .store(let question, let answer, let source): keep(question, answer, source, now: now)
         case .reply(let waiter, let answer, let source): reply(waiter, answer, source, now: now)
         case .replyExpired(let waiter, let expired, let cause): reply(waiter, expired, cause, now: now)
+        case .rearrange, .awaitAsk, .probe: break
+        case .remove(let question): answers.remove(question)
+        case .probeNews(let news): probeNews.append(news)
+        case .diverged(let divergence): divergences.append(divergence)
         case .countHits(let questions): handle(answers.hits(questions), now: now)
         case .fail(let waiter, let extendedError):
             if let client = clients.take(waiter) { fail(client, extendedError, now: now) }

@@ -205,6 +205,8 @@ struct Day: ~Copyable {
         case .store(let question, let answer, let source):
             if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
         case .countHits(let questions): try handle(answers.hits(questions))
+        case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged:
+            throw account.broken("\(action) without probes")
         case .reply(let waiter, let answer, _):
             let client = try take(waiter)
             try give(answers.rendered(answer, client.question), nil, to: client, .upstream)
