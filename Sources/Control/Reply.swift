@@ -60,6 +60,11 @@ package enum Reply: Sendable {
         """
 }
 
+/// Nil for what is not of this form.
+func decoded<Value: Decodable>(_ text: String) -> Value? {
+    try? JSONDecoder().decode(Value.self, from: Data(text.utf8))
+}
+
 func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
 
 /// Reports hold numbers and strings only, so that encoding cannot fail; should it, the client is told.

@@ -11,7 +11,7 @@ struct ShownTextTests {
         "what could move a cursor or turn a line around is escaped, and letters of every script stay",
         arguments: [
             ("a.example", "a.example"), ("a\u{1B}[2Jb\n", "a\\u{1B}[2Jb\\n"), ("北京 é", "北京 é"),
-            ("\u{202E}abc\u{2066}", "\\u{202E}abc\\u{2066}"), ("\u{9B}1m\u{7F}", "\\u{9B}1m\\u{7F}"),
+            ("\u{202E}abc\u{2066}", "\\u{202E}abc\\u{2066}"), ("\u{9B}1m\u{7F}", "\\u{009B}1m\\u{7F}"),
             ("\u{2028}\u{FEFF}\u{E000}", "\\u{2028}\\u{FEFF}\\u{E000}"), ("\"\\", "\"\\"),
         ])
     func escaped(_ text: String, _ shown: String) {
