@@ -11,7 +11,7 @@ struct ControlCommands {
     let resolving: ResolvingLoop
     let switches: ProviderSwitches
     let tests: ProviderTests
-    let probeRequests: ProbeRequests
+    let probeErrands: ProbeErrands
     let evidence: EvidenceLog
     let cache: AnswerCache
     /// Those that rules stand for.
@@ -49,10 +49,10 @@ struct ControlCommands {
             return whole(.providers(ProvidersReport(statistics.providers)), asJSON: request.wantsJSON)
         case .providers(.reset(let name)): return reset(name, request)
         case .providers(.test(let name)): return test(name, request)
-        case .verify(let name): return .stream(try probeRequests.verify(name, wantsJSON: request.wantsJSON, now: now))
+        case .verify(let name): return .stream(try probeErrands.verify(name, wantsJSON: request.wantsJSON, now: now))
         case .report(let name, let address):
             return .stream(
-                try probeRequests.report(name, address, by: peer.userID, wantsJSON: request.wantsJSON, now: now))
+                try probeErrands.report(name, address, by: peer.userID, wantsJSON: request.wantsJSON, now: now))
         case .verdicts(let name):
             let listing = VerdictListing(name, wantsJSON: request.wantsJSON)
             return .pieces(AnyIterator(VerdictPieces(of: resolving, listing, now: now)))

@@ -26,7 +26,7 @@ final class Daemon {
     private let switches: ProviderSwitches
     private let nodeLists: NodeLists
     private let tests = ProviderTests()
-    private let probeRequests: ProbeRequests
+    private let probeErrands: ProbeErrands
     private let evidence: EvidenceLog
     private let threads: ServingThreads
     private let localFiles: LocalFiles
@@ -72,7 +72,7 @@ final class Daemon {
                 fastPath: makeFastPath())
             switches = ProviderSwitches(resolving, cache)
             nodeLists = NodeLists(resolving)
-            probeRequests = ProbeRequests(resolving)
+            probeErrands = ProbeErrands(resolving)
             evidence = EvidenceLog(resolving)
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
@@ -109,7 +109,7 @@ final class Daemon {
     private var nextDeadline: Instant? {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
-            tests.nextDeadline, probeRequests.nextDeadline,
+            tests.nextDeadline, probeErrands.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
@@ -119,7 +119,7 @@ final class Daemon {
         for name in switches.timePassed(now: now) { log(.switchedOn(name: name)) }
         nodeLists.timePassed(now: now)
         tests.timePassed(now: now)
-        probeRequests.timePassed(now: now)
+        probeErrands.timePassed(now: now)
         if localFiles.takeHostsChange() { readHosts(now: now) }
         if localFiles.takeNameserversChange() { readNameservers(now: now) }
         takeStoreEvents(now: now)
@@ -128,7 +128,7 @@ final class Daemon {
             log(.nameserverLoops(server.description))
             announceUpstreams(now: now)
         }
-        probeRequests.take(resolving.takeProbeNews(), now: now)
+        probeErrands.take(resolving.takeProbeNews(), now: now)
         evidence.add(
             resolving.takeDivergences(), network: view.partition(for: .none),
             wallMilliseconds: Clock.wallMilliseconds(), now: now)
@@ -281,13 +281,13 @@ final class Daemon {
     private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
         let now = Clock.now()
         let statistics = Statistics(
-            resolving: resolving, threads: threads, cache: cache, probeRequests: probeRequests,
+            resolving: resolving, threads: threads, cache: cache, probeErrands: probeErrands,
             evidence: evidence, startedAt: startedAt, now: now, listen: ports.addresses,
             operatorSwitches: switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil)
         return ControlCommands(
             statistics: statistics, resolving: resolving, switches: switches, tests: tests,
-            probeRequests: probeRequests, evidence: evidence, cache: cache,
+            probeErrands: probeErrands, evidence: evidence, cache: cache,
             ruleNames: Set(settings.rules.flatMap(\.match)), now: now
         ).answer(to: line, from: peer)
     }

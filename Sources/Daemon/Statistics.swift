@@ -10,7 +10,7 @@ struct Statistics {
     let resolving: ResolvingLoop
     let threads: ServingThreads
     let cache: AnswerCache
-    let probeRequests: ProbeRequests
+    let probeErrands: ProbeErrands
     let evidence: EvidenceLog
     let startedAt: Instant
     let now: Instant
@@ -117,8 +117,8 @@ extension Statistics {
         report.probe = StatsReport.Probe(resolving.probeCounts)
         report.probe.evidence = evidence.count
         report.probe.brokenEvidence = evidence.brokenNotes
-        report.probe.reports.accepted = Int(probeRequests.reportsAccepted)
-        report.probe.reports.refused = Int(probeRequests.reportsRefused)
+        report.probe.reports.accepted = Int(probeErrands.reportsAccepted)
+        report.probe.reports.refused = Int(probeErrands.reportsRefused)
     }
 }
 

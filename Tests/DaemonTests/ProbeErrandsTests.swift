@@ -9,16 +9,16 @@ import Testing
 
 @testable import Daemon
 
-struct ProbeRequestsTests {
+struct ProbeErrandsTests {
     private let stand: ResolvingStand
-    private let requests: ProbeRequests
+    private let errands: ProbeErrands
     private let name: Name
     private let address = Address.v4(0xC000_0201)
     private let now = Clock.now()
 
     init() throws {
         stand = try ResolvingStand()
-        requests = ProbeRequests(stand.resolving)
+        errands = ProbeErrands(stand.resolving)
         name = try #require(Name("a.example"))
     }
 
@@ -26,30 +26,30 @@ struct ProbeRequestsTests {
 
     @Test("a report of an address that no answer has led to is refused, and counted")
     func unknownAddress() throws {
-        let stream = try requests.report(name, address, by: 7, wantsJSON: false, now: now)
+        let stream = try errands.report(name, address, by: 7, wantsJSON: false, now: now)
         #expect(text(stream) == "error: no answer for a.example has led to 192.0.2.1\n" && stream.isFinished)
-        let object = try requests.report(name, address, by: 7, wantsJSON: true, now: now)
+        let object = try errands.report(name, address, by: 7, wantsJSON: true, now: now)
         #expect(text(object) == "{\"error\":\"no answer for a.example has led to 192.0.2.1\"}\n")
-        #expect(requests.reportsRefused == 2 && requests.reportsAccepted == 0 && requests.nextDeadline == nil)
+        #expect(errands.reportsRefused == 2 && errands.reportsAccepted == 0 && errands.nextDeadline == nil)
     }
 
     @Test("who reports too much is refused with the reason, and others are not")
     func tooManyReports() throws {
-        for _ in 0..<10 { _ = try requests.report(name, address, by: 7, wantsJSON: false, now: now) }
+        for _ in 0..<10 { _ = try errands.report(name, address, by: 7, wantsJSON: false, now: now) }
         let refusal = #expect(throws: Refusal.self) {
-            _ = try requests.report(name, address, by: 7, wantsJSON: true, now: now)
+            _ = try errands.report(name, address, by: 7, wantsJSON: true, now: now)
         }
         #expect(refusal?.reason == "too many reports of user 7; allowed: one in 1 s, and 10 at once")
-        #expect(refusal?.wantsJSON == true && requests.reportsRefused == 11)
-        _ = try requests.report(name, address, by: 8, wantsJSON: false, now: now)
+        #expect(refusal?.wantsJSON == true && errands.reportsRefused == 11)
+        _ = try errands.report(name, address, by: 8, wantsJSON: false, now: now)
     }
 
     @Test("a name that nobody resolves is refused after 5 s, with a look every 100 ms")
     func unresolved() throws {
-        let stream = try requests.verify(name, wantsJSON: false, now: now)
+        let stream = try errands.verify(name, wantsJSON: false, now: now)
         var looks = 0
-        while let deadline = requests.nextDeadline, looks < 100 {
-            requests.timePassed(now: deadline)
+        while let deadline = errands.nextDeadline, looks < 100 {
+            errands.timePassed(now: deadline)
             looks += 1
         }
         #expect(looks == 50 && stream.isFinished)
@@ -58,14 +58,14 @@ struct ProbeRequestsTests {
 
     @Test("16 names are verified at once, and a client that goes makes room")
     func bound() throws {
-        let streams = try (0..<16).map { _ in try requests.verify(name, wantsJSON: false, now: now) }
-        let refusal = #expect(throws: Refusal.self) { _ = try requests.verify(name, wantsJSON: true, now: now) }
+        let streams = try (0..<16).map { _ in try errands.verify(name, wantsJSON: false, now: now) }
+        let refusal = #expect(throws: Refusal.self) { _ = try errands.verify(name, wantsJSON: true, now: now) }
         #expect(refusal?.reason == "16 names are being verified; wait for one to end" && refusal?.wantsJSON == true)
-        #expect(try requests.report(name, address, by: 7, wantsJSON: false, now: now).isFinished)
+        #expect(try errands.report(name, address, by: 7, wantsJSON: false, now: now).isFinished)
         streams[3].connectionClosed()
-        _ = try requests.verify(name, wantsJSON: false, now: now)
+        _ = try errands.verify(name, wantsJSON: false, now: now)
         for stream in streams { stream.connectionClosed() }
-        #expect(requests.reportsAccepted == 0)
+        #expect(errands.reportsAccepted == 0)
     }
 
     @Test("whois finds names in the cache by their addresses, each once, in as many pieces as it takes")

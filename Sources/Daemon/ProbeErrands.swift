@@ -6,7 +6,7 @@ import DNSWire
 import LinuxIO
 import Resolver
 
-final class ProbeRequests {
+final class ProbeErrands {
     private let resolving: ResolvingLoop
     private var running: [Running] = []
     private var nextNumber = 0
@@ -33,7 +33,7 @@ final class ProbeRequests {
     func verify(_ name: Name, wantsJSON: Bool, now: Instant) throws(Refusal) -> ControlStream {
         guard let stream = begin(ProbeErrand(.verify, of: name), wantsJSON: wantsJSON, now: now) else {
             throw Refusal(
-                "\(ProbeRequests.maxRunning) names are being verified; wait for one to end", wantsJSON: wantsJSON)
+                "\(ProbeErrands.maxRunning) names are being verified; wait for one to end", wantsJSON: wantsJSON)
         }
         return stream
     }
@@ -50,7 +50,7 @@ final class ProbeRequests {
         guard let stream = begin(ProbeErrand(.report(address), of: name), wantsJSON: wantsJSON, now: now) else {
             reportsRefused += 1
             throw Refusal(
-                "\(ProbeRequests.maxRunning) reports are being looked into; wait for one to end", wantsJSON: wantsJSON)
+                "\(ProbeErrands.maxRunning) reports are being looked into; wait for one to end", wantsJSON: wantsJSON)
         }
         return stream
     }
@@ -73,7 +73,7 @@ final class ProbeRequests {
     /// Nil when too many run.
     private func begin(_ errand: ProbeErrand, wantsJSON: Bool, now: Instant) -> ControlStream? {
         let alike = running.count { ($0.errand.purpose == .verify) == (errand.purpose == .verify) }
-        guard alike < ProbeRequests.maxRunning else { return nil }
+        guard alike < ProbeErrands.maxRunning else { return nil }
         let stream = ControlStream()
         let number = nextNumber
         nextNumber += 1
