@@ -116,6 +116,8 @@ extension StatsReport.Probe {
         divergences = Int(counts.divergences)
         running = counts.running
         waiting = counts.waiting
+        lost = Int(counts.lost)
+        forgottenNames = Int(counts.forgottenNames)
         for reason in ProbeRefusal.allCases { skipped[reason.rawValue] = Int(counts.skipped[reason] ?? 0) }
     }
 }
