@@ -55,6 +55,15 @@ import Synchronization
         }
     }
 
+    /// The next reply from the entry under exactly this key says so, once: `FastPath.Outcome.answeredAwaited`.
+    /// Forgotten with the entry, and when another answer is stored there.
+    package func awaitHit(_ question: Question, partition: Partition, provenance: Provenance) {
+        let key = key(for: question, partition, provenance)
+        withTable(key.hash) { table in
+            if let entry = table.find(key) { table.awaitHit(entry) }
+        }
+    }
+
     /// The hits on a question's entries since the last call, all provenances together.
     package func takeHits(_ question: Question, partition: Partition) -> Int {
         var key = key(for: question, partition, .provider)

@@ -95,6 +95,11 @@ import DNSWire
     /// True the first time; false until another answer stands there.
     mutating func askForRefresh(_ entry: UInt32) -> Bool { unsafe slots[Int(entry)].askForRefresh() }
 
+    mutating func awaitHit(_ entry: UInt32) { unsafe slots[Int(entry)].awaitHit() }
+
+    /// True once after `awaitHit`, unless another answer was stored since.
+    mutating func takeAwaited(_ entry: UInt32) -> Bool { unsafe slots[Int(entry)].takeAwaited() }
+
     /// The hits since the last call.
     mutating func takeHits(_ entry: UInt32) -> UInt16 { unsafe slots[Int(entry)].takeHits() }
 

@@ -30,6 +30,7 @@ import DNSWire
         static let isNegative = Flags(rawValue: 4)
         static let wasUsed = Flags(rawValue: 8)
         static let refreshWasAsked = Flags(rawValue: 16)
+        static let hitIsAwaited = Flags(rawValue: 32)
     }
 
     init(
@@ -99,6 +100,15 @@ import DNSWire
     mutating func askForRefresh() -> Bool {
         guard unsafe !flags.contains(.refreshWasAsked) else { return false }
         unsafe flags.insert(.refreshWasAsked)
+        return true
+    }
+
+    mutating func awaitHit() { unsafe flags.insert(.hitIsAwaited) }
+
+    /// True once after `awaitHit`.
+    mutating func takeAwaited() -> Bool {
+        guard unsafe flags.contains(.hitIsAwaited) else { return false }
+        unsafe flags.remove(.hitIsAwaited)
         return true
     }
 

@@ -56,6 +56,10 @@ package enum Bounds {
     static let lookupsPerExploration = 50
     /// What was tried so lately is known well enough.
     static let explorationPause: Duration = .seconds(10)
+    /// The same for whoever is not believed: it is to be believed again soon after it has come back to the truth.
+    static let mistrustPause: Duration = .seconds(2)
+    /// A system resolver that is not believed waits so long for the providers: until they have timed out.
+    static let systemPatienceMistrusted: Duration = .milliseconds(3200)
     /// Fetches beside lookups. As many comparisons wait for their other half.
     static let maxShadowFetches = 64
     /// A lookup ends before.

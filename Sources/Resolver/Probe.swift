@@ -1,5 +1,5 @@
-// What a probe is about and what it finds: one TLS handshake with one address, that says a name. Values only; whether to
-// probe is `ProbePlan`'s to decide, what follows from it `AddressVerdicts`'.
+// What a probe is about and what it finds: one TLS handshake with one address, that says a name. Values only: what is
+// probed, and what follows from it, is `Verification`'s to decide.
 
 package import DNSWire
 

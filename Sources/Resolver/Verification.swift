@@ -1,5 +1,5 @@
-// Everything about verified addresses that the resolver needs, behind one door: who said which addresses of a name, what
-// probes found, what is to be probed next, and what follows from it for answers. Decides; opens no socket.
+// Everything about verified addresses that the resolver needs, behind one door: who said which addresses of a name,
+// what probes found, what is to be probed next, and what follows from it for answers. Decides; opens no socket.
 
 import DNSWire
 

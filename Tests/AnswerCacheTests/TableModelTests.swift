@@ -20,9 +20,12 @@ struct TableModelTests {
         for step in 0..<1_500 {
             now += Int64.random(in: 0...5_000, using: &random)
             let key = randomKey(&random)
-            switch Int.random(in: 0..<10, using: &random) {
+            switch Int.random(in: 0..<11, using: &random) {
             case 0..<5: store(key, now, &random, &table, &model)
             case 5: remove(key, &table, &model)
+            case 6:
+                if let entry = table.find(Self.key(key)) { table.awaitHit(entry) }
+                model.awaitHit(key)
             default: find(key, now, &random, &table, &model, "step \(step), seed \(seed)")
             }
             let walk = TableWalk(table)
@@ -96,12 +99,14 @@ struct TableModelTests {
             (table.freshness(entry, nowMilliseconds: now, limits: .init(maxAgeSeconds: 0)) == .gone)
                 == (age >= Int64(expected.lifetimeSeconds) * 1_000), context)
         guard Bool.random(using: &random) else { return }
-        model.use(key)
         table.withReplyBody(of: entry, nowMilliseconds: now) { body, ageSeconds in
             #expect(Int64(ageSeconds) == age / 1_000 && body.code == expected.answer.responseCode, context)
             let hasSameBytes = body.repeats(expected.answer)
             #expect(hasSameBytes, context)
         }
+        let (isAwaited, wasAwaited) = (table.takeAwaited(entry), model.use(key))
+        let hits = unsafe Int(table.slots[Int(entry)].hits)
+        #expect(isAwaited == wasAwaited && hits == model.entry(key)?.hits, context)
     }
 
     // MARK: keys and answers
