@@ -12,7 +12,7 @@ struct TableModel {
 
     struct Entry {
         let key: Key
-        let answer: RenderedAnswer
+        var answer: RenderedAnswer
         let lifetimeSeconds: UInt32
         let storedAtMilliseconds: Int64
         var wasUsed = false
@@ -48,6 +48,22 @@ struct TableModel {
         guard entry.costBytes <= limitBytes else { return }
         while bytes + entry.costBytes > limitBytes || entries.count == maxEntries { evict() }
         entries.append(entry)
+    }
+
+    /// Whether there was an entry and it is still there.
+    mutating func rearrange(_ key: Key, _ answer: RenderedAnswer) -> Bool {
+        guard var changed = entry(key) else { return false }
+        let growth = -changed.costBytes
+        changed.answer = answer
+        guard changed.costBytes <= limitBytes else {
+            remove(key)
+            evictions += 1
+            return false
+        }
+        while bytes + growth + changed.costBytes > limitBytes, entry(key) != nil { evict() }
+        guard let index = entries.firstIndex(where: { $0.key == key }) else { return false }
+        entries[index].answer = answer
+        return true
     }
 
     mutating func awaitHit(_ key: Key) {
