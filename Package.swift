@@ -80,7 +80,10 @@ let package = Package(
         tests("ControlTests", ["Control", "DNSWire", "TestSupport"]),
         tests(
             "DaemonTests",
-            ["AnswerCache", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO", "Resolver", "Store", "TestSupport"]),
+            [
+                "AnswerCache", "Control", "Crypto", "CryptoTests", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO",
+                "Resolver", "Store", "TestSupport",
+            ]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),

@@ -16,8 +16,8 @@ struct Validity {
         self.last = last
     }
 
-    /// Both ends count (RFC 5280, 4.1.2.5).
-    func contains(_ seconds: Int64) -> Bool { first <= seconds && seconds <= last }
+    /// Without the last second: so OpenSSL judges chains, although RFC 5280 (4.1.2.5) counts it.
+    func contains(_ seconds: Int64) -> Bool { first <= seconds && seconds < last }
 
     private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
         let start = unsafe ASN1_TIME_set(nil, 0)

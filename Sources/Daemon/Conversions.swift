@@ -108,5 +108,7 @@ extension Rule {
 }
 
 extension Duration {
+    var wholeMilliseconds: Int { Int(self / .milliseconds(1)) }
+
     fileprivate var wholeSeconds: UInt32 { UInt32(clamping: components.seconds) }
 }

@@ -208,6 +208,10 @@ package struct ProbeCounts: Equatable, Sendable {
     package var waiting = 0
     /// Probes that were due and not begun, by the bound that was reached or the rule that forbids it.
     package var skipped: [ProbeRefusal: UInt64] = [:]
+    /// Probes that were begun and never ended.
+    package var lost: UInt64 = 0
+    /// Names that had to make room for others, with all that was known of them.
+    package var forgottenNames: UInt64 = 0
 
     package init() {}
 }

@@ -1,11 +1,14 @@
 // A client and a server that talk until neither has anything to say, and what the client made of it.
 
+import COpenSSL
 import Crypto
 import TestSupport
 import Testing
 
 /// An authority that clients trust, and one that they do not know.
 struct Authorities {
+    let trusted: [TestCertificate]
+    /// The first of them.
     let root: TestCertificate
     let stranger: TestCertificate
     let context: TLSContext
@@ -14,19 +17,17 @@ struct Authorities {
 
     init(protocols: [String] = ["h2", "http/1.1"], trusted: [CertificateTerms] = [Authorities.rootTerms]) throws {
         stranger = TestCertificate(CertificateTerms(subject: "unknown root", isAuthority: true))
-        let roots = trusted.map { TestCertificate($0) }
-        root = try #require(roots.first)
+        self.trusted = trusted.map { TestCertificate($0) }
+        root = try #require(self.trusted.first)
         let file = folder("ca.pem")
-        folder.write(roots.flatMap(\.pem), to: file)
+        folder.write(self.trusted.flatMap(\.pem), to: file)
         context = try TLSContext(caFile: file, protocols: protocols)
     }
 
     static let rootTerms = CertificateTerms(subject: "trusted root", isAuthority: true)
 
-    func intermediate(_ terms: CertificateTerms = CertificateTerms(subject: "intermediate", isAuthority: true))
-        -> TestCertificate
-    {
-        TestCertificate(terms, issuer: root)
+    func intermediate() -> TestCertificate {
+        TestCertificate(CertificateTerms(subject: "intermediate", isAuthority: true), issuer: root)
     }
 
     /// What the client finds at a server with this chain.
@@ -70,6 +71,7 @@ extension TLSHandshake {
             if outgoing.isEmpty && reply.isEmpty { return all }
             tamper(&reply)
             all += hear(reply, cut: cut)
+            if all.last?.isEnd == true { return all }
         }
     }
 
@@ -79,12 +81,14 @@ extension TLSHandshake {
         var rest = bytes[...]
         while !rest.isEmpty {
             all += hearOnce(Array(rest.prefix(cut)))
+            if all.last?.isEnd == true { break }
             rest = rest.dropFirst(cut)
         }
         return all
     }
 
     private mutating func hearOnce(_ bytes: [UInt8]) -> [Progress] {
+        defer { #expect(ERR_peek_error() == 0, "nothing is left for OpenSSL's next caller") }
         var all: [Progress] = []
         var progress = receive(bytes.span)
         while progress != .underWay {
