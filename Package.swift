@@ -68,7 +68,7 @@ let package = Package(
         debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
 
         tests("DNSWireTests", ["AnswerCache", "DNSWire", "TestSupport"], resources: ["Vectors"]),
-        tests("AnswerCacheTests", ["AnswerCache", "DNSWire", "TestSupport", "CAllocationCounter"]),
+        tests("AnswerCacheTests", ["AnswerCache", "DNSWire", "LinuxIO", "TestSupport", "CAllocationCounter"]),
         tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
         tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
         tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "httpdns-lab"]),
@@ -80,7 +80,10 @@ let package = Package(
         tests("ControlTests", ["Control", "DNSWire", "TestSupport"]),
         tests(
             "DaemonTests",
-            ["AnswerCache", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO", "Resolver", "Store", "TestSupport"]),
+            [
+                "AnswerCache", "Control", "Crypto", "CryptoTests", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO",
+                "Resolver", "Store", "TestSupport",
+            ]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),

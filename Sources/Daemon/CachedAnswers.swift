@@ -35,6 +35,8 @@ struct CachedAnswers {
             nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
 
+    func remove(_ question: Question) { _ = cache.remove(QuestionScope(question.name, type: question.type)) }
+
     /// The same answer for the store; nil for one that a single subnet's clients get: it is for this process only.
     ///
     /// - Parameters:

@@ -33,6 +33,9 @@ final class ResolvingLoop {
     private var settledAt: Instant
     /// Expired answers by why they were given.
     private(set) var staleCauses: [StaleCause: UInt64] = [:]
+    /// Taken in every turn.
+    private var probeNews: [ProbeNews] = []
+    private var divergences: [Divergence] = []
 
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, streams: StreamServer,
@@ -80,6 +83,7 @@ final class ResolvingLoop {
     func settle(now: Instant) {
         settledAt = now
         for question in streams.takeDue() { handle(.foundDue(question), now: now) }
+        for question in streams.takeAwaited() { handle(.givenAgain(question), now: now) }
         for miss in streams.takeMisses() {
             let client = Client(
                 query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now,
@@ -142,6 +146,29 @@ final class ResolvingLoop {
         return loopingServers
     }
 
+    // MARK: verified addresses
+
+    func judged(_ name: Name) -> [JudgedAddress] { resolver.judged(name) }
+
+    var judgedNames: [Name] { resolver.judgedNames }
+
+    var probeCounts: ProbeCounts { resolver.probeCounts }
+
+    func systemTrust(now: Instant) -> Double { resolver.systemTrust(now: now) }
+
+    /// - Parameter address: nil: all that answers for the name led to. What comes of it is told by `takeProbeNews`.
+    func probe(_ name: Name, _ address: Address?, now: Instant) { handle(.probeWanted(name, address), now: now) }
+
+    func takeProbeNews() -> [ProbeNews] {
+        defer { probeNews = [] }
+        return probeNews
+    }
+
+    func takeDivergences() -> [Divergence] {
+        defer { divergences = [] }
+        return divergences
+    }
+
     // MARK: questions
 
     private func takeNotices() {
@@ -149,6 +176,7 @@ final class ResolvingLoop {
         for notice in mailbox.takeAll() {
             switch notice {
             case .due(let question): handle(.foundDue(question), now: now)
+            case .givenAgain(let question): handle(.givenAgain(question), now: now)
             case .asked(let handover):
                 let client = Client(handover, in: view.subnet(of: Address(handover.peer)))
                 if !answeredMeanwhile(client, handover.peer, now: now) { asked(client, now: now) }
@@ -166,10 +194,15 @@ final class ResolvingLoop {
         }
         let code: ResponseCode
         switch outcome {
-        case .answered(let given), .answeredAndDue(let given, _): code = given
+        case .answered(let given): code = given
+        case .answeredAndDue(let given, let question):
+            code = given
+            handle(.foundDue(question), now: now)
+        case .answeredAwaited(let given, let question):
+            code = given
+            handle(.givenAgain(question), now: now)
         case .local, .refused, .dropped, .miss: return false
         }
-        if case .answeredAndDue(_, let question) = outcome { handle(.foundDue(question), now: now) }
         questionsTaken += 1
         answer(client, with: message, code, as: .cacheResponses, now: now)
         return true
@@ -207,6 +240,10 @@ final class ResolvingLoop {
         case .store(let question, let answer, let source): keep(question, answer, source, now: now)
         case .reply(let waiter, let answer, let source): reply(waiter, answer, source, now: now)
         case .replyExpired(let waiter, let expired, let cause): reply(waiter, expired, cause, now: now)
+        case .rearrange, .awaitAsk, .probe: break
+        case .remove(let question): answers.remove(question)
+        case .probeNews(let news): probeNews.append(news)
+        case .diverged(let divergence): divergences.append(divergence)
         case .countHits(let questions): handle(answers.hits(questions), now: now)
         case .fail(let waiter, let extendedError):
             if let client = clients.take(waiter) { fail(client, extendedError, now: now) }

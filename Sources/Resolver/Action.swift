@@ -16,6 +16,18 @@ package enum Action: Equatable, Sendable {
     case replyExpired(Waiter, ExpiredAnswer, StaleCause)
     /// SERVFAIL, with the reason.
     case fail(Waiter, ExtendedError)
+    /// Put this in the place of the answer that the cache keeps from this source: other addresses or another order, for
+    /// as long as that one would be kept. What the cache does not have is not to come back.
+    case rearrange(Question, Answer, Source)
+    /// The cache is to give nothing for it any more.
+    case remove(Question)
+    /// Report the next time that the cache gives its answer from this source: `givenAgain`.
+    case awaitAsk(Question, Source)
+    /// Connect to an address as a client would; report `probeFinished` under this ID.
+    case probe(ProbeID, ProbeTarget)
+    case probeNews(ProbeNews)
+    /// To be recorded: somebody's word was shown to be false.
+    case diverged(Divergence)
     /// Report how often the cache has answered these since the last time: `hitsCounted`.
     case countHits([Question])
 }

@@ -56,6 +56,10 @@ package enum Bounds {
     static let lookupsPerExploration = 50
     /// What was tried so lately is known well enough.
     static let explorationPause: Duration = .seconds(10)
+    /// The same for whoever is not believed: it is to be believed again soon after it has come back to the truth.
+    static let mistrustPause: Duration = .seconds(2)
+    /// A system resolver that is not believed waits so long for the providers: until they have timed out.
+    static let systemPatienceMistrusted: Duration = .milliseconds(3200)
     /// Fetches beside lookups. As many comparisons wait for their other half.
     static let maxShadowFetches = 64
     /// A lookup ends before.
@@ -110,4 +114,53 @@ package enum Bounds {
     /// time-outs prove it.
     static let silentRequests = 3
     static let silentFloor: Duration = .milliseconds(500)
+
+    /// Names of which it is known where they lead, some kilobytes each: more than one machine has in use at a time.
+    static let maxKnownNames = 2048
+    /// Looked at for one to give up when all places are taken.
+    static let knownNamesSample = 8
+    /// Addresses that are judged, per name. Content networks give up to eight per family.
+    static let maxAddressesPerName = 16
+    /// Questions of one name that are kept apart: four types, for one client subnet or two.
+    static let maxQuestionsPerName = 8
+    /// Who leads to a name's addresses: the system resolver and the providers that lookups ask.
+    static let maxSourcesPerName = 4
+    /// Of an answer that may have to be rearranged: what few answers have, and none needs.
+    static let maxHeldAddresses = 32
+    static let maxHeldBytes = 2048
+    /// What was said longer ago tells nothing about who says it.
+    static let saidLately: Duration = .seconds(600)
+
+    /// Handshakes that take at most so much longer than the quickest are as good. Nobody notices 20 ms.
+    static let nearQuickest = 1.5
+    static let nearQuickestMargin: Duration = .milliseconds(20)
+
+    /// An address is probed again after its answer's TTL, and at least this. The pause doubles with each equal verdict
+    /// up to the second value, or to the third for one that may come back.
+    static let probePause: Duration = .seconds(60)
+    static let probePauseCeiling: Duration = .seconds(3600)
+    static let badProbePauseCeiling: Duration = .seconds(600)
+    static let maxProbePauseDoublings = 6
+    /// A name without TLS will not have it soon.
+    static let leftAlonePause: Duration = .seconds(3600)
+    /// Whoever wants to know now is told what was found so lately.
+    static let freshVerdict: Duration = .seconds(5)
+    /// Others are asked about a question at most so often because of what was probed, and not before the second time
+    /// has passed when none of them knew better.
+    static let elsewherePause: Duration = .seconds(60)
+    static let noneBetterPause: Duration = .seconds(600)
+
+    /// Probes in flight, each a socket and a TLS session of some tens of kilobytes; so many of them only for those who
+    /// want to know now.
+    static let maxProbes = 64
+    static let probesInReserve = 8
+    static let maxWaitingProbes = 512
+    static let probesPerSecond = 20
+    /// A /24 or a /56 is one operator's, who must not take us for a scanner.
+    static let maxProbesPerNeighbourhood = 2
+    static let probesPerSecondPerNeighbourhood = 1
+    /// Probes that fall due together begin within this.
+    static let probeJitter: Duration = .seconds(1)
+    /// Longer than any time-out of a probe: one without a result then is lost, and its place is not.
+    static let probeStop: Duration = .seconds(30)
 }

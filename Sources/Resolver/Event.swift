@@ -7,6 +7,8 @@ package enum Event: Sendable {
     case asked(Question, Waiter, expired: AgedAnswer?)
     /// The cache gave an answer that is near its end, for the first time.
     case foundDue(Question)
+    /// The cache gave an answer that was awaited: `awaitAsk`.
+    case givenAgain(Question)
     /// What `countHits` asked for.
     case hitsCounted([(question: Question, hits: Int)])
     /// To be there before somebody asks.
@@ -19,6 +21,10 @@ package enum Event: Sendable {
     case fetchFinished(FetchID, Result<Answer, FetchFailure>)
     /// What a provider said beside the questions that it was asked: the other family of a name.
     case volunteered(Question, Answer, ProviderID)
+    /// A probe ended. Each that was begun ends once.
+    case probeFinished(ProbeID, ProbeResult)
+    /// Somebody wants to know about this address of a name now; nil: about all of them. Told by `probeNews`.
+    case probeWanted(Name, Address?)
     /// The names that are kept from the providers for now, and everything under them; until when, nil for no end. The
     /// root is all names.
     case switchedOff([Name: Instant?])

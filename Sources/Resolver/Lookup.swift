@@ -21,16 +21,16 @@ struct Lookup {
     /// Begun ahead of the expiry, and not by a client.
     let isRefresh: Bool
     let policy: NamePolicy
-    private var waiters: [Waiter] = []
-    private(set) var isFinished = false
+    var waiters: [Waiter] = []
+    var isFinished = false
     /// Why there was no answer; nil while it is in flight, and when there was one.
-    private(set) var failure: ExtendedError?
-    private(set) var hasLearned = false
-    private var keepsAnswers = true
+    var failure: ExtendedError?
+    var hasLearned = false
+    var keepsAnswers = true
     /// Better than the word of somebody who cannot tell.
-    private let hasGoodAnswer: Bool
+    let hasGoodAnswer: Bool
     /// What the cache still holds and the policy allows.
-    private var expired: ExpiredAnswer?
+    var expired: ExpiredAnswer?
     /// So long the expired answer waits for the upstreams.
     private var expiredAt: Instant
     /// Who may be asked, as it was when this began.
@@ -47,16 +47,27 @@ struct Lookup {
     private var withheld: [ProviderID]
     /// When the first of them is asked: at once after a failure, else as a hedge.
     private var nextProviderAt: Instant?
-    private var system: SystemStep
-    private var running: [Attempt] = []
+    var system: SystemStep
+    var running: [Attempt] = []
     /// Nothing came back from a source that cannot tell; believed when nobody knows better.
-    private var unproven: (answer: Answer, source: Source, at: Instant)?
+    var unproven: (answer: Answer, source: Source, at: Instant)?
+    /// Leads nowhere, or to somebody else, as is known; given when nobody knows better.
+    var useless: (answer: Answer, source: Source, at: Instant)?
+    /// Whose answer is to be replaced.
+    var besides: Source?
+    /// The answer that stands is better than all that was heard.
+    var foundNothingBetter = false
+    /// Who failed, or kept silent, may know better.
+    var someoneIsUnheard = false
     /// An upstream did more than to keep silent.
-    private var someoneFailed = false
+    var someoneFailed = false
 
-    /// - Parameter hasRecords: the answer that stands has what is asked for.
+    /// - Parameters:
+    ///   - hasRecords: the answer that stands has what is asked for.
+    ///   - mistrustsSystem: what the system resolver says is for when the providers say nothing.
     init(
-        _ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, hasRecords: Bool, now: Instant
+        _ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, hasRecords: Bool,
+        mistrustsSystem: Bool, now: Instant
     ) {
         self.question = question
         hasGoodAnswer = isRefresh && hasRecords
@@ -65,7 +76,8 @@ struct Lookup {
         upstreams = route.upstreams
         giveUpAt = now + Bounds.answerWithin
         expiredAt = now + policy.stale.clientTimeout
-        holdUntil = now + (route.inTrouble ? Bounds.systemPatienceInTrouble : Bounds.systemPatience)
+        let patience = mistrustsSystem ? Bounds.systemPatienceMistrusted : Bounds.systemPatience
+        holdUntil = now + (route.inTrouble ? Bounds.systemPatienceInTrouble : patience)
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
         inReserve = Array(route.inReserve.prefix(Bounds.maxProviderAttempts - untried.count))
         withheld = route.withheld
@@ -116,7 +128,8 @@ struct Lookup {
         if isRefresh, waiters.isEmpty, !withheld.isEmpty { expiredAt = now + policy.stale.clientTimeout }
         settleInsteadOfExpired(now: now, &around)
         if case .settled(let answer, let learnedAt) = system {
-            around.actions.append(.reply(waiter, answer.aged(since: learnedAt, now: now), .system))
+            let arranged = around.verification.arranged(question, answer, now: now)
+            around.actions.append(.reply(waiter, arranged.aged(since: learnedAt, now: now), .system))
         } else if expiredAt <= now, let expired = self.expired {
             around.actions.append(.replyExpired(waiter, expired, .timeout))
         } else if waiters.count < Bounds.maxWaiters {
@@ -186,6 +199,9 @@ struct Lookup {
         guard let answer = isProper ? answer : policy.withoutPrivateAddresses(answer) else {
             return hasOnlyPrivateAddresses(attempt, answer, now: now, &around)
         }
+        if !isProper, around.verification.isUseless(question, answer, now: now) {
+            return leadsNowhere(attempt, answer, now: now, &around)
+        }
         switch attempt.upstream {
         case .provider(let provider):
             // The cache is another one, perhaps, than when it was asked.
@@ -223,19 +239,36 @@ struct Lookup {
         }
     }
 
+    /// Every address in it was found to be dead, or somebody else's: the next upstream is asked.
+    private mutating func leadsNowhere(
+        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
+    ) {
+        let answer = policy.cache.applied(to: answer)
+        switch attempt.upstream {
+        case .provider(let provider):
+            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            useless = useless ?? (answer, .provider(provider), now)
+            nextProviderAt = now
+        case .system:
+            useless = useless ?? (answer.withTTL(to: Bounds.systemSubstituteTTLSeconds), .system, now)
+            system = .failed
+        }
+    }
+
     /// - Parameters:
     ///   - answer: without private addresses.
     ///   - provider: asked for something else, or for this by another lookup.
     mutating func volunteered(
         _ answer: Answer, by provider: ProviderID, now: Instant, _ around: inout Surroundings
     ) {
-        guard !isSystemName, !isFinished else { return }
+        guard !isSystemName, !isFinished, !around.verification.isUseless(question, answer, now: now) else { return }
         finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
     }
 
     private mutating func failed(
         _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ around: inout Surroundings
     ) {
+        someoneIsUnheard = true
         if failure != .timeout { someoneFailed = true }
         switch attempt.upstream {
         case .provider(let provider):
@@ -318,76 +351,9 @@ struct Lookup {
         }
     }
 
-    /// Clients get the system resolver's answer; providers that are still running may fill the cache.
-    private mutating func settle(with answer: Answer, now: Instant, _ around: inout Surroundings) {
-        keep(answer, from: .system, isSubstitute: true, &around)
-        replyToAll(answer, from: .system, &around)
-        system = .settled(answer, at: now)
-        isFinished = running.isEmpty
-    }
-
-    /// Nothing more will come, or not in time.
-    private mutating func conclude(now: Instant, _ around: inout Surroundings) {
-        // Nothing proven hides nothing good: no more than a failure would.
-        let isHeld = expired.map { !$0.answer.isNegative } ?? hasGoodAnswer
-        if let unproven, !isHeld {
-            let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
-            let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
-            finish(with: answer, from: unproven.source, now: now, &around)
-            return
-        }
-        let failure = someoneFailed ? ExtendedError.networkError : .noReachableAuthority
-        replyExpired(.failure, &around)
-        if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &around) }
-        around.actions += waiters.map { .fail($0, failure) }
-        waiters = []
-        abandonAll(now: now, &around)
-        self.failure = failure
-        isFinished = true
-    }
-
-    private mutating func finish(with answer: Answer, from source: Source, now: Instant, _ around: inout Surroundings) {
-        keep(answer, from: source, isSubstitute: false, &around)
-        replyToAll(answer, from: source, &around)
-        abandonAll(now: now, &around)
-        isFinished = true
-    }
-
-    /// TTL 0 is for those who asked, and is not kept (RFC 1035 section 3.2.1).
-    private mutating func keep(_ answer: Answer, from source: Source, isSubstitute: Bool, _ around: inout Surroundings)
-    {
-        if answer.ttlSeconds > 0, keepsAnswers { around.actions.append(.store(question, answer, source)) }
-        around.learned = Learned(
-            ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute)
-        around.shadows.used(question, answer)
-        hasLearned = true
-    }
-
-    private mutating func replyToAll(_ answer: Answer, from source: Source, _ around: inout Surroundings) {
-        around.actions += waiters.map { .reply($0, answer, source) }
-        waiters = []
-    }
-
-    private mutating func replyExpired(_ cause: StaleCause, _ around: inout Surroundings) {
-        guard let expired else { return }
-        around.actions += waiters.map { .replyExpired($0, expired, cause) }
-        waiters = []
-    }
-
     private mutating func begin(_ upstream: Upstream, until: Instant, now: Instant, _ around: inout Surroundings) {
         let id = around.begin(upstream, now: now)
         running.append(Attempt(id: id, upstream: upstream, startedAt: now, until: until))
         around.actions.append(.fetch(id, question, upstream))
-    }
-
-    private mutating func abandonAll(now: Instant, _ around: inout Surroundings) {
-        for attempt in running {
-            around.actions.append(.abandon(attempt.id))
-            around.end(attempt.id, attempt.upstream, isHeard: false, now: now)
-            if case .provider(let provider) = attempt.upstream {
-                around.ranking.overtaken(provider, after: attempt.startedAt.duration(to: now))
-            }
-        }
-        running = []
     }
 }

@@ -15,6 +15,17 @@ extension Lookup {
         /// All providers failed lately, are silent, or are not to be asked.
         let inTrouble: Bool
 
+        var isEmpty: Bool { providers.isEmpty && inReserve.isEmpty && withheld.isEmpty && !hasSystem }
+
+        /// Everybody else.
+        func without(_ source: Source) -> Route {
+            let isOther = { (provider: ProviderID) in source != .provider(provider) }
+            return Route(
+                providers: providers.filter(isOther), inReserve: inReserve.filter(isOther),
+                withheld: withheld.filter(isOther), upstreams: upstreams, hasSystem: hasSystem && source != .system,
+                inTrouble: inTrouble)
+        }
+
         /// Nobody is to be asked as long as nobody waits.
         var hasOnlyWithheld: Bool { providers.isEmpty && inReserve.isEmpty && !hasSystem && !withheld.isEmpty }
     }

@@ -1,5 +1,5 @@
-// What a probe is about and what it finds: one TLS handshake with one address, that says a name. Values only; whether to
-// probe is `ProbePlan`'s to decide, what follows from it `AddressVerdicts`'.
+// What a probe is about and what it finds: one TLS handshake with one address, that says a name. Values only: what is
+// probed, and what follows from it, is `Verification`'s to decide.
 
 package import DNSWire
 
@@ -208,6 +208,10 @@ package struct ProbeCounts: Equatable, Sendable {
     package var waiting = 0
     /// Probes that were due and not begun, by the bound that was reached or the rule that forbids it.
     package var skipped: [ProbeRefusal: UInt64] = [:]
+    /// Probes that were begun and never ended.
+    package var lost: UInt64 = 0
+    /// Names that had to make room for others, with all that was known of them.
+    package var forgottenNames: UInt64 = 0
 
     package init() {}
 }

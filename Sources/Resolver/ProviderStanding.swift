@@ -9,6 +9,7 @@ struct ProviderStanding {
     private var answers = FadingCount(memory: ProviderStanding.memory)
     private var failures = FadingCount(memory: ProviderStanding.memory)
     private var breaker = Breaker()
+    private(set) var trust = Trust()
     private var pausedUntil: Instant?
     private var pausesInARow = 0
     /// Requests out, and since when no answer has come although one was out.
@@ -68,7 +69,7 @@ struct ProviderStanding {
     /// Milliseconds until a client has an answer when this one is asked first; a guess before it is measured.
     func expected(_ now: Instant) -> Double {
         let latency = max(latency.smoothed ?? 0, doubt ?? 0)
-        return latency + (1 - successShare(now)) * ProviderStanding.failureCost
+        return latency + (1 - successShare(now)) * ProviderStanding.failureCost + trust.cost(now)
     }
 
     func successShare(_ now: Instant) -> Double {
@@ -93,7 +94,7 @@ struct ProviderStanding {
     func estimate(of allFirstChoices: Double, _ now: Instant) -> ProviderEstimate {
         ProviderEstimate(
             latencyMilliseconds: latency.smoothed, percentile95Milliseconds: latency.percentile95,
-            successShare: successShare(now),
+            successShare: successShare(now), trust: trust.share(now),
             firstShare: allFirstChoices > 0 ? firstChoices.value(now) / allFirstChoices : 0,
             retryAt: [pausedUntil, openUntil].compactMap { $0 }.filter { $0 > now }.max())
     }
@@ -161,6 +162,9 @@ struct ProviderStanding {
             pausesInARow += 1
         }
     }
+
+    mutating func toldTruth(now: Instant) { trust.toldTruth(now: now) }
+    mutating func toldFalsehood(now: Instant) { trust.toldFalsehood(now: now) }
 
     /// Charges the budget for one refresh. Nil: it may begin; else when it may.
     mutating func spend(now: Instant) -> Instant? {

@@ -22,6 +22,8 @@ package struct ProviderEstimate: Equatable, Sendable {
     package let percentile95Milliseconds: Double?
     /// Of about the last minute, from 0 to 1; near 1 while little was asked.
     package let successShare: Double
+    /// How far its word can be trusted, from 0 to 1; 1 while it was never found out.
+    package let trust: Double
     /// Its part of the lookups that began of late, from 0 to 1.
     package let firstShare: Double
     /// When it is asked again; nil: it is asked.

@@ -2,14 +2,11 @@
 // what to fetch before somebody has to wait for it. A value without clock, socket, thread or randomness of its own: the
 // same events give the same actions.
 
-package import DNSWire
+import DNSWire
 
 package struct Resolver {
-    private var around: Surroundings
-    private var policy = Policy()
-    private var hasSystem = false
-    private var hosts = HostsTable.empty
-    private var switchedOff: [Name: Instant?] = [:]
+    private(set) var around: Surroundings
+    private(set) var routing = Routing()
     /// By number; free ones are used again.
     private var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
@@ -17,7 +14,7 @@ package struct Resolver {
     private var lookupOfFetch: [FetchID: Int] = [:]
     private var deadlines = DeadlineQueue()
     private var failures = FailureMemory()
-    private var plan: RefreshPlan
+    private(set) var plan: RefreshPlan
     private var refreshesInFlight = 0
     /// The providers that were in trouble when they were last looked at.
     private var troubled: Set<ProviderID> = []
@@ -34,30 +31,13 @@ package struct Resolver {
     /// When `timePassed` is due; nil when nothing waits for time.
     package var nextDeadline: Instant? {
         var earliest = deadlines.earliest
-        for other in [mayRefresh ? plan.nextDeadline : nil, around.shadows.nextDeadline] {
+        for other in [
+            mayRefresh ? plan.nextDeadline : nil, around.shadows.nextDeadline, around.verification.nextDeadline,
+        ] {
             if let other { earliest = min(other, earliest ?? other) }
         }
         return earliest
     }
-
-    /// Which expired answers the policy lets be used.
-    package func limits(for question: Question) -> Freshness.Limits { policy.of(question.name).limits }
-
-    /// Asks per second, as far as they are remembered.
-    package func demand(for question: Question) -> Double { plan.demand(for: question) }
-
-    /// How many of a provider's answers had nothing but addresses that no public name may have.
-    package func privateAnswers(from provider: ProviderID) -> UInt64 { around.privateAnswers[provider] ?? 0 }
-    /// Nil for a provider that is not known.
-    package func state(of provider: ProviderID, now: Instant) -> ProviderState? {
-        around.ranking.state(of: provider, now: now)
-    }
-
-    package func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
-        around.ranking.estimate(of: provider, now: now)
-    }
-
-    package func shadowCounts(of provider: ProviderID) -> ShadowCounts { around.shadows.counts(of: provider) }
 
     /// Since it was called last, in the order of the settings.
     package mutating func takeStateChanges(now: Instant) -> [ProviderStateChange] {
@@ -69,25 +49,30 @@ package struct Resolver {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
         case .foundDue(let question):
             if plan.foundDue(question, now: now) { refresh(question, RefreshPlan.Prospect(isInUse: true), now: now) }
+        case .givenAgain(let question): around.verification.givenAgain(question, now: now)
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
+        case .probeFinished(let id, let result): around.verification.probeFinished(id, result, now: now)
+        case .probeWanted(let name, let address):
+            around.verification.wanted(name, address, routing.policy.of(name).probes, now: now)
         case .switchedOff(let names): redirect(now: now) { $0.switchedOff = names }
         case .throttled(let provider, let pause): around.ranking.throttled(provider, for: pause, now: now)
         case .providerReset(let provider):
             around.ranking.reset(provider)
             retry(failures.removeAll(), now: now)
         case .upstreamsChanged(let providers, let hasSystem):
-            self.hasSystem = hasSystem
+            routing.hasSystem = hasSystem
             around.keep(providers)
             retry(failures.removeAll(), now: now)
         case .policyChanged(let policy): redirect(now: now) { $0.policy = policy }
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
         case .timePassed: timePassed(now: now)
         }
+        carryOutConsequences(now: now)
         actions += around.actions
         around.actions.removeAll(keepingCapacity: true)
     }
@@ -95,20 +80,21 @@ package struct Resolver {
     // MARK: questions
 
     private mutating func asked(_ question: Question, _ waiter: Waiter, _ aged: AgedAnswer?, now: Instant) {
-        let place = LocalNames.route(question, hosts)
-        if case .here(let answer) = place {
+        if case .here(let answer) = routing.place(of: question) {
             around.actions.append(.reply(waiter, answer, .local))
             return
         }
         plan.asked(question, now: now)
-        let policy = policy.of(question.name)
+        around.verification.asked(question, now: now)
+        let policy = routing.policy.of(question.name)
         let expired = aged.flatMap { policy.usable($0, now: now) }
         if let number = numberOfQuestion[question] {
             change(number, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else if let failure = failures.failure(of: question, hasExpired: expired != nil, now: now) {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
         } else if lookupsInFlight < Bounds.maxLookups {
-            begin(question, along: route(question, place, policy, now: now), policy, isRefresh: false, now: now) {
+            let route = routing.route(question, policy, &around.ranking, now: now)
+            begin(question, along: route, policy, isRefresh: false, now: now) {
                 $0.join(waiter, expired, now: now, &$1)
             }
         } else {
@@ -139,7 +125,7 @@ package struct Resolver {
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: plan.hasRecords(question),
-            now: now)
+            mistrustsSystem: around.systemTrust.isLost(now), now: now)
         change(number, now: now) { lookup, around in
             join(&lookup, &around)
             lookup.proceed(now: now, &around)
@@ -166,54 +152,12 @@ package struct Resolver {
         }
     }
 
-    /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether
-    /// a provider is back: an outage must not cost every name a wait, nor the provider a flood when it returns.
-    ///
-    /// - Parameter paid: the provider whose budget has been charged for it goes first, unless it is in trouble now.
-    private mutating func route(
-        _ question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, paid: ProviderID? = nil, now: Instant
-    ) -> Lookup.Route {
-        let upstreams = upstreams(for: question, place, policy, now: now)
-        var withheld = upstreams == .system ? [] : around.ranking.withheld(for: question.type, now: now)
-        var order: [ProviderID] = []
-        switch upstreams {
-        case .system: break
-        case .providers: order = around.ranking.choose(for: question.type, now: now)
-        case .provider(let only):
-            withheld = withheld.filter { $0 == only }
-            let isAsked = withheld.isEmpty && around.ranking.state(of: only, now: now) != .blocked
-            order = isAsked ? [only] : []
-        }
-        if let paid, let index = order.firstIndex(of: paid), !around.ranking.isInTrouble(paid, now) {
-            order.insert(order.remove(at: index), at: 0)
-        }
-        let inTrouble = order.allSatisfy { around.ranking.isInTrouble($0, now) }
-        let onTrial = inTrouble && hasSystem ? order.filter { around.ranking.isOnTrial($0, now) } : []
-        return Lookup.Route(
-            providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial,
-            withheld: withheld, upstreams: upstreams, hasSystem: hasSystem, inTrouble: inTrouble)
-    }
-
-    /// Who may be asked: what the settings say of the name, as far as there is somebody who can be asked.
-    private func upstreams(
-        for question: Question, _ place: LocalNames.Route, _ policy: NamePolicy, now: Instant
-    ) -> NameUpstreams {
-        guard place == .anywhere, !switchedOff.covers(question.name, now: now) else { return .system }
-        switch policy.upstreams {
-        case .system: return .system
-        case .providers: return around.ranking.serves(question.type) ? .providers : .system
-        case .provider(let only):
-            let supports = around.ranking.traits(of: only)?.supports(question.type) ?? false
-            return supports ? .provider(only) : .system
-        }
-    }
-
     /// What is on its way from somebody who would not be asked now is for those who wait, and is not kept.
-    private mutating func redirect(now: Instant, _ change: (inout Resolver) -> Void) {
-        change(&self)
+    private mutating func redirect(now: Instant, _ change: (inout Routing) -> Void) {
+        change(&routing)
         for case (let number, let lookup?) in lookups.enumerated() {
-            let (question, place) = (lookup.question, LocalNames.route(lookup.question, hosts))
-            let upstreams = upstreams(for: question, place, policy.of(question.name), now: now)
+            let policy = routing.policy.of(lookup.question.name)
+            let upstreams = routing.upstreams(for: lookup.question, policy, around.ranking, now: now)
             guard upstreams != lookup.upstreams else { continue }
             self.change(number, now: now) { lookup, _ in lookup.keepNothing() }
         }
@@ -222,8 +166,8 @@ package struct Resolver {
     /// Nobody waits for it by this event's doing; a lookup that is in flight is spared its own request.
     private mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
         guard answer.kind != .unprovenEmpty else { return }
-        let policy = policy.of(question.name)
-        let upstreams = upstreams(for: question, LocalNames.route(question, hosts), policy, now: now)
+        let policy = routing.policy.of(question.name)
+        let upstreams = routing.upstreams(for: question, policy, around.ranking, now: now)
         guard let traits = around.ranking.traits(of: provider),
             upstreams == .provider(provider) || upstreams == .providers && traits.shadowShare == nil,
             let answer = policy.withoutPrivateAddresses(answer)
@@ -232,13 +176,14 @@ package struct Resolver {
             return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
         }
         let kept = policy.cache.applied(to: answer)
-        if kept.ttlSeconds > 0 { around.actions.append(.store(question, kept, .provider(provider))) }
+        guard kept.ttlSeconds > 0, !around.verification.isUseless(question, kept, now: now) else { return }
+        around.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
         failures.answered(question)
     }
 
     /// An answer that is still on its way would hide the file's for as long as it is kept.
     private mutating func hostsChanged(_ hosts: HostsTable, now: Instant) {
-        self.hosts = hosts
+        routing.hosts = hosts
         for number in lookups.indices {
             guard let question = lookups[number]?.question, hosts.speaks(of: question.name) else { continue }
             change(number, now: now) { lookup, _ in lookup.keepNothing() }
@@ -249,8 +194,11 @@ package struct Resolver {
         if let number = lookupOfFetch[id] {
             change(number, now: now) { $0.fetchFinished(id, result, now: now, &$1) }
         } else {
-            around.fetchFinishedBeside(id, result, now: now)
+            let fetch = around.fetchFinishedBeside(id, result, now: now)
             noticeRecovery(now: now)
+            guard let fetch, case .success(let answer) = result else { return }
+            let probes = routing.policy.of(fetch.question.name).probes
+            around.verification.heard(fetch.question, answer, from: .provider(fetch.provider), probes, now: now)
         }
     }
 
@@ -259,6 +207,7 @@ package struct Resolver {
             change(number, now: now) { $0.timePassed(now: now, &$1) }
         }
         around.timePassedBeside(now: now)
+        around.verification.timePassed(now: now)
         popDueRefreshes(now: now)
     }
 
@@ -269,15 +218,54 @@ package struct Resolver {
     }
 
     private func isPlanned(_ question: Question) -> Bool {
-        policy.of(question.name).prefetches || plan.isWanted(question)
+        routing.policy.of(question.name).prefetches || plan.isWanted(question)
     }
 
     private mutating func forget(_ scope: QuestionScope, now: Instant) {
         failures.forget(scope)
+        around.verification.forgotten(scope)
         for number in lookups.indices {
             guard let question = lookups[number]?.question, scope.contains(question) else { continue }
             change(number, now: now) { lookup, _ in lookup.forgetExpired() }
         }
+    }
+
+    // MARK: verified addresses
+
+    /// What one brings about may have consequences in turn; each begins a lookup at most, which has none of its own
+    /// before its fetches end.
+    private mutating func carryOutConsequences(now: Instant) {
+        while case let consequences = around.verification.takeConsequences(), !consequences.isEmpty {
+            for consequence in consequences { carryOut(consequence, now: now) }
+        }
+    }
+
+    private mutating func carryOut(_ consequence: Verification.Consequence, now: Instant) {
+        switch consequence {
+        case .probe(let id, let target): around.actions.append(.probe(id, target))
+        case .news(let news): around.actions.append(.probeNews(news))
+        case .awaitAsk(let question, let source): around.actions.append(.awaitAsk(question, source))
+        case .rearrange(let question, let answer, let source):
+            around.actions.append(.rearrange(question, answer, source))
+            if let number = numberOfQuestion[question] {
+                change(number, now: now) { lookup, _ in lookup.rearranged(answer) }
+            }
+        case .askElsewhere(let question, let source): askElsewhere(question, besides: source, now: now)
+        case .diverged(let divergence):
+            around.toldFalsehood(divergence.condemned.source, now: now)
+            around.actions.append(.diverged(divergence))
+        case .toldTruth(let source): around.toldTruth(source, now: now)
+        }
+    }
+
+    /// A lookup that is in flight judges what comes by itself.
+    private mutating func askElsewhere(_ question: Question, besides source: Source, now: Instant) {
+        guard numberOfQuestion[question] == nil, mayRefresh else { return }
+        let policy = routing.policy.of(question.name)
+        let route = routing.route(question, policy, &around.ranking, now: now).without(source)
+        guard !route.isEmpty, !route.hasOnlyWithheld else { return }
+        refreshes.started += 1
+        begin(question, along: route, policy, isRefresh: true, now: now) { lookup, _ in lookup.isBesides(source) }
     }
 
     // MARK: refreshes
@@ -285,7 +273,7 @@ package struct Resolver {
     /// The hottest first: what has expired meanwhile is due for all of them at once.
     private mutating func restore(_ answers: [RestoredAnswer], now: Instant) {
         for answer in answers.sorted(by: { $0.demandPerSecond > $1.demandPerSecond })
-        where policy.of(answer.question.name).prefetches {
+        where routing.policy.of(answer.question.name).prefetches {
             plan.restored(answer, now: now)
         }
     }
@@ -316,15 +304,14 @@ package struct Resolver {
     }
 
     private mutating func refresh(_ question: Question, _ prospect: RefreshPlan.Prospect, now: Instant) {
-        let place = LocalNames.route(question, hosts)
-        let policy = policy.of(question.name)
+        let policy = routing.policy.of(question.name)
         guard policy.prefetches || prospect.isWanted, numberOfQuestion[question] == nil else { return }
-        if case .here = place { return }
+        if case .here = routing.place(of: question) { return }
         if let failure = failures.failure(of: question, hasExpired: false, now: now) {
             return plan.failed(question, retryAt: failure.until)
         }
         guard mayRefresh else { return plan.postponed(question, now: now) }
-        let route = route(question, place, policy, paid: prospect.paidTo, now: now)
+        let route = routing.route(question, policy, paid: prospect.paidTo, &around.ranking, now: now)
         if let first = route.providers.first, first != prospect.paidTo,
             let paidAt = around.ranking.spend(on: first, now: now)
         {
@@ -378,6 +365,8 @@ package struct Resolver {
             } else {
                 plan.gained(lookup.question)
             }
+        } else if lookup.foundNothingBetter {
+            plan.failed(lookup.question, retryAt: now + Bounds.failureFloor)
         } else if let failure = lookup.failure {
             let retryAt = failures.failed(lookup.question, failure, recheck: lookup.recheck, now: now)
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: retryAt) }

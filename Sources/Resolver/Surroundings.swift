@@ -12,11 +12,15 @@ struct Surroundings {
     var learned: Learned?
     var privateAnswers: [ProviderID: UInt64] = [:]
     var shadows = ShadowFetches()
+    var verification: Verification
+    /// How far the system resolver's word can be trusted.
+    var systemTrust = Trust()
     private var nextFetch: UInt64 = 0
 
-    /// - Parameter seed: for the choice among providers.
+    /// - Parameter seed: for the choice among providers and addresses.
     init(seed: UInt64) {
         ranking = UpstreamRanking(seed: seed)
+        verification = Verification(seed: seed &+ 1)
     }
 
     mutating func begin(_ upstream: Upstream, now: Instant) -> FetchID {
@@ -47,6 +51,21 @@ struct Surroundings {
         if case .provider(let provider) = upstream { ranking.ended(provider, isHeard: isHeard, now: now) }
     }
 
+    /// Keeps an answer, without the addresses that nobody is to be led to.
+    ///
+    /// - Returns: what is kept.
+    @discardableResult
+    mutating func store(
+        _ question: Question, _ answer: Answer, from source: Source, _ policy: NamePolicy, isInUse: Bool,
+        isDoubted: Bool, now: Instant
+    ) -> Answer {
+        verification.kept(
+            question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
+        let arranged = verification.arranged(question, answer, now: now)
+        actions.append(.store(question, arranged, source))
+        return arranged
+    }
+
     // MARK: beside lookups
 
     /// A lookup begins, and with it what is measured by the way.
@@ -61,13 +80,18 @@ struct Surroundings {
     }
 
     /// Of a fetch that is not a lookup's; one that is nobody's any more is ignored.
-    mutating func fetchFinishedBeside(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {
-        guard let fetch = shadows.finished(id, result) else { return }
+    ///
+    /// - Returns: which one it was.
+    mutating func fetchFinishedBeside(
+        _ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant
+    ) -> ShadowFetches.Pending? {
+        guard let fetch = shadows.finished(id, result) else { return nil }
         ranking.ended(fetch.provider, isHeard: true, now: now)
         switch result {
         case .success: ranking.answered(fetch.provider, after: fetch.startedAt.duration(to: now), now: now)
         case .failure(let failure): ranking.failed(fetch.provider, failure, now: now)
         }
+        return fetch
     }
 
     mutating func timePassedBeside(now: Instant) {
@@ -75,6 +99,24 @@ struct Surroundings {
             actions.append(.abandon(fetch.id))
             ranking.ended(fetch.provider, isHeard: false, now: now)
             ranking.failed(fetch.provider, .timeout, now: now)
+        }
+    }
+
+    // MARK: truth
+
+    mutating func toldTruth(_ source: Source, now: Instant) {
+        switch source {
+        case .provider(let provider): ranking.toldTruth(provider, now: now)
+        case .system: systemTrust.toldTruth(now: now)
+        case .local, .fallback: break
+        }
+    }
+
+    mutating func toldFalsehood(_ source: Source, now: Instant) {
+        switch source {
+        case .provider(let provider): ranking.toldFalsehood(provider, now: now)
+        case .system: systemTrust.toldFalsehood(now: now)
+        case .local, .fallback: break
         }
     }
 

@@ -4,10 +4,18 @@ struct TokenBucket {
     private var tokens = 0.0
     private var countedAt: Instant?
 
+    private static let roundingError = 1e-6
+
     func tokens(perSecond: Int, now: Instant) -> Double {
         let rate = Double(perSecond)
         let most = max(1, rate * Bounds.budgetBurst)
         return countedAt.map { min(most, tokens + rate * max(0, $0.duration(to: now).seconds)) } ?? most
+    }
+
+    /// When there is a whole token; `now` if there is one.
+    func readyAt(perSecond: Int, now: Instant) -> Instant {
+        let missing = 1 - tokens(perSecond: perSecond, now: now)
+        return missing > TokenBucket.roundingError ? now + .seconds(missing / Double(perSecond)) : now
     }
 
     /// May leave a debt. Nil: there was one; else when it will be paid.

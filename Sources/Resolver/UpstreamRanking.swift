@@ -142,12 +142,19 @@ struct UpstreamRanking {
             guard let triedLeft = standings[left.index].triedAt else { return standings[right.index].triedAt != nil }
             return standings[right.index].triedAt.map { triedLeft < $0 } ?? false
         }
-        let urgent = others.filter { $0.rank != .working || standings[$0.index].isDoubted }
+        let urgent = others.filter { $0.rank != .working || isToBeLookedAtSoon(standings[$0.index], now) }
         if let next = urgent.min(by: longestAgo) { return next.index }
         guard lookupsSinceExploration >= Bounds.lookupsPerExploration, let next = others.min(by: longestAgo),
             standings[next.index].triedAt.map({ now - $0 >= Bounds.explorationPause }) ?? true
         else { return nil }
         return next.index
+    }
+
+    /// Only overtaken, or not believed: both may be past. Whoever is not believed is asked no more often than a client
+    /// would ask it.
+    private func isToBeLookedAtSoon(_ standing: ProviderStanding, _ now: Instant) -> Bool {
+        guard !standing.isDoubted else { return true }
+        return standing.trust.isLost(now) && standing.triedAt.map { now - $0 >= Bounds.mistrustPause } ?? true
     }
 
     // MARK: one provider
@@ -218,6 +225,12 @@ struct UpstreamRanking {
 
     mutating func overtaken(_ provider: ProviderID, after elapsed: Duration) {
         update(provider) { $0.overtaken(after: elapsed) }
+    }
+
+    mutating func toldTruth(_ provider: ProviderID, now: Instant) { update(provider) { $0.toldTruth(now: now) } }
+
+    mutating func toldFalsehood(_ provider: ProviderID, now: Instant) {
+        update(provider) { $0.toldFalsehood(now: now) }
     }
 
     mutating func failed(_ provider: ProviderID, _ failure: FetchFailure, now: Instant) {

@@ -1,5 +1,5 @@
-// Everything about verified addresses that the resolver needs, behind one door: who said which addresses of a name, what
-// probes found, what is to be probed next, and what follows from it for answers. Decides; opens no socket.
+// Everything about verified addresses that the resolver needs, behind one door: who said which addresses of a name,
+// what probes found, what is to be probed next, and what follows from it for answers. Decides; opens no socket.
 
 import DNSWire
 
@@ -19,21 +19,40 @@ struct Verification {
         case toldTruth(Source)
     }
 
+    private var known = KnownNames()
+    private var plan: ProbePlan
+    private var chance: Chance
     private var consequences: [Consequence] = []
+    private var tally = ProbeCounts()
+    /// The families in which any address was ever reached.
+    private var reached: Set<RecordType> = []
 
     /// - Parameter seed: spreads probes in time, and shuffles addresses that are about as quick.
-    init(seed: UInt64) {}
+    init(seed: UInt64) {
+        plan = ProbePlan(seed: seed)
+        chance = Chance(seed: ~seed)
+    }
 
     /// When `timePassed` is due; nil when nothing waits for time.
-    var nextDeadline: Instant? { nil }
+    var nextDeadline: Instant? {
+        [plan.nextDeadline, known.nextMark].compactMap { $0 }.min()
+    }
 
-    var counts: ProbeCounts { ProbeCounts() }
+    // MARK: what happens
 
     /// A client has asked what the cache could not answer.
-    mutating func asked(_ question: Question, now: Instant) {}
+    mutating func asked(_ question: Question, now: Instant) {
+        guard question.type.isAddress else { return }
+        let number = known.enter(question.name, now: now)
+        known.change(number) { $0.change(question, now: now) { $0.asked() } }
+    }
 
     /// The cache has given the answer for the first time since `awaitAsk`.
-    mutating func givenAgain(_ question: Question, now: Instant) {}
+    mutating func givenAgain(_ question: Question, now: Instant) {
+        guard let number = known.number(of: question.name) else { return }
+        known.change(number) { $0.change(question, now: now) { $0.asked() } }
+        probeKept(question, number, now: now)
+    }
 
     /// An answer is kept, or would be if it had a lifetime.
     ///
@@ -44,45 +63,299 @@ struct Verification {
     mutating func kept(
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isInUse: Bool,
         isDoubted: Bool, now: Instant
-    ) {}
+    ) {
+        guard let number = enter(question, answer, from: source, terms, now: now) else { return }
+        known.change(number) { name in
+            name.keep(question, answer, from: source, now: now)
+            name.change(question, now: now) { known in
+                known.isDoubted = isDoubted
+                if isInUse { known.isRefreshed() }
+            }
+        }
+        conclude(number, now: now)
+        if question.type.isAddress { probeKept(question, number, now: now) }
+    }
 
     /// A provider has said this beside a lookup: it is not kept, and judged all the same.
     mutating func heard(
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, now: Instant
-    ) {}
+    ) {
+        guard question.type.isAddress, answer.kind == .records,
+            let number = enter(question, answer, from: source, terms, now: now)
+        else { return }
+        conclude(number, now: now)
+        let name = known.names[number]
+        if let index = name.index(of: question), name.isWorthProbing(name.questions[index]) {
+            probe(answer.addresses, number, now: now)
+        }
+    }
 
     /// All who could be asked for it have answered, and none knew better: what there is is handed out, and nobody is
     /// asked again for a while.
-    mutating func noneBetter(_ question: Question, now: Instant) {}
+    mutating func noneBetter(_ question: Question, now: Instant) {
+        guard let number = known.number(of: question.name) else { return }
+        known.change(number) { $0.change(question, now: now) { $0.noneBetterUntil = now + Bounds.noneBetterPause } }
+        consequences.removeAll {
+            if case .askElsewhere(question, _) = $0 { true } else { false }
+        }
+    }
 
-    /// An operator or a program wants to know now.
+    /// An operator or a program wants to know now. Every address that is probed or was probed just now has its news, in
+    /// the end, and so has one that is refused; there are none for a name that nothing is known of, unless an address
+    /// is given.
     ///
     /// - Parameter address: nil: all that answers for the name led to.
-    mutating func wanted(_ name: Name, _ address: Address?, _ terms: ProbeTerms, now: Instant) {}
+    mutating func wanted(_ name: Name, _ address: Address?, _ terms: ProbeTerms, now: Instant) {
+        if let number = known.number(of: name), terms.scope != .nothing { known.change(number) { $0.setTerms(terms) } }
+        let found = known[name]?.addresses.map(\.address) ?? []
+        for wanted in address.map({ [$0] }) ?? found {
+            if let reason = refusal(of: wanted, found, terms) {
+                consequences.append(.news(.refused(name, wanted, reason)))
+                continue
+            }
+            for check in known[name]?.known(wanted)?.checks ?? [] {
+                want(ProbeTarget(name, wanted, port: check.port), check, now: now)
+            }
+        }
+        begin(now: now)
+    }
 
     /// A probe that is not known any more is counted, and changes nothing.
-    mutating func probeFinished(_ id: ProbeID, _ result: ProbeResult, now: Instant) {}
+    mutating func probeFinished(_ id: ProbeID, _ result: ProbeResult, now: Instant) {
+        tally.done += 1
+        tally.verdicts[result.verdict, default: 0] += 1
+        guard let target = plan.ended(id) else { return }
+        learn(target, result, now: now)
+        begin(now: now)
+    }
 
     /// What is kept in the cache of these goes, and with it what could be rearranged. Verdicts stay.
-    mutating func forgotten(_ scope: QuestionScope) {}
+    mutating func forgotten(_ scope: QuestionScope) {
+        let numbers =
+            scope.includesDescendants ? Array(known.names.indices) : [known.number(of: scope.name)].compactMap { $0 }
+        for number in numbers {
+            known.change(number) { name in
+                for index in name.questions.indices where scope.contains(name.questions[index].question) {
+                    name.change(index) { $0.kept = nil }
+                }
+            }
+        }
+    }
 
-    mutating func timePassed(now: Instant) {}
+    mutating func timePassed(now: Instant) {
+        for target in plan.takeLost(now: now) {
+            tally.lost += 1
+            learn(target, ProbeResult(.unprobed, detail: "no result"), now: now)
+        }
+        while let number = known.popMark(now) {
+            let name = known.names[number]
+            for due in name.questions where name.hasDue(due, now) {
+                guard let kept = due.kept, kept.endsAt > now else { continue }
+                consequences.append(.awaitAsk(due.question, kept.source))
+            }
+        }
+        begin(now: now)
+    }
 
     mutating func takeConsequences() -> [Consequence] {
         defer { consequences = [] }
         return consequences
     }
 
+    // MARK: what is known
+
     /// Every address in it is condemned or dead, and somebody may know better.
-    func isUseless(_ question: Question, _ answer: Answer, now: Instant) -> Bool { false }
+    func isUseless(_ question: Question, _ answer: Answer, now: Instant) -> Bool {
+        guard question.type.isAddress, let name = known[question.name], name.leadsNowhere(answer.addresses) else {
+            return false
+        }
+        let hasNoneBetter = name.index(of: question).map { name.questions[$0].hasNoneBetter(now) } ?? false
+        return name.wasAlive(question.type) && !hasNoneBetter && !isOurTrouble(answer.addresses, name)
+    }
 
     /// As it is to be handed out: addresses ordered, those condemned or dead left out, address hints of HTTPS and SVCB
     /// records cut to what is handed out. The same answer where nothing is known.
-    mutating func arranged(_ question: Question, _ answer: Answer, now: Instant) -> Answer { answer }
+    mutating func arranged(_ question: Question, _ answer: Answer, now: Instant) -> Answer {
+        guard answer.kind == .records, question.type.leadsToAddresses else { return answer }
+        guard let name = known[question.name] else {
+            return question.type.hasAddressHints ? answer.withoutHints : answer
+        }
+        return name.arranged(question, answer, &chance)
+    }
 
     /// Of one name, in the order of its answers; those in no answer last.
-    func judged(_ name: Name) -> [JudgedAddress] { [] }
+    func judged(_ name: Name) -> [JudgedAddress] { known[name]?.judged ?? [] }
 
     /// Names of which something is known, in the order of their text.
-    var names: [Name] { [] }
+    var names: [Name] {
+        known.names.filter { !$0.addresses.isEmpty }.map { ($0.name, $0.name.description) }.sorted { $0.1 < $1.1 }
+            .map(\.0)
+    }
+
+    var counts: ProbeCounts {
+        var counts = tally
+        counts.running = plan.runningCount
+        counts.waiting = plan.waitingCount
+        counts.forgottenNames = known.evictions
+        if plan.overflows > 0 { counts.skipped[.overload] = plan.overflows }
+        for name in known.names where name.speaksTLS {
+            let leftOut = name.leftOut
+            counts.quarantined += leftOut.count { $0.place == .quarantined }
+            counts.dropped += leftOut.count { $0.place == .dropped }
+        }
+        return counts
+    }
+
+    // MARK: parts
+
+    /// Nil for what leads to no address, and where nothing is to be remembered.
+    private mutating func enter(
+        _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, now: Instant
+    ) -> Int? {
+        guard question.type.leadsToAddresses, source != .local, source != .fallback else { return nil }
+        guard answer.kind == .records || known.number(of: question.name) != nil else { return nil }
+        let number = known.enter(question.name, now: now)
+        if terms.scope == .nothing { plan.remove(question.name) }
+        known.change(number) { name in
+            name.touchedAt = now
+            name.setTerms(terms)
+            guard question.type.isAddress else { return }
+            name.said(Statement(source, question, answer, now: now))
+        }
+        return number
+    }
+
+    /// Of what was found; the address may be forgotten since.
+    private mutating func learn(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) {
+        consequences.append(.news(.found(target, result)))
+        if result.verdict != .unprobed, !result.verdict.isDead { reached.insert(target.address.recordType) }
+        guard let number = known.number(of: target.name),
+            known.change(number, { $0.found(target, result, now: now) })
+        else { return }
+        conclude(number, now: now)
+        askElsewhere(number, now: now) { $0.answer.addresses.contains(target.address) }
+        markNext(number, now: now)
+    }
+
+    /// What follows for answers, and for those who gave them.
+    private mutating func conclude(_ number: Int, now: Instant) {
+        rearrange(number)
+        let divergences = known.change(number) { $0.takeDivergences(now: now) }
+        for divergence in divergences {
+            tally.divergences += 1
+            consequences.append(.diverged(divergence))
+            askElsewhere(number, now: now, somebodyKnows: true) { $0.source == divergence.condemned.source }
+        }
+        let truths = known.change(number) { $0.takeTruths(now: now) }
+        consequences += truths.map { .toldTruth($0) }
+    }
+
+    private mutating func rearrange(_ number: Int) {
+        let questions = known.names[number].questions
+        for (index, question) in questions.enumerated() {
+            guard let kept = question.kept, known.names[number].isOutdated(kept, question.question) else { continue }
+            let arranged = known.names[number].arranged(question.question, kept.answer, &chance)
+            known.change(number) { $0.change(index) { $0.kept?.handedOut = arranged } }
+            consequences.append(.rearrange(question.question, arranged, kept.source))
+        }
+    }
+
+    /// Where what is kept leads nowhere. Not again and again.
+    ///
+    /// - Parameter somebodyKnows: whatever was said before about none being better.
+    private mutating func askElsewhere(
+        _ number: Int, now: Instant, somebodyKnows: Bool = false, where isMeant: (KnownQuestion.Kept) -> Bool
+    ) {
+        let name = known.names[number]
+        for (index, question) in name.questions.enumerated() where question.question.type.isAddress {
+            guard let kept = question.kept, isMeant(kept), name.leadsNowhere(kept.answer.addresses),
+                !isOurTrouble(kept.answer.addresses, name), somebodyKnows || !question.hasNoneBetter(now)
+            else { continue }
+            let pause = name.wasAlive(question.question.type) ? Bounds.elsewherePause : nil
+            let isTooSoon = question.askedElsewhereAt.map { asked in pause.map { now - asked < $0 } ?? true } ?? false
+            guard !isTooSoon else { continue }
+            known.change(number) {
+                $0.change(index) { known in
+                    known.askedElsewhereAt = now
+                    if somebodyKnows { known.noneBetterUntil = nil }
+                }
+            }
+            consequences.append(.askElsewhere(question.question, besides: kept.source))
+        }
+    }
+
+    /// A family in which nothing was ever reached is not to be had here.
+    private func isOurTrouble(_ addresses: [Address], _ name: NameKnowledge) -> Bool {
+        addresses.allSatisfy {
+            name.judgement(of: $0).verdict == .unreachable && !reached.contains($0.recordType)
+        }
+    }
+
+    // MARK: probes
+
+    /// - Returns: nil when it may be probed.
+    private func refusal(of address: Address, _ found: [Address], _ terms: ProbeTerms) -> ProbeRefusal? {
+        if terms.scope == .nothing { return .disabled }
+        guard found.contains(address) else { return .unknownAddress }
+        return terms.allows(address) ? nil : .notPublic
+    }
+
+    private mutating func want(_ target: ProbeTarget, _ check: Check, now: Instant) {
+        if let probedAt = check.probedAt, now - probedAt < Bounds.freshVerdict, !plan.contains(target) {
+            consequences.append(.news(.found(target, check.result)))
+        } else if !plan.add(target, isWanted: true, now: now) {
+            consequences.append(.news(.refused(target.name, target.address, .overload)))
+        }
+    }
+
+    /// What is kept of the question, if it is worth it; else when it is given again. Where an address is somebody
+    /// else's, everybody's word is looked at.
+    private mutating func probeKept(_ question: Question, _ number: Int, now: Instant) {
+        let name = known.names[number]
+        guard let index = name.index(of: question), let kept = name.questions[index].kept,
+            kept.answer.kind == .records
+        else { return }
+        guard name.terms.scope != .nothing else {
+            tally.skipped[.disabled, default: 0] += 1
+            return
+        }
+        guard name.isWorthProbing(name.questions[index]) else {
+            if kept.endsAt > now { consequences.append(.awaitAsk(question, kept.source)) }
+            return
+        }
+        let others = name.hasCondemned ? name.statements.filter { !$0.isLate(now) }.flatMap(\.addresses) : []
+        probe(kept.answer.addresses + others, number, now: now)
+    }
+
+    private mutating func probe(_ addresses: [Address], _ number: Int, now: Instant) {
+        let name = known.names[number]
+        guard name.leftAloneUntil.map({ $0 <= now }) ?? true else { return }
+        for address in name.addresses where addresses.contains(address.address) {
+            for check in address.checks where check.isDue(now) {
+                guard name.terms.allows(address.address) else {
+                    tally.skipped[.notPublic, default: 0] += 1
+                    continue
+                }
+                plan.add(ProbeTarget(name.name, address.address, port: check.port), isWanted: false, now: now)
+            }
+        }
+        markNext(number, now: now)
+        begin(now: now)
+    }
+
+    /// When an address of what is kept is due again, as long as it is kept.
+    private mutating func markNext(_ number: Int, now: Instant) {
+        let name = known.names[number]
+        let instants = name.questions.compactMap { question -> Instant? in
+            guard let kept = question.kept, name.isWorthProbing(question), let at = name.nextDue(kept, after: now),
+                at < kept.endsAt
+            else { return nil }
+            return at
+        }
+        known.mark(number, at: instants.min())
+    }
+
+    private mutating func begin(now: Instant) {
+        consequences += plan.begin(now: now).map { .probe($0.id, $0.target) }
+    }
 }

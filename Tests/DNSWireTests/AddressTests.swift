@@ -65,6 +65,24 @@ struct AddressTests {
             #expect(try #require(Address(text)).isLoopback == isLoopback, "\(text)")
         }
     }
+
+    @Test("documentation is five blocks to their last address, and IPv4 ones inside a mapped or translated address")
+    func documentation() throws {
+        for (text, isDocumentation) in [
+            ("192.0.1.255", false), ("192.0.2.0", true), ("192.0.2.255", true), ("192.0.3.0", false),
+            ("198.51.99.255", false), ("198.51.100.0", true), ("198.51.100.255", true), ("198.51.101.0", false),
+            ("203.0.112.255", false), ("203.0.113.0", true), ("203.0.113.255", true), ("203.0.114.0", false),
+            ("2001:db7:ffff:ffff:ffff:ffff:ffff:ffff", false), ("2001:db8::", true),
+            ("2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", true), ("2001:db9::", false),
+            ("3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", false), ("3fff::", true),
+            ("3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff", true), ("3fff:1000::", false),
+            ("::ffff:192.0.2.1", true), ("::ffff:192.0.3.1", false), ("64:ff9b::203.0.113.7", true),
+            ("64:ff9b::203.0.114.7", false), ("64:ff9b:1::192.0.2.1", false), ("::192.0.2.1", false),
+            ("10.0.0.1", false), ("::1", false), ("1.1.1.1", false), ("2606:4700::1111", false),
+        ] {
+            #expect(try #require(Address(text)).isDocumentation == isDocumentation, "\(text)")
+        }
+    }
 }
 
 struct PrefixTests {

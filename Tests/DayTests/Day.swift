@@ -170,6 +170,9 @@ struct Day: ~Copyable {
         case .answeredAndDue(_, let question):
             try account.given(reply, to: packet, subject, .cache, in: world)
             try handle(.foundDue(question))
+        case .answeredAwaited(_, let question):
+            try account.given(reply, to: packet, subject, .cache, in: world)
+            try handle(.givenAgain(question))
         case .miss(let query):
             let question = Question(query.name(in: packet.span), query.type)
             let waiter = Waiter(nextWaiter)
@@ -205,6 +208,8 @@ struct Day: ~Copyable {
         case .store(let question, let answer, let source):
             if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
         case .countHits(let questions): try handle(answers.hits(questions))
+        case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged:
+            throw account.broken("\(action) without probes")
         case .reply(let waiter, let answer, _):
             let client = try take(waiter)
             try give(answers.rendered(answer, client.question), nil, to: client, .upstream)

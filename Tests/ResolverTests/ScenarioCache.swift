@@ -13,8 +13,9 @@ struct ScenarioCache {
     }
 
     private struct Entry {
-        let answer: Answer
+        var answer: Answer
         let storedAt: Instant
+        var isAwaited = false
         var hits = 0
         /// A hit on it was reported as due: once for each answer.
         var isReported = false
@@ -23,6 +24,8 @@ struct ScenarioCache {
     struct Hit {
         let answer: Answer
         let isFirstWhenDue: Bool
+        /// It is the first since somebody began to wait for it.
+        let isAwaited: Bool
     }
 
     private var entries: [Key: Entry] = [:]
@@ -45,8 +48,11 @@ struct ScenarioCache {
             entry.hits += 1
             let isFirst = freshness == .due && !entry.isReported
             entry.isReported = entry.isReported || isFirst
+            let isAwaited = entry.isAwaited
+            entry.isAwaited = false
             entries[key] = entry
-            return Hit(answer: entry.answer.older(by: ageSeconds(entry, now)), isFirstWhenDue: isFirst)
+            return Hit(
+                answer: entry.answer.older(by: ageSeconds(entry, now)), isFirstWhenDue: isFirst, isAwaited: isAwaited)
         }
         return nil
     }
@@ -54,6 +60,14 @@ struct ScenarioCache {
     func expired(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
         [false, true].lazy.compactMap { entries[Key(question: question, isSystems: $0)] }
             .map { aged($0, question, now) }.first { $0.freshness(limits) == .stale }
+    }
+
+    mutating func awaitHit(_ question: Question, isSystems: Bool) {
+        entries[Key(question: question, isSystems: isSystems)]?.isAwaited = true
+    }
+
+    mutating func rearrange(_ question: Question, _ answer: Answer, isSystems: Bool) {
+        entries[Key(question: question, isSystems: isSystems)]?.answer = answer
     }
 
     /// Since the last time.

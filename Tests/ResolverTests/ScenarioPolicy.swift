@@ -17,9 +17,8 @@ struct ScenarioPolicy {
     /// Of any name.
     var allowsPrefetch: Bool { policy.prefetches || rules.contains { $0.prefetch == true } }
 
-    /// "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "stale [max-age TIME] [answer-ttl TIME]
-    /// [client-timeout TIME] [recheck TIME]", "only-listed", "rule NAME ..." with what the
-    /// rule says.
+    /// "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "probes [off]", "stale [max-age TIME] [answer-ttl
+    /// TIME] [client-timeout TIME] [recheck TIME]", "only-listed", "rule NAME ..." with what the rule says.
     ///
     /// - Returns: false when the line speaks of something else, and nothing of it was read.
     mutating func change(_ line: inout ScenarioLine, providers: [String]) throws -> Bool {
@@ -27,6 +26,8 @@ struct ScenarioPolicy {
             policy.cache = try cachePolicy(&line)
         } else if line.take("prefetch") {
             policy.prefetches = !line.take("off")
+        } else if line.take("probes") {
+            policy.probes.isEnabled = !line.take("off")
         } else if line.take("stale") {
             try changeStale(&line)
         } else if line.take("only-listed") {
@@ -63,8 +64,8 @@ struct ScenarioPolicy {
         } while !line.isAtEnd
     }
 
-    /// "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "allow-private
-    /// on|off", "resolver httpdns|system|PROVIDER", "min-ttl TIME", "max-ttl TIME", "fallback
+    /// "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "probe on|off",
+    /// "allow-private on|off", "resolver httpdns|system|PROVIDER", "min-ttl TIME", "max-ttl TIME", "fallback
     /// ADDRESS" (for more addresses, more than once).
     private func rule(_ line: inout ScenarioLine, _ providers: [String]) throws -> Rule {
         let name = try line.word("a name")
@@ -75,6 +76,7 @@ struct ScenarioPolicy {
             case "stale": rule.stale = try isOn(&line)
             case "stale-negative": rule.staleNegative = try isOn(&line)
             case "prefetch": rule.prefetch = try isOn(&line)
+            case "probe": rule.probe = try isOn(&line)
             case "resolver": rule.upstreams = try upstreams(&line, providers)
             case "allow-private": rule.allowPrivate = try isOn(&line)
             case "min-ttl": rule.minTTLSeconds = try seconds(&line)

@@ -20,6 +20,7 @@ struct ScenarioRun {
     private var now: Instant
     private var running: [Fetch] = []
     private var ended: [Fetch] = []
+    private var probes: [(id: ProbeID, target: ProbeTarget)] = []
     private var happened: [(what: Expectation, at: Instant)] = []
 
     private struct Fetch {
@@ -147,6 +148,11 @@ struct ScenarioRun {
             let provider = try vocabulary.providerID(&line)
             try line.require("for")
             try handle(.throttled(provider, for: try line.duration()))
+        } else if line.take("probe") {
+            try handle(try probeFinished(&line))
+        } else if line.take("verify") {
+            let name = try vocabulary.name(&line)
+            try handle(.probeWanted(name, line.isAtEnd ? nil : try vocabulary.address(&line)))
         } else if line.take("reset") {
             try handle(.providerReset(line.take("all") ? nil : try vocabulary.providerID(&line)))
         } else if try policy.change(&line, providers: vocabulary.providerNames) {
@@ -178,6 +184,7 @@ struct ScenarioRun {
         }
         happened.append((.reply(waiter.number, hit.answer, from: "cache"), now))
         if hit.isFirstWhenDue { try handle(.foundDue(question)) }
+        if hit.isAwaited { try handle(.givenAgain(question)) }
     }
 
     /// "NAME TYPE, NAME TYPE ..."
@@ -254,6 +261,20 @@ struct ScenarioRun {
         return .fetchFinished(fetch.id, .failure(failure))
     }
 
+    /// "TARGET finds VERDICT [in TIME]", the time being the handshake's.
+    private mutating func probeFinished(_ line: inout ScenarioLine) throws -> Event {
+        let target = try vocabulary.target(&line)
+        guard let index = probes.firstIndex(where: { $0.target == target }) else {
+            throw line.error("no probe of \(target) runs")
+        }
+        try line.require("finds")
+        let word = try line.word("a verdict")
+        guard let verdict = Verdict(rawValue: word) else { throw line.error("\"\(word)\" is no verdict") }
+        var result = ProbeResult(verdict)
+        if line.take("in") { result.handshakeTime = try line.duration() }
+        return .probeFinished(probes.remove(at: index).id, result)
+    }
+
     // MARK: what comes of it
 
     private mutating func handle(_ event: Event) throws {
@@ -287,6 +308,28 @@ struct ScenarioRun {
             happened.append((.replyExpired(waiter.number, expired.answer, cause, extendedError: error), now))
         case .countHits(let questions):
             try handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
+        case .rearrange(let question, let answer, let source):
+            cache.rearrange(question, answer, isSystems: source == .system)
+            happened.append((.rearrange(question, answer, from: vocabulary.name(source)), now))
+        case .remove(let question):
+            cache.forget(question)
+            happened.append((.remove(question), now))
+        case .awaitAsk(let question, let source):
+            cache.awaitHit(question, isSystems: source == .system)
+            happened.append((.awaitAsk(question, from: vocabulary.name(source)), now))
+        case .probe(let id, let target):
+            probes.append((id, target))
+            happened.append((.probe(target), now))
+        case .probeNews(.found): break
+        case .probeNews(.refused(_, let address, let reason)): happened.append((.refuse(address, reason), now))
+        case .diverged(let divergence):
+            let (condemned, verified) = (divergence.condemned, divergence.verified)
+            happened.append(
+                (
+                    .diverged(
+                        condemned.target.address, vocabulary.name(condemned.source), verified.target.address,
+                        vocabulary.name(verified.source)), now
+                ))
         case .fail(let waiter, let extendedError):
             happened.append((.fail(waiter.number, extendedError: extendedError.code), now))
         }

@@ -20,6 +20,12 @@ struct ScenarioVocabulary {
         case reply(UInt64, Answer, from: String)
         case replyExpired(UInt64, RenderedAnswer, StaleCause, extendedError: UInt16)
         case fail(UInt64, extendedError: UInt16)
+        case rearrange(Question, Answer, from: String)
+        case remove(Question)
+        case awaitAsk(Question, from: String)
+        case probe(ProbeTarget)
+        case refuse(Address, ProbeRefusal)
+        case diverged(Address, String, Address, String)
     }
 
     func name(_ upstream: Upstream) -> String {
@@ -100,8 +106,10 @@ struct ScenarioVocabulary {
     }
 
     /// "fetch UPSTREAM", "shadow PROVIDER", "abandon UPSTREAM", "store ANSWER from SOURCE", each with "for NAME TYPE"
-    /// behind the first word where it is not clear; "reply CLIENT ANSWER from SOURCE", where the source may be the
-    /// cache; "reply CLIENT ANSWER stale by timeout|failure|recheck [ede 19]"; "fail CLIENT ede CODE".
+    /// behind the first word where it is not clear, likewise "rearrange ANSWER from SOURCE", "remove" and "await from
+    /// SOURCE"; "reply CLIENT ANSWER from SOURCE", where the source may be the cache; "reply CLIENT ANSWER stale by
+    /// timeout|failure|recheck [ede 19]"; "fail CLIENT ede CODE"; "probe TARGET"; "refuse ADDRESS REASON"; "diverged
+    /// ADDRESS from SOURCE against ADDRESS from SOURCE".
     func expectation(_ line: inout ScenarioLine) throws -> Expectation {
         switch try line.word("what is expected") {
         case "fetch": return .fetch(try meantQuestion(&line), from: try upstreamName(&line))
@@ -115,6 +123,21 @@ struct ScenarioVocabulary {
             let client: UInt64 = try line.number("a client's number")
             try line.require("ede")
             return .fail(client, extendedError: try line.number("an extended error"))
+        case "rearrange":
+            let question = try meantQuestion(&line)
+            return .rearrange(question, try answer(&line, to: question), from: try sourceName(&line))
+        case "remove": return .remove(try meantQuestion(&line))
+        case "await": return .awaitAsk(try meantQuestion(&line), from: try sourceName(&line))
+        case "probe": return .probe(try target(&line))
+        case "refuse":
+            let address = try address(&line)
+            let word = try line.word("why a probe is refused")
+            guard let reason = ProbeRefusal(rawValue: word) else { throw line.error("\"\(word)\" is no such reason") }
+            return .refuse(address, reason)
+        case "diverged":
+            let (condemned, source) = (try address(&line), try sourceName(&line))
+            try line.require("against")
+            return .diverged(condemned, source, try address(&line), try sourceName(&line))
         case let word: throw line.error("\"\(word)\" is nothing that the resolver does")
         }
     }
@@ -134,6 +157,28 @@ struct ScenarioVocabulary {
     }
 
     // MARK: words
+
+    func name(_ line: inout ScenarioLine) throws -> Name {
+        let text = try line.word("a name")
+        guard let name = Name(text) else { throw line.error("\"\(text)\" is no name") }
+        return name
+    }
+
+    func address(_ line: inout ScenarioLine) throws -> Address {
+        let text = try line.word("an address")
+        guard let address = Address(text) else { throw line.error("\"\(text)\" is no address") }
+        return address
+    }
+
+    /// "ADDRESS [for NAME]", at port 443; the name may be left out while the scenario has only one.
+    func target(_ line: inout ScenarioLine) throws -> ProbeTarget {
+        let address = try address(&line)
+        if line.take("for") { return ProbeTarget(try name(&line), address, port: 443) }
+        guard let only = questions.first, Set(questions.map(\.name)).count == 1 else {
+            throw line.error("say for which name")
+        }
+        return ProbeTarget(only.name, address, port: 443)
+    }
 
     private func question(_ line: inout ScenarioLine) throws -> Question {
         let name = try line.word("a name")
@@ -229,6 +274,14 @@ extension ScenarioVocabulary.Expectation: CustomStringConvertible {
         case .replyExpired(let client, let answer, let cause, let extendedError):
             "reply \(client) \(answer.responseCode) \(answer.body) stale by \(cause) ede \(extendedError)"
         case .fail(let client, let extendedError): "fail \(client) ede \(extendedError)"
+        case .rearrange(let question, let answer, let source):
+            "rearrange for \(question) \(words(answer)) from \(source)"
+        case .remove(let question): "remove for \(question)"
+        case .awaitAsk(let question, let source): "await for \(question) from \(source)"
+        case .probe(let target): "probe \(target.address) for \(target.name)"
+        case .refuse(let address, let reason): "refuse \(address) \(reason.rawValue)"
+        case .diverged(let condemned, let source, let verified, let other):
+            "diverged \(condemned) from \(source) against \(verified) from \(other)"
         }
     }
 

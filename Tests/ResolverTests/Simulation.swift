@@ -291,6 +291,8 @@ struct Simulation {
                 !expired.answer.isNegative || mayBeNegative, "\(question): a negative answer after its time")
         case .fail(let waiter, _): _ = try account.replied(waiter, now: now)
         case .countHits: break
+        case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged:
+            try account.require(false, "\(action) without probes")
         }
     }
 }

@@ -1,0 +1,127 @@
+// In which order the addresses of an answer are handed out, which are left out, and why: one function of what is known,
+// so that what is explained is what is done. Never invents an address, and never leaves none.
+
+import DNSWire
+
+struct AddressOrder {
+    struct Place: Equatable {
+        let address: Address
+        let place: AddressPlace
+        fileprivate let rank: Rank
+    }
+
+    /// Best first.
+    fileprivate enum Rank: Int, Comparable {
+        case quickest
+        case slower
+        /// Nothing is known that speaks against it.
+        case open
+        /// Somebody is there, and it is not as it should be.
+        case poor
+        case dead
+        case condemned
+
+        static func < (left: Rank, right: Rank) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// Those that are handed out, in their order.
+    private(set) var handedOut: [Place]
+    let leftOut: [Place]
+
+    /// - Parameters:
+    ///   - addresses: of one answer, in the order of the upstream.
+    ///   - speaksTLS: some address of the name does. Where none does, certificates say nothing about any.
+    init(_ addresses: [Address], speaksTLS: Bool, judgement: (Address) -> Judgement) {
+        let judged = addresses.map { ($0, judgement($0)) }
+        guard speaksTLS, judged.contains(where: { $0.1.verdict != .unprobed }) else {
+            let isProbed = judged.contains { $0.1.verdict != .unprobed }
+            let place = isProbed ? AddressPlace.asGiven : .behind
+            handedOut = addresses.map { Place(address: $0, place: place, rank: .open) }
+            leftOut = []
+            return
+        }
+        let quickest = judged.compactMap { $0.1.verifiedTime }.min()
+        let ranked = judged.map { (address: $0.0, judgement: $0.1, rank: $0.1.rank(quickest)) }
+        let isAlive = ranked.contains { $0.rank < .dead && $0.judgement.verdict != .unprobed }
+        let isOpen = ranked.contains { $0.rank < .condemned }
+        let isLeftOut = { (rank: Rank) in
+            switch rank {
+            case .quickest, .slower, .open, .poor: false
+            case .dead: isAlive
+            case .condemned: isOpen
+            }
+        }
+        let sorted = ranked.enumerated().sorted { left, right in
+            if left.element.rank != right.element.rank { return left.element.rank < right.element.rank }
+            if left.element.rank == .slower {
+                let times = (left.element.judgement.sortTime, right.element.judgement.sortTime)
+                if times.0 != times.1 { return times.0 < times.1 }
+            }
+            return left.offset < right.offset
+        }.map(\.element)
+        let placed = sorted.map {
+            Place(address: $0.address, place: $0.rank.place(isLeftOut: isLeftOut($0.rank)), rank: $0.rank)
+        }
+        handedOut = placed.filter { !isLeftOut($0.rank) }
+        leftOut = placed.filter { isLeftOut($0.rank) }
+    }
+
+    var addresses: [Address] { handedOut.map(\.address) }
+
+    /// Those that are about as quick take turns, so that they share the load.
+    mutating func rotate(_ chance: inout Chance) {
+        let count = handedOut.prefix { $0.rank == .quickest }.count
+        guard count > 1 else { return }
+        handedOut[..<count].shuffle(using: &chance)
+    }
+
+    /// Whether what was handed out has to be replaced by this: other addresses, or a first one, which most clients
+    /// take, that is not of the best. Turns alone are no reason.
+    func isNews(to earlier: [Address]) -> Bool {
+        guard Set(earlier) == Set(addresses), let first = earlier.first else { return earlier != addresses }
+        return handedOut.first { $0.address == first }?.rank != handedOut.first?.rank
+    }
+}
+
+extension Judgement {
+    fileprivate var verifiedTime: Duration? { verdict == .verified ? handshakeTime : nil }
+
+    /// A handshake that was not measured was a slow one.
+    fileprivate var sortTime: Duration { handshakeTime ?? .seconds(Int64.max / 2) }
+
+    fileprivate func rank(_ quickest: Duration?) -> AddressOrder.Rank {
+        switch verdict {
+        case .verified:
+            guard let quickest else { return .quickest }
+            let limit = max(quickest * Bounds.nearQuickest, quickest + Bounds.nearQuickestMargin)
+            return sortTime <= limit ? .quickest : .slower
+        case .unprobed, .timeDoubtful: return .open
+        case .expiredCertificate, .tlsReset, .tlsAlert, .tlsTimeout, .notTLS: return .poor
+        case .refused, .unreachable, .timeout: return .dead
+        case .nameMismatch, .untrusted: return .condemned
+        }
+    }
+}
+
+extension AddressOrder.Rank {
+    fileprivate func place(isLeftOut: Bool) -> AddressPlace {
+        switch self {
+        case .quickest: .quickest
+        case .slower: .slower
+        case .open, .poor: .behind
+        case .dead: isLeftOut ? .dropped : .lastResort
+        case .condemned: isLeftOut ? .quarantined : .lastResort
+        }
+    }
+}
+
+extension Answer {
+    /// Of these addresses only, in this order, behind the chain that leads there.
+    func with(_ addresses: [Address]) -> Answer {
+        guard addresses != self.addresses else { return self }
+        let recordOf = Dictionary(records.compactMap { record in record.address.map { ($0, record) } }) { first, _ in
+            first
+        }
+        return Answer(records: records.filter { $0.address == nil } + addresses.compactMap { recordOf[$0] })
+    }
+}

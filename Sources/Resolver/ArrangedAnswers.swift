@@ -1,0 +1,88 @@
+// The answers of a name as they are to be handed out, and every one of its addresses with the reason why it stands
+// where it stands. Changes nothing.
+
+import DNSWire
+
+extension NameKnowledge {
+    func arranged(_ question: Question, _ answer: Answer) -> Answer {
+        guard answer.kind == .records else { return answer }
+        if question.type.hasAddressHints { return withKnownHints(question, answer) }
+        return answer.with(order(of: answer.addresses).addresses)
+    }
+
+    /// - Parameter chance: lets those that are about as quick take turns.
+    func arranged(_ question: Question, _ answer: Answer, _ chance: inout Chance) -> Answer {
+        guard question.type.isAddress, answer.kind == .records else { return arranged(question, answer) }
+        var order = order(of: answer.addresses)
+        order.rotate(&chance)
+        return answer.with(order.addresses)
+    }
+
+    /// What is known now asks for something else than what was handed out.
+    func isOutdated(_ kept: KnownQuestion.Kept, _ question: Question) -> Bool {
+        guard question.type.isAddress else { return arranged(question, kept.answer) != kept.handedOut }
+        return order(of: kept.answer.addresses).isNews(to: kept.handedOut.addresses)
+    }
+
+    /// Addresses that are kept from clients; each once.
+    var leftOut: [AddressOrder.Place] {
+        var seen: Set<Address> = []
+        return orders.flatMap(\.leftOut).filter { seen.insert($0.address).inserted }
+    }
+
+    /// One for each address and port, those that are in no answer last.
+    var judged: [JudgedAddress] {
+        var seen: Set<Address> = []
+        let placed = orders.flatMap { $0.handedOut + $0.leftOut }.map { ($0.address, $0.place) }
+        let absent = addresses.map { ($0.address, AddressPlace.absent) }
+        return (placed + absent).filter { seen.insert($0.0).inserted }.flatMap { judged($0.0, $0.1) }
+    }
+
+    /// Of the answers that are kept, IPv4 first.
+    private var orders: [AddressOrder] {
+        [RecordType.a, .aaaa].flatMap { family in
+            questions.filter { $0.question.type == family }.compactMap(\.kept).map { order(of: $0.answer.addresses) }
+        }
+    }
+
+    private func judged(_ address: Address, _ place: AddressPlace) -> [JudgedAddress] {
+        let sources = statements.reversed().filter { $0.addresses.contains(address) }.map(\.source)
+        let checks = known(address)?.checks ?? terms.ports.map { Check(port: $0) }
+        return checks.map { check in
+            let nextAt = [check.nextAt, leftAloneUntil].compactMap { $0 }.max()
+            return JudgedAddress(
+                ProbeTarget(name, address, port: check.port), check.result, probedAt: check.probedAt,
+                nextProbeAt: nextAt, place: place, sources: sources)
+        }
+    }
+
+    // MARK: when to look again
+
+    /// Some address of what is kept may be probed again.
+    func hasDue(_ known: KnownQuestion, _ now: Instant) -> Bool {
+        guard let kept = known.kept, isWorthProbing(known), leftAloneUntil.map({ $0 <= now }) ?? true else {
+            return false
+        }
+        return checks(of: kept).contains { $0.isDue(now) }
+    }
+
+    /// When the next one may be, of those that may not be now.
+    func nextDue(_ kept: KnownQuestion.Kept, after now: Instant) -> Instant? {
+        let instants = checks(of: kept).map { max($0.nextAt ?? now, leftAloneUntil ?? now) }
+        return instants.filter { $0 > now }.min()
+    }
+
+    private func checks(of kept: KnownQuestion.Kept) -> [Check] {
+        kept.answer.addresses.compactMap(known).filter { terms.allows($0.address) }.flatMap(\.checks)
+    }
+}
+
+extension ProbeTerms {
+    func allows(_ address: Address) -> Bool {
+        switch scope {
+        case .nothing: false
+        case .publicAddresses: !address.isPrivate && !address.isDocumentation
+        case .allAddresses: true
+        }
+    }
+}

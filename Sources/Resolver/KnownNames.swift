@@ -1,0 +1,64 @@
+// The names of which something is known: a bounded table, out of which goes what was of no use for the longest time.
+//
+// Invariants: `numberOf` has every name of `names` at its place, and nothing else; `marks` has places of `names` only.
+
+import DNSWire
+
+struct KnownNames {
+    private(set) var names: [NameKnowledge] = []
+    private var numberOf: [Name: Int] = [:]
+    private var hand = 0
+    /// When an address of a name in use is due again: whoever asks for the name next brings its probe about.
+    private var marks = DeadlineQueue()
+    private(set) var evictions: UInt64 = 0
+
+    var nextMark: Instant? { marks.earliest }
+
+    func number(of name: Name) -> Int? { numberOf[name] }
+
+    subscript(name: Name) -> NameKnowledge? { numberOf[name].map { names[$0] } }
+
+    /// Finds it, or makes room for it.
+    mutating func enter(_ name: Name, now: Instant) -> Int {
+        if let number = numberOf[name] { return number }
+        let new = NameKnowledge(name, now: now)
+        let number: Int
+        if names.count < Bounds.maxKnownNames {
+            number = names.count
+            names.append(new)
+        } else {
+            number = leastNeeded()
+            numberOf[names[number].name] = nil
+            marks.remove(number)
+            names[number] = new
+            evictions += 1
+        }
+        numberOf[name] = number
+        return number
+    }
+
+    /// - Parameter body: leaves the name as it is.
+    mutating func change<Result>(_ number: Int, _ body: (inout NameKnowledge) -> Result) -> Result {
+        body(&names[number])
+    }
+
+    mutating func mark(_ number: Int, at instant: Instant?) {
+        if let instant { marks.set(instant, for: number) } else { marks.remove(number) }
+    }
+
+    mutating func popMark(_ now: Instant) -> Int? { marks.popDue(now) }
+
+    /// Of a few, which change from time to time: those first that were asked for in vain, those last that somebody
+    /// gives forged addresses for.
+    private mutating func leastNeeded() -> Int {
+        let worth = { (name: NameKnowledge) in name.statements.isEmpty ? 0 : name.hasCondemned ? 2 : 1 }
+        var least = hand
+        for _ in 0..<Bounds.knownNamesSample {
+            hand = (hand + 1) % names.count
+            let (candidate, best) = (names[hand], names[least])
+            if (worth(candidate), candidate.touchedAt) < (worth(best), best.touchedAt) { least = hand }
+        }
+        hand = (hand + 1) % names.count
+        return least
+    }
+}

@@ -1,0 +1,116 @@
+// How a lookup ends: who is told what, what is kept, and what is left in the air.
+
+import DNSWire
+
+extension Lookup {
+    /// Clients get the system resolver's answer; providers that are still running may fill the cache.
+    mutating func settle(with answer: Answer, now: Instant, _ around: inout Surroundings) {
+        // The cache would go on giving what is known to lead nowhere before anything of the system resolver.
+        if besides != nil { around.actions.append(.remove(question)) }
+        let kept = keep(answer, from: .system, isSubstitute: true, now: now, &around)
+        replyToAll(kept, from: .system, &around)
+        system = .settled(kept, at: now)
+        isFinished = running.isEmpty
+    }
+
+    /// Nothing more will come, or not in time.
+    mutating func conclude(now: Instant, _ around: inout Surroundings) {
+        if useless != nil { return concludeWithoutBetter(now: now, &around) }
+        // Nothing proven hides nothing good: no more than a failure would.
+        let isHeld = expired.map { !$0.answer.isNegative } ?? hasGoodAnswer
+        if let unproven, !isHeld {
+            let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
+            let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
+            return finish(with: answer, from: unproven.source, now: now, &around)
+        }
+        fail(now: now, &around)
+    }
+
+    private mutating func fail(now: Instant, _ around: inout Surroundings) {
+        let failure = someoneFailed ? ExtendedError.networkError : .noReachableAuthority
+        replyExpired(.failure, &around)
+        if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &around) }
+        around.actions += waiters.map { .fail($0, failure) }
+        waiters = []
+        abandonAll(now: now, &around)
+        self.failure = failure
+        isFinished = true
+    }
+
+    mutating func finish(with answer: Answer, from source: Source, now: Instant, _ around: inout Surroundings) {
+        let kept = keep(answer, from: source, isSubstitute: false, now: now, &around)
+        replyToAll(kept, from: source, &around)
+        abandonAll(now: now, &around)
+        isFinished = true
+    }
+
+    /// TTL 0 is for those who asked, and is not kept (RFC 1035 section 3.2.1).
+    ///
+    /// - Returns: the answer as it is to be given.
+    private mutating func keep(
+        _ answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ around: inout Surroundings
+    ) -> Answer {
+        around.learned = Learned(
+            ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute)
+        around.shadows.used(question, answer)
+        hasLearned = true
+        guard answer.ttlSeconds > 0, keepsAnswers else {
+            return around.verification.arranged(question, answer, now: now)
+        }
+        return around.store(
+            question, answer, from: source, policy, isInUse: isRefresh, isDoubted: isSubstitute, now: now)
+    }
+
+    private mutating func replyToAll(_ answer: Answer, from source: Source, _ around: inout Surroundings) {
+        around.actions += waiters.map { .reply($0, answer, source) }
+        waiters = []
+    }
+
+    mutating func replyExpired(_ cause: StaleCause, _ around: inout Surroundings) {
+        guard let expired else { return }
+        around.actions += waiters.map { .replyExpired($0, expired, cause) }
+        waiters = []
+    }
+
+    private mutating func abandonAll(now: Instant, _ around: inout Surroundings) {
+        for attempt in running {
+            around.actions.append(.abandon(attempt.id))
+            around.end(attempt.id, attempt.upstream, isHeard: false, now: now)
+            if case .provider(let provider) = attempt.upstream {
+                around.ranking.overtaken(provider, after: attempt.startedAt.duration(to: now))
+            }
+        }
+        running = []
+    }
+
+    // MARK: verified addresses
+
+    /// What there is leads nowhere, or to somebody else, as far as is known: an answer that stands goes before it, and
+    /// it goes before none.
+    private mutating func concludeWithoutBetter(now: Instant, _ around: inout Surroundings) {
+        guard let useless else { return }
+        if !someoneIsUnheard, running.isEmpty { around.verification.noneBetter(question, now: now) }
+        let stands = expired.map { !$0.answer.isNegative } ?? (hasGoodAnswer && waiters.isEmpty)
+        if !stands {
+            finish(with: useless.answer.aged(since: useless.at, now: now), from: useless.source, now: now, &around)
+        } else if waiters.isEmpty {
+            abandonAll(now: now, &around)
+            foundNothingBetter = true
+            isFinished = true
+        } else {
+            fail(now: now, &around)
+        }
+    }
+
+    /// Others are asked because of what this source said.
+    mutating func isBesides(_ source: Source) { besides = source }
+
+    /// The cache's answer has changed, and with it the expired one that is held ready here.
+    mutating func rearranged(_ answer: Answer) {
+        expired = expired.map { held in
+            ExpiredAnswer(
+                answer: RenderedAnswer(answer, to: question).withEveryTTL(policy.stale.answerTTLSeconds),
+                extendedError: held.extendedError, usableUntil: held.usableUntil)
+        }
+    }
+}

@@ -1,0 +1,207 @@
+// Where one name leads: what each source said, what is kept of its answers, and what was found at its addresses.
+// Everything in it is bounded; what is too much is left unjudged, and handed out as it came.
+
+import DNSWire
+
+struct NameKnowledge {
+    let name: Name
+    var touchedAt: Instant
+    private(set) var terms = ProbeTerms(ProbePolicy(), Rule())
+    private(set) var addresses: [KnownAddress] = []
+    /// The latest last.
+    var statements: [Statement] = []
+    private(set) var questions: [KnownQuestion] = []
+    /// Not probed before: it has no TLS.
+    private(set) var leftAloneUntil: Instant?
+    /// The families in which somebody was there at some time.
+    private var everAlive: Set<RecordType> = []
+    private var hasSpokenTLS = false
+    var divergencesTold: [DivergenceTold] = []
+
+    init(_ name: Name, now: Instant) {
+        self.name = name
+        touchedAt = now
+    }
+
+    // MARK: what is known
+
+    func judgement(of address: Address) -> Judgement { known(address)?.judgement ?? .none }
+
+    func known(_ address: Address) -> KnownAddress? { addresses.first { $0.address == address } }
+
+    var speaksTLS: Bool { addresses.contains { $0.judgement.verdict.speaksTLS } }
+
+    var hasCondemned: Bool { addresses.contains { $0.judgement.verdict.isCondemned } }
+
+    func order(of addresses: [Address]) -> AddressOrder {
+        AddressOrder(addresses, speaksTLS: speaksTLS) { judgement(of: $0) }
+    }
+
+    /// Every address of it is dead or somebody else's.
+    func leadsNowhere(_ addresses: [Address]) -> Bool {
+        !addresses.isEmpty
+            && addresses.allSatisfy { judgement(of: $0).verdict.isDead || judgement(of: $0).verdict.isCondemned }
+    }
+
+    func wasAlive(_ family: RecordType) -> Bool { everAlive.contains(family) }
+
+    func index(of question: Question) -> Int? { questions.firstIndex { $0.question == question } }
+
+    /// Somebody uses it, or it is doubtful.
+    func isWorthProbing(_ known: KnownQuestion) -> Bool { known.isInUse || known.isDoubted || hasCondemned }
+
+    // MARK: what happens
+
+    mutating func change(_ question: Question, now: Instant, _ body: (inout KnownQuestion) -> Void) {
+        touchedAt = now
+        if let index = index(of: question) {
+            questions[index].touchedAt = now
+            return body(&questions[index])
+        }
+        var new = KnownQuestion(question, now: now)
+        body(&new)
+        if questions.count >= Bounds.maxQuestionsPerName,
+            let oldest = questions.indices.min(by: { questions[$0].touchedAt < questions[$1].touchedAt })
+        {
+            questions.remove(at: oldest)
+        }
+        questions.append(new)
+    }
+
+    mutating func change(_ index: Int, _ body: (inout KnownQuestion) -> Void) { body(&questions[index]) }
+
+    /// A name that is not to be probed is not judged either.
+    mutating func setTerms(_ terms: ProbeTerms) {
+        guard terms != self.terms else { return }
+        self.terms = terms
+        if terms.scope == .nothing {
+            addresses = []
+            leftAloneUntil = nil
+        } else {
+            for index in addresses.indices { addresses[index].setPorts(terms.ports) }
+            for statement in statements { enter(statement) }
+        }
+    }
+
+    /// What can't be looked after later on, as it is too large, is not held.
+    mutating func keep(_ question: Question, _ answer: Answer, from source: Source, now: Instant) {
+        let isAddress = question.type.isAddress
+        let held = isAddress ? answer.with(Array(answer.addresses.prefix(Bounds.maxHeldAddresses))) : answer
+        let kept = KnownQuestion.Kept(
+            answer: held, source: source, endsAt: now + .seconds(Int64(answer.ttlSeconds)),
+            handedOut: arranged(question, held))
+        change(question, now: now) { $0.kept = isAddress || answer.isHeld ? kept : nil }
+    }
+
+    mutating func said(_ statement: Statement) {
+        statements.removeAll { $0.source == statement.source && $0.question.type == statement.question.type }
+        statements.append(statement)
+        let sources = statements.map(\.source)
+        if Set(sources).count > Bounds.maxSourcesPerName, let oldest = sources.first(where: { $0 != statement.source })
+        {
+            statements.removeAll { $0.source == oldest }
+        }
+        if terms.scope != .nothing { enter(statement) }
+    }
+
+    /// - Returns: false when the address or its port is not known any more.
+    mutating func found(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) -> Bool {
+        guard let index = addresses.firstIndex(where: { $0.address == target.address }),
+            addresses[index].found(result, port: target.port, now: now)
+        else { return false }
+        let verdict = result.verdict
+        if verdict != .unprobed, !verdict.isDead { everAlive.insert(target.address.recordType) }
+        hasSpokenTLS = hasSpokenTLS || verdict.speaksTLS
+        leftAloneUntil = !hasSpokenTLS && isProbed ? now + Bounds.leftAlonePause : nil
+        return true
+    }
+
+    /// Of all addresses that are handed out something is known.
+    private var isProbed: Bool {
+        let inUse = Set(questions.flatMap { $0.kept?.answer.addresses ?? [] })
+        return addresses.allSatisfy { $0.hasVerdict || !inUse.contains($0.address) }
+    }
+
+    private mutating func enter(_ statement: Statement) {
+        for address in statement.addresses {
+            if let index = addresses.firstIndex(where: { $0.address == address }) {
+                addresses[index].named(ttlSeconds: statement.ttlSeconds, now: statement.saidAt)
+                continue
+            }
+            if addresses.count >= Bounds.maxAddressesPerName {
+                guard let gone = leastNeeded() else { return }
+                addresses.remove(at: gone)
+            }
+            addresses.append(
+                KnownAddress(address, ports: terms.ports, ttlSeconds: statement.ttlSeconds, now: statement.saidAt))
+        }
+    }
+
+    /// An address that is in no answer any more, the one that was named the longest ago; condemned ones only if there
+    /// is no other.
+    private func leastNeeded() -> Int? {
+        let inUse = Set(statements.flatMap(\.addresses) + questions.flatMap { $0.kept?.answer.addresses ?? [] })
+        return addresses.indices.filter { !inUse.contains(addresses[$0].address) }.min {
+            let condemned = (
+                addresses[$0].judgement.verdict.isCondemned, addresses[$1].judgement.verdict.isCondemned
+            )
+            if condemned.0 != condemned.1 { return condemned.1 }
+            return addresses[$0].namedAt < addresses[$1].namedAt
+        }
+    }
+}
+
+/// What a source said last about a family of a name.
+struct Statement {
+    let source: Source
+    let question: Question
+    let addresses: [Address]
+    let ttlSeconds: UInt32
+    let saidAt: Instant
+    /// It was found to be true.
+    var isProven = false
+
+    init(_ source: Source, _ question: Question, _ answer: Answer, now: Instant) {
+        self.source = source
+        self.question = question
+        addresses = Array(answer.addresses.prefix(Bounds.maxHeldAddresses))
+        ttlSeconds = answer.ttlSeconds
+        saidAt = now
+    }
+
+    func isLate(_ now: Instant) -> Bool { now - saidAt > Bounds.saidLately }
+}
+
+/// Invariant: `kept` is of this question.
+struct KnownQuestion {
+    struct Kept {
+        /// All of it, as it was kept.
+        let answer: Answer
+        let source: Source
+        let endsAt: Instant
+        /// As the cache has it.
+        var handedOut: Answer
+    }
+
+    let question: Question
+    var touchedAt: Instant
+    var kept: Kept?
+    private var asks = 0
+    var isDoubted = false
+    var noneBetterUntil: Instant?
+    /// When others were asked because of what was probed.
+    var askedElsewhereAt: Instant?
+
+    init(_ question: Question, now: Instant) {
+        self.question = question
+        touchedAt = now
+    }
+
+    /// Asked for the second time.
+    var isInUse: Bool { asks >= 2 }
+
+    mutating func asked() { asks = min(asks + 1, 2) }
+    mutating func isRefreshed() { asks = 2 }
+
+    func hasNoneBetter(_ now: Instant) -> Bool { noneBetterUntil.map { now < $0 } ?? false }
+}

@@ -1,0 +1,58 @@
+// Who may be asked for a question, and in which order: by the settings, the operator's switch, the hosts file and what
+// is known of the providers.
+
+import DNSWire
+
+struct Routing {
+    var policy = Policy()
+    var hasSystem = false
+    var hosts = HostsTable.empty
+    /// The names that are kept from the providers for now; until when, nil for no end.
+    var switchedOff: [Name: Instant?] = [:]
+
+    /// What special names have to say before anybody is asked.
+    func place(of question: Question) -> LocalNames.Route { LocalNames.route(question, hosts) }
+
+    /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether
+    /// a provider is back: an outage must not cost every name a wait, nor the provider a flood when it returns.
+    ///
+    /// - Parameter paid: the provider whose budget has been charged for it goes first, unless it is in trouble now.
+    func route(
+        _ question: Question, _ policy: NamePolicy, paid: ProviderID? = nil, _ ranking: inout UpstreamRanking,
+        now: Instant
+    ) -> Lookup.Route {
+        let upstreams = upstreams(for: question, policy, ranking, now: now)
+        var withheld = upstreams == .system ? [] : ranking.withheld(for: question.type, now: now)
+        var order: [ProviderID] = []
+        switch upstreams {
+        case .system: break
+        case .providers: order = ranking.choose(for: question.type, now: now)
+        case .provider(let only):
+            withheld = withheld.filter { $0 == only }
+            let isAsked = withheld.isEmpty && ranking.state(of: only, now: now) != .blocked
+            order = isAsked ? [only] : []
+        }
+        if let paid, let index = order.firstIndex(of: paid), !ranking.isInTrouble(paid, now) {
+            order.insert(order.remove(at: index), at: 0)
+        }
+        let inTrouble = order.allSatisfy { ranking.isInTrouble($0, now) }
+        let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
+        return Lookup.Route(
+            providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial,
+            withheld: withheld, upstreams: upstreams, hasSystem: hasSystem, inTrouble: inTrouble)
+    }
+
+    /// Who may be asked: what the settings say of the name, as far as there is somebody who can be asked.
+    func upstreams(
+        for question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
+    ) -> NameUpstreams {
+        guard place(of: question) == .anywhere, !switchedOff.covers(question.name, now: now) else { return .system }
+        switch policy.upstreams {
+        case .system: return .system
+        case .providers: return ranking.serves(question.type) ? .providers : .system
+        case .provider(let only):
+            let supports = ranking.traits(of: only)?.supports(question.type) ?? false
+            return supports ? .provider(only) : .system
+        }
+    }
+}

@@ -1,0 +1,121 @@
+// Who is blamed for a forged address, who is not, and a hijack from its first answer to its end.
+
+import DNSWire
+import TestSupport
+import Testing
+
+@testable import Resolver
+
+@Suite("Divergences")
+struct DivergenceTests {
+    private let alpha = VerificationStand.alpha
+    private let beta = VerificationStand.beta
+    private var stand: VerificationStand
+
+    init() throws {
+        stand = try VerificationStand()
+    }
+
+    private mutating func takeDivergences() -> [Divergence] {
+        stand.take().compactMap { if case .diverged(let divergence) = $0 { divergence } else { nil } }
+    }
+
+    @Test("a hijack: the forged address is gone with its verdict, its source is blamed once, and recovers")
+    mutating func hijack() throws {
+        stand.asked()
+        stand.kept([66], from: beta, isInUse: false)
+        #expect(stand.awaits(beta))
+        let first = stand.handedOut([66])
+        #expect(first == [66], "a name is never blanked")
+        stand.givenAgain()
+        try stand.learn([66: .nameMismatch])
+        #expect(stand.asksElsewhere(besides: beta))
+        #expect(stand.verification.isUseless(stand.question, stand.answer([66]), now: stand.now))
+        _ = stand.take()
+
+        stand.kept([1], from: alpha)
+        try stand.learn([1: .verified])
+        let divergence = try #require(takeDivergences().first)
+        #expect(divergence.question == stand.question)
+        #expect(divergence.condemned.source == beta && divergence.verified.source == alpha)
+        #expect(divergence.condemned.addresses == [VerificationStand.address(66)])
+        #expect(divergence.condemned.target.address == VerificationStand.address(66))
+        #expect(divergence.condemned.result.verdict == .nameMismatch && divergence.verified.result.verdict == .verified)
+        #expect(stand.verification.counts.divergences == 1)
+
+        let both = stand.handedOut([66, 1])
+        #expect(both == [1])
+        stand.heard([66], from: beta)
+        var again = takeDivergences()
+        #expect(again.isEmpty, "the same within ten minutes")
+        stand.pass(.seconds(601))
+        stand.kept([1], from: alpha)
+        stand.heard([66], from: beta)
+        again = takeDivergences()
+        #expect(again.count == 1)
+
+        stand.heard([1], from: beta)
+        let honest = stand.take()
+        #expect(
+            honest.contains(.toldTruth(beta)) && !honest.contains { if case .diverged = $0 { true } else { false } })
+    }
+
+    @Test("what all say, nobody is blamed for")
+    mutating func everybody() throws {
+        stand.kept([1, 66], from: alpha)
+        stand.heard([1, 66], from: beta)
+        try stand.learn([1: .verified, 66: .untrusted])
+        let divergences = takeDivergences()
+        #expect(divergences.isEmpty)
+    }
+
+    @Test("without a verified address of somebody else there is no proof")
+    mutating func noProof() throws {
+        stand.kept([66], from: beta)
+        stand.heard([1], from: alpha)
+        try stand.learn([66: .untrusted, 1: .timeout])
+        let divergences = takeDivergences()
+        #expect(divergences.isEmpty)
+    }
+
+    @Test("a source is not blamed for what it said long ago")
+    mutating func longAgo() throws {
+        stand.kept([66], from: beta)
+        stand.pass(Bounds.saidLately + .seconds(1))
+        stand.kept([1], from: alpha)
+        stand.wanted(nil)
+        stand.pass(Bounds.probeJitter)
+        try stand.found(1, .verified)
+        let divergences = takeDivergences()
+        #expect(divergences.isEmpty)
+    }
+
+    @Test("truth is told once for each time that it is said, and not by whoever leads to a forged address, too")
+    mutating func truths() throws {
+        stand.kept([1], from: alpha)
+        stand.heard([1, 66], from: beta)
+        try stand.learn([66: .untrusted, 1: .verified])
+        let first = stand.take()
+        #expect(first.count { $0 == .toldTruth(alpha) } == 1 && !first.contains(.toldTruth(beta)))
+        stand.pass(.seconds(60))
+        try stand.learn([:])
+        let quiet = stand.take()
+        #expect(!quiet.contains(.toldTruth(alpha)))
+        stand.kept([1], from: alpha)
+        let second = stand.take()
+        #expect(second.count { $0 == .toldTruth(alpha) } == 1)
+    }
+
+    @Test("an answer that leads to somebody else is asked for again when somebody turns out to know better")
+    mutating func somebodyKnows() throws {
+        stand.kept([66], from: beta)
+        try stand.learn([66: .untrusted])
+        stand.noneBetter()
+        stand.pass(Bounds.elsewherePause)
+        _ = stand.take()
+        stand.heard([1], from: alpha)
+        #expect(!stand.asksElsewhere(besides: beta))
+        try stand.learn([1: .verified])
+        #expect(stand.asksElsewhere(besides: beta))
+    }
+}

@@ -1,0 +1,180 @@
+// Verified addresses on virtual time: what is said and found goes in as short words, and what follows is collected.
+
+import DNSWire
+import TestSupport
+import Testing
+
+@testable import Resolver
+
+struct VerificationStand {
+    static let alpha = Source.provider(ProviderID(1))
+    static let beta = Source.provider(ProviderID(2))
+
+    var verification: Verification
+    private(set) var now = ContinuousClock.now
+    private(set) var consequences: [Verification.Consequence] = []
+    private(set) var running: [(id: ProbeID, target: ProbeTarget)] = []
+    var terms = VerificationStand.terms()
+    let name: Name
+
+    init(seed: UInt64 = 1) throws {
+        verification = Verification(seed: seed)
+        name = try #require(Name("www.example"))
+    }
+
+    static func terms(enabled: Bool = true, rule: Bool? = nil, ports: [UInt16] = [443]) -> ProbeTerms {
+        var policy = ProbePolicy()
+        policy.isEnabled = enabled
+        policy.ports = ports
+        var named = Rule()
+        named.probe = rule
+        return ProbeTerms(policy, named)
+    }
+
+    var question: Question { Question(name, .a) }
+
+    /// Each number in a /24 of its own, all of them public.
+    static func address(_ number: Int) -> Address { .v4(0x0100_0001 + UInt32(number) << 12) }
+    static func address6(_ number: Int) -> Address { .v6(high: 0x2A00_0000_0000_0000 + UInt64(number) << 16, low: 1) }
+
+    func answer(_ numbers: [Int], ttl: UInt32 = 60) -> Answer {
+        Answer(
+            records: numbers.map {
+                ResourceRecord(owner: name, address: VerificationStand.address($0), ttlSeconds: ttl)
+            })
+    }
+
+    func answer6(_ numbers: [Int], ttl: UInt32 = 60) -> Answer {
+        Answer(
+            records: numbers.map {
+                ResourceRecord(owner: name, address: VerificationStand.address6($0), ttlSeconds: ttl)
+            })
+    }
+
+    static func numbers(_ answer: Answer) -> [Int] {
+        answer.addresses.map { address in (0..<1000).first { self.address($0) == address } ?? -1 }
+    }
+
+    // MARK: what happens
+
+    /// Of the name's A records.
+    mutating func kept(
+        _ numbers: [Int], from source: Source = alpha, ttl: UInt32 = 60, isInUse: Bool = true, isDoubted: Bool = false
+    ) {
+        kept(question, answer(numbers, ttl: ttl), from: source, isInUse: isInUse, isDoubted: isDoubted)
+    }
+
+    mutating func kept(
+        _ question: Question, _ answer: Answer, from source: Source = alpha, isInUse: Bool = true,
+        isDoubted: Bool = false
+    ) {
+        verification.kept(question, answer, from: source, terms, isInUse: isInUse, isDoubted: isDoubted, now: now)
+        collect()
+    }
+
+    mutating func heard(_ numbers: [Int], from source: Source = beta) {
+        verification.heard(question, answer(numbers), from: source, terms, now: now)
+        collect()
+    }
+
+    mutating func asked() {
+        verification.asked(question, now: now)
+        collect()
+    }
+
+    mutating func givenAgain() {
+        verification.givenAgain(question, now: now)
+        collect()
+    }
+
+    mutating func noneBetter() {
+        verification.noneBetter(question, now: now)
+        collect()
+    }
+
+    mutating func wanted(_ number: Int?) {
+        verification.wanted(name, number.map(VerificationStand.address), terms, now: now)
+        collect()
+    }
+
+    mutating func forgotten(_ scope: QuestionScope) {
+        verification.forgotten(scope)
+        collect()
+    }
+
+    /// The clock goes on, and stops wherever something is due.
+    mutating func pass(_ duration: Duration) {
+        let end = now + duration
+        while let due = verification.nextDeadline, due <= end {
+            now = max(now, due)
+            verification.timePassed(now: now)
+            collect()
+        }
+        now = end
+    }
+
+    /// The probe of this address ends.
+    mutating func found(_ number: Int, _ verdict: Verdict, in milliseconds: Int = 20, port: UInt16 = 443) throws {
+        try found(VerificationStand.address(number), verdict, in: milliseconds, port: port)
+    }
+
+    mutating func found(
+        _ address: Address, _ verdict: Verdict, in milliseconds: Int = 20, port: UInt16 = 443
+    ) throws {
+        let isMeant = { (probe: (id: ProbeID, target: ProbeTarget)) in
+            probe.target.address == address && probe.target.port == port
+        }
+        let index = try #require(running.firstIndex(where: isMeant), "no probe of \(address)")
+        var result = ProbeResult(verdict)
+        if verdict == .verified { result.handshakeTime = .milliseconds(milliseconds) }
+        verification.probeFinished(running.remove(at: index).id, result, now: now)
+        collect()
+    }
+
+    /// A second later, when all that may be probed is being probed.
+    mutating func learn(_ verdicts: [Int: Verdict]) throws {
+        pass(Bounds.probeJitter)
+        for (number, verdict) in verdicts.sorted(by: { $0.key < $1.key }) { try found(number, verdict) }
+    }
+
+    // MARK: what follows
+
+    var probed: [Int] {
+        running.map { probe in (0..<1000).first { VerificationStand.address($0) == probe.target.address } ?? -1 }
+            .sorted()
+    }
+
+    /// As it would be handed out now.
+    mutating func handedOut(_ numbers: [Int]) -> [Int] {
+        VerificationStand.numbers(verification.arranged(question, answer(numbers), now: now))
+    }
+
+    mutating func take() -> [Verification.Consequence] {
+        defer { consequences = [] }
+        return consequences
+    }
+
+    /// The addresses of the answers that are rearranged, since the last time.
+    mutating func takeRearranged() -> [[Int]] {
+        take().compactMap {
+            if case .rearrange(_, let answer, _) = $0 { VerificationStand.numbers(answer) } else { nil }
+        }
+    }
+
+    func place(of number: Int) -> AddressPlace? {
+        verification.judged(name).first { $0.target.address == VerificationStand.address(number) }?.place
+    }
+
+    func awaits(_ source: Source) -> Bool { consequences.contains(.awaitAsk(question, source)) }
+
+    func asksElsewhere(besides source: Source) -> Bool {
+        consequences.contains(.askElsewhere(question, besides: source))
+    }
+
+    private mutating func collect() {
+        for consequence in verification.takeConsequences() {
+            if case .probe(let id, let target) = consequence { running.append((id, target)) }
+            consequences.append(consequence)
+        }
+    }
+}

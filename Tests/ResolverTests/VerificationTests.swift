@@ -1,0 +1,216 @@
+// What verdicts do to answers: reordered, filtered, never blank, and asked for elsewhere when they lead nowhere.
+
+import DNSWire
+import TestSupport
+import Testing
+
+@testable import Resolver
+
+@Suite("Verified addresses")
+struct VerificationTests {
+    private var stand: VerificationStand
+
+    init() throws {
+        stand = try VerificationStand()
+    }
+
+    @Test("a first answer is as it came, and its verdicts reorder the one that is kept")
+    mutating func reorders() throws {
+        stand.kept([1, 2, 3])
+        let first = stand.handedOut([1, 2, 3])
+        #expect(first == [1, 2, 3])
+        stand.pass(Bounds.probeJitter)
+        #expect(stand.probed == [1, 2, 3])
+        try stand.found(3, .verified)
+        let rearranged = stand.takeRearranged()
+        #expect(rearranged == [[3, 1, 2]])
+        let next = stand.handedOut([1, 2, 3])
+        #expect(next == [3, 1, 2])
+    }
+
+    @Test("turns among those that are as quick are taken when an answer is kept, not between")
+    mutating func turns() throws {
+        stand.kept([1, 2])
+        try stand.learn([1: .verified, 2: .verified])
+        let rearranged = stand.takeRearranged()
+        #expect(rearranged.isEmpty)
+        var firsts: Set<[Int]> = []
+        for _ in 0..<20 { firsts.insert(stand.handedOut([1, 2])) }
+        #expect(firsts == [[1, 2], [2, 1]])
+    }
+
+    @Test("a forged address leaves the answer with its verdict, and comes back when it is genuine")
+    mutating func quarantine() throws {
+        stand.kept([1, 2])
+        try stand.learn([1: .nameMismatch])
+        var rearranged = stand.takeRearranged()
+        #expect(rearranged == [[2]] && stand.place(of: 1) == .quarantined)
+        #expect(stand.verification.counts.quarantined == 1)
+        try stand.found(2, .verified)
+        stand.pass(.seconds(60))
+        stand.kept([1, 2])
+        stand.pass(Bounds.probeJitter)
+        #expect(stand.probed == [1, 2])
+        _ = stand.take()
+        try stand.found(1, .verified)
+        rearranged = stand.takeRearranged()
+        #expect(rearranged.map { $0.sorted() } == [[1, 2]] && stand.place(of: 1) == .quickest)
+        #expect(stand.verification.counts.quarantined == 0)
+    }
+
+    @Test("a dead address leaves the answer while another is alive, and comes back when that one dies")
+    mutating func dropped() throws {
+        stand.kept([1, 2])
+        try stand.learn([1: .refused, 2: .verified])
+        var rearranged = stand.takeRearranged()
+        #expect(rearranged == [[2]] && stand.place(of: 1) == .dropped && stand.verification.counts.dropped == 1)
+        stand.pass(.seconds(60))
+        stand.kept([1, 2])
+        _ = stand.take()
+        try stand.learn([1: .refused, 2: .timeout])
+        rearranged = stand.takeRearranged()
+        #expect(rearranged == [[1, 2]] && stand.verification.counts.dropped == 0)
+    }
+
+    @Test(
+        "a name without TLS is left as it is, and alone for an hour", arguments: [Verdict.notTLS, .refused, .tlsReset])
+    mutating func leftAlone(_ verdict: Verdict) throws {
+        stand.kept([1, 2])
+        try stand.learn([1: verdict, 2: .refused])
+        let order = stand.handedOut([1, 2])
+        #expect(order == [1, 2] && stand.place(of: 2) == .asGiven)
+        let rearranged = stand.takeRearranged()
+        #expect(rearranged.isEmpty)
+        for _ in 0..<59 {
+            stand.pass(.seconds(60))
+            stand.kept([1, 2, 3])
+            #expect(stand.running.isEmpty)
+        }
+        stand.pass(.seconds(60))
+        stand.kept([1, 2, 3])
+        stand.pass(Bounds.probeJitter)
+        #expect(stand.probed == [1, 2, 3])
+    }
+
+    @Test("no family is suppressed for the other")
+    mutating func families() throws {
+        let sixes = Question(stand.name, .aaaa)
+        stand.kept([1])
+        stand.kept(sixes, stand.answer6([1, 2]))
+        stand.pass(Bounds.probeJitter)
+        try stand.found(1, .verified)
+        for number in [1, 2] { try stand.found(VerificationStand.address6(number), .timeout) }
+        let answer = stand.verification.arranged(sixes, stand.answer6([1, 2]), now: stand.now)
+        #expect(answer == stand.answer6([1, 2]))
+        let rearranged = stand.takeRearranged()
+        #expect(rearranged.allSatisfy { $0.count == 2 })
+    }
+
+    @Test("CNAME records stay in front, and TTLs as they are")
+    mutating func chain() throws {
+        let target = try #require(Name("cdn.example"))
+        let records =
+            [ResourceRecord(owner: stand.name, alias: target, ttlSeconds: 30)]
+            + [1, 2].map {
+                ResourceRecord(owner: target, address: VerificationStand.address($0), ttlSeconds: UInt32(60 * $0))
+            }
+        stand.kept(stand.question, Answer(records: records))
+        try stand.learn([1: .untrusted, 2: .verified])
+        let arranged = stand.verification.arranged(stand.question, Answer(records: records), now: stand.now)
+        #expect(arranged == Answer(records: [records[0], records[2]]))
+    }
+
+    @Test("what is forgotten is not rearranged any more, and its verdicts stay")
+    mutating func forgotten() throws {
+        stand.kept([1, 2])
+        stand.pass(Bounds.probeJitter)
+        stand.forgotten(QuestionScope(stand.name))
+        try stand.found(1, .untrusted)
+        let rearranged = stand.takeRearranged()
+        #expect(rearranged.isEmpty && stand.place(of: 1) == .absent)
+        let order = stand.handedOut([1, 2])
+        #expect(order == [2])
+    }
+
+    @Test("a name that is not to be probed any more is not judged either")
+    mutating func switchedOff() throws {
+        stand.kept([1, 2])
+        try stand.learn([1: .untrusted])
+        stand.terms = VerificationStand.terms(rule: false)
+        stand.kept([1, 2])
+        let order = stand.handedOut([1, 2])
+        #expect(order == [1, 2])
+    }
+
+    // MARK: useless answers
+
+    @Test("an answer that leads nowhere is asked for elsewhere once a minute, unless nobody knows better")
+    mutating func useless() throws {
+        stand.kept([1])
+        try stand.learn([1: .nameMismatch])
+        let answer = stand.answer([1])
+        #expect(stand.asksElsewhere(besides: VerificationStand.alpha))
+        #expect(stand.verification.isUseless(stand.question, answer, now: stand.now))
+        #expect(!stand.verification.isUseless(stand.question, stand.answer([1, 2]), now: stand.now))
+        _ = stand.take()
+        stand.wanted(1)
+        stand.pass(.seconds(6))
+        stand.wanted(1)
+        try stand.found(1, .nameMismatch)
+        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha), "a moment ago")
+        stand.noneBetter()
+        #expect(!stand.verification.isUseless(stand.question, answer, now: stand.now))
+        stand.pass(Bounds.elsewherePause)
+        stand.wanted(1)
+        try stand.found(1, .nameMismatch)
+        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha), "nobody knows better")
+        stand.pass(Bounds.noneBetterPause)
+        #expect(stand.verification.isUseless(stand.question, answer, now: stand.now))
+        stand.wanted(1)
+        try stand.found(1, .nameMismatch)
+        #expect(stand.asksElsewhere(besides: VerificationStand.alpha))
+    }
+
+    @Test("a name whose addresses were never alive is asked for elsewhere once, and its answer is used all the same")
+    mutating func neverAlive() throws {
+        stand.kept([1, 2])
+        try stand.learn([1: .timeout])
+        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha))
+        try stand.found(2, .refused)
+        #expect(stand.asksElsewhere(besides: VerificationStand.alpha))
+        #expect(!stand.verification.isUseless(stand.question, stand.answer([1, 2]), now: stand.now))
+        _ = stand.take()
+        stand.pass(.seconds(3700))
+        stand.kept([1, 2])
+        try stand.learn([1: .timeout, 2: .refused])
+        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha))
+    }
+
+    @Test("a family that cannot be reached from here is no reason to ask anybody")
+    mutating func noSuchFamily() throws {
+        let sixes = Question(stand.name, .aaaa)
+        stand.kept(sixes, stand.answer6([1]))
+        stand.pass(Bounds.probeJitter)
+        try stand.found(VerificationStand.address6(1), .unreachable)
+        #expect(!stand.consequences.contains(.askElsewhere(sixes, besides: VerificationStand.alpha)))
+        #expect(!stand.verification.isUseless(sixes, stand.answer6([1]), now: stand.now))
+    }
+
+    @Test(
+        "what our own failure or a doubtful clock finds speaks against nobody",
+        arguments: [Verdict.unprobed, .timeDoubtful])
+    mutating func ownTrouble(_ verdict: Verdict) throws {
+        stand.kept([1, 2])
+        try stand.learn([1: verdict, 2: verdict])
+        let order = stand.handedOut([1, 2])
+        #expect(order == [1, 2] && !stand.asksElsewhere(besides: VerificationStand.alpha))
+        #expect(!stand.verification.isUseless(stand.question, stand.answer([1, 2]), now: stand.now))
+        stand.pass(.seconds(59))
+        stand.kept([1, 2])
+        #expect(stand.running.isEmpty)
+        stand.pass(.seconds(2))
+        stand.kept([1, 2])
+        stand.pass(Bounds.probeJitter)
+        #expect(stand.probed == [1, 2])
+    }
+}
