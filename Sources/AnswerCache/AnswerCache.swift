@@ -55,6 +55,28 @@ import Synchronization
         }
     }
 
+    /// Puts other records, or the same ones in another order, into the entry that stands under exactly this key. It
+    /// ages on as before: lifetime, hits and marks stay. Others may be evicted for it.
+    ///
+    /// - Returns: when that entry was stored and for how long, so that a copy elsewhere can be changed, too. Nil when
+    ///   there is none now: there was none, or it has no room and is evicted; an answer that must not be handed out
+    ///   does not stay because a better one is too large.
+    package func rearrange(
+        _ answer: RenderedAnswer, for question: Question, partition: Partition, provenance: Provenance
+    ) -> KeptTimes? {
+        let key = key(for: question, partition, provenance)
+        return withTable(key.hash) { $0.rearrange(answer, under: key) }
+    }
+
+    /// The next reply from the entry under exactly this key says so, once: `FastPath.Outcome.answeredAwaited`.
+    /// Forgotten with the entry, and when another answer is stored there.
+    package func awaitHit(_ question: Question, partition: Partition, provenance: Provenance) {
+        let key = key(for: question, partition, provenance)
+        withTable(key.hash) { table in
+            if let entry = table.find(key) { table.awaitHit(entry) }
+        }
+    }
+
     /// The hits on a question's entries since the last call, all provenances together.
     package func takeHits(_ question: Question, partition: Partition) -> Int {
         var key = key(for: question, partition, .provider)
@@ -127,4 +149,11 @@ import Synchronization
         key.set(wire.span, from: 0, count: wire.count, type: question.type, hashing: hashing)
         return key
     }
+}
+
+/// Of an answer that is kept.
+package struct KeptTimes: Equatable, Sendable {
+    /// Since boot; negative for what was learned before.
+    package let storedAtMilliseconds: Int64
+    package let lifetimeSeconds: UInt32
 }

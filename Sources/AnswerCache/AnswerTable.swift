@@ -95,6 +95,11 @@ import DNSWire
     /// True the first time; false until another answer stands there.
     mutating func askForRefresh(_ entry: UInt32) -> Bool { unsafe slots[Int(entry)].askForRefresh() }
 
+    mutating func awaitHit(_ entry: UInt32) { unsafe slots[Int(entry)].awaitHit() }
+
+    /// True once after `awaitHit`, unless another answer was stored since.
+    mutating func takeAwaited(_ entry: UInt32) -> Bool { unsafe slots[Int(entry)].takeAwaited() }
+
     /// The hits since the last call.
     mutating func takeHits(_ entry: UInt32) -> UInt16 { unsafe slots[Int(entry)].takeHits() }
 
@@ -141,6 +146,42 @@ import DNSWire
         return true
     }
 
+    /// Puts another answer into the entry under the key: its times, hits, marks and its turn to be evicted stay.
+    ///
+    /// - Returns: nil, and nothing under the key, when there was no entry or no room for it. The old answer may not be
+    ///   handed out any more, so it goes all the same, and counts as evicted.
+    mutating func rearrange(_ answer: borrowing RenderedAnswer, under key: borrowing AnswerKey) -> KeptTimes? {
+        guard let entry = find(key) else { return nil }
+        let times = unsafe slots[Int(entry)].times
+        var slot = unsafe Slot(
+            answer, lifetimeSeconds: times.lifetimeSeconds, key: key, storedAtMilliseconds: times.storedAtMilliseconds,
+            hits: slots[Int(entry)].hits)
+        guard makeRoom(unsafe slot.costBytes, inPlaceOf: entry) else {
+            unsafe slot.storage?.deallocate()
+            return nil
+        }
+        let old = unsafe slots[Int(entry)]
+        unsafe slot.takePlace(of: old)
+        bytes += unsafe slot.costBytes - old.costBytes
+        unsafe old.storage?.deallocate()
+        unsafe slots[Int(entry)] = slot
+        return times
+    }
+
+    /// False when the entry itself had to go: because it is larger than the shard now, or because its turn came first.
+    private mutating func makeRoom(_ cost: Int, inPlaceOf entry: UInt32) -> Bool {
+        guard cost <= limitBytes else {
+            remove(entry)
+            evictions += 1
+            return false
+        }
+        let growth = unsafe cost - slots[Int(entry)].costBytes
+        while bytes + growth > limitBytes {
+            if evictOne() == entry { return false }
+        }
+        return true
+    }
+
     mutating func removeAll() {
         while oldest != AnswerTable.none { remove(oldest) }
     }
@@ -178,8 +219,8 @@ import DNSWire
         if count * 4 > (indexMask + 1) * 3 { growIndex() } else { enterIndex(entry) }
     }
 
-    /// At most one round: each step clears a mark or ends.
-    private mutating func evictOne() {
+    /// At most one round: each step clears a mark or ends. Returns which entry went.
+    @discardableResult private mutating func evictOne() -> UInt32 {
         var entry = hand == AnswerTable.none ? oldest : hand
         while unsafe slots[Int(entry)].wasUsed {
             unsafe slots[Int(entry)].wasUsed = false
@@ -189,6 +230,7 @@ import DNSWire
         hand = unsafe slots[Int(entry)].newer
         remove(entry)
         evictions += 1
+        return entry
     }
 
     private mutating func unlink(_ entry: UInt32) {

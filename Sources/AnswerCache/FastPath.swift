@@ -16,6 +16,8 @@ package struct FastPath: ~Copyable {
         case answered(ResponseCode)
         /// Likewise; and this reply is the first one for which the answer is due for a refresh.
         case answeredAndDue(ResponseCode, Question)
+        /// Likewise; and this reply is the one that `AnswerCache.awaitHit` waits for.
+        case answeredAwaited(ResponseCode, Question)
         /// A reply about ourselves was written (version.bind, ANY).
         case local
         /// A refusal was written: not allowed, malformed, or nothing a stub asks.
@@ -82,8 +84,12 @@ package struct FastPath: ~Copyable {
                     Reply.write(body, to: query, in: packet, ageSeconds: age, limit: limit, into: &output)
                     return body.code
                 }
-                guard freshness == .due, table.askForRefresh(entry) else { return .answered(code) }
-                return .answeredAndDue(code, Question(query.name(in: packet), query.type, from: subnet))
+                // One reply says one thing: the mark of what is awaited stays for the next.
+                if freshness == .due, table.askForRefresh(entry) {
+                    return .answeredAndDue(code, Question(query.name(in: packet), query.type, from: subnet))
+                }
+                guard table.takeAwaited(entry) else { return .answered(code) }
+                return .answeredAwaited(code, Question(query.name(in: packet), query.type, from: subnet))
             }
             return .miss(query)
         }

@@ -30,6 +30,10 @@ import DNSWire
         static let isNegative = Flags(rawValue: 4)
         static let wasUsed = Flags(rawValue: 8)
         static let refreshWasAsked = Flags(rawValue: 16)
+        static let hitIsAwaited = Flags(rawValue: 32)
+
+        /// What happened to the entry, whatever answer stands in it.
+        static let marks: Flags = [.wasUsed, .refreshWasAsked, .hitIsAwaited]
     }
 
     init(
@@ -102,6 +106,22 @@ import DNSWire
         return true
     }
 
+    mutating func awaitHit() { unsafe flags.insert(.hitIsAwaited) }
+
+    /// True once after `awaitHit`.
+    mutating func takeAwaited() -> Bool {
+        guard unsafe flags.contains(.hitIsAwaited) else { return false }
+        unsafe flags.remove(.hitIsAwaited)
+        return true
+    }
+
+    /// Takes over marks and neighbours; the old slot's storage is still to be freed.
+    mutating func takePlace(of old: Slot) {
+        unsafe flags.formUnion(old.flags.intersection(.marks))
+        unsafe newer = old.newer
+        unsafe older = old.older
+    }
+
     /// Never negative: a clock that counts from boot does not run backwards.
     func ageMilliseconds(_ nowMilliseconds: Int64) -> Int64 { unsafe max(0, nowMilliseconds - storedAtMilliseconds) }
 
@@ -125,6 +145,10 @@ import DNSWire
     /// rounding (glibc: 8 bytes, to a multiple of 16, and 32 at least).
     var costBytes: Int {
         unsafe MemoryLayout<Slot>.stride + 8 + max(32, (storageBytes + 8 + 15) / 16 * 16)
+    }
+
+    var times: KeptTimes {
+        unsafe KeptTimes(storedAtMilliseconds: storedAtMilliseconds, lifetimeSeconds: lifetimeSeconds)
     }
 
     // MARK: storage

@@ -13,6 +13,15 @@ package enum Command: Equatable, Sendable {
     case prefetch([Name])
     case httpdns(HTTPDNSSwitch)
     case providers(ProvidersAction)
+    /// Probes the addresses of a name now, and tells what each probe finds. Makes traffic.
+    case verify(Name)
+    /// What is known of the addresses of a name, or of all (nil).
+    case verdicts(Name?)
+    /// Somebody says that an address of a name failed. It is probed, and never believed unseen.
+    case report(Name, Address)
+    case evidence
+    /// The names that have led to an address.
+    case whois(Address)
     case help
 
     /// A screenful of names; more belong into the settings.
@@ -20,7 +29,7 @@ package enum Command: Equatable, Sendable {
 
     /// The first word of a line.
     enum Word: String, CaseIterable {
-        case status, stats, cache, flush, prefetch, httpdns, providers, help
+        case status, stats, cache, flush, prefetch, httpdns, providers, verify, verdicts, report, evidence, whois, help
     }
 
     /// The first word of its line; the second one, too, where not all of them may be asked by everyone.
@@ -35,6 +44,11 @@ package enum Command: Equatable, Sendable {
         case .providers(.list): Word.providers.rawValue
         case .providers(.reset): "\(Word.providers) \(ProvidersAction.Verb.reset)"
         case .providers(.test): "\(Word.providers) \(ProvidersAction.Verb.test)"
+        case .verify: Word.verify.rawValue
+        case .verdicts: Word.verdicts.rawValue
+        case .report: Word.report.rawValue
+        case .evidence: Word.evidence.rawValue
+        case .whois: Word.whois.rawValue
         case .help: Word.help.rawValue
         }
     }
@@ -42,14 +56,19 @@ package enum Command: Equatable, Sendable {
     /// Not for everyone who may open the socket.
     package var changesState: Bool {
         switch self {
-        case .flush, .prefetch, .httpdns, .providers(.reset), .providers(.test): true
-        case .status, .stats, .cache, .providers(.list), .help: false
+        case .flush, .prefetch, .httpdns, .providers(.reset), .providers(.test), .verify: true
+        case .status, .stats, .cache, .providers(.list), .verdicts, .report, .evidence, .whois, .help: false
         }
     }
 
     /// Its answer comes in steps, with up to 30 seconds between them.
     package var isAnsweredInSteps: Bool {
-        if case .providers(.test) = self { true } else { false }
+        switch self {
+        case .providers(.test), .verify, .report: true
+        case .status, .stats, .cache, .flush, .prefetch, .httpdns, .providers(.list), .providers(.reset), .verdicts,
+            .evidence, .whois, .help:
+            false
+        }
     }
 }
 
@@ -79,12 +98,16 @@ package enum ProvidersAction: Equatable, Sendable {
 extension Command.Word {
     var usage: String {
         switch self {
-        case .status, .stats, .help: "--json"
+        case .status, .stats, .evidence, .help: "--json"
         case .cache: "cache ls [NAME], cache get NAME [TYPE], cache dump"
         case .flush: "flush [--tree] [--type TYPE] NAME, flush --all"
         case .prefetch: "prefetch NAME..."
         case .httpdns: "\(HTTPDNSSwitch.Verb.off.usage), \(HTTPDNSSwitch.Verb.on.usage)"
         case .providers: "providers, \(ProvidersAction.Verb.reset.usage), \(ProvidersAction.Verb.test.usage)"
+        case .verify: "verify NAME"
+        case .verdicts: "verdicts [NAME]"
+        case .report: "report NAME ADDRESS"
+        case .whois: "whois ADDRESS"
         }
     }
 }

@@ -23,6 +23,34 @@ enum LineFormat {
         return parts.map(twoDigits).joined(separator: ":") + "Z"
     }
 
+    /// "2026-11-21", UTC; the nearer end of what four digits can tell for what lies outside.
+    static func day(secondsSince1970 seconds: Int64) -> String {
+        let daysSince1970 = (Double(seconds) / 86_400).rounded(.down)
+        let daysOfCycle = 146_097
+        // Since the first day of the year 0; years repeat after 400.
+        let days = Int(min(max(daysSince1970 + 719_528, 0), Double(25 * daysOfCycle - 1)))
+        var (year, rest) = (days / daysOfCycle * 400, days % daysOfCycle)
+        while rest >= daysOfYear(year) {
+            rest -= daysOfYear(year)
+            year += 1
+        }
+        var month = 1
+        while rest >= daysOfMonth(month, in: year) {
+            rest -= daysOfMonth(month, in: year)
+            month += 1
+        }
+        let digits = String(year)
+        let padding = String(repeating: "0", count: 4 - digits.count)
+        return "\(padding)\(digits)-\(twoDigits(month))-\(twoDigits(rest + 1))"
+    }
+
+    private static func daysOfYear(_ year: Int) -> Int { 337 + daysOfMonth(2, in: year) }
+
+    private static func daysOfMonth(_ month: Int, in year: Int) -> Int {
+        guard month == 2 else { return [4, 6, 9, 11].contains(month) ? 30 : 31 }
+        return year.isMultiple(of: 4) && !year.isMultiple(of: 100) || year.isMultiple(of: 400) ? 29 : 28
+    }
+
     /// "4,812"
     static func grouped(_ number: Int) -> String {
         let digits = Array(String(number.magnitude))
@@ -58,6 +86,16 @@ enum LineFormat {
             let padded = zip(row, widths).dropLast().map { $0 + String(repeating: " ", count: $1 - $0.count) }
             return (padded + row.suffix(1)).joined(separator: "  ")
         }
+    }
+
+    /// One such row, its columns as wide as said: for lists that are not at hand as a whole. A longer cell moves the
+    /// rest of its line; cells beyond the last width are not padded.
+    static func spaced(_ cells: [String], widths: [Int]) -> String {
+        let last = cells.count - 1
+        return cells.enumerated().map { column, cell in
+            guard column < last, column < widths.count else { return cell }
+            return cell + String(repeating: " ", count: max(0, widths[column] - cell.count))
+        }.joined(separator: "  ")
     }
 
     private static func twoDigits(_ number: Int) -> String {

@@ -48,6 +48,10 @@ extension StatsReport.Provider {
             lines.append(
                 "failures " + sorted.map { "\($0.key) \(LineFormat.grouped($0.value))" }.joined(separator: ", "))
         }
+        if divergences > 0 {
+            let times = counted(divergences, "time", "times")
+            lines.append("led to somebody else's address \(times), see evidence")
+        }
         if clockOffsetMilliseconds != 0 {
             let side = clockOffsetMilliseconds > 0 ? "ahead of" : "behind"
             lines.append("clock \(abs(clockOffsetMilliseconds)) ms \(side) ours")

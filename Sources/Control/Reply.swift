@@ -52,12 +52,22 @@ package enum Reply: Sendable {
         providers                                   how each provider does: share, latency, success, addresses
         providers reset [NAME]                      forgets what was measured of one provider or of all
         providers test NAME                         tries out what a provider can do and how fast it is
+        verify NAME                                 probes the addresses of a name now: verdict, times, certificate
+        verdicts [NAME]                             what is known of addresses: verdict, place in answers, and why
+        report NAME ADDRESS                         says that an address of a name failed: it is probed at once
+        evidence                                    the last 256 times that a source led to somebody else's address
+        whois ADDRESS                               the names that have led to an address
         help                                        this list
         Each takes --json, and may come as JSON: {"command":"flush","name":"www.example.com","tree":true}
-        flush, prefetch, httpdns, providers reset and providers test are for root and for the user and group of the
-        daemon. A duration is 1s to 30d, such as 10m or 2h; without one it is off until switched on.
+        flush, prefetch, httpdns, providers reset, providers test and verify are for root and for the user and group
+        of the daemon. A duration is 1s to 30d, such as 10m or 2h; without one it is off until switched on.
 
         """
+}
+
+/// Nil for what is not of this form.
+func decoded<Value: Decodable>(_ text: String) -> Value? {
+    try? JSONDecoder().decode(Value.self, from: Data(text.utf8))
 }
 
 func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }

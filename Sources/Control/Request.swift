@@ -91,10 +91,3 @@ package struct Refusal: Error, Equatable, Sendable {
         self.wantsJSON = wantsJSON
     }
 }
-
-/// Cut, and with everything escaped that could move a terminal's cursor.
-func quoted(_ text: String) -> String {
-    let maxShown = 60
-    let shown = text.unicodeScalars.prefix(maxShown).map { $0.escaped(asASCII: true) }.joined()
-    return "\"\(shown)\"" + (text.unicodeScalars.count > maxShown ? "..." : "")
-}

@@ -13,6 +13,7 @@ struct RequestFields: Decodable {
     var all: Bool?
     var `for`: String?
     var rule: String?
+    var address: String?
 
     init(command: String) {
         self.command = command
@@ -23,9 +24,11 @@ struct RequestFields: Decodable {
         var rest = arguments[...]
         var places: [WritableKeyPath<RequestFields, String?>] = []
         switch word {
-        case .status, .stats, .help: break
+        case .status, .stats, .evidence, .help: break
         case .cache: places = [\.verb, \.name, \.type]
-        case .flush: places = [\.name]
+        case .flush, .verify, .verdicts: places = [\.name]
+        case .report: places = [\.name, \.address]
+        case .whois: places = [\.address]
         case .httpdns: places = [\.verb]
         case .providers: places = [\.verb, \.name]
         case .prefetch:
@@ -65,7 +68,23 @@ struct RequestFields: Decodable {
         case .prefetch: .prefetch(try prefetchNames())
         case .httpdns: .httpdns(try httpdnsSwitch())
         case .providers: .providers(try providersAction())
+        case .verify: .verify(try wantedName(word))
+        case .verdicts: .verdicts(try name.map(readName))
+        case .report: .report(try wantedName(word), try wantedAddress(word))
+        case .evidence: .evidence
+        case .whois: .whois(try wantedAddress(word))
         }
+    }
+
+    private func wantedName(_ word: Command.Word) throws(RequestFault) -> Name {
+        guard let name else { throw RequestFault("\(word) needs a name; allowed: \(word.usage)") }
+        return try readName(name)
+    }
+
+    private func wantedAddress(_ word: Command.Word) throws(RequestFault) -> Address {
+        guard let address else { throw RequestFault("\(word) needs an address; allowed: \(word.usage)") }
+        guard let read = Address(address) else { throw RequestFault("\(quoted(address)) is not an IP address") }
+        return read
     }
 
     private func cacheCommand() throws(RequestFault) -> Command {
@@ -94,9 +113,8 @@ struct RequestFields: Decodable {
             }
             return .everything
         }
-        guard let name else { throw RequestFault("flush needs a name; allowed: \(Command.Word.flush.usage)") }
         return QuestionScope(
-            try readName(name), includesDescendants: tree ?? false, type: try type.map(readType))
+            try wantedName(.flush), includesDescendants: tree ?? false, type: try type.map(readType))
     }
 
     private func prefetchNames() throws(RequestFault) -> [Name] {

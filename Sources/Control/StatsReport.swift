@@ -22,6 +22,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var store = Store()
     package var providers: [Provider] = []
     package var system = System()
+    package var probe = Probe()
     package var process = Process()
 
     package init() {}
@@ -33,8 +34,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
 
     package enum CodingKeys: String, CodingKey {
         case schema, version, queries, responses, rcodes, dropped, inflight, unsent, cache, prefetch, stale, store,
-            providers,
-            system, process
+            providers, system, probe, process
         case connections = "tcp"
         case uptimeSeconds = "uptime_s"
         case latencyMicroseconds = "latency_us"
@@ -129,12 +129,14 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var failures = 0
         /// Messages that were no reply to the query they came for: late, damaged or forged.
         package var foreignReplies = 0
+        /// Times that it led to somebody else's address, and another source did not.
+        package var divergences = 0
         /// "ADDR:PORT"
         package var servers: [String] = []
         package init() {}
 
         package enum CodingKeys: String, CodingKey {
-            case requests, failures, servers
+            case requests, failures, divergences, servers
             case foreignReplies = "foreign_replies"
         }
     }
@@ -170,6 +172,8 @@ extension StatsReport {
         package var names = 0
         /// By kind: timeout, tls, ...
         package var failures: [String: Int] = [:]
+        /// Times that it led to somebody else's address, and another source did not.
+        package var divergences = 0
         package var latencyMilliseconds = Latency()
         package var connections = Connections()
         package var addresses: [Address] = []
@@ -186,7 +190,8 @@ extension StatsReport {
         }
 
         package enum CodingKeys: String, CodingKey {
-            case name, dialect, state, share, success, requests, names, failures, connections, addresses, shadow
+            case name, dialect, state, share, success, requests, names, failures, divergences, connections,
+                addresses, shadow
             case retrySeconds = "retry_s"
             case latencyMilliseconds = "latency_ms"
             case clockOffsetMilliseconds = "clock_offset_ms"

@@ -34,7 +34,7 @@ struct CachePieces: IteratorProtocol {
 }
 
 extension CacheEntryReport {
-    fileprivate init(_ entry: CachedEntry, withRecords: Bool, nowMilliseconds: Int64) {
+    init(_ entry: CachedEntry, withRecords: Bool, nowMilliseconds: Int64) {
         let ageMilliseconds = max(0, nowMilliseconds - entry.storedAtMilliseconds)
         let leftMilliseconds = Int64(entry.lifetimeSeconds) * 1000 - ageMilliseconds
         self.init(
@@ -53,7 +53,7 @@ extension CacheEntryReport {
 
 extension CachedEntry {
     /// What is in the cache was rendered from records that could be read; what could not is not shown.
-    fileprivate var records: [ResourceRecord] {
+    var records: [ResourceRecord] {
         do throws(MalformedMessage) { return try answer.records(of: question) } catch { return [] }
     }
 }

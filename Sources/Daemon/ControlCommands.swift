@@ -11,6 +11,8 @@ struct ControlCommands {
     let resolving: ResolvingLoop
     let switches: ProviderSwitches
     let tests: ProviderTests
+    let probeErrands: ProbeErrands
+    let evidence: EvidenceLog
     let cache: AnswerCache
     /// Those that rules stand for.
     let ruleNames: Set<Name>
@@ -23,13 +25,13 @@ struct ControlCommands {
             let own = Machine.user
             let rights = Rights(userID: own.userID, groupID: own.groupID)
             if let refusal = rights.refusal(of: request, userID: peer.userID, groupID: peer.groupID) { throw refusal }
-            return carryOut(request)
+            return try carryOut(request, of: peer)
         } catch {
             return whole(.refusal(error), asJSON: error.wantsJSON)
         }
     }
 
-    private func carryOut(_ request: Request) -> ControlAnswer {
+    private func carryOut(_ request: Request, of peer: LocalSocket.Peer) throws(Refusal) -> ControlAnswer {
         switch request.command {
         case .help: return whole(.help, asJSON: request.wantsJSON)
         case .stats: return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
@@ -47,6 +49,19 @@ struct ControlCommands {
             return whole(.providers(ProvidersReport(statistics.providers)), asJSON: request.wantsJSON)
         case .providers(.reset(let name)): return reset(name, request)
         case .providers(.test(let name)): return test(name, request)
+        case .verify(let name): return .stream(try probeErrands.verify(name, wantsJSON: request.wantsJSON, now: now))
+        case .report(let name, let address):
+            return .stream(
+                try probeErrands.report(name, address, by: peer.userID, wantsJSON: request.wantsJSON, now: now))
+        case .verdicts(let name):
+            let listing = VerdictListing(name, wantsJSON: request.wantsJSON)
+            return .pieces(AnyIterator(VerdictPieces(of: resolving, listing, now: now)))
+        case .evidence:
+            let listing = EvidenceListing(wantsJSON: request.wantsJSON)
+            return .pieces(AnyIterator(EvidencePieces(of: evidence.reports, listing)))
+        case .whois(let address):
+            let listing = WhoisListing(address, wantsJSON: request.wantsJSON)
+            return .pieces(AnyIterator(WhoisPieces(of: cache, resolving, listing, now: now)))
         }
     }
 

@@ -63,6 +63,8 @@ extension Policy {
         stale.clientTimeout = settings.stale.clientTimeout
         stale.recheck = settings.stale.recheck
         prefetches = settings.prefetch.enabled
+        probes.isEnabled = settings.probe.enabled
+        probes.ports = settings.probe.ports
         rules = RuleTable(settings.rules.map { Rule($0, providerOfName) })
         onlyListed = settings.onlyListed
         isSystemOnly = settings.avoidsProviders
@@ -97,6 +99,8 @@ extension Rule {
         stale = rule.stale
         staleNegative = rule.staleNegative
         prefetch = rule.prefetch
+        probe = rule.probe
+        probePorts = rule.probePorts
         minTTLSeconds = rule.minTTL?.wholeSeconds
         maxTTLSeconds = rule.maxTTL?.wholeSeconds
         fallbackAddresses = rule.fallbackAddresses
@@ -104,5 +108,7 @@ extension Rule {
 }
 
 extension Duration {
+    var wholeMilliseconds: Int { Int(self / .milliseconds(1)) }
+
     fileprivate var wholeSeconds: UInt32 { UInt32(clamping: components.seconds) }
 }

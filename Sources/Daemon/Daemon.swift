@@ -26,6 +26,8 @@ final class Daemon {
     private let switches: ProviderSwitches
     private let nodeLists: NodeLists
     private let tests = ProviderTests()
+    private let probeErrands: ProbeErrands
+    private let evidence: EvidenceLog
     private let threads: ServingThreads
     private let localFiles: LocalFiles
     private var hosts = HostsTable.empty
@@ -70,6 +72,8 @@ final class Daemon {
                 fastPath: makeFastPath())
             switches = ProviderSwitches(resolving, cache)
             nodeLists = NodeLists(resolving)
+            probeErrands = ProbeErrands(resolving)
+            evidence = EvidenceLog(resolving)
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
             threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
@@ -105,7 +109,7 @@ final class Daemon {
     private var nextDeadline: Instant? {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
-            tests.nextDeadline,
+            tests.nextDeadline, probeErrands.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
@@ -115,6 +119,7 @@ final class Daemon {
         for name in switches.timePassed(now: now) { log(.switchedOn(name: name)) }
         nodeLists.timePassed(now: now)
         tests.timePassed(now: now)
+        probeErrands.timePassed(now: now)
         if localFiles.takeHostsChange() { readHosts(now: now) }
         if localFiles.takeNameserversChange() { readNameservers(now: now) }
         takeStoreEvents(now: now)
@@ -123,6 +128,10 @@ final class Daemon {
             log(.nameserverLoops(server.description))
             announceUpstreams(now: now)
         }
+        probeErrands.take(resolving.takeProbeNews(), now: now)
+        evidence.add(
+            resolving.takeDivergences(), network: view.partition(for: .none),
+            wallMilliseconds: Clock.wallMilliseconds(), now: now)
         resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
     }
@@ -253,6 +262,7 @@ final class Daemon {
         switches.restore(notes, now: now)
         removeProvidersAnswersOfSystemNames()
         nodeLists.begin(notes, now: now)
+        evidence.restore(notes)
         for report in switches.reports { log(.stillSwitchedOff(report)) }
     }
 
@@ -271,11 +281,13 @@ final class Daemon {
     private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
         let now = Clock.now()
         let statistics = Statistics(
-            resolving: resolving, threads: threads, cache: cache, startedAt: startedAt, now: now,
-            listen: ports.addresses, operatorSwitches: switches.reports,
+            resolving: resolving, threads: threads, cache: cache, probeErrands: probeErrands,
+            evidence: evidence, startedAt: startedAt, now: now, listen: ports.addresses,
+            operatorSwitches: switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil)
         return ControlCommands(
-            statistics: statistics, resolving: resolving, switches: switches, tests: tests, cache: cache,
+            statistics: statistics, resolving: resolving, switches: switches, tests: tests,
+            probeErrands: probeErrands, evidence: evidence, cache: cache,
             ruleNames: Set(settings.rules.flatMap(\.match)), now: now
         ).answer(to: line, from: peer)
     }

@@ -16,6 +16,7 @@ extension Statistics {
         line.requests = Int(provider.requests)
         line.names = Int(provider.names)
         for (failure, count) in provider.failures { line.failures[failure.rawValue] = Int(count) }
+        line.divergences = evidence.divergences(of: .provider(provider.id))
         let privateAnswers = resolving.privateAnswers(from: provider.id)
         if privateAnswers > 0 { line.failures["private"] = Int(privateAnswers) }
         line.latencyMilliseconds.p50 = (provider.latency.percentile(50) ?? 0) / 1000

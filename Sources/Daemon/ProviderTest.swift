@@ -166,10 +166,6 @@ extension Answer {
     }
 }
 
-extension Duration {
-    fileprivate var wholeMilliseconds: Int { Int(self / .milliseconds(1)) }
-}
-
 /// The tests that run.
 final class ProviderTests {
     private var running: [ProviderTest] = []

@@ -83,6 +83,7 @@ final class ResolvingLoop {
     func settle(now: Instant) {
         settledAt = now
         for question in streams.takeDue() { handle(.foundDue(question), now: now) }
+        for question in streams.takeAwaited() { handle(.givenAgain(question), now: now) }
         for miss in streams.takeMisses() {
             let client = Client(
                 query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now,
@@ -175,6 +176,7 @@ final class ResolvingLoop {
         for notice in mailbox.takeAll() {
             switch notice {
             case .due(let question): handle(.foundDue(question), now: now)
+            case .givenAgain(let question): handle(.givenAgain(question), now: now)
             case .asked(let handover):
                 let client = Client(handover, in: view.subnet(of: Address(handover.peer)))
                 if !answeredMeanwhile(client, handover.peer, now: now) { asked(client, now: now) }
@@ -192,10 +194,15 @@ final class ResolvingLoop {
         }
         let code: ResponseCode
         switch outcome {
-        case .answered(let given), .answeredAndDue(let given, _): code = given
+        case .answered(let given): code = given
+        case .answeredAndDue(let given, let question):
+            code = given
+            handle(.foundDue(question), now: now)
+        case .answeredAwaited(let given, let question):
+            code = given
+            handle(.givenAgain(question), now: now)
         case .local, .refused, .dropped, .miss: return false
         }
-        if case .answeredAndDue(_, let question) = outcome { handle(.foundDue(question), now: now) }
         questionsTaken += 1
         answer(client, with: message, code, as: .cacheResponses, now: now)
         return true

@@ -21,11 +21,13 @@ enum Notice: Sendable {
     case asked(Handover)
     /// An answer was given that is near its end.
     case due(Question)
+    /// An answer was given that somebody waits to see given.
+    case givenAgain(Question)
 
     var isQuestion: Bool {
         switch self {
         case .asked: true
-        case .due: false
+        case .due, .givenAgain: false
         }
     }
 }
@@ -89,12 +91,16 @@ struct ServingThread: ~Copyable {
                 fastPath.respond(to: packet, from: Address(peer), nowMilliseconds: nowMilliseconds, into: &reply)
             }
             tally.count(outcome)
-            if case .answeredAndDue(_, let question) = outcome { notices.append(.due(question)) }
-            guard case .miss(let query) = outcome else { continue }
-            let handover = Handover(
-                query: query, packet: batch.bytes(place), peer: peer, askedAddress: batch.askedAddress(place),
-                socket: socket, receivedAt: now)
-            notices.append(.asked(handover))
+            switch outcome {
+            case .answered, .local, .refused, .dropped: continue
+            case .answeredAndDue(_, let question): notices.append(.due(question))
+            case .answeredAwaited(_, let question): notices.append(.givenAgain(question))
+            case .miss(let query):
+                let handover = Handover(
+                    query: query, packet: batch.bytes(place), peer: peer, askedAddress: batch.askedAddress(place),
+                    socket: socket, receivedAt: now)
+                notices.append(.asked(handover))
+            }
         }
     }
 
@@ -110,7 +116,8 @@ struct ServingThread: ~Copyable {
         }
     }
 
-    /// How many had to be refused. An answer that was due and finds no room is left to the plan, or to expire.
+    /// How many had to be refused. An answer that was due and finds no room is left to the plan, or to expire;
+    /// one that was awaited is not, until another is stored in its place.
     private mutating func handOver() -> Int {
         guard !notices.isEmpty else { return 0 }
         let accepted = mailbox.post(contentsOf: notices)
@@ -124,7 +131,7 @@ extension Tally {
     /// A miss counts for the cache alone: its response is counted where it is given.
     mutating func count(_ outcome: FastPath.Outcome) {
         switch outcome {
-        case .answered(let code), .answeredAndDue(let code, _):
+        case .answered(let code), .answeredAndDue(let code, _), .answeredAwaited(let code, _):
             self[.cacheHits] += 1
             self[.cacheResponses] += 1
             count(code)

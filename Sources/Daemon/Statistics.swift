@@ -10,6 +10,8 @@ struct Statistics {
     let resolving: ResolvingLoop
     let threads: ServingThreads
     let cache: AnswerCache
+    let probeErrands: ProbeErrands
+    let evidence: EvidenceLog
     let startedAt: Instant
     let now: Instant
     let listen: [SocketAddress]
@@ -62,6 +64,7 @@ struct Statistics {
         report.connections.refused = Int(resolving.streams.refusedConnections)
         fill(&report, from: sum)
         fillUpstreams(&report)
+        fillProbes(&report)
         let status = ProcessStatus.current()
         report.process.residentBytes = status.residentBytes
         report.process.openDescriptors = status.openDescriptors
@@ -103,8 +106,19 @@ struct Statistics {
         report.providers = providers
         report.system.requests = Int(resolving.system.requests)
         report.system.failures = Int(resolving.system.failures)
+        report.system.divergences = evidence.divergences(of: .system)
         report.system.foreignReplies = Int(resolving.system.foreignReplies)
         report.system.servers = resolving.system.servers.map(\.description)
+    }
+}
+
+extension Statistics {
+    private func fillProbes(_ report: inout StatsReport) {
+        report.probe = StatsReport.Probe(resolving.probeCounts)
+        report.probe.evidence = evidence.count
+        report.probe.brokenEvidence = evidence.brokenNotes
+        report.probe.reports.accepted = Int(probeErrands.reportsAccepted)
+        report.probe.reports.refused = Int(probeErrands.reportsRefused)
     }
 }
 

@@ -41,6 +41,7 @@ final class StreamServer {
     private var fastPath: FastPath
     private var misses: [Miss] = []
     private var due: [Question] = []
+    private var awaited: [Question] = []
     private(set) var refusedConnections: UInt64 = 0
     private(set) var tally = Tally()
 
@@ -65,12 +66,18 @@ final class StreamServer {
     var openConnections: Int { connections.count }
 
     /// Something waits to be taken.
-    var hasNotices: Bool { !misses.isEmpty || !due.isEmpty }
+    var hasNotices: Bool { !misses.isEmpty || !due.isEmpty || !awaited.isEmpty }
 
     /// Questions whose answers were given near their end, once.
     func takeDue() -> [Question] {
         defer { due.removeAll(keepingCapacity: true) }
         return due
+    }
+
+    /// Questions whose answers were given as somebody waits for, once.
+    func takeAwaited() -> [Question] {
+        defer { awaited.removeAll(keepingCapacity: true) }
+        return awaited
     }
 
     /// Questions to be fetched, once.
@@ -187,12 +194,15 @@ final class StreamServer {
             count = unsafe output.finalize(for: buffer)
         }
         tally.count(outcome)
-        if case .answeredAndDue(_, let question) = outcome { due.append(question) }
-        if case .miss(let query) = outcome {
+        switch outcome {
+        case .answered, .local, .refused, .dropped: break
+        case .answeredAndDue(_, let question): due.append(question)
+        case .answeredAwaited(_, let question): awaited.append(question)
+        case .miss(let query):
             tally[.handedOver] += 1
             misses.append(Miss(connection: id, client: connection.client, query: query, packet: message))
-        } else {
-            connection.answered(with: reply, now: now)
+            return
         }
+        connection.answered(with: reply, now: now)
     }
 }

@@ -3,7 +3,7 @@
 extension Settings {
     /// In the order in which they are written.
     static let sectionNames = [
-        "server", "provider", "system-resolver", "cache", "prefetch", "stale", "control", "log", "rule",
+        "server", "provider", "system-resolver", "cache", "prefetch", "stale", "probe", "control", "log", "rule",
     ]
 
     package var effectiveTOML: String {
@@ -19,6 +19,7 @@ extension Settings {
             Settings.section("[cache]", Cache.keys, cache),
             Settings.section("[prefetch]", Prefetch.keys, prefetch),
             Settings.section("[stale]", Stale.keys, stale),
+            Settings.section("[probe]", Probe.keys, probe),
             Settings.section("[control]", Control.keys, control),
             Settings.section("[log]", Log.keys, log),
         ]

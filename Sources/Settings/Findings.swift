@@ -29,6 +29,7 @@ struct Findings {
             case "cache": read(Settings.Cache.keys, in: key, of: node, into: &settings.cache)
             case "prefetch": read(Settings.Prefetch.keys, in: key, of: node, into: &settings.prefetch)
             case "stale": read(Settings.Stale.keys, in: key, of: node, into: &settings.stale)
+            case "probe": read(Settings.Probe.keys, in: key, of: node, into: &settings.probe)
             case "control": read(Settings.Control.keys, in: key, of: node, into: &settings.control)
             case "log": read(Settings.Log.keys, in: key, of: node, into: &settings.log)
             case "rule": settings.rules = rules(node, providers: providerNames(in: root))
@@ -36,6 +37,7 @@ struct Findings {
             }
         }
         judgeListen(settings.server, in: root)
+        judgePorts(settings.probe.ports, "probe.ports", root.member("probe")?.member("ports"))
         if let section = root.member("cache") {
             judgeTTLs(settings.cache.minTTL, settings.cache.maxTTL, in: "cache", section)
         }
@@ -184,6 +186,7 @@ struct Findings {
             note(element, aboutKey: true, "this [[rule]] changes nothing; add one or more of \(others)")
         }
         if let least = rule.minTTL, let most = rule.maxTTL { judgeTTLs(least, most, in: "rule", element) }
+        judgePorts(rule.probePorts, "rule.probe-ports", element.member("probe-ports"))
         guard case .array(let nodes) = element.member("match")?.value else { return }
         var seen: Set<Name> = []
         for (name, node) in zip(rule.match, nodes) where !seen.insert(name).inserted {
@@ -208,6 +211,13 @@ struct Findings {
         for (index, endpoint) in server.listen.enumerated()
         where endpoint.port != 0 && server.listen[..<index].contains(endpoint) {
             note(nodes[index], "server.listen: found \"\(endpoint)\" for the second time; allowed: each once")
+        }
+    }
+
+    private mutating func judgePorts(_ ports: [UInt16], _ name: String, _ node: TOMLNode?) {
+        guard case .array(let nodes) = node?.value, nodes.count == ports.count else { return }
+        for (index, port) in ports.enumerated() where ports[..<index].contains(port) {
+            note(nodes[index], "\(name): found \(port) for the second time; allowed: each once")
         }
     }
 

@@ -177,6 +177,21 @@ extension Format<Int> {
     }
 }
 
+extension Format<UInt16> {
+    static let port: Format = {
+        let number = Format<Int>.integer(1...65_535, meaning: "a TCP port")
+        return Format(
+            allowed: number.allowed,
+            read: { node throws(Misfit) in
+                if case .string(let text) = node.value, let port = UInt16(text), text == "\(port)", port > 0 {
+                    throw Misfit(node, allowed: number.allowed, remedy: "leave out the quotes")
+                }
+                return UInt16(clamping: try number.read(node))
+            },
+            write: { String($0) })
+    }()
+}
+
 extension Format<Double> {
     /// A float, or an integer that means the same.
     static func number(_ range: ClosedRange<Double>) -> Format {

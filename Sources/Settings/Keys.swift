@@ -92,6 +92,21 @@ extension Settings.Stale {
     ]
 }
 
+extension Settings.Probe {
+    /// A probe takes a connection to each.
+    fileprivate static let portCounts = 1...8
+    /// Less is no time for a handshake across an ocean; who takes longer is no help to a client either.
+    private static let timeouts = Duration.milliseconds(100)...Duration.seconds(10)
+
+    static let keys: [Key<Settings.Probe>] = [
+        Key("enabled", \.enabled, .truth),
+        Key("ports", \.ports, Format.port.list(of: "ports", portCounts)),
+        Key("timeout", \.timeout, .duration(timeouts)),
+        Key("ca-file", \.caFile, Format.path().orEmpty(written: true)),
+        Key("http", \.http, .truth),
+    ]
+}
+
 extension Settings.Control {
     /// `sun_path` holds 108 bytes with its final NUL.
     private static let maxSocketPathBytes = 107
@@ -118,6 +133,10 @@ extension Settings.Rule {
         Key("stale", \.stale, Format.truth.optional),
         Key("stale-negative", \.staleNegative, Format.truth.optional),
         Key("prefetch", \.prefetch, Format.truth.optional),
+        Key("probe", \.probe, Format.truth.optional),
+        Key(
+            "probe-ports", \.probePorts,
+            Format.port.list(of: "ports", Settings.Probe.portCounts).leavingOut([])),
         Key("min-ttl", \.minTTL, Format.duration(Settings.Cache.ttls).optional),
         Key("max-ttl", \.maxTTL, Format.duration(Settings.Cache.ttls).optional),
         Key(

@@ -15,6 +15,7 @@ package struct Settings: Equatable, Sendable {
     package var cache = Cache()
     package var prefetch = Prefetch()
     package var stale = Stale()
+    package var probe = Probe()
     package var control = Control()
     package var log = Log()
     /// Up to 1,000, in the order of the file.
@@ -68,6 +69,19 @@ package struct Settings: Equatable, Sendable {
         package var recheck = Duration.seconds(30)
     }
 
+    /// TLS handshakes that show whose the addresses in answers are.
+    package struct Probe: Equatable, Sendable {
+        package var enabled = true
+        /// 1 to 8, all different.
+        package var ports: [UInt16] = [443]
+        /// For a whole probe; 100 ms to 10 s.
+        package var timeout = Duration.seconds(2)
+        /// An absolute path; nil: the certificate authorities of the system.
+        package var caFile: String?
+        /// A request follows the handshake.
+        package var http = false
+    }
+
     package struct Control: Equatable, Sendable {
         /// An absolute path; nil: no socket.
         package var socket: String? = "/run/httpdnsd/control.sock"
@@ -99,6 +113,10 @@ package struct Settings: Equatable, Sendable {
         /// Expired answers that say "no", too.
         package var staleNegative: Bool?
         package var prefetch: Bool?
+        /// True: private addresses, too.
+        package var probe: Bool?
+        /// Up to 8, all different; empty: those of `probe.ports`.
+        package var probePorts: [UInt16] = []
         /// Up to 7 days, as is `maxTTL`; at most that.
         package var minTTL: Duration?
         package var maxTTL: Duration?

@@ -2,8 +2,9 @@
 // nodes that a provider told. What a note means is its writer's concern. A row is not believed, as with entries.
 
 package enum NoteRow {
-    /// A few for the daemon and a few for each of the providers that one machine asks.
-    package static let maxCount = 64
+    /// A few for the daemon and a few for each of the providers that one machine asks; 256 for the evidence against
+    /// sources. All together 1 MiB at most, which is read and told at the start.
+    package static let maxCount = 64 + 256
     /// The program chooses the names: a word, and a provider's name behind it.
     package static let maxNameBytes = 64
     /// More than a hundred addresses with their ports. What is larger belongs into a table of its own.

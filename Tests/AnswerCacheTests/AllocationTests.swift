@@ -36,6 +36,23 @@ struct AllocationTests {
         }
     }
 
+    @Test(
+        "the reply that was awaited makes its question, and those after it allocate nothing",
+        .enabled(if: hd_counts_allocations() == 1))
+    func awaited() throws {
+        let question = Question(try #require(Name("www.example.com")), .a)
+        let packet = QueryPacket(question.name, question.type).bytes
+        var stand = ServingStand()
+        stand.keep(try answer(to: question), for: question)
+        stand.cache.awaitHit(question, partition: stand.partition, provenance: .provider)
+        let first = stand.allocations(
+            answering: packet, streamLimitBytes: nil, count: 1, counter: hd_thread_allocations)
+        #expect((1...4).contains(first))
+        #expect(
+            stand.allocations(
+                answering: packet, streamLimitBytes: nil, count: 10_000, counter: hd_thread_allocations) == 0)
+    }
+
     @Test("misses, refusals and drops allocate nothing either", .enabled(if: hd_counts_allocations() == 1))
     func others() throws {
         let name = try #require(Name("www.example.com"))

@@ -12,10 +12,12 @@ struct TableModel {
 
     struct Entry {
         let key: Key
-        let answer: RenderedAnswer
+        var answer: RenderedAnswer
         let lifetimeSeconds: UInt32
         let storedAtMilliseconds: Int64
         var wasUsed = false
+        var isAwaited = false
+        var hits = 0
 
         /// A slot, eight bytes of the index, and an allocation of 32, 48, 64 ... bytes with a head of eight.
         var costBytes: Int {
@@ -40,16 +42,43 @@ struct TableModel {
     var bytes: Int { entries.reduce(0) { $0 + $1.costBytes } }
 
     mutating func store(_ entry: Entry) {
+        var entry = entry
+        entry.hits = self.entry(entry.key)?.hits ?? 0
         remove(entry.key)
         guard entry.costBytes <= limitBytes else { return }
         while bytes + entry.costBytes > limitBytes || entries.count == maxEntries { evict() }
         entries.append(entry)
     }
 
+    /// Whether there was an entry and it is still there.
+    mutating func rearrange(_ key: Key, _ answer: RenderedAnswer) -> Bool {
+        guard var changed = entry(key) else { return false }
+        let growth = -changed.costBytes
+        changed.answer = answer
+        guard changed.costBytes <= limitBytes else {
+            remove(key)
+            evictions += 1
+            return false
+        }
+        while bytes + growth + changed.costBytes > limitBytes, entry(key) != nil { evict() }
+        guard let index = entries.firstIndex(where: { $0.key == key }) else { return false }
+        entries[index].answer = answer
+        return true
+    }
+
+    mutating func awaitHit(_ key: Key) {
+        if let index = entries.firstIndex(where: { $0.key == key }) { entries[index].isAwaited = true }
+    }
+
     func entry(_ key: Key) -> Entry? { entries.first { $0.key == key } }
 
-    mutating func use(_ key: Key) {
-        if let index = entries.firstIndex(where: { $0.key == key }) { entries[index].wasUsed = true }
+    /// Whether this use was awaited.
+    mutating func use(_ key: Key) -> Bool {
+        guard let index = entries.firstIndex(where: { $0.key == key }) else { return false }
+        entries[index].wasUsed = true
+        entries[index].hits += 1
+        defer { entries[index].isAwaited = false }
+        return entries[index].isAwaited
     }
 
     mutating func remove(_ key: Key) {

@@ -20,9 +20,13 @@ struct TableModelTests {
         for step in 0..<1_500 {
             now += Int64.random(in: 0...5_000, using: &random)
             let key = randomKey(&random)
-            switch Int.random(in: 0..<10, using: &random) {
+            switch Int.random(in: 0..<14, using: &random) {
             case 0..<5: store(key, now, &random, &table, &model)
             case 5: remove(key, &table, &model)
+            case 6..<9: rearrange(key, &random, &table, &model, "step \(step), seed \(seed)")
+            case 9:
+                if let entry = table.find(Self.key(key)) { table.awaitHit(entry) }
+                model.awaitHit(key)
             default: find(key, now, &random, &table, &model, "step \(step), seed \(seed)")
             }
             let walk = TableWalk(table)
@@ -65,12 +69,25 @@ struct TableModelTests {
         _ key: TableModel.Key, _ now: Int64, _ random: inout SeededRandom, _ table: inout AnswerTable,
         _ model: inout TableModel
     ) {
-        let answer = Self.answer(
-            key, records: Int.random(in: 0...4, using: &random), bytes: Int.random(in: 0...60, using: &random))
+        let answer = randomAnswer(key, &random)
         let lifetime = UInt32.random(in: 0...600, using: &random)
         table.store(answer, lifetimeSeconds: lifetime, under: Self.key(key), nowMilliseconds: now)
         model.store(
             TableModel.Entry(key: key, answer: answer, lifetimeSeconds: lifetime, storedAtMilliseconds: now))
+    }
+
+    private func rearrange(
+        _ key: TableModel.Key, _ random: inout SeededRandom, _ table: inout AnswerTable, _ model: inout TableModel,
+        _ context: Comment
+    ) {
+        let answer = randomAnswer(key, &random)
+        let old = model.entry(key)
+        let times = table.rearrange(answer, under: Self.key(key))
+        let isThere = model.rearrange(key, answer)
+        #expect((times != nil) == isThere && (table.find(Self.key(key)) != nil) == isThere, context)
+        guard isThere else { return }
+        #expect(times?.storedAtMilliseconds == old?.storedAtMilliseconds, context)
+        #expect(times?.lifetimeSeconds == old?.lifetimeSeconds, context)
     }
 
     private func remove(_ key: TableModel.Key, _ table: inout AnswerTable, _ model: inout TableModel) {
@@ -96,15 +113,21 @@ struct TableModelTests {
             (table.freshness(entry, nowMilliseconds: now, limits: .init(maxAgeSeconds: 0)) == .gone)
                 == (age >= Int64(expected.lifetimeSeconds) * 1_000), context)
         guard Bool.random(using: &random) else { return }
-        model.use(key)
         table.withReplyBody(of: entry, nowMilliseconds: now) { body, ageSeconds in
             #expect(Int64(ageSeconds) == age / 1_000 && body.code == expected.answer.responseCode, context)
             let hasSameBytes = body.repeats(expected.answer)
             #expect(hasSameBytes, context)
         }
+        let (isAwaited, wasAwaited) = (table.takeAwaited(entry), model.use(key))
+        let hits = unsafe Int(table.slots[Int(entry)].hits)
+        #expect(isAwaited == wasAwaited && hits == model.entry(key)?.hits, context)
     }
 
     // MARK: keys and answers
+
+    private func randomAnswer(_ key: TableModel.Key, _ random: inout SeededRandom) -> RenderedAnswer {
+        Self.answer(key, records: Int.random(in: 0...4, using: &random), bytes: Int.random(in: 0...60, using: &random))
+    }
 
     /// Forty questions in mixed case, two types, two partitions, both provenances.
     private func randomKey(_ random: inout SeededRandom) -> TableModel.Key {

@@ -29,6 +29,10 @@ struct ReportTests {
         provider.addresses = [.init("192.0.2.1", state: "up")]
         stats.providers = [provider]
         stats.system.servers = ["192.0.2.53:53", "[2001:db8::53]:53"]
+        (stats.probe.done, stats.probe.verdicts) = (9, ["verified": 8, "name-mismatch": 1])
+        (stats.probe.quarantined, stats.probe.dropped, stats.probe.divergences) = (1, 2, 1)
+        (stats.probe.running, stats.probe.skipped, stats.probe.evidence) = (3, ["overload": 6], 7)
+        (stats.probe.reports.accepted, stats.probe.reports.refused) = (4, 5)
         (stats.process.residentBytes, stats.process.openDescriptors, stats.process.threads) = (7_000_000, 17, 3)
         return stats
     }
@@ -41,17 +45,21 @@ struct ReportTests {
                 "dropped":{"malformed":1},"inflight":2,\#
                 "latency_us":{"provider":{"p50":900,"p95":0,"p99":9000},"system":{"p50":0,"p95":8,"p99":0}},\#
                 "prefetch":{"failed":0,"started":0,"succeeded":0,"used":0},\#
+                "probe":{"broken_evidence":0,"divergences":1,"done":9,"dropped":2,"evidence":7,"quarantined":1,\#
+                "reports":{"accepted":4,"refused":5},"running":3,"skipped":{"overload":6},\#
+                "verdicts":{"name-mismatch":1,"verified":8},"waiting":0},\#
                 "process":{"open_fds":17,"rss_bytes":7000000,"threads":3},\#
                 "providers":[{"addresses":[{"name":"192.0.2.1","state":"up"}],"clock_offset_ms":0,\#
                 "connections":{"open":1,"opened":2,"retried":0,"reused":3},"dialect":"json",\#
-                "failures":{"timeout":1},"latency_ms":{"p50":18,"p95":40},"name":"alidns","names":6,"proxy":false,\#
+                "divergences":0,"failures":{"timeout":1},"latency_ms":{"p50":18,"p95":40},"name":"alidns",\#
+                "names":6,"proxy":false,\#
                 "requests":5,"share":1,"state":"up","success":0.9987}],\#
                 "queries":{"tcp":8,"total":28,"udp":20},"rcodes":{"NOERROR":23,"NXDOMAIN":2},\#
                 "responses":{"cache":7,"failure":0,"fallback":0,"local":3,"provider":5,"refused":0,\#
                 "stale":6,"system":4},"schema":1,"stale":{},\#
                 "store":{"batches":0,"dropped":0,"failures":0,"loaded":0,"refused_notes":0,\#
                 "written":0},\#
-                "system":{"failures":0,"foreign_replies":5,"requests":0,\#
+                "system":{"divergences":0,"failures":0,"foreign_replies":5,"requests":0,\#
                 "servers":["192.0.2.53:53","[2001:db8::53]:53"]},"tcp":{"open":3,"refused":4},\#
                 "unsent":1,"uptime_s":61,"version":"0.9.0"}
 
@@ -82,6 +90,19 @@ struct ReportTests {
         prefetch.started                           0
         prefetch.succeeded                         0
         prefetch.used                              0
+        probe.broken_evidence                      0
+        probe.divergences                          1
+        probe.done                                 9
+        probe.dropped                              2
+        probe.evidence                             7
+        probe.quarantined                          1
+        probe.reports.accepted                     4
+        probe.reports.refused                      5
+        probe.running                              3
+        probe.skipped.overload                     6
+        probe.verdicts.name-mismatch               1
+        probe.verdicts.verified                    8
+        probe.waiting                              0
         process.open_fds                           17
         process.rss_bytes                          7000000
         process.threads                            3
@@ -92,6 +113,7 @@ struct ReportTests {
         providers.alidns.connections.retried       0
         providers.alidns.connections.reused        3
         providers.alidns.dialect                   json
+        providers.alidns.divergences               0
         providers.alidns.failures.timeout          1
         providers.alidns.latency_ms.p50            18
         providers.alidns.latency_ms.p95            40
@@ -121,6 +143,7 @@ struct ReportTests {
         store.loaded                               0
         store.refused_notes                        0
         store.written                              0
+        system.divergences                         0
         system.failures                            0
         system.foreign_replies                     5
         system.requests                            0
@@ -225,7 +248,11 @@ struct ReportTests {
         #expect(Reply.help.rendered(asJSON: false) == ReportTests.helpText)
         #expect(
             Reply.help.rendered(asJSON: true)
-                == #"{"commands":["status","stats","cache","flush","prefetch","httpdns","providers","help"]}"# + "\n")
+                == #"""
+                {"commands":["status","stats","cache","flush","prefetch","httpdns","providers","verify","verdicts",\#
+                "report","evidence","whois","help"]}
+
+                """#)
     }
 
     private static let helpText = """
@@ -242,10 +269,15 @@ struct ReportTests {
         providers                                   how each provider does: share, latency, success, addresses
         providers reset [NAME]                      forgets what was measured of one provider or of all
         providers test NAME                         tries out what a provider can do and how fast it is
+        verify NAME                                 probes the addresses of a name now: verdict, times, certificate
+        verdicts [NAME]                             what is known of addresses: verdict, place in answers, and why
+        report NAME ADDRESS                         says that an address of a name failed: it is probed at once
+        evidence                                    the last 256 times that a source led to somebody else's address
+        whois ADDRESS                               the names that have led to an address
         help                                        this list
         Each takes --json, and may come as JSON: {"command":"flush","name":"www.example.com","tree":true}
-        flush, prefetch, httpdns, providers reset and providers test are for root and for the user and group of the
-        daemon. A duration is 1s to 30d, such as 10m or 2h; without one it is off until switched on.
+        flush, prefetch, httpdns, providers reset, providers test and verify are for root and for the user and group
+        of the daemon. A duration is 1s to 30d, such as 10m or 2h; without one it is off until switched on.
 
         """
 }

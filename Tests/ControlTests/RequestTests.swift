@@ -5,37 +5,6 @@ import DNSWire
 import TestSupport
 import Testing
 
-private func outcome(_ line: String) -> String {
-    outcome(Array(line.utf8))
-}
-
-private func outcome(_ line: [UInt8]) -> String {
-    do throws(Refusal) {
-        let request = try Request(line: line)
-        return "\(words(request.command))\(request.wantsJSON ? " as JSON" : "")"
-    } catch {
-        return Reply.refusal(error).rendered(asJSON: error.wantsJSON)
-    }
-}
-
-private func words(_ command: Command) -> String {
-    switch command {
-    case .status, .stats, .help: command.word
-    case .cache(let view, let scope): "cache \(view.rawValue) \(words(scope))"
-    case .flush(let scope): "flush \(words(scope))"
-    case .prefetch(let names): "prefetch \(names)"
-    case .httpdns(.off(let rule, let seconds)):
-        "off \(rule.map { "\($0)" } ?? "all") \(seconds.map { "\($0) s" } ?? "until on")"
-    case .httpdns(.on(let rule)): "on \(rule.map { "\($0)" } ?? "all")"
-    case .providers(let action): "providers \(action)"
-    }
-}
-
-private func words(_ scope: QuestionScope) -> String {
-    "\(scope.includesDescendants ? "under " : "")\(scope.name) \(scope.type?.description ?? "all types")"
-}
-
-private let allowed = "allowed: status, stats, cache, flush, prefetch, httpdns, providers, help"
 private let cacheUsage = "allowed: cache ls [NAME], cache get NAME [TYPE], cache dump"
 private let flushUsage = "allowed: flush [--tree] [--type TYPE] NAME, flush --all"
 
@@ -210,6 +179,7 @@ struct CacheRequestTests {
         let rights = Rights(userID: 998, groupID: 997)
         for line in [
             "flush --all", "flush a", "prefetch a", "httpdns off", "httpdns on", "providers reset", "providers test a",
+            "verify a",
         ] {
             let request = try Request(line: Array(line.utf8))
             for (user, group) in [(0, 1000), (998, 1000), (1000, 997)] as [(UInt32, UInt32)] {
@@ -222,7 +192,10 @@ struct CacheRequestTests {
                         + "you are user \(user), group \(group)")
             }
         }
-        for line in ["status", "stats", "help", "cache ls", "cache get a", "cache dump", "providers"] {
+        for line in [
+            "status", "stats", "help", "cache ls", "cache get a", "cache dump", "providers", "verdicts", "verdicts a",
+            "report a 192.0.2.1", "evidence", "whois 192.0.2.1",
+        ] {
             let request = try Request(line: Array(line.utf8))
             #expect(rights.refusal(of: request, userID: 1000, groupID: 1000) == nil, "\(line)")
         }
@@ -319,11 +292,12 @@ struct ProviderRequestTests {
         }
     }
 
-    @Test("only a test of a provider answers in steps")
+    @Test("only what waits for others answers in steps")
     func steps() throws {
         for (line, isAnsweredInSteps) in [
             ("providers test a", true), ("{\"command\":\"providers\",\"verb\":\"test\",\"name\":\"a\"}", true),
-            ("providers", false), ("providers reset a", false), ("cache dump", false),
+            ("verify a", true), ("report a 192.0.2.1", true), ("providers", false), ("providers reset a", false),
+            ("cache dump", false), ("verdicts a", false), ("evidence", false), ("whois 192.0.2.1", false),
         ] {
             #expect(try Request(line: Array(line.utf8)).command.isAnsweredInSteps == isAnsweredInSteps, "\(line)")
         }

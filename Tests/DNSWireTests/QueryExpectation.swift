@@ -30,7 +30,7 @@ struct QueryExpectation {
 
     static func text(_ outcome: FastPath.Outcome) -> String {
         switch outcome {
-        case .answered(let code), .answeredAndDue(let code, _): "answered \(code)"
+        case .answered(let code), .answeredAndDue(let code, _), .answeredAwaited(let code, _): "answered \(code)"
         case .local: "local"
         case .refused(let code): code.description
         case .dropped(let reason): "drop \(reason)"

@@ -1,4 +1,4 @@
-// The slow path over a cache of its own, without clients, store and nameservers: for what works through it.
+// The slow path over a cache of its own, without clients and nameservers: for what works through it.
 
 import AnswerCache
 import DNSWire
@@ -14,18 +14,24 @@ struct ResolvingStand {
     let resolving: ResolvingLoop
     private let view = ServingView(Partition(rawValue: 1), seed: 1)
 
-    init() throws {
+    /// - Parameter path: of the store; nil: memory only.
+    init(storeAt path: String? = nil) throws {
         let cache = AnswerCache(limitBytes: 1 << 20, seed: (1, 2))
         self.cache = cache
         let loop = try EventLoop()
         let access = AccessList(Prefix.everywhere)
         let view = view
-        let path = { FastPath(cache: cache, access: access, view: view, version: ServingStand.version) }
+        let makeFastPath = { FastPath(cache: cache, access: access, view: view, version: ServingStand.version) }
         resolving = try ResolvingLoop(
             loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
-            streams: StreamServer(listeners: [], loop: loop, access: access, fastPath: path()),
-            mailbox: Mailbox<Notice>(capacity: 16), store: nil, answers: CachedAnswers(cache, view), view: view,
-            seed: 1, fastPath: path())
+            streams: StreamServer(listeners: [], loop: loop, access: access, fastPath: makeFastPath()),
+            mailbox: Mailbox<Notice>(capacity: 16),
+            store: path.map { path in
+                try StoreThread(
+                    path: path, cache: cache, maxAge: .seconds(3_600), maxTTL: .seconds(3_600), maxRows: 100, loop: loop
+                )
+            }, answers: CachedAnswers(cache, view), view: view,
+            seed: 1, fastPath: makeFastPath())
     }
 
     /// As after a reload.
@@ -36,10 +42,11 @@ struct ResolvingStand {
         resolving.handle(.upstreamsChanged(providers: traits, hasSystem: false), now: now)
     }
 
-    func keep(_ question: Question, from provenance: Provenance, now: Instant) {
-        let answer = Answer(records: [
-            ResourceRecord(owner: question.name, address: .v4(0xC000_0201), ttlSeconds: 600)
-        ])
+    func keep(
+        _ question: Question, from provenance: Provenance, addresses: [Address] = [.v4(0xC000_0201)], now: Instant
+    ) {
+        let answer = Answer(
+            records: addresses.map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: 600) })
         cache.store(
             RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
             partition: view.partition(for: .none), provenance: provenance,

@@ -170,6 +170,9 @@ struct Day: ~Copyable {
         case .answeredAndDue(_, let question):
             try account.given(reply, to: packet, subject, .cache, in: world)
             try handle(.foundDue(question))
+        case .answeredAwaited(_, let question):
+            try account.given(reply, to: packet, subject, .cache, in: world)
+            try handle(.givenAgain(question))
         case .miss(let query):
             let question = Question(query.name(in: packet.span), query.type)
             let waiter = Waiter(nextWaiter)

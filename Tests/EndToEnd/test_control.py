@@ -23,7 +23,8 @@ KEYS = {
     "responses": ("cache", "stale", "provider", "system", "local", "refused", "failure"),
     "rcodes": ("NOERROR", "NXDOMAIN", "SERVFAIL"), "dropped": (), "inflight": (), "latency_us": (),
     "cache": ("entries", "bytes", "hits", "misses", "insertions", "evictions"), "providers": (),
-    "system": ("requests", "failures", "servers"), "process": ("rss_bytes", "open_fds", "threads"),
+    "system": ("requests", "failures", "servers"), "probe": ("done", "verdicts", "quarantined", "divergences"),
+    "process": ("rss_bytes", "open_fds", "threads"),
 }
 PROVIDER_KEYS = {"name", "dialect", "state", "requests", "names", "failures", "latency_ms", "connections"}
 

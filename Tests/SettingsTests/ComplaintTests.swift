@@ -20,8 +20,8 @@ private func complaints(_ bytes: [UInt8]) -> [String] {
 struct ComplaintTests {
     @Test(
         "a wrong file is answered with place, finding, what is allowed, and a hint",
-        arguments: wrongSections + wrongValues + wrongProviders + wrongCombinations + wrongPolicies + wrongRules
-            + wrongSyntax)
+        arguments: wrongSections + wrongValues + wrongProviders + wrongCombinations + wrongPolicies + wrongProbes
+            + wrongRules + wrongSyntax)
     func wrongFile(_ file: Case) {
         #expect(complaints(file.text) == file.complaints, "\(file.text)")
     }

@@ -48,6 +48,8 @@ struct EffectiveTOMLTests {
             "max-names = 20", "lifetime = \"24h\"", "digest = \"hmac-sha256\"", "signed = [\"{key}\", \"\"]",
             "sort = true",
             "join = \"-\"", "v4 = \"data.ips\"", "v6 = \"data.ipsv6\"", "ttl = \"data.ttl\"", "success = \"msg=ok\"",
+            "[probe]\nenabled = false\nports = [8443, 443]\ntimeout = \"1500ms\"\nca-file = \"/etc/ca.pem\"",
+            "http = true", "probe = true", "probe-ports = [853]",
             "resolver = \"system\"", "resolver = \"httpdns\"", "resolver = \"y\"", "allow-private = true",
         ] {
             #expect(settings.effectiveTOML.contains(line + "\n"), "\(line)")
@@ -198,6 +200,12 @@ private let oddFile = #"""
     answer-ttl = "90s"
     client-timeout = "1750ms"
     recheck = "1m"
+    [probe]
+    enabled = false
+    ports = [8443, 443]
+    timeout = "1500ms"
+    ca-file = "/etc/ca.pem"
+    http = true
     [control]
     socket = ""
     [log]
@@ -211,6 +219,8 @@ private let oddFile = #"""
     allow-private = true
     stale-negative = true
     prefetch = false
+    probe = true
+    probe-ports = [853]
     min-ttl = "1s"
     max-ttl = "1500ms"
     fallback-addresses = ["192.0.2.1", "2001:db8::1"]

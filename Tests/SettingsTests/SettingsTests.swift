@@ -62,6 +62,13 @@ struct SettingsTests {
             ("[stale]\nclient-timeout = \"4s\"", { $0.stale.clientTimeout = .seconds(4) }),
             ("[stale]\nclient-timeout = \"0ms\"", { $0.stale.clientTimeout = .zero }),
             ("[stale]\nrecheck = \"1s\"", { $0.stale.recheck = .seconds(1) }),
+            ("[probe]\nenabled = false", { $0.probe.enabled = false }),
+            ("[probe]\nports = [8443, 443]", { $0.probe.ports = [8443, 443] }),
+            ("[probe]\nports = [1, 2, 3, 4, 5, 6, 7, 65535]", { $0.probe.ports = [1, 2, 3, 4, 5, 6, 7, 65_535] }),
+            ("[probe]\ntimeout = \"100ms\"", { $0.probe.timeout = .milliseconds(100) }),
+            ("[probe]\ntimeout = \"10s\"", { $0.probe.timeout = .seconds(10) }),
+            ("[probe]\nca-file = \"/etc/ca.pem\"", { $0.probe.caFile = "/etc/ca.pem" }),
+            ("[probe]\nhttp = true", { $0.probe.http = true }),
             ("[control]\nsocket = \"/tmp/s\"", { $0.control.socket = "/tmp/s" }),
             ("[control]\nsocket = \"\"", { $0.control.socket = nil }),
             ("[log]\nlevel = \"debug\"", { $0.log.level = .debug }),
@@ -141,12 +148,20 @@ struct SettingsTests {
             stale = true
             stale-negative = false
             prefetch = false
+            probe = false
+            probe-ports = [8443, 1]
             min-ttl = "1500ms"
             max-ttl = "7d"
             fallback-addresses = ["192.0.2.1", "2001:db8::1"]
             [[rule]]
             match = ["."]
             prefetch = true
+            [[rule]]
+            match = ["a.example"]
+            probe = true
+            [[rule]]
+            match = ["b.example"]
+            probe-ports = [65535]
             """)
         var first = Settings.Rule(match: names("corp.example", "lan"))
         first.resolver = .provider("alidns")
@@ -154,12 +169,18 @@ struct SettingsTests {
         first.stale = true
         first.staleNegative = false
         first.prefetch = false
+        first.probe = false
+        first.probePorts = [8443, 1]
         first.minTTL = .milliseconds(1500)
         first.maxTTL = .seconds(7 * 24 * 3600)
         first.fallbackAddresses = ["192.0.2.1", "2001:db8::1"].compactMap { Address($0) }
         var second = Settings.Rule(match: [.root])
         second.prefetch = true
-        #expect(settings.rules == [first, second])
+        var third = Settings.Rule(match: names("a.example"))
+        third.probe = true
+        var fourth = Settings.Rule(match: names("b.example"))
+        fourth.probePorts = [65_535]
+        #expect(settings.rules == [first, second, third, fourth])
     }
 
     @Test("two providers may share an address and SNI and differ in what the certificate must say")
@@ -182,6 +203,11 @@ struct SettingsTests {
         new.cache.maxTTL = .seconds(60)
         new.prefetch.enabled = false
         new.stale.maxAge = .zero
+        new.probe.enabled = false
+        new.probe.ports = [1]
+        new.probe.timeout = .seconds(1)
+        new.probe.caFile = "/etc/ca.pem"
+        new.probe.http = true
         new.rules = [Settings.Rule(match: [.root])]
         #expect(new.changesNeedingRestart(from: old) == [])
         new.server.listen.removeLast()

@@ -142,6 +142,11 @@ let wrongKeys: [Mistake] = [
     ("stale = 0", 9, "rule.stale: found 0; allowed: true or false"),
     ("stale-negative = 1", 18, "rule.stale-negative: found 1; allowed: true or false"),
     ("prefetch = \"no\"", 12, "rule.prefetch: found \"no\"; allowed: true or false"),
+    ("probe = \"false\"", 9, "rule.probe: found \"false\"; allowed: true or false; leave out the quotes"),
+    (
+        "probe-ports = [443, 65536]", 21,
+        "rule.probe-ports: found 65536; allowed: an integer from 1 to 65535 (a TCP port)"
+    ),
     (
         "min-ttl = \"8d\"", 11,
         "rule.min-ttl: found \"8d\"; allowed: a duration from 0s to 168h with its unit (ms, s, m, h, d)"

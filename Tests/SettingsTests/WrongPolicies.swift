@@ -71,6 +71,47 @@ let wrongPolicies: [Case] = [
         #"f:5:10: provider.budget: found "10001/s"; allowed: a rate from 1/s to 10000/s with its unit (/s)"#),
 ]
 
+let wrongProbes: [Case] = [
+    Case("probe = true", "f:1:1: probe: found true; allowed: a table [probe]"),
+    Case(
+        "[probe]\nenable = true",
+        """
+        f:2:1: unknown key "enable" in [probe]; did you mean "enabled"? allowed: enabled, ports, timeout, \
+        ca-file, http
+        """),
+    Case("[probe]\nenabled = \"yes\"", #"f:2:11: probe.enabled: found "yes"; allowed: true or false"#),
+    Case("[probe]\nhttp = 1", "f:2:8: probe.http: found 1; allowed: true or false"),
+    Case("[probe]\nports = 443", "f:2:9: probe.ports: found 443; allowed: an array of 1 to 8 ports"),
+    Case("[probe]\nports = []", "f:2:9: probe.ports: found 0 elements; allowed: an array of 1 to 8 ports"),
+    Case(
+        "[probe]\nports = [1, 2, 3, 4, 5, 6, 7, 8, 9]",
+        "f:2:9: probe.ports: found 9 elements; allowed: an array of 1 to 8 ports"),
+    Case(
+        "[probe]\nports = [0, \"443\", \"https\", 65536, -1, 443.0]",
+        "f:2:10: probe.ports: found 0; allowed: an integer from 1 to 65535 (a TCP port)",
+        #"f:2:13: probe.ports: found "443"; allowed: an integer from 1 to 65535 (a TCP port); leave out the quotes"#,
+        #"f:2:20: probe.ports: found "https"; allowed: an integer from 1 to 65535 (a TCP port)"#,
+        "f:2:29: probe.ports: found 65536; allowed: an integer from 1 to 65535 (a TCP port)",
+        "f:2:36: probe.ports: found -1; allowed: an integer from 1 to 65535 (a TCP port)",
+        "f:2:40: probe.ports: found 443.0; allowed: an integer from 1 to 65535 (a TCP port)"),
+    Case(
+        "[probe]\nports = [443, 443, 8443, 443]",
+        "f:2:15: probe.ports: found 443 for the second time; allowed: each once",
+        "f:2:26: probe.ports: found 443 for the second time; allowed: each once"),
+    Case(
+        "[probe]\ntimeout = \"99ms\"",
+        #"f:2:11: probe.timeout: found "99ms"; allowed: a duration from 100ms to 10s with its unit (ms, s, m, h, d)"#),
+    Case(
+        "[probe]\ntimeout = 2",
+        """
+        f:2:11: probe.timeout: found 2; allowed: a duration from 100ms to 10s with its unit (ms, s, m, h, d); \
+        a unit is missing: write "2s"
+        """),
+    Case(
+        "[probe]\nca-file = \"ca.pem\"",
+        #"f:2:11: probe.ca-file: found "ca.pem"; allowed: an absolute path of at most 4095 bytes"#),
+]
+
 let wrongRules: [Case] = [
     Case("rule = true", "f:1:1: rule: found true; allowed: tables [[rule]]"),
     Case("[rule]\nstale = true", "f:1:1: rule: found a table; allowed: tables [[rule]]"),
@@ -82,7 +123,7 @@ let wrongRules: [Case] = [
         "\n[[rule]]\nmatch = [\"a.example\"]\nfallback-addresses = []",
         """
         f:2:1: this [[rule]] changes nothing; add one or more of resolver, allow-private, stale, \
-        stale-negative, prefetch, min-ttl, max-ttl, fallback-addresses
+        stale-negative, prefetch, probe, probe-ports, min-ttl, max-ttl, fallback-addresses
         """),
     Case(
         "[[rule]]\nmatch = \"a.example\"\nstale = true",
@@ -123,6 +164,18 @@ let wrongRules: [Case] = [
         "[[rule]]\nmatch = [\".\"]\nstale-negative = \"no\"",
         #"f:3:18: rule.stale-negative: found "no"; allowed: true or false"#),
     Case(
+        "[[rule]]\nmatch = [\".\"]\nprobe-ports = [443, 8443, 443]",
+        "f:3:27: rule.probe-ports: found 443 for the second time; allowed: each once"),
+    Case(
+        "[[rule]]\nmatch = [\".\"]\nprobe-ports = []",
+        "f:3:15: rule.probe-ports: found 0 elements; allowed: an array of 1 to 8 ports"),
+    Case(
+        "[[rule]]\nmatch = [\".\"]\nprobe-port = [443]",
+        """
+        f:3:1: unknown key "probe-port" in [[rule]]; did you mean "probe-ports"? allowed: match, resolver, \
+        allow-private, stale, stale-negative, prefetch, probe, probe-ports, min-ttl, max-ttl, fallback-addresses
+        """),
+    Case(
         "[[rule]]\nmatch = [\".\"]\nfallback-addresses = [\"192.0.2.1:53\"]",
         """
         f:3:23: rule.fallback-addresses: found "192.0.2.1:53"; allowed: an IPv4 or IPv6 address without port \
@@ -132,6 +185,7 @@ let wrongRules: [Case] = [
         "[[rule]]\nmatch = [\".\"]\nfalback-addresses = []",
         """
         f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
-        resolver, allow-private, stale, stale-negative, prefetch, min-ttl, max-ttl, fallback-addresses
+        resolver, allow-private, stale, stale-negative, prefetch, probe, probe-ports, min-ttl, max-ttl, \
+        fallback-addresses
         """),
 ]

@@ -53,7 +53,8 @@ extension FuzzEntry {
         let fault = ReplyShape.fault(of: reply, outcome, to: packet, isStream: isStream)
         precondition(fault == nil, "\(outcome): \(fault ?? "")")
         switch outcome {
-        case .answered, .answeredAndDue, .local, .miss: precondition(client.isLoopback, "a stranger is refused")
+        case .answered, .answeredAndDue, .answeredAwaited, .local, .miss:
+            precondition(client.isLoopback, "a stranger is refused")
         case .refused, .dropped: break
         }
     }

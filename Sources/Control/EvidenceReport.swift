@@ -1,0 +1,128 @@
+// Evidence, as people see it, as scripts do, and as the store keeps it: at one time a source led to an address that is
+// somebody else's, and another source to one that is the name's own. Everything in it is bounded, so that it fits into
+// a note of the store, and safe to print.
+
+package struct EvidenceReport: Codable, Equatable, Sendable {
+    /// Counts up from 0, over restarts too.
+    package let number: Int
+    /// Since 1970.
+    package let seconds: Int64
+    /// Without the final dot.
+    package let name: String
+    package let type: String
+    /// The number of the network that it was seen on.
+    package let network: Int
+    package let condemned: Claim
+    package let verified: Claim
+
+    package struct Claim: Codable, Equatable, Sendable {
+        /// A provider's name, or "system".
+        package let source: String
+        /// What it said; the first of them.
+        package let addresses: [String]
+        /// The one that was probed.
+        package let address: String
+        package let port: Int
+        package let verdict: String
+        package let detail: String
+        package let certificate: CertificateReport?
+
+        package init(
+            source: String, addresses: [String], address: String, port: Int, verdict: String, detail: String,
+            certificate: CertificateReport?
+        ) {
+            self.source = source.shown(maxBytes: Bound.sourceBytes)
+            self.addresses = addresses.prefix(Bound.addresses).map { $0.shown(maxBytes: Bound.addressBytes) }
+            self.address = address.shown(maxBytes: Bound.addressBytes)
+            self.port = Int(UInt16(clamping: port))
+            self.verdict = verdict.shown(maxBytes: Bound.wordBytes)
+            self.detail = detail.shown(maxBytes: Bound.detailBytes)
+            self.certificate = certificate?.withNames(atMost: Bound.names)
+        }
+
+        fileprivate var bounded: Claim {
+            Claim(
+                source: source, addresses: addresses, address: address, port: port, verdict: verdict, detail: detail,
+                certificate: certificate)
+        }
+    }
+
+    /// All together less than a note has room for.
+    private enum Bound {
+        /// More than there will ever be, and less than what no number comes behind.
+        static let number = 1 << 53
+        static let nameBytes = 260
+        /// Of a type, or a verdict.
+        static let wordBytes = 24
+        static let sourceBytes = 64
+        static let addresses = 16
+        static let addressBytes = 40
+        static let detailBytes = 120
+        static let names = 3
+    }
+
+    package init(
+        number: Int, seconds: Int64, name: String, type: String, network: Int, condemned: Claim, verified: Claim
+    ) {
+        self.number = number
+        self.seconds = seconds
+        self.name = name.shown(maxBytes: Bound.nameBytes)
+        self.type = type.shown(maxBytes: Bound.wordBytes)
+        self.network = network
+        self.condemned = condemned
+        self.verified = verified
+    }
+
+    private var bounded: EvidenceReport {
+        EvidenceReport(
+            number: number, seconds: seconds, name: name, type: type, network: network, condemned: condemned.bounded,
+            verified: verified.bounded)
+    }
+}
+
+extension EvidenceReport {
+    /// As the store keeps it.
+    package var note: String { String(json(self).dropLast()) }
+
+    /// Nil for what `note` cannot have written: a note comes out of a file.
+    package init?(note: String) {
+        guard let read: EvidenceReport = decoded(note), (0..<Bound.number).contains(read.number), read.seconds >= 0,
+            read.bounded == read
+        else { return nil }
+        self = read
+    }
+
+    var text: String {
+        let time =
+            "\(LineFormat.day(secondsSince1970: seconds)) \(LineFormat.timeOfDay(secondsSince1970: Int(seconds)))"
+        return """
+            \(time) \(name) \(type), network \(network)
+              \(condemned.text)
+              \(verified.text)
+
+            """
+    }
+}
+
+extension EvidenceReport.Claim {
+    /// "alidns led to 192.0.2.66 (name-mismatch; certificate evil.example, by ...), of 192.0.2.66 192.0.2.67"
+    fileprivate var text: String {
+        let words = [detail.isEmpty ? verdict : "\(verdict): \(detail)", certificate.map { "certificate \($0.text)" }]
+            .compactMap { $0 }
+        return "\(source) led to \(address) (\(words.joined(separator: "; "))), of \(addresses.joined(separator: " "))"
+    }
+}
+
+package struct EvidenceListing: Sendable {
+    private var list: PiecewiseList
+
+    package init(wantsJSON: Bool) {
+        list = PiecewiseList("evidence", wantsJSON: wantsJSON)
+    }
+
+    /// The next piece; empty for no reports.
+    package mutating func piece(of reports: [EvidenceReport]) -> String { list.piece(of: reports, text: \.text) }
+
+    /// The last piece.
+    package func end() -> String { list.end(text: "; \(counted(list.count, "divergence", "divergences"))\n") }
+}

@@ -1,0 +1,38 @@
+// The counters of `stats` about verified addresses.
+
+extension StatsReport {
+    package struct Probe: Codable, Equatable, Sendable {
+        package var done = 0
+        /// Of those, by verdict.
+        package var verdicts: [String: Int] = [:]
+        /// Addresses that are kept from clients now.
+        package var quarantined = 0
+        package var dropped = 0
+        package var divergences = 0
+        package var running = 0
+        package var waiting = 0
+        /// Due and not begun, by reason.
+        package var skipped: [String: Int] = [:]
+        /// Divergences that are kept, over restarts too.
+        package var evidence = 0
+        /// Notes of the store that were none.
+        package var brokenEvidence = 0
+        package var reports = Reports()
+
+        package init() {}
+
+        package enum CodingKeys: String, CodingKey {
+            case done, verdicts, quarantined, dropped, divergences, running, waiting, skipped, evidence, reports
+            case brokenEvidence = "broken_evidence"
+        }
+
+        /// Of programs, that an address failed.
+        package struct Reports: Codable, Equatable, Sendable {
+            /// Led to a probe.
+            package var accepted = 0
+            /// Too many, or about an address that no answer has led to.
+            package var refused = 0
+            package init() {}
+        }
+    }
+}

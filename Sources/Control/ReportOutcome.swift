@@ -1,0 +1,59 @@
+// What became of a `report`: a program has said that an address failed, and a probe has looked.
+
+package struct ReportOutcome: Codable, Equatable, Sendable {
+    /// Without the final dot.
+    package var name: String
+    package var address: String
+    /// One for each port that was probed.
+    package var found: [AddressReport]
+    /// Nil: the probe cannot tell.
+    package var agrees: Bool?
+    /// Still in answers.
+    package var isHandedOut: Bool
+    /// Why it stands where it stands.
+    package var reason: String
+
+    package init(
+        name: String, address: String, found: [AddressReport], agrees: Bool?, isHandedOut: Bool, reason: String
+    ) {
+        self.name = name
+        self.address = address
+        self.found = found
+        self.agrees = agrees
+        self.isHandedOut = isHandedOut
+        self.reason = reason
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case name, address, found, agrees, reason
+        case isHandedOut = "handed_out"
+    }
+}
+
+extension ReportOutcome {
+    package var jsonLine: String { json(self) }
+
+    /// "probe agrees: refused; 192.0.2.1 is not handed out any more"
+    package var text: String {
+        let opinion =
+            switch agrees {
+            case true?: "agrees"
+            case false?: "disagrees"
+            case nil: "cannot tell"
+            }
+        let verdicts = found.map { address in
+            let port = found.count > 1 ? address.port.map { "port \($0) " } ?? "" : ""
+            return "\(port)\(address.verdict ?? "-")" + (address.detail.map { " (\($0))" } ?? "")
+        }
+        return "probe \(opinion): \(verdicts.joined(separator: ", ")); \(consequence)\n"
+    }
+
+    private var consequence: String {
+        switch (isHandedOut, agrees) {
+        case (false, true?): "\(address) is not handed out any more"
+        case (false, _): "\(address) is not handed out (\(reason))"
+        case (true, false?): "it stays"
+        case (true, _): "it stays (\(reason))"
+        }
+    }
+}

@@ -1,0 +1,75 @@
+// Judges the certificates that a server has shown, apart from any handshake: who vouches for them, for which name they
+// are, and when they are valid. Nothing here knows how they came.
+
+import COpenSSL
+
+/// All of it is borrowed.
+@safe struct ShownChain {
+    /// The server's own certificate.
+    let leaf: OpaquePointer
+    /// What came with it, in any order; the leaf may be among them.
+    let shown: OpaquePointer?
+    let store: OpaquePointer
+    /// Which keys and digests are too weak.
+    let securityLevel: Int32
+
+    /// How a chain is looked for. Each finds what those before it have missed.
+    private enum Search: CaseIterable {
+        case validNow
+        /// An authority that has expired can hide the way past it, through a certificate that the server has shown.
+        case validNowPreferringShown
+        case anyTime
+    }
+
+    /// Nil if it could not be found out.
+    func trust(nowSeconds: Int64) -> (verdict: TLSPeer.Trust, isValidNow: Bool)? {
+        var outcome: Int32 = X509_V_ERR_UNSPECIFIED
+        for search in Search.allCases {
+            outcome = verify(search, nowSeconds)
+            if outcome == X509_V_OK { return (.trusted, search != .anyTime) }
+        }
+        guard outcome != X509_V_ERR_OUT_OF_MEM, outcome != X509_V_ERR_UNSPECIFIED else { return nil }
+        let reason = unsafe String(cString: X509_verify_cert_error_string(Int(outcome)))
+        let dates = unsafe Validity(leaf)
+        return (.untrusted(reason), dates.map { $0.contains(nowSeconds) } ?? false)
+    }
+
+    /// - Returns: one of X509_V_*.
+    private func verify(_ search: Search, _ nowSeconds: Int64) -> Int32 {
+        guard let run = unsafe X509_STORE_CTX_new() else { return X509_V_ERR_OUT_OF_MEM }
+        defer { unsafe X509_STORE_CTX_free(run) }
+        guard unsafe X509_STORE_CTX_init(run, store, leaf, shown) == 1,
+            unsafe X509_STORE_CTX_set_default(run, "ssl_server") == 1,
+            let terms = unsafe X509_STORE_CTX_get0_param(run)
+        else { return X509_V_ERR_OUT_OF_MEM }
+        unsafe X509_VERIFY_PARAM_set_auth_level(terms, securityLevel)
+        switch search {
+        case .validNow: unsafe X509_VERIFY_PARAM_set_time(terms, Int(nowSeconds))
+        case .validNowPreferringShown:
+            unsafe X509_VERIFY_PARAM_set_time(terms, Int(nowSeconds))
+            _ = unsafe X509_VERIFY_PARAM_clear_flags(terms, UInt(X509_V_FLAG_TRUSTED_FIRST))
+        case .anyTime: _ = unsafe X509_VERIFY_PARAM_set_flags(terms, UInt(X509_V_FLAG_NO_CHECK_TIME))
+        }
+        guard unsafe X509_verify_cert(run) != 1 else { return X509_V_OK }
+        let failure = unsafe X509_STORE_CTX_get_error(run)
+        return failure == X509_V_OK ? X509_V_ERR_UNSPECIFIED : failure
+    }
+
+    /// - Parameter name: see `HostName`.
+    func matches(_ name: String) -> Bool {
+        if matchingPattern(name) != nil { return true }
+        // OpenSSL lets a wildcard stand for letters, digits and hyphens only, browsers for underscores as well. Any
+        // label will do in their place, if it is indeed a wildcard that matches.
+        guard let dot = name.firstIndex(of: "."), name[..<dot].contains("_") else { return false }
+        return matchingPattern("x" + name[dot...])?.hasPrefix("*") == true
+    }
+
+    /// The alternative name by which the certificate is for `name`, if there is one.
+    private func matchingPattern(_ name: String) -> String? {
+        let flags = UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
+        var pattern: UnsafeMutablePointer<CChar>?
+        guard unsafe X509_check_host(leaf, name, name.utf8.count, flags, &pattern) == 1 else { return nil }
+        defer { unsafe CRYPTO_free(pattern, #fileID, Int32(#line)) }
+        return unsafe pattern.map { unsafe String(cString: $0) }
+    }
+}

@@ -1,0 +1,122 @@
+// OpenSSL's state of one connection between two buffers in memory, with an owner that frees all three. Every call takes
+// this thread's queue of errors and leaves it empty: OpenSSL reads its own failures from it.
+
+import COpenSSL
+
+@safe struct TLSStream: ~Copyable {
+    enum Step {
+        case done
+        case wantsMore
+        /// close_notify.
+        case closed
+        case failed(String)
+    }
+
+    /// A record's content.
+    private static let chunkBytes = 16 << 10
+
+    private let tls: OpaquePointer
+    /// The buffers belong to `tls`.
+    private let incoming: OpaquePointer
+    private let outgoing: OpaquePointer
+    private let context: TLSContext
+
+    init(_ context: TLSContext, serverName: String) throws(CryptoError) {
+        ERR_clear_error()
+        guard let tls = unsafe SSL_new(context.pointer) else { throw CryptoError(takingQueueAfter: "TLS") }
+        let incoming = unsafe BIO_new(BIO_s_mem())
+        let outgoing = unsafe BIO_new(BIO_s_mem())
+        guard let incoming = unsafe incoming, let outgoing = unsafe outgoing,
+            unsafe copenssl_set_server_name(tls, serverName) == 1
+        else {
+            unsafe SSL_free(tls)
+            unsafe BIO_free(incoming)
+            unsafe BIO_free(outgoing)
+            throw CryptoError(takingQueueAfter: "TLS to \(serverName)")
+        }
+        unsafe SSL_set_bio(tls, incoming, outgoing)
+        unsafe SSL_set_connect_state(tls)
+        unsafe self.tls = tls
+        unsafe self.incoming = incoming
+        unsafe self.outgoing = outgoing
+        self.context = context
+    }
+
+    deinit { unsafe SSL_free(tls) }
+
+    /// What OpenSSL has not looked at yet.
+    var unreadBytes: Int { unsafe BIO_ctrl_pending(incoming) }
+
+    func take(_ bytes: Span<UInt8>) {
+        guard !bytes.isEmpty else { return }
+        var written = 0
+        unsafe bytes.withUnsafeBufferPointer { _ = unsafe BIO_write_ex(incoming, $0.baseAddress, $0.count, &written) }
+        precondition(written == bytes.count, "a buffer in memory takes everything")
+    }
+
+    func takeOutgoing() -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: unsafe BIO_ctrl_pending(outgoing))
+        guard !bytes.isEmpty else { return [] }
+        var count = 0
+        _ = unsafe BIO_read_ex(outgoing, &bytes, bytes.count, &count)
+        return bytes
+    }
+
+    func shakeHands() -> Step {
+        ERR_clear_error()
+        return step(after: unsafe SSL_do_handshake(tls))
+    }
+
+    /// `done` if there was something to append; then there may be more.
+    func read(into plain: inout [UInt8]) -> Step {
+        ERR_clear_error()
+        var chunk = [UInt8](repeating: 0, count: TLSStream.chunkBytes)
+        var count = 0
+        let result = unsafe SSL_read_ex(tls, &chunk, chunk.count, &count)
+        plain += chunk[..<count]
+        return step(after: result)
+    }
+
+    /// - Returns: false if it failed; the reason is to be taken.
+    func send(_ plain: [UInt8]) -> Bool {
+        ERR_clear_error()
+        var count = 0
+        return unsafe SSL_write_ex(tls, plain, plain.count, &count) == 1
+    }
+
+    func takeReason() -> String { CryptoError.takeReason() ?? "TLS failed without a reason" }
+
+    /// After the handshake. Nil if the server has shown no certificate, or none that could be judged.
+    func peer(name: String, nowSeconds: Int64) -> TLSPeer? {
+        ERR_clear_error()
+        defer { ERR_clear_error() }
+        guard let leaf = unsafe SSL_get0_peer_certificate(tls) else { return nil }
+        let chain = unsafe ShownChain(
+            leaf: leaf, shown: SSL_get_peer_cert_chain(tls), store: SSL_CTX_get_cert_store(context.pointer),
+            securityLevel: SSL_get_security_level(tls))
+        guard let certificate = unsafe PeerCertificate(leaf), let trust = chain.trust(nowSeconds: nowSeconds) else {
+            return nil
+        }
+        return TLSPeer(
+            certificate: certificate, trust: trust.verdict, matchesName: chain.matches(name),
+            isValidNow: trust.isValidNow, protocolName: protocolName,
+            version: unsafe String(cString: SSL_get_version(tls)))
+    }
+
+    private var protocolName: String? {
+        var bytes: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        unsafe SSL_get0_alpn_selected(tls, &bytes, &count)
+        let chosen = unsafe String(decoding: UnsafeBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
+        return context.protocols.first { $0 == chosen }
+    }
+
+    private func step(after result: Int32) -> Step {
+        guard result != 1 else { return .done }
+        switch unsafe SSL_get_error(tls, result) {
+        case SSL_ERROR_WANT_READ: return .wantsMore
+        case SSL_ERROR_ZERO_RETURN: return .closed
+        default: return .failed(takeReason())
+        }
+    }
+}

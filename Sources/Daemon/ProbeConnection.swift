@@ -1,0 +1,219 @@
+// One connection of one probe: made, shaken hands over, perhaps asked one thing, and judged. It touches its socket and
+// nothing else; whoever owns it tells it the time, and closes it as soon as it has an end.
+//
+//     connecting --connected--> handshaking --verified, if asked to--> asking
+//          `-------------------------`------------------------------------`----> an end
+
+import Crypto
+import LinuxIO
+import Resolver
+
+final class ProbeConnection {
+    /// What probes have in common, from one change of the settings to the next.
+    struct Terms {
+        let context: TLSContext
+        /// For all of it, from the SYN to the end.
+        let timeout: Duration
+        let sendsRequest: Bool
+    }
+
+    /// What the clocks say now.
+    struct Reading {
+        let now: Instant
+        let wallSeconds: Int64
+        let isDoubtful: Bool
+    }
+
+    private enum Phase {
+        case connecting, handshaking
+        case asking(ProbeRequest)
+    }
+
+    let deadline: Instant
+
+    private let terms: Terms
+    private let name: String
+    private let port: UInt16
+    private let startedAt: Instant
+    private let socket: StreamSocket
+    private let registration: EventLoop.Registration
+    private var phase = Phase.connecting
+    /// From the moment of being connected: what refuses is spared the keys of a ClientHello.
+    private var handshake: TLSHandshake?
+    private var unsent: [UInt8] = []
+    private var hasHeard = false
+    private var connectedAt: Instant?
+    private var handshakeTime: Duration?
+    private var certificate: SeenCertificate?
+
+    /// A server's whole flight is 2 to 8 KiB.
+    private static let readBytes = 16 * 1024
+    /// In one turn of the loop: who sends without end must not keep the others waiting.
+    private static let maxReads = 4
+    /// When an end is noticed so much later than the deadline, the loop was held up or the machine slept: then the time
+    /// that has passed says nothing about the peer.
+    private static let maxLateness: Duration = .seconds(1)
+
+    init(
+        _ socket: StreamSocket, _ registration: EventLoop.Registration, name: String, port: UInt16, _ terms: Terms,
+        now: Instant
+    ) {
+        self.socket = socket
+        self.registration = registration
+        self.name = name
+        self.port = port
+        self.terms = terms
+        startedAt = now
+        deadline = now + terms.timeout
+    }
+
+    func close(_ loop: EventLoop) {
+        loop.unwatch(registration)
+    }
+
+    /// Does what can be done without waiting.
+    ///
+    /// - Returns: the end; nil while there is none.
+    func proceed(_ loop: EventLoop, _ reading: Reading) -> ProbeResult? {
+        do throws(SystemError) {
+            if case .connecting = phase, let end = try connect(reading) { return completed(end) }
+            guard connectedAt != nil else { return nil }
+            // Before anything is sent, so that the last words of a peer that has reset the connection are not lost.
+            if let end = try receive(reading) {
+                // The end of a handshake, so that no failure is written down at the server.
+                try? send()
+                return completed(end)
+            }
+            try send()
+            try loop.change(registration, to: unsent.isEmpty ? .readable : [.readable, .writable])
+            return nil
+        } catch {
+            return completed(error.isReset ? closed() : ProbeResult(.unprobed, detail: error.description))
+        }
+    }
+
+    /// The end at a deadline that has passed. What has come until now counts: it was on time, perhaps, and we late.
+    func timedOut(_ loop: EventLoop, _ reading: Reading) -> ProbeResult {
+        if let end = proceed(loop, reading) { return end }
+        guard reading.now <= deadline + ProbeConnection.maxLateness else {
+            return completed(ProbeResult(.unprobed, detail: "this machine was too late to tell"))
+        }
+        switch phase {
+        case .connecting: return completed(ProbeResult(.timeout))
+        case .handshaking:
+            let detail = hasHeard ? "the handshake was not done in time" : "no answer to the ClientHello"
+            return completed(ProbeResult(.tlsTimeout, detail: detail))
+        case .asking: return completed(ProbeResult(.tlsTimeout, detail: "no answer to HEAD"))
+        }
+    }
+
+    // MARK: from one phase to the next
+
+    private func connect(_ reading: Reading) throws(SystemError) -> ProbeResult? {
+        switch try socket.connectOutcome() {
+        case .inProgress: return nil
+        // A reset instead of a connection is told as refused: this one was made, and there may be words to be read.
+        case .failed(let error) where error.isReset: break
+        case .failed(let error): return ProbeResult(notConnected: error, isAtOnce: false)
+        case .connected: break
+        }
+        connectedAt = reading.now
+        do throws(CryptoError) {
+            var handshake = try TLSHandshake(terms.context, name: name, nowSeconds: reading.wallSeconds)
+            unsent = handshake.takeOutgoing()
+            self.handshake = consume handshake
+        } catch {
+            return ProbeResult(.unprobed, detail: error.text)
+        }
+        phase = .handshaking
+        return nil
+    }
+
+    private func receive(_ reading: Reading) throws(SystemError) -> ProbeResult? {
+        for _ in 0..<ProbeConnection.maxReads {
+            switch try socket.read(maxBytes: ProbeConnection.readBytes) {
+            case .bytes(let bytes):
+                hasHeard = true
+                if let end = heard(bytes, reading) { return end }
+            case .wouldBlock: return nil
+            case .ended: return closed()
+            }
+        }
+        return nil
+    }
+
+    private func heard(_ bytes: [UInt8], _ reading: Reading) -> ProbeResult? {
+        var bytes = bytes
+        while let progress = handshake?.receive(bytes.span) {
+            takeOutgoing()
+            switch progress {
+            case .underWay: return nil
+            case .done(let peer): if let end = handshakeDone(peer, reading) { return end }
+            case .data(let plain): if let end = answered(plain) { return end }
+            case .closed: return closed()
+            case .failed(let failure): return ProbeResult(failed: failure)
+            }
+            // There may be more in what it has taken already.
+            bytes = []
+        }
+        return nil
+    }
+
+    private func handshakeDone(_ peer: TLSPeer, _ reading: Reading) -> ProbeResult? {
+        handshakeTime = connectedAt.map { reading.now - $0 }
+        certificate = SeenCertificate(peer.certificate)
+        let result = ProbeResult(peer, isClockDoubtful: reading.isDoubtful, nowSeconds: reading.wallSeconds)
+        // Whoever is not who it should be is not told what we ask of others.
+        guard terms.sendsRequest, result.verdict == .verified else { return result }
+        let request = ProbeRequest(name: name, port: port)
+        handshake?.send(request.bytes)
+        takeOutgoing()
+        phase = .asking(request)
+        return nil
+    }
+
+    /// A server that speaks something else than HTTP/1 (mail, or HTTP/2 only) has shown the right certificate, and has
+    /// not said that it does not serve the name: that is all a verdict is about.
+    private func answered(_ bytes: [UInt8]) -> ProbeResult? {
+        guard case .asking(var request) = phase else { return nil }
+        let reply = request.receive(bytes)
+        phase = .asking(request)
+        switch reply {
+        case .incomplete: return nil
+        case .status(ProbeRequest.misdirected): return ProbeResult(.nameMismatch, detail: "421 Misdirected Request")
+        case .status: return ProbeResult(.verified)
+        case .other: return ProbeResult(.verified, detail: "no HTTP/1 in answer to HEAD")
+        }
+    }
+
+    private func closed() -> ProbeResult {
+        if case .asking = phase { return ProbeResult(.tlsReset, detail: "closed in answer to HEAD") }
+        return ProbeResult(.tlsReset, detail: hasHeard ? "closed in the middle of the handshake" : "")
+    }
+
+    private func takeOutgoing() {
+        if let outgoing = handshake?.takeOutgoing() { unsent += outgoing }
+    }
+
+    private func send() throws(SystemError) {
+        while !unsent.isEmpty {
+            do throws(SystemError) {
+                guard let count = try socket.write(unsent.span) else { return }
+                unsent.removeFirst(count)
+            } catch {
+                guard error.isReset else { throw error }
+                // There may be an alert before the end, and the loop tells of both.
+                unsent = []
+            }
+        }
+    }
+
+    /// With what was learned on the way.
+    private func completed(_ end: ProbeResult) -> ProbeResult {
+        var end = end
+        end.connectTime = connectedAt.map { $0 - startedAt }
+        end.handshakeTime = handshakeTime
+        end.certificate = certificate
+        return end
+    }
+}

@@ -1,0 +1,138 @@
+// A `verify` or a `report` as decisions: which probes are awaited, what is said, when it is over. A value, without
+// socket, clock and text.
+//
+//   known -----------------> waiting -> ended
+//   unknown -> looking up ---^            ^
+//                  `----------------------'
+
+import DNSWire
+import LinuxIO
+import Resolver
+
+struct ProbeErrand {
+    enum Purpose: Equatable {
+        /// All addresses of the name. If none is known, it is resolved first.
+        case verify
+        /// Only an address that an answer has led to.
+        case report(Address)
+    }
+
+    struct Finding: Equatable {
+        let target: ProbeTarget
+        let result: ProbeResult
+    }
+
+    /// What is to be done.
+    enum Step: Equatable {
+        case resolve
+        /// Nil: all.
+        case probe(Address?)
+        case found(Finding)
+        case notProbed(Address, ProbeRefusal)
+        case noResult(ProbeTarget)
+        /// The last one.
+        case end(End)
+    }
+
+    enum End: Equatable {
+        /// By the name or the address, in the order in which they came.
+        case found([Finding])
+        /// No answer has led there, or anywhere.
+        case unknown
+        case refused(ProbeRefusal)
+    }
+
+    let name: Name
+    let purpose: Purpose
+    private var phase = Phase.ended
+    private var findings: [Finding] = []
+
+    private enum Phase {
+        /// What was seen at the last look: the two families do not come at once.
+        case lookingUp(seen: Set<ProbeTarget>, nextLook: Instant, until: Instant)
+        case waiting([ProbeTarget], until: Instant)
+        case ended
+    }
+
+    /// For a slow upstream, and the one that is asked after it.
+    static let lookUpTime: Duration = .seconds(5)
+    static let lookInterval: Duration = .milliseconds(100)
+    /// For a place among those that may run, and the time-out of a probe.
+    static let probeTime: Duration = .seconds(10)
+
+    init(_ purpose: Purpose, of name: Name) {
+        self.purpose = purpose
+        self.name = name
+    }
+
+    /// When `timePassed` is due; nil when it is over.
+    var nextDeadline: Instant? {
+        switch phase {
+        case .lookingUp(_, let nextLook, _): nextLook
+        case .waiting(_, let until): until
+        case .ended: nil
+        }
+    }
+
+    /// - Parameter known: what answers for the name have led to.
+    mutating func begin(known: [ProbeTarget], now: Instant) -> [Step] {
+        switch purpose {
+        case .report(let address):
+            let targets = known.filter { $0.address == address }
+            return targets.isEmpty ? end(.unknown) : probe(targets, now: now)
+        case .verify:
+            guard known.isEmpty else { return probe(known, now: now) }
+            phase = .lookingUp(
+                seen: [], nextLook: now + ProbeErrand.lookInterval, until: now + ProbeErrand.lookUpTime)
+            return [.resolve]
+        }
+    }
+
+    mutating func timePassed(known: [ProbeTarget], now: Instant) -> [Step] {
+        switch phase {
+        case .lookingUp(let seen, let nextLook, let until) where nextLook <= now:
+            let isSettled = seen == Set(known) || now >= until
+            if isSettled, !known.isEmpty { return probe(known, now: now) }
+            guard now < until else { return end(.unknown) }
+            phase = .lookingUp(seen: Set(known), nextLook: now + ProbeErrand.lookInterval, until: until)
+            return []
+        case .waiting(let targets, let until) where until <= now:
+            return targets.map(Step.noResult) + end(.found(findings))
+        case .lookingUp, .waiting, .ended: return []
+        }
+    }
+
+    /// What is news for others, or comes when it is over, changes nothing.
+    mutating func take(_ news: ProbeNews) -> [Step] {
+        guard case .waiting(let targets, let until) = phase else { return [] }
+        let left: [ProbeTarget]
+        let steps: [Step]
+        switch news {
+        case .found(let target, let result):
+            left = targets.filter { $0 != target }
+            let finding = Finding(target: target, result: result)
+            guard left.count < targets.count else { return [] }
+            findings.append(finding)
+            steps = [.found(finding)]
+        case .refused(let name, let address, let reason):
+            left = targets.filter { $0.address != address }
+            guard name == self.name, left.count < targets.count else { return [] }
+            // What holds for all is said once.
+            if reason == .disabled || purpose != .verify { return end(.refused(reason)) }
+            steps = [.notProbed(address, reason)]
+        }
+        phase = .waiting(left, until: until)
+        return steps + (left.isEmpty ? end(.found(findings)) : [])
+    }
+
+    private mutating func probe(_ targets: [ProbeTarget], now: Instant) -> [Step] {
+        phase = .waiting(targets, until: now + ProbeErrand.probeTime)
+        guard case .report(let address) = purpose else { return [.probe(nil)] }
+        return [.probe(address)]
+    }
+
+    private mutating func end(_ end: End) -> [Step] {
+        phase = .ended
+        return [.end(end)]
+    }
+}

@@ -1,0 +1,167 @@
+// `verify` and `report` on their way: has addresses probed, tells the client each finding as it comes, and what follows
+// from it. What an application says is never believed: it only makes a probe.
+
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+
+final class ProbeErrands {
+    private let resolving: ResolvingLoop
+    private var running: [Running] = []
+    private var nextNumber = 0
+    private var allowance = ReportAllowance()
+    private(set) var reportsAccepted: UInt64 = 0
+    private(set) var reportsRefused: UInt64 = 0
+
+    private struct Running {
+        let number: Int
+        var errand: ProbeErrand
+        let stream: ControlStream
+        let wantsJSON: Bool
+    }
+
+    /// Of each command, so that reports do not keep operators from verifying.
+    static let maxRunning = 16
+
+    init(_ resolving: ResolvingLoop) {
+        self.resolving = resolving
+    }
+
+    var nextDeadline: Instant? { running.compactMap(\.errand.nextDeadline).min() }
+
+    func verify(_ name: Name, wantsJSON: Bool, now: Instant) throws(Refusal) -> ControlStream {
+        guard let stream = begin(ProbeErrand(.verify, of: name), wantsJSON: wantsJSON, now: now) else {
+            throw Refusal(
+                "\(ProbeErrands.maxRunning) names are being verified; wait for one to end", wantsJSON: wantsJSON)
+        }
+        return stream
+    }
+
+    func report(
+        _ name: Name, _ address: Address, by userID: UInt32, wantsJSON: Bool, now: Instant
+    ) throws(Refusal) -> ControlStream {
+        guard allowance.take(userID: userID, now: now) else {
+            reportsRefused += 1
+            throw Refusal(
+                "too many reports of user \(userID); allowed: one in \(ReportAllowance.interval.components.seconds) s, "
+                    + "and \(ReportAllowance.saved) at once", wantsJSON: wantsJSON)
+        }
+        guard let stream = begin(ProbeErrand(.report(address), of: name), wantsJSON: wantsJSON, now: now) else {
+            reportsRefused += 1
+            throw Refusal(
+                "\(ProbeErrands.maxRunning) reports are being looked into; wait for one to end", wantsJSON: wantsJSON)
+        }
+        return stream
+    }
+
+    /// What became of probes, whoever wanted them.
+    func take(_ news: [ProbeNews], now: Instant) {
+        guard !running.isEmpty else { return }
+        for item in news {
+            for number in running.map(\.number) { proceed(number, now: now) { $0.take(item) } }
+        }
+    }
+
+    func timePassed(now: Instant) {
+        for entry in running where entry.errand.nextDeadline.map({ $0 <= now }) ?? false {
+            let known = resolving.judged(entry.errand.name).map(\.target)
+            proceed(entry.number, now: now) { $0.timePassed(known: known, now: now) }
+        }
+    }
+
+    /// Nil when too many run.
+    private func begin(_ errand: ProbeErrand, wantsJSON: Bool, now: Instant) -> ControlStream? {
+        let alike = running.count { ($0.errand.purpose == .verify) == (errand.purpose == .verify) }
+        guard alike < ProbeErrands.maxRunning else { return nil }
+        let stream = ControlStream()
+        let number = nextNumber
+        nextNumber += 1
+        running.append(Running(number: number, errand: errand, stream: stream, wantsJSON: wantsJSON))
+        stream.onGone = { [weak self] in self?.clientGone(number) }
+        let known = resolving.judged(errand.name).map(\.target)
+        proceed(number, now: now) { $0.begin(known: known, now: now) }
+        return stream
+    }
+
+    /// The probes go on: what they find is of use in any case.
+    private func clientGone(_ number: Int) {
+        guard let index = running.firstIndex(where: { $0.number == number }) else { return }
+        if running.remove(at: index).errand.purpose != .verify { reportsAccepted += 1 }
+    }
+
+    private func proceed(_ number: Int, now: Instant, _ change: (inout ProbeErrand) -> [ProbeErrand.Step]) {
+        guard let index = running.firstIndex(where: { $0.number == number }) else { return }
+        let steps = change(&running[index].errand)
+        let entry = running[index]
+        for step in steps { perform(step, of: entry, now: now) }
+    }
+
+    private func perform(_ step: ProbeErrand.Step, of entry: Running, now: Instant) {
+        let name = entry.errand.name
+        switch step {
+        case .resolve: resolving.prefetch([name], now: now)
+        case .probe(let address): resolving.probe(name, address, now: now)
+        case .found(let finding): say(AddressReport(finding.target, finding.result), to: entry)
+        case .notProbed(let address, let refusal):
+            var report = AddressReport(name: name.description, address: address.description)
+            report.failure = refusal.words(name, address)
+            say(report, to: entry)
+        case .noResult(let target):
+            var report = AddressReport(target)
+            report.failure = "its probe has not ended in \(ProbeErrand.probeTime.components.seconds) s"
+            say(report, to: entry)
+        case .end(let end):
+            switch entry.errand.purpose {
+            case .verify: endVerify(end, entry)
+            case .report(let address): endReport(end, address, entry)
+            }
+            entry.stream.finish()
+            running.removeAll { $0.number == entry.number }
+        }
+    }
+
+    /// The steps of a `report` are told together in its outcome.
+    private func say(_ report: AddressReport, to entry: Running) {
+        guard entry.errand.purpose == .verify else { return }
+        entry.stream.send(entry.wantsJSON ? report.jsonLine : report.text)
+    }
+
+    private func endVerify(_ end: ProbeErrand.End, _ entry: Running) {
+        let name = entry.errand.name
+        switch end {
+        case .found(let findings):
+            guard !findings.contains(where: { $0.result.verdict == .verified }) else { return }
+            refuse("no address of \(name) is verified", entry)
+        case .unknown:
+            refuse("no address of \(name) is known after \(ProbeErrand.lookUpTime.components.seconds) s", entry)
+        case .refused(let refusal): refuse(refusal.words(name, nil), entry)
+        }
+    }
+
+    private func endReport(_ end: ProbeErrand.End, _ address: Address, _ entry: Running) {
+        let name = entry.errand.name
+        switch end {
+        case .found(let findings):
+            reportsAccepted += 1
+            guard !findings.isEmpty else {
+                return refuse(
+                    "no probe of \(address) has ended in \(ProbeErrand.probeTime.components.seconds) s", entry)
+            }
+            let place = resolving.judged(name).first { $0.target.address == address }?.place ?? .absent
+            let outcome = ReportOutcome(name, address, findings, place)
+            entry.stream.send(entry.wantsJSON ? outcome.jsonLine : outcome.text)
+        case .unknown:
+            reportsRefused += 1
+            refuse(ProbeRefusal.unknownAddress.words(name, address), entry)
+        case .refused(let refusal):
+            reportsRefused += 1
+            refuse(refusal.words(name, address), entry)
+        }
+    }
+
+    private func refuse(_ reason: String, _ entry: Running) {
+        let refusal = Refusal(reason, wantsJSON: entry.wantsJSON)
+        entry.stream.send(Control.Reply.refusal(refusal).rendered(asJSON: entry.wantsJSON))
+    }
+}

@@ -1,0 +1,121 @@
+// From what the resolver knows of verified addresses to what the control socket says of it.
+
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+
+extension ResolvingLoop {
+    func name(of source: Source) -> String {
+        switch source {
+        case .provider(let id): providers.provider(id)?.name ?? "a provider of former settings"
+        case .system: "system"
+        case .local: "local"
+        case .fallback: "fallback"
+        }
+    }
+}
+
+extension AddressReport {
+    init(_ target: ProbeTarget) {
+        self.init(name: target.name.description, address: target.address.description, port: Int(target.port))
+    }
+
+    init(_ target: ProbeTarget, _ result: ProbeResult) {
+        self.init(target)
+        set(verdict: result.verdict.rawValue, detail: result.detail)
+        connectMilliseconds = result.connectTime?.wholeMilliseconds
+        handshakeMilliseconds = result.handshakeTime?.wholeMilliseconds
+        certificate = result.certificate.map { CertificateReport($0) }
+    }
+
+    init(_ judged: JudgedAddress, now: Instant, nameOfSource: (Source) -> String) {
+        self.init(judged.target, judged.result)
+        ageSeconds = judged.probedAt.map { max(0, Int($0.duration(to: now).components.seconds)) }
+        nextProbeSeconds = judged.nextProbeAt.map { max(0, Int(now.duration(to: $0).components.seconds)) }
+        place = judged.place.rawValue
+        reason = judged.place.reason
+        sources = judged.sources.map(nameOfSource)
+    }
+}
+
+extension CertificateReport {
+    fileprivate init(_ seen: SeenCertificate) {
+        self.init(
+            fingerprint: seen.fingerprint, issuer: seen.issuer, names: seen.names, notBefore: seen.notBefore,
+            notAfter: seen.notAfter)
+    }
+}
+
+extension EvidenceReport.Claim {
+    init(_ claim: Divergence.Claim, nameOfSource: (Source) -> String) {
+        self.init(
+            source: nameOfSource(claim.source), addresses: claim.addresses.map(\.description),
+            address: claim.target.address.description, port: Int(claim.target.port),
+            verdict: claim.result.verdict.rawValue, detail: claim.result.detail,
+            certificate: claim.result.certificate.map { CertificateReport($0) })
+    }
+}
+
+extension ReportOutcome {
+    /// - Parameter place: where the address stands now.
+    init(_ name: Name, _ address: Address, _ findings: [ProbeErrand.Finding], _ place: AddressPlace) {
+        let verdicts = findings.map(\.result.verdict)
+        let canTell = verdicts.contains { $0 != .unprobed && $0 != .timeDoubtful }
+        self.init(
+            name: name.description, address: address.description,
+            found: findings.map { AddressReport($0.target, $0.result) },
+            agrees: canTell ? !verdicts.contains(.verified) : nil, isHandedOut: place.isHandedOut, reason: place.reason)
+    }
+}
+
+extension AddressPlace {
+    fileprivate var isHandedOut: Bool {
+        switch self {
+        case .quickest, .slower, .behind, .asGiven, .lastResort: true
+        case .quarantined, .dropped, .absent: false
+        }
+    }
+
+    fileprivate var reason: String {
+        switch self {
+        case .quickest: "verified, and about as quick as the quickest"
+        case .slower: "verified, and slower than the quickest"
+        case .behind: "not verified, behind those that are"
+        case .asGiven: "no address of the name is known to speak TLS, they stay as they came"
+        case .quarantined: "condemned, and another address is not"
+        case .dropped: "dead, and another address is not"
+        case .lastResort: "there is no better one"
+        case .absent: "in no answer that is kept"
+        }
+    }
+}
+
+extension ProbeRefusal {
+    /// - Parameter address: nil: of all of the name.
+    func words(_ name: Name, _ address: Address?) -> String {
+        let what = address.map(\.description) ?? "addresses of \(name)"
+        switch self {
+        case .disabled: return "\(name) is not probed: see enabled in [probe], and probe in the [[rule]] for it"
+        case .notPublic:
+            return "\(what): not of the public Internet; a [[rule]] for \(name) with probe = true allows it"
+        case .unknownAddress: return "no answer for \(name) has led to \(what)"
+        case .recently: return "\(what): probed a moment ago, see verdicts"
+        case .overload: return "\(what): too many probes are waiting"
+        }
+    }
+}
+
+extension StatsReport.Probe {
+    init(_ counts: ProbeCounts) {
+        self.init()
+        done = Int(counts.done)
+        for verdict in Verdict.allCases { verdicts[verdict.rawValue] = Int(counts.verdicts[verdict] ?? 0) }
+        quarantined = counts.quarantined
+        dropped = counts.dropped
+        divergences = Int(counts.divergences)
+        running = counts.running
+        waiting = counts.waiting
+        for reason in ProbeRefusal.allCases { skipped[reason.rawValue] = Int(counts.skipped[reason] ?? 0) }
+    }
+}

@@ -1,0 +1,118 @@
+// Carries out the probes that the resolver wants: connections opened, watched, timed and ended, what came of them
+// reported. Whom to probe, and what follows, is decided in the Resolver module. Each probe that is started ends once.
+
+import Control
+import Crypto
+import LinuxIO
+import Resolver
+
+final class Probes {
+    /// The resolver stays below it; each holds a descriptor and a connection of OpenSSL.
+    static let maxRunning = 64
+
+    private let loop: EventLoop
+    private let wallMilliseconds: () -> Int64
+    private var doubt = ClockDoubt(releasedAt: programReleasedAt)
+    private var terms: ProbeConnection.Terms?
+    /// Why nothing can be verified though the settings ask for it, and what to do about it; nil: nothing is wrong.
+    private(set) var problem: String?
+    private var connections: [ProbeID: ProbeConnection] = [:]
+    private var finished: [(id: ProbeID, result: ProbeResult)] = []
+
+    /// - Parameter wallMilliseconds: since 1970.
+    init(loop: EventLoop, wallMilliseconds: @escaping () -> Int64 = Clock.wallMilliseconds) {
+        self.loop = loop
+        self.wallMilliseconds = wallMilliseconds
+    }
+
+    /// For the probes that begin from now on. Files of authorities are read anew each time.
+    ///
+    /// - Parameter timeout: for a whole probe.
+    /// - Throws: when `caFile` cannot be used; then everything stays as it was.
+    func configure(isEnabled: Bool, caFile: String?, timeout: Duration, sendsRequest: Bool) throws(CryptoError) {
+        guard isEnabled else {
+            (terms, problem) = (nil, nil)
+            return
+        }
+        // What HTTP/2 would make of the request is another protocol's business.
+        let protocols = sendsRequest ? ["http/1.1"] : ["h2", "http/1.1"]
+        let context = try TLSContext(caFile: caFile, protocols: protocols)
+        guard context.hasAuthorities else {
+            (terms, problem) = (nil, Probes.noAuthorities)
+            return
+        }
+        terms = ProbeConnection.Terms(context: context, timeout: timeout, sendsRequest: sendsRequest)
+        problem = nil
+    }
+
+    var running: Int { connections.count }
+
+    var nextDeadline: Instant? { connections.values.map(\.deadline).min() }
+
+    /// Ends in one entry of `takeFinished`, which may be there when this returns.
+    func start(_ id: ProbeID, _ target: ProbeTarget, now: Instant) {
+        precondition(connections[id] == nil, "a probe's number was used twice")
+        doubt.read(wallMilliseconds: wallMilliseconds(), now: now)
+        guard let terms else { return refuse(id, problem ?? "probes are off") }
+        guard connections.count < Probes.maxRunning else { return refuse(id, "too many probes at once") }
+        guard let name = target.name.serverName else { return refuse(id, "no certificate can have this name") }
+        do throws(SystemError) {
+            let socket = try StreamSocket(connectingTo: SocketAddress(target.address, port: target.port))
+            let registration = try loop.watch(socket.descriptor.raw, for: .writable) { [unowned self] _ in
+                self.ready(id)
+            }
+            connections[id] = ProbeConnection(
+                socket, registration, name: name, port: target.port, terms, now: now)
+        } catch {
+            finished.append((id, ProbeResult(notConnected: error, isAtOnce: true)))
+        }
+    }
+
+    /// Also lets the wall clock be watched, so that it is to be called in each turn of the loop.
+    func timePassed(now: Instant) {
+        let reading = read(now: now)
+        let late = connections.filter { $0.value.deadline <= now }
+        for (id, connection) in late.sorted(by: { $0.key.number < $1.key.number }) {
+            end(id, connection.timedOut(loop, reading))
+        }
+    }
+
+    /// The network has changed, or we stop: what they found would be about another one.
+    func abandonAll() {
+        for id in connections.keys.sorted(by: { $0.number < $1.number }) {
+            end(id, ProbeResult(.unprobed, detail: "abandoned"))
+        }
+    }
+
+    var hasFinished: Bool { !finished.isEmpty }
+
+    func takeFinished() -> [(id: ProbeID, result: ProbeResult)] {
+        defer { finished.removeAll(keepingCapacity: true) }
+        return finished
+    }
+
+    private func ready(_ id: ProbeID) {
+        let reading = read(now: Clock.now())
+        guard let result = connections[id]?.proceed(loop, reading) else { return }
+        end(id, result)
+    }
+
+    private func end(_ id: ProbeID, _ result: ProbeResult) {
+        connections.removeValue(forKey: id)?.close(loop)
+        finished.append((id, result))
+    }
+
+    private func refuse(_ id: ProbeID, _ reason: String) {
+        finished.append((id, ProbeResult(.unprobed, detail: reason)))
+    }
+
+    private func read(now: Instant) -> ProbeConnection.Reading {
+        let wall = wallMilliseconds()
+        doubt.read(wallMilliseconds: wall, now: now)
+        return ProbeConnection.Reading(now: now, wallSeconds: wall / 1000, isDoubtful: doubt.isDoubtful(now: now))
+    }
+
+    private static let noAuthorities =
+        "no certificate authority is known, so that no address can be verified; install ca-certificates, or set "
+        + "ca-file under [probe]"
+}

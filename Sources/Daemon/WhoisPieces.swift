@@ -1,0 +1,77 @@
+// The names that have led to an address as an answer in pieces: each is made from a bounded part of the cache, and then
+// from what is judged: an address that is kept from clients is in no entry.
+
+import AnswerCache
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+
+struct WhoisPieces: IteratorProtocol {
+    /// As for a listing of the cache: a piece must delay nobody's answer by more than a tenth of a millisecond.
+    private static let maxEntries = 32
+    private static let maxNames = 8
+
+    private enum Place {
+        case cache(AnswerCache.Cursor)
+        case judged(ArraySlice<Name>)
+        case ended
+    }
+
+    private let cache: AnswerCache
+    private let resolving: ResolvingLoop
+    private var listing: WhoisListing
+    private let scope: QuestionScope
+    private let now: Instant
+    private var place = Place.cache(AnswerCache.Cursor())
+
+    /// - Parameter now: what ages are counted to, however long the answer takes.
+    init(of cache: AnswerCache, _ resolving: ResolvingLoop, _ listing: WhoisListing, now: Instant) {
+        self.cache = cache
+        self.resolving = resolving
+        self.listing = listing
+        self.now = now
+        scope = QuestionScope(.root, includesDescendants: true, type: listing.address.recordType)
+    }
+
+    mutating func next() -> String? {
+        let entries: [WhoisEntry]
+        switch place {
+        case .ended: return nil
+        case .cache(let cursor):
+            let step = cache.walk(from: cursor, scope, maxEntries: WhoisPieces.maxEntries)
+            place = step.next.map(Place.cache) ?? .judged(resolving.judgedNames[...])
+            entries = step.entries.filter { $0.leads(to: listing.address) }.map(entry)
+        case .judged(let names):
+            entries = names.prefix(WhoisPieces.maxNames).flatMap(resolving.judged)
+                .filter { $0.target.address == listing.address }.map(entry)
+            let rest = names.dropFirst(WhoisPieces.maxNames)
+            place = rest.isEmpty ? .ended : .judged(rest)
+        }
+        let piece = listing.piece(of: entries)
+        if listing.isFull { place = .ended }
+        guard case .ended = place else { return piece }
+        return piece + listing.end()
+    }
+
+    private func entry(_ entry: CachedEntry) -> WhoisEntry {
+        let report = CacheEntryReport(
+            entry, withRecords: false, nowMilliseconds: Clock.millisecondsSinceBoot(now))
+        return WhoisEntry(
+            name: report.name, type: report.type, state: report.state.rawValue, provenance: report.provenance,
+            ageSeconds: report.ageSeconds)
+    }
+
+    private func entry(_ judged: JudgedAddress) -> WhoisEntry {
+        let report = AddressReport(judged, now: now, nameOfSource: resolving.name)
+        let sources = report.sources ?? []
+        return WhoisEntry(
+            name: report.name, type: listing.address.recordType.description,
+            state: judged.place.rawValue, provenance: sources.isEmpty ? "-" : sources.joined(separator: ","),
+            ageSeconds: report.ageSeconds)
+    }
+}
+
+extension CachedEntry {
+    fileprivate func leads(to address: Address) -> Bool { records.contains { $0.address == address } }
+}

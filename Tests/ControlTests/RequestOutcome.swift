@@ -1,0 +1,42 @@
+// What a line is understood as, in words; or the refusal as it is sent back.
+
+import Control
+import DNSWire
+
+func outcome(_ line: String) -> String {
+    outcome(Array(line.utf8))
+}
+
+func outcome(_ line: [UInt8]) -> String {
+    do throws(Refusal) {
+        let request = try Request(line: line)
+        return "\(words(request.command))\(request.wantsJSON ? " as JSON" : "")"
+    } catch {
+        return Reply.refusal(error).rendered(asJSON: error.wantsJSON)
+    }
+}
+
+private func words(_ command: Command) -> String {
+    switch command {
+    case .status, .stats, .evidence, .help: command.word
+    case .cache(let view, let scope): "cache \(view.rawValue) \(words(scope))"
+    case .flush(let scope): "flush \(words(scope))"
+    case .prefetch(let names): "prefetch \(names)"
+    case .httpdns(.off(let rule, let seconds)):
+        "off \(rule.map { "\($0)" } ?? "all") \(seconds.map { "\($0) s" } ?? "until on")"
+    case .httpdns(.on(let rule)): "on \(rule.map { "\($0)" } ?? "all")"
+    case .providers(let action): "providers \(action)"
+    case .verify(let name): "verify \(name)"
+    case .verdicts(let name): "verdicts \(name.map { "\($0)" } ?? "of all")"
+    case .report(let name, let address): "report \(name) \(address)"
+    case .whois(let address): "whois \(address)"
+    }
+}
+
+private func words(_ scope: QuestionScope) -> String {
+    "\(scope.includesDescendants ? "under " : "")\(scope.name) \(scope.type?.description ?? "all types")"
+}
+
+let allowed =
+    "allowed: status, stats, cache, flush, prefetch, httpdns, providers, "
+    + "verify, verdicts, report, evidence, whois, help"

@@ -1,0 +1,159 @@
+// Evidence outlives the process, in bounded space, and tells whose word it was.
+
+import AnswerCache
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+import Settings
+import Store
+import TestSupport
+import Testing
+
+@testable import Daemon
+
+struct EvidenceLogTests {
+    private let folder = TemporaryFolder()
+    private let now = Clock.now()
+    private let question: Question
+
+    init() throws {
+        question = Question(try #require(Name("www.example.com")), .a)
+    }
+
+    private func divergence(_ condemned: Source = .system, _ verified: Source = .provider(ProviderID(7))) -> Divergence
+    {
+        let claim = { (source: Source, address: UInt32, verdict: Verdict) in
+            Divergence.Claim(
+                source, [.v4(address), .v4(address + 1)], ProbeTarget(question.name, .v4(address), port: 443),
+                ProbeResult(verdict))
+        }
+        return Divergence(
+            question, condemned: claim(condemned, 0xC000_0242, .nameMismatch),
+            verified: claim(verified, 0xC000_0201, .verified))
+    }
+
+    /// One a second.
+    private func add(_ log: EvidenceLog, _ seconds: Range<Int64>) {
+        for second in seconds {
+            log.add([divergence()], network: Partition(rawValue: 1), wallMilliseconds: second * 1000, now: now)
+        }
+    }
+
+    /// As the daemon does at its start.
+    private func restored(_ stand: ResolvingStand) throws -> EvidenceLog {
+        let log = EvidenceLog(stand.resolving)
+        let deadline = Clock.now() + .seconds(20)
+        var isLoaded = false
+        while !isLoaded, Clock.now() < deadline {
+            try stand.resolving.loop.turn(until: deadline)
+            for event in stand.resolving.store?.takeEvents() ?? [] {
+                if case .notes(let notes) = event { log.restore(notes) }
+                if case .loaded = event { isLoaded = true }
+            }
+        }
+        try #require(isLoaded)
+        return log
+    }
+
+    @Test("evidence says who led where, on which network, and when")
+    func content() throws {
+        let stand = try ResolvingStand()
+        try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
+        let provider = try #require(stand.resolving.providers.providers.first)
+        let log = EvidenceLog(stand.resolving)
+        log.add(
+            [divergence(.provider(provider.id), .system)], network: Partition(rawValue: 9), wallMilliseconds: 5_999,
+            now: now)
+        let report = try #require(log.reports.first)
+        #expect(report.seconds == 5 && report.network == 9 && report.name == "www.example.com" && report.type == "A")
+        #expect(report.condemned.source == provider.name && report.condemned.address == "192.0.2.66")
+        #expect(report.condemned.addresses == ["192.0.2.66", "192.0.2.67"])
+        #expect(report.condemned.verdict == "name-mismatch" && report.condemned.certificate == nil)
+        #expect(report.verified.source == "system" && report.verified.address == "192.0.2.1")
+        #expect(log.divergences(of: .provider(provider.id)) == 1 && log.divergences(of: .system) == 0)
+    }
+
+    @Test("the last 256 are kept, the newest last, and all are counted for their source")
+    func ring() throws {
+        let log = EvidenceLog(try ResolvingStand().resolving)
+        add(log, 0..<300)
+        #expect(log.count == 256 && log.reports.map(\.seconds) == Array(44..<300))
+        #expect(log.divergences(of: .system) == 300 && log.divergences(of: .provider(ProviderID(7))) == 0)
+    }
+
+    @Test("a source that is not asked any more is not counted on")
+    func formerSource() throws {
+        let stand = try ResolvingStand()
+        try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
+        let former = Source.provider(try #require(stand.resolving.providers.providers.first).id)
+        let log = EvidenceLog(stand.resolving)
+        let network = Partition(rawValue: 1)
+        log.add([divergence(former)], network: network, wallMilliseconds: 0, now: now)
+        #expect(log.divergences(of: former) == 1)
+        try stand.setProviders([], now: now)
+        log.add([divergence(former)], network: network, wallMilliseconds: 0, now: now)
+        #expect(log.divergences(of: former) == 0 && log.count == 2)
+    }
+
+    @Test("the next life has what this one recorded, and goes on behind it, also when the ring is full")
+    func restart() throws {
+        for (first, second) in [(0..<3, 3..<5), (5..<300, 300..<301)] as [(Range<Int64>, Range<Int64>)] {
+            let stand = try ResolvingStand(storeAt: folder("cache.db"))
+            let log = try restored(stand)
+            let before = log.reports
+            add(log, first)
+            let after = log.reports
+            #expect(after.suffix(first.count).map(\.seconds) == Array(first).suffix(256) && after.count > before.count)
+            stand.resolving.store?.stop()
+            let nextStand = try ResolvingStand(storeAt: folder("cache.db"))
+            let next = try restored(nextStand)
+            #expect(next.reports == after && next.brokenNotes == 0)
+            add(next, second)
+            #expect(next.reports.map(\.number).suffix(2) == [Int(second.upperBound) - 2, Int(second.upperBound) - 1])
+            nextStand.resolving.store?.stop()
+        }
+    }
+
+    @Test("notes that are no evidence, or stand where they would not, are left out and counted")
+    func broken() throws {
+        let log = EvidenceLog(try ResolvingStand().resolving)
+        let other = EvidenceLog(try ResolvingStand().resolving)
+        add(other, 0..<3)
+        let notes = other.reports.map(\.note)
+        log.restore([
+            "evidence-000": "{}", "evidence-001": notes[2], "evidence-002": notes[2], "evidence-255": "",
+            "evidence-256": notes[0], "providers switched off": ". -",
+        ])
+        #expect(log.reports == [other.reports[2]] && log.brokenNotes == 3)
+        add(log, 9..<10)
+        #expect(log.reports.last?.number == 3)
+    }
+
+    @Test("what was added before the store is read stays, and what comes behind it has a number of its own")
+    func lateStore() throws {
+        let other = EvidenceLog(try ResolvingStand().resolving)
+        add(other, 0..<5)
+        let notes = Dictionary(
+            uniqueKeysWithValues: other.reports.map { (EvidenceLog.noteName($0.number), $0.note) })
+        let log = EvidenceLog(try ResolvingStand().resolving)
+        add(log, 100..<101)
+        log.restore(notes)
+        add(log, 101..<102)
+        #expect(log.reports.map(\.seconds) == [1, 2, 3, 4, 100, 101] && log.reports.last?.number == 5)
+    }
+
+    @Test("all evidence and every other note find room in the store")
+    func room() {
+        #expect(NoteRow.maxCount == EvidenceLog.capacity + 64)
+        let long = String(repeating: "\u{1F600}\"", count: 2_000)
+        let certificate = CertificateReport(
+            fingerprint: long, issuer: long, names: Array(repeating: long, count: 100), notBefore: .min, notAfter: .min)
+        let claim = EvidenceReport.Claim(
+            source: long, addresses: Array(repeating: long, count: 100), address: long, port: .max, verdict: long,
+            detail: long, certificate: certificate)
+        let report = EvidenceReport(
+            number: 1 << 52, seconds: .max, name: long, type: long, network: .max, condemned: claim, verified: claim)
+        #expect(NoteRow.fits(name: EvidenceLog.noteName(255), value: report.note))
+    }
+}

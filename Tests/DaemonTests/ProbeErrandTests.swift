@@ -1,0 +1,187 @@
+// What `verify` and `report` wait for, what they say meanwhile, and when they are over.
+
+import DNSWire
+import LinuxIO
+import Resolver
+import Testing
+
+@testable import Daemon
+
+struct ProbeErrandTests {
+    private let name: Name
+    private let other: Name
+    private let start = Clock.now()
+    private let first: ProbeTarget
+    private let second: ProbeTarget
+    private let good = ProbeResult(.verified)
+    private let bad = ProbeResult(.refused)
+
+    init() throws {
+        name = try #require(Name("a.example"))
+        other = try #require(Name("b.example"))
+        first = ProbeTarget(name, .v4(0xC000_0201), port: 443)
+        second = ProbeTarget(name, .v4(0xC000_0202), port: 443)
+    }
+
+    private func finding(_ target: ProbeTarget, _ result: ProbeResult) -> ProbeErrand.Finding {
+        ProbeErrand.Finding(target: target, result: result)
+    }
+
+    private func at(_ milliseconds: Int) -> Instant { start + .milliseconds(milliseconds) }
+
+    @Test("verify probes all that is known, says each finding as it comes, and ends with the last one")
+    func verify() {
+        var errand = ProbeErrand(.verify, of: name)
+        #expect(errand.begin(known: [first, second], now: start) == [.probe(nil)])
+        #expect(errand.nextDeadline == at(10_000))
+        #expect(errand.take(.found(second, bad)) == [.found(finding(second, bad))])
+        #expect(errand.take(.found(second, bad)).isEmpty, "once is enough")
+        let all = [finding(second, bad), finding(first, good)]
+        #expect(errand.take(.found(first, good)) == [.found(finding(first, good)), .end(.found(all))])
+        #expect(errand.nextDeadline == nil && errand.take(.found(first, bad)).isEmpty)
+        #expect(errand.timePassed(known: [first], now: at(60_000)).isEmpty)
+    }
+
+    @Test("news of other names, addresses and ports change nothing")
+    func othersNews() {
+        var errand = ProbeErrand(.verify, of: name)
+        _ = errand.begin(known: [first], now: start)
+        for target in [
+            second, ProbeTarget(other, first.address, port: 443), ProbeTarget(name, first.address, port: 8443),
+        ] {
+            #expect(errand.take(.found(target, good)).isEmpty)
+        }
+        #expect(errand.take(.refused(other, first.address, .overload)).isEmpty)
+        #expect(errand.take(.refused(other, first.address, .disabled)).isEmpty)
+        #expect(errand.take(.refused(name, second.address, .disabled)).isEmpty)
+        #expect(errand.nextDeadline == at(10_000))
+    }
+
+    @Test("a name without a known address is resolved, and probed when two looks have seen the same")
+    func lookUp() {
+        var errand = ProbeErrand(.verify, of: name)
+        #expect(errand.begin(known: [], now: start) == [.resolve])
+        #expect(errand.nextDeadline == at(100))
+        #expect(errand.timePassed(known: [first], now: at(99)).isEmpty, "not due yet")
+        #expect(errand.timePassed(known: [], now: at(100)).isEmpty && errand.nextDeadline == at(200))
+        #expect(errand.timePassed(known: [first], now: at(200)).isEmpty)
+        #expect(errand.timePassed(known: [second, first], now: at(300)).isEmpty, "the other family has come")
+        #expect(errand.timePassed(known: [first, second], now: at(400)) == [.probe(nil)])
+        #expect(errand.nextDeadline == at(10_400))
+    }
+
+    @Test("news that come while a name is being resolved are not waited for")
+    func earlyNews() {
+        var errand = ProbeErrand(.verify, of: name)
+        _ = errand.begin(known: [], now: start)
+        #expect(errand.take(.found(first, good)).isEmpty && errand.nextDeadline == at(100))
+    }
+
+    @Test("after 5 s a name without an address is given up, and one that has just got some is probed")
+    func lookUpEnds() {
+        for (known, last) in [([], .end(.unknown)), ([first], .probe(nil))] as [([ProbeTarget], ProbeErrand.Step)] {
+            var errand = ProbeErrand(.verify, of: name)
+            _ = errand.begin(known: [], now: start)
+            var looks = 0
+            while let deadline = errand.nextDeadline, deadline < at(5_000) {
+                #expect(errand.timePassed(known: [], now: deadline).isEmpty)
+                looks += 1
+            }
+            #expect(looks == 49)
+            #expect(errand.timePassed(known: known, now: at(5_000)) == [last])
+        }
+    }
+
+    @Test("after 10 s what has no result is named, and what has one counts")
+    func timeOut() {
+        var errand = ProbeErrand(.verify, of: name)
+        _ = errand.begin(known: [first, second], now: start)
+        _ = errand.take(.found(first, good))
+        #expect(errand.timePassed(known: [first, second], now: at(9_999)).isEmpty)
+        #expect(
+            errand.timePassed(known: [first, second], now: at(10_000))
+                == [.noResult(second), .end(.found([finding(first, good)]))])
+        #expect(errand.nextDeadline == nil)
+    }
+
+    @Test("an address that is not probed is named, all its ports are done with, and probes that are off end it at once")
+    func refusals() {
+        let port = ProbeTarget(name, first.address, port: 8443)
+        var errand = ProbeErrand(.verify, of: name)
+        _ = errand.begin(known: [first, port, second], now: start)
+        #expect(errand.take(.refused(name, first.address, .notPublic)) == [.notProbed(first.address, .notPublic)])
+        let all = [finding(second, bad)]
+        #expect(errand.take(.found(second, bad)) == [.found(all[0]), .end(.found(all))])
+        errand = ProbeErrand(.verify, of: name)
+        _ = errand.begin(known: [first, second], now: start)
+        #expect(errand.take(.refused(name, second.address, .disabled)) == [.end(.refused(.disabled))])
+        #expect(errand.take(.refused(name, first.address, .disabled)).isEmpty)
+    }
+
+    @Test("a report is about an address that an answer has led to, on each of its ports, and nothing else")
+    func report() {
+        let port = ProbeTarget(name, first.address, port: 8443)
+        var errand = ProbeErrand(.report(first.address), of: name)
+        #expect(errand.begin(known: [second], now: start) == [.end(.unknown)] && errand.nextDeadline == nil)
+        errand = ProbeErrand(.report(first.address), of: name)
+        #expect(errand.begin(known: [], now: start) == [.end(.unknown)], "it resolves nothing")
+        errand = ProbeErrand(.report(first.address), of: name)
+        #expect(errand.begin(known: [second, first, port], now: start) == [.probe(first.address)])
+        #expect(errand.take(.found(second, bad)).isEmpty)
+        #expect(errand.take(.found(port, bad)) == [.found(finding(port, bad))])
+        let all = [finding(port, bad), finding(first, good)]
+        #expect(errand.take(.found(first, good)).last == .end(.found(all)))
+    }
+
+    @Test("a report that leads to no probe is refused, and one without a result ends after 10 s")
+    func reportEnds() {
+        for reason in ProbeRefusal.allCases {
+            var errand = ProbeErrand(.report(first.address), of: name)
+            _ = errand.begin(known: [first], now: start)
+            #expect(errand.take(.refused(name, first.address, reason)) == [.end(.refused(reason))])
+        }
+        var errand = ProbeErrand(.report(first.address), of: name)
+        _ = errand.begin(known: [first], now: start)
+        #expect(errand.timePassed(known: [first], now: at(10_000)).last == .end(.found([])))
+    }
+}
+
+@Suite("Report allowance")
+struct ReportAllowanceTests {
+    private let start = Clock.now()
+
+    @Test("ten reports at once, then one a second, and a pause saves up to ten again")
+    func pace() {
+        var allowance = ReportAllowance()
+        func taken(_ count: Int, at seconds: Double) -> Int {
+            (0..<count).count { _ in allowance.take(userID: 7, now: start + .seconds(seconds)) }
+        }
+        #expect(taken(15, at: 0) == 10)
+        #expect(taken(1, at: 0.9) == 0)
+        #expect(taken(3, at: 1) == 1)
+        #expect(taken(9, at: 4) == 3)
+        #expect(taken(15, at: 3_600) == 10)
+    }
+
+    @Test("each user has an own allowance")
+    func users() {
+        var allowance = ReportAllowance()
+        for _ in 0..<10 { _ = allowance.take(userID: 7, now: start) }
+        let taken = [7, 8].map { allowance.take(userID: $0, now: start) }
+        #expect(taken == [false, true])
+    }
+
+    @Test("a user more than there is room for waits until somebody's time has passed")
+    func bound() {
+        var allowance = ReportAllowance()
+        let users = UInt32(ReportAllowance.maxUsers)
+        for user in 0..<users {
+            let isTaken = allowance.take(userID: user, now: start)
+            #expect(isTaken)
+        }
+        let taken = [(users, 999), (0, 999), (users, 1_000)].map { (user: UInt32, milliseconds: Int) in
+            allowance.take(userID: user, now: start + .milliseconds(milliseconds))
+        }
+        #expect(taken == [false, true, true], "who has a place keeps it")
+    }
+}

@@ -1,0 +1,104 @@
+// `verify`, `report`, `verdicts` and `whois` over the slow path: who gets how much, and what is said to clients.
+
+import AnswerCache
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+import Testing
+
+@testable import Daemon
+
+struct ProbeErrandsTests {
+    private let stand: ResolvingStand
+    private let errands: ProbeErrands
+    private let name: Name
+    private let address = Address.v4(0xC000_0201)
+    private let now = Clock.now()
+
+    init() throws {
+        stand = try ResolvingStand()
+        errands = ProbeErrands(stand.resolving)
+        name = try #require(Name("a.example"))
+    }
+
+    private func text(_ stream: ControlStream) -> String { String(decoding: stream.unsent, as: UTF8.self) }
+
+    @Test("a report of an address that no answer has led to is refused, and counted")
+    func unknownAddress() throws {
+        let stream = try errands.report(name, address, by: 7, wantsJSON: false, now: now)
+        #expect(text(stream) == "error: no answer for a.example has led to 192.0.2.1\n" && stream.isFinished)
+        let object = try errands.report(name, address, by: 7, wantsJSON: true, now: now)
+        #expect(text(object) == "{\"error\":\"no answer for a.example has led to 192.0.2.1\"}\n")
+        #expect(errands.reportsRefused == 2 && errands.reportsAccepted == 0 && errands.nextDeadline == nil)
+    }
+
+    @Test("who reports too much is refused with the reason, and others are not")
+    func tooManyReports() throws {
+        for _ in 0..<10 { _ = try errands.report(name, address, by: 7, wantsJSON: false, now: now) }
+        let refusal = #expect(throws: Refusal.self) {
+            _ = try errands.report(name, address, by: 7, wantsJSON: true, now: now)
+        }
+        #expect(refusal?.reason == "too many reports of user 7; allowed: one in 1 s, and 10 at once")
+        #expect(refusal?.wantsJSON == true && errands.reportsRefused == 11)
+        _ = try errands.report(name, address, by: 8, wantsJSON: false, now: now)
+    }
+
+    @Test("a name that nobody resolves is refused after 5 s, with a look every 100 ms")
+    func unresolved() throws {
+        let stream = try errands.verify(name, wantsJSON: false, now: now)
+        var looks = 0
+        while let deadline = errands.nextDeadline, looks < 100 {
+            errands.timePassed(now: deadline)
+            looks += 1
+        }
+        #expect(looks == 50 && stream.isFinished)
+        #expect(text(stream) == "error: no address of a.example is known after 5 s\n")
+    }
+
+    @Test("16 names are verified at once, and a client that goes makes room")
+    func bound() throws {
+        let streams = try (0..<16).map { _ in try errands.verify(name, wantsJSON: false, now: now) }
+        let refusal = #expect(throws: Refusal.self) { _ = try errands.verify(name, wantsJSON: true, now: now) }
+        #expect(refusal?.reason == "16 names are being verified; wait for one to end" && refusal?.wantsJSON == true)
+        #expect(try errands.report(name, address, by: 7, wantsJSON: false, now: now).isFinished)
+        streams[3].connectionClosed()
+        _ = try errands.verify(name, wantsJSON: false, now: now)
+        for stream in streams { stream.connectionClosed() }
+        #expect(errands.reportsAccepted == 0)
+    }
+
+    @Test("whois finds names in the cache by their addresses, each once, in as many pieces as it takes")
+    func whois() throws {
+        let other = Address.v4(0xC000_0202)
+        let sixth = Address.v6(high: 0x2001_0DB8_0000_0000, low: 1)
+        for number in 0..<100 {
+            let name = try #require(Name("n\(number).example"))
+            let addresses = number.isMultiple(of: 10) ? [other, address] : [other]
+            stand.keep(Question(name, .a), from: .provider, addresses: addresses, now: now)
+            stand.keep(Question(name, .aaaa), from: .system, addresses: [sixth], now: now)
+        }
+        stand.keep(Question(try #require(Name("n10.example")), .a), from: .system, addresses: [address], now: now)
+        func told(_ address: Address) -> [String] {
+            let listing = WhoisListing(address, wantsJSON: false)
+            let pieces = WhoisPieces(of: stand.cache, stand.resolving, listing, now: now)
+            return IteratorSequence(pieces).joined().split(separator: "\n").map(String.init)
+        }
+        let names = stride(from: 0, to: 100, by: 10).map { "n\($0).example" }
+        #expect(
+            Set(told(address).dropLast().compactMap { $0.split(separator: " ").first }) == Set(names.map { $0[...] }))
+        #expect(told(address).last == "; 10 names" && told(address).contains("n20.example A fresh provider 0s"))
+        #expect(told(other).count == 101)
+        #expect(told(sixth).count == 101 && told(sixth)[0].hasSuffix(".example AAAA fresh system 0s"))
+        #expect(told(.v4(1)) == ["error: no name is known to have led to 0.0.0.1"])
+    }
+
+    @Test("of a name of which nothing is known there is no verdict")
+    func noVerdicts() {
+        func told(_ name: Name?) -> String {
+            let listing = VerdictListing(name, wantsJSON: false)
+            return IteratorSequence(VerdictPieces(of: stand.resolving, listing, now: now)).joined()
+        }
+        #expect(told(name) == "error: no verdict for a.example\n" && told(nil) == "; 0 addresses\n")
+    }
+}

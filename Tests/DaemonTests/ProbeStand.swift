@@ -1,0 +1,82 @@
+// Probes on a loop of their own.
+
+import DNSWire
+import LinuxIO
+import Resolver
+import TestSupport
+import Testing
+
+@testable import CryptoTests
+@testable import Daemon
+
+struct ProbeStand {
+    let loop: EventLoop
+    let probes: Probes
+    private let folder = TemporaryFolder()
+
+    static let timeout: Duration = .seconds(2)
+    static let localhost = Address.v4(0x7F00_0001)
+
+    /// - Parameter wallMilliseconds: since 1970.
+    init(
+        trusting authority: TestCertificate = TestCertificate(CertificateTerms(subject: "nobody's", isAuthority: true)),
+        wallMilliseconds: @escaping () -> Int64 = Clock.wallMilliseconds
+    ) throws {
+        loop = try EventLoop()
+        probes = Probes(loop: loop, wallMilliseconds: wallMilliseconds)
+        folder.write(authority.pem, to: caFile)
+        try configure()
+    }
+
+    var caFile: String { folder("ca.pem") }
+
+    func configure(timeout: Duration = ProbeStand.timeout, sendsRequest: Bool = false) throws {
+        try probes.configure(isEnabled: true, caFile: caFile, timeout: timeout, sendsRequest: sendsRequest)
+    }
+
+    func target(_ port: UInt16, _ address: Address = localhost, name: String = "www.example") throws -> ProbeTarget {
+        ProbeTarget(try #require(Name(name)), address, port: port)
+    }
+
+    func turn(until isSo: () -> Bool) throws {
+        let deadline = Clock.now() + .seconds(20)
+        while !isSo(), Clock.now() < deadline { try loop.turn(until: deadline) }
+        #expect(isSo())
+    }
+
+    /// What a probe finds by itself.
+    func found(_ target: ProbeTarget) throws -> ProbeResult {
+        probes.start(ProbeID(1), target, now: Clock.now())
+        try turn { probes.hasFinished }
+        #expect(probes.running == 0)
+        return try onlyResult()
+    }
+
+    /// The same, of a server that takes the connection and does no handshake.
+    func found(_ conduct: ProbedServer.Conduct) throws -> ProbeResult {
+        let server = try ProbedServer(conduct, loop)
+        let result = try found(target(server.port))
+        #expect(result.connectTime.map { $0 >= .zero && $0 < .seconds(20) } ?? false)
+        #expect(result.handshakeTime == nil && result.certificate == nil)
+        return result
+    }
+
+    /// What it finds at its deadline, once something is so.
+    func foundAtDeadline(_ target: ProbeTarget, after isSo: () -> Bool) throws -> ProbeResult {
+        let now = Clock.now()
+        probes.start(ProbeID(1), target, now: now)
+        #expect(probes.nextDeadline == now + ProbeStand.timeout)
+        try turn(until: isSo)
+        probes.timePassed(now: now + ProbeStand.timeout - .nanoseconds(1))
+        #expect(!probes.hasFinished && probes.running == 1)
+        probes.timePassed(now: now + ProbeStand.timeout)
+        #expect(probes.running == 0 && probes.nextDeadline == nil)
+        return try onlyResult()
+    }
+
+    func onlyResult() throws -> ProbeResult {
+        let finished = probes.takeFinished()
+        #expect(finished.map(\.id) == [ProbeID(1)] && !probes.hasFinished)
+        return try #require(finished.first).result
+    }
+}
