@@ -264,9 +264,12 @@ final class ResolvingLoop {
     }
 
     private func rearrange(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
-        guard let provenance = source.provenance,
-            let kept = answers.rearrange(question, answer, provenance)
-        else { return }
+        guard let provenance = source.provenance else { return }
+        guard let kept = answers.rearrange(question, answer, provenance) else {
+            // The file may have it still, and what must not be handed out must not come back from there.
+            store?.forget(QuestionScope(question.name, type: question.type), now: now)
+            return
+        }
         writeToStore(
             question, answer, provenance, lifetimeSeconds: kept.lifetimeSeconds,
             ageMilliseconds: Clock.millisecondsSinceBoot(now) - kept.storedAtMilliseconds, now: now)
