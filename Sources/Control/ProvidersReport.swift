@@ -50,7 +50,7 @@ extension StatsReport.Provider {
         }
         if divergences > 0 {
             let times = counted(divergences, "time", "times")
-            lines.append("led to somebody else's address \(times), see evidence")
+            lines.append("led to somebody else's address \(times), see evidence; trust \(LineFormat.percent(trust))")
         }
         if clockOffsetMilliseconds != 0 {
             let side = clockOffsetMilliseconds > 0 ? "ahead of" : "behind"

@@ -131,12 +131,14 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var foreignReplies = 0
         /// Times that it led to somebody else's address, and another source did not.
         package var divergences = 0
+        /// How far its word is believed, from 0 to 1; 1 while it was never found out.
+        package var trust = 1.0
         /// "ADDR:PORT"
         package var servers: [String] = []
         package init() {}
 
         package enum CodingKeys: String, CodingKey {
-            case requests, failures, divergences, servers
+            case requests, failures, divergences, trust, servers
             case foreignReplies = "foreign_replies"
         }
     }
@@ -174,6 +176,8 @@ extension StatsReport {
         package var failures: [String: Int] = [:]
         /// Times that it led to somebody else's address, and another source did not.
         package var divergences = 0
+        /// How far its word is believed, from 0 to 1; 1 while it was never found out.
+        package var trust = 1.0
         package var latencyMilliseconds = Latency()
         package var connections = Connections()
         package var addresses: [Address] = []
@@ -190,7 +194,7 @@ extension StatsReport {
         }
 
         package enum CodingKeys: String, CodingKey {
-            case name, dialect, state, share, success, requests, names, failures, divergences, connections,
+            case name, dialect, state, share, success, requests, names, failures, divergences, trust, connections,
                 addresses, shadow
             case retrySeconds = "retry_s"
             case latencyMilliseconds = "latency_ms"

@@ -33,6 +33,7 @@ extension Statistics {
         line.usesProxy = provider.settings.proxy != nil
         let estimate = resolving.estimate(of: provider.id, now: now)
         line.retrySeconds = estimate?.retryAt.map { max(0, Int(now.duration(to: $0).components.seconds)) }
+        if let estimate { line.trust = estimate.trust }
         if let estimate, provider.requests > 0 {
             line.success = estimate.successShare
             line.share = provider.settings.shadow == nil ? estimate.firstShare : nil

@@ -1,4 +1,5 @@
-// All that has to be read and made before settings can be in force: keys, templates, authorities. Complete or not there.
+// All that has to be read and made before settings can be in force: keys, templates, authorities. Complete or not
+// there.
 
 import Crypto
 import Settings
@@ -21,8 +22,8 @@ struct Provisions {
             probes = try ProbeSetup(settings.probe)
         } catch {
             complaints.append(
-                "\(SettingsFile.path(options)): probe.ca-file: found a file that can't be used (\(error.text)); allowed: "
-                    + "a readable file with certificates in PEM, or \"\" for the system's")
+                "\(SettingsFile.path(options)): probe.ca-file: found a file that can't be used (\(error.text)); "
+                    + "allowed: a readable file with certificates in PEM, or \"\" for the system's")
         }
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
         self.accounts = accounts

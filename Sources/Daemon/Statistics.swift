@@ -107,6 +107,7 @@ struct Statistics {
         report.system.requests = Int(resolving.system.requests)
         report.system.failures = Int(resolving.system.failures)
         report.system.divergences = evidence.divergences(of: .system)
+        report.system.trust = resolving.systemTrust(now: now)
         report.system.foreignReplies = Int(resolving.system.foreignReplies)
         report.system.servers = resolving.system.servers.map(\.description)
     }

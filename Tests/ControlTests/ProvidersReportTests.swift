@@ -67,7 +67,7 @@ struct ProvidersReportTests {
         var alidns = StatsReport.Provider(name: "alidns", dialect: "json", state: "up")
         (alidns.requests, alidns.names, alidns.share, alidns.success) = (48_210, 51_000, 0.81, 0.9996)
         (alidns.latencyMilliseconds.p50, alidns.latencyMilliseconds.p95) = (18, 40)
-        alidns.divergences = 2
+        (alidns.divergences, alidns.trust) = (2, 0.25)
         alidns.failures = ["tls": 3, "timeout": 14, "http": 3]
         alidns.addresses = [.init("223.5.5.5", state: "up"), .init("223.6.6.6", state: "down")]
         (alidns.connections.open, alidns.connections.opened) = (2, 31)
@@ -93,7 +93,7 @@ struct ProvidersReportTests {
         alidns  json        up             81.0 %  18 ms  40 ms  99.9 %   48,210    51,000  2/31/48000/1
           addresses 223.5.5.5 up, 223.6.6.6 down
           failures timeout 14, http 3, tls 3
-          led to somebody else's address 2 times, see evidence
+          led to somebody else's address 2 times, see evidence; trust 25 %
         volc    volcengine  throttled 12s  -       -      -      -        0         0       0/0/0/0
           clock 3600000 ms behind ours
           asked through a proxy

@@ -54,14 +54,14 @@ struct ReportTests {
                 "connections":{"open":1,"opened":2,"retried":0,"reused":3},"dialect":"json",\#
                 "divergences":0,"failures":{"timeout":1},"latency_ms":{"p50":18,"p95":40},"name":"alidns",\#
                 "names":6,"proxy":false,\#
-                "requests":5,"share":1,"state":"up","success":0.9987}],\#
+                "requests":5,"share":1,"state":"up","success":0.9987,"trust":1}],\#
                 "queries":{"tcp":8,"total":28,"udp":20},"rcodes":{"NOERROR":23,"NXDOMAIN":2},\#
                 "responses":{"cache":7,"failure":0,"fallback":0,"local":3,"provider":5,"refused":0,\#
                 "stale":6,"system":4},"schema":1,"stale":{},\#
                 "store":{"batches":0,"dropped":0,"failures":0,"loaded":0,"refused_notes":0,\#
                 "written":0},\#
                 "system":{"divergences":0,"failures":0,"foreign_replies":5,"requests":0,\#
-                "servers":["192.0.2.53:53","[2001:db8::53]:53"]},"tcp":{"open":3,"refused":4},\#
+                "servers":["192.0.2.53:53","[2001:db8::53]:53"],"trust":1},"tcp":{"open":3,"refused":4},\#
                 "unsent":1,"uptime_s":61,"version":"0.9.0"}
 
                 """#)
@@ -126,6 +126,7 @@ struct ReportTests {
         providers.alidns.share                     1
         providers.alidns.state                     up
         providers.alidns.success                   0.998
+        providers.alidns.trust                     1
         queries.tcp                                8
         queries.total                              28
         queries.udp                                20
@@ -152,6 +153,7 @@ struct ReportTests {
         system.requests                            0
         system.servers.0                           192.0.2.53:53
         system.servers.1                           [2001:db8::53]:53
+        system.trust                               1
         tcp.open                                   3
         tcp.refused                                4
         unsent                                     1
