@@ -121,8 +121,8 @@ package enum Bounds {
     static let knownNamesSample = 8
     /// Addresses that are judged, per name. Content networks give up to eight per family.
     static let maxAddressesPerName = 16
-    /// Questions of one name that are kept apart: four types, for one client subnet or two.
-    static let maxQuestionsPerName = 8
+    /// Questions of one name that are kept apart: four types, for four client subnets.
+    static let maxQuestionsPerName = 16
     /// Who leads to a name's addresses: the system resolver and the providers that lookups ask.
     static let maxSourcesPerName = 4
     /// Of an answer that may have to be rearranged: what few answers have, and none needs.
@@ -149,6 +149,9 @@ package enum Bounds {
     /// has passed when none of them knew better.
     static let elsewherePause: Duration = .seconds(60)
     static let noneBetterPause: Duration = .seconds(600)
+
+    /// When so many names are untrusted and none was ever verified, it is not the names.
+    static let untrustedNamesAreOurs = 3
 
     /// Probes in flight, each a socket and a TLS session of some tens of kilobytes; so many of them only for those who
     /// want to know now.

@@ -42,11 +42,13 @@ extension NameKnowledge {
     mutating func takeTruths(now: Instant) -> [Source] {
         var sources: [Source] = []
         for index in statements.indices where !statements[index].isProven && !statements[index].isLate(now) {
-            let verdicts = statements[index].addresses.compactMap(known).filter { terms.allows($0.address) }
-                .map(\.judgement.verdict)
-            guard verdicts.contains(.verified), !verdicts.contains(where: { $0.isCondemned || $0 == .unprobed }) else {
-                continue
+            let verdicts = statements[index].addresses.compactMap(known).map {
+                (verdict: $0.judgement.verdict, address: $0.address)
             }
+            let isOpen = verdicts.contains { $0.verdict == .unprobed && terms.allows($0.address) }
+            guard !isOpen, verdicts.contains(where: { $0.verdict == .verified }),
+                !verdicts.contains(where: \.verdict.isCondemned)
+            else { continue }
             statements[index].isProven = true
             sources.append(statements[index].source)
         }

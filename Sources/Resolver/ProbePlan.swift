@@ -28,6 +28,8 @@ struct ProbePlan {
     private var prefixes = PrefixBudget()
     private var chance: Chance
     private var nextNumber: UInt64 = 0
+    /// Since `begin`.
+    private var hasChanged = false
     /// When `begin` or `takeLost` has something to do; nil when nothing waits for time.
     private(set) var nextDeadline: Instant?
     /// Not taken, or pushed out, because there was no room.
@@ -57,6 +59,7 @@ struct ProbePlan {
             guard isWanted, let last = waiting.last, !last.isWanted else { return false }
             known.remove(waiting.removeLast().target)
         }
+        hasChanged = true
         known.insert(target)
         let readyAt = isWanted ? now : now + chance.duration(upTo: Bounds.probeJitter)
         let index = waiting.firstIndex { !$0.isWanted && (isWanted || $0.readyAt > readyAt) } ?? waiting.count
@@ -66,32 +69,48 @@ struct ProbePlan {
 
     /// What waits for this name is not to be probed any more.
     mutating func remove(_ name: Name) {
+        hasChanged = hasChanged || !waiting.isEmpty
         for entry in waiting where entry.target.name == name { known.remove(entry.target) }
         waiting.removeAll { $0.target.name == name }
     }
 
     /// All that may begin now, in this order. To be called after every change.
     mutating func begin(now: Instant) -> [(id: ProbeID, target: ProbeTarget)] {
+        guard hasChanged || nextDeadline.map({ $0 <= now }) ?? false else { return [] }
+        hasChanged = false
         var begun: [(id: ProbeID, target: ProbeTarget)] = []
         var left: [Waiting] = []
-        for entry in waiting {
-            guard let readyAt = readyAt(entry, now: now), readyAt <= now else {
-                left.append(entry)
-                continue
+        for (index, entry) in waiting.enumerated() {
+            guard starts.readyAt(perSecond: Bounds.probesPerSecond, now: now) <= now else {
+                left += waiting[index...]
+                break
             }
-            let id = ProbeID(nextNumber)
-            nextNumber += 1
-            running.append(Running(id: id, target: entry.target, beganAt: now))
-            _ = starts.spend(perSecond: Bounds.probesPerSecond, now: now)
-            prefixes.began(entry.target.address, now: now)
-            begun.append((id, entry.target))
+            if let readyAt = readyAt(entry, now: now), readyAt <= now {
+                begun.append((begin(entry.target, now: now), entry.target))
+            } else {
+                left.append(entry)
+            }
         }
         waiting = left
-        nextDeadline = waiting.reduce(running.first?.lostAt) { earliest, entry in
-            guard let readyAt = readyAt(entry, now: now) else { return earliest }
-            return min(readyAt, earliest ?? readyAt)
-        }
+        nextDeadline = [running.first?.lostAt, nextBegin(now)].compactMap { $0 }.min()
         return begun
+    }
+
+    private mutating func begin(_ target: ProbeTarget, now: Instant) -> ProbeID {
+        let id = ProbeID(nextNumber)
+        nextNumber += 1
+        running.append(Running(id: id, target: target, beganAt: now))
+        _ = starts.spend(perSecond: Bounds.probesPerSecond, now: now)
+        prefixes.began(target.address, now: now)
+        return id
+    }
+
+    /// Nil when nothing waits for time. Perhaps too early while too many have begun: looking at all that wait comes
+    /// after that.
+    private func nextBegin(_ now: Instant) -> Instant? {
+        guard !waiting.isEmpty, running.count < Bounds.maxProbes else { return nil }
+        let next = starts.readyAt(perSecond: Bounds.probesPerSecond, now: now)
+        return next > now ? next : waiting.lazy.compactMap { readyAt($0, now: now) }.min()
     }
 
     /// - Returns: nil for one that is not running, or was given up.
@@ -108,16 +127,17 @@ struct ProbePlan {
     }
 
     private mutating func end(_ index: Int) -> ProbeTarget {
+        hasChanged = true
         let target = running.remove(at: index).target
         known.remove(target)
         prefixes.ended(target.address)
         return target
     }
 
-    /// Nil: not before another one ends.
+    /// As far as its own place is concerned; nil: not before another one ends.
     private func readyAt(_ entry: Waiting, now: Instant) -> Instant? {
         let places = entry.isWanted ? Bounds.maxProbes : Bounds.maxProbes - Bounds.probesInReserve
         guard running.count < places, let there = prefixes.readyAt(entry.target.address, now: now) else { return nil }
-        return max(entry.readyAt, there, starts.readyAt(perSecond: Bounds.probesPerSecond, now: now))
+        return max(entry.readyAt, there)
     }
 }

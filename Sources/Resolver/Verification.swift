@@ -24,8 +24,7 @@ struct Verification {
     private var chance: Chance
     private var consequences: [Consequence] = []
     private var tally = ProbeCounts()
-    /// The families in which any address was ever reached.
-    private var reached: Set<RecordType> = []
+    private var ownTrouble = OwnTrouble()
 
     /// - Parameter seed: spreads probes in time, and shuffles addresses that are about as quick.
     init(seed: UInt64) {
@@ -228,7 +227,7 @@ struct Verification {
     /// Of what was found; the address may be forgotten since.
     private mutating func learn(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) {
         consequences.append(.news(.found(target, result)))
-        if result.verdict != .unprobed, !result.verdict.isDead { reached.insert(target.address.recordType) }
+        ownTrouble.learned(target, result.verdict)
         guard let number = known.number(of: target.name),
             known.change(number, { $0.found(target, result, now: now) })
         else { return }
@@ -284,11 +283,8 @@ struct Verification {
         }
     }
 
-    /// A family in which nothing was ever reached is not to be had here.
     private func isOurTrouble(_ addresses: [Address], _ name: NameKnowledge) -> Bool {
-        addresses.allSatisfy {
-            name.judgement(of: $0).verdict == .unreachable && !reached.contains($0.recordType)
-        }
+        addresses.allSatisfy { ownTrouble.explains(name.judgement(of: $0).verdict, in: $0.recordType) }
     }
 
     // MARK: probes

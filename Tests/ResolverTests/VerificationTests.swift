@@ -196,6 +196,25 @@ struct VerificationTests {
         #expect(!stand.verification.isUseless(sixes, stand.answer6([1]), now: stand.now))
     }
 
+    @Test("where nothing was ever verified and many names are untrusted, nobody is asked because of it")
+    mutating func noAuthorities() throws {
+        for number in 1...4 {
+            let question = Question(try #require(Name("n\(number).example")), .a)
+            let record = ResourceRecord(
+                owner: question.name, address: VerificationStand.address(number), ttlSeconds: 60)
+            stand.kept(question, Answer(records: [record]))
+            stand.pass(Bounds.probeJitter)
+            try stand.found(number, .untrusted)
+            let isUseless = stand.verification.isUseless(question, Answer(records: [record]), now: stand.now)
+            #expect(isUseless == (number < Bounds.untrustedNamesAreOurs))
+        }
+        stand.kept([5])
+        try stand.learn([5: .verified])
+        let first = Question(try #require(Name("n1.example")), .a)
+        let record = ResourceRecord(owner: first.name, address: VerificationStand.address(1), ttlSeconds: 60)
+        #expect(stand.verification.isUseless(first, Answer(records: [record]), now: stand.now))
+    }
+
     @Test(
         "what our own failure or a doubtful clock finds speaks against nobody",
         arguments: [Verdict.unprobed, .timeDoubtful])

@@ -1,0 +1,91 @@
+// Hints in HTTPS and SVCB answers follow the addresses that the name's own answers hand out.
+
+import DNSWire
+import TestSupport
+import Testing
+
+@testable import Resolver
+
+@Suite("Address hints")
+struct AddressHintsTests {
+    private var stand: VerificationStand
+
+    init() throws {
+        stand = try VerificationStand()
+    }
+
+    private var https: Question { Question(stand.name, .https) }
+
+    /// Priority 1, ALPN h2, and an ipv4hint.
+    private func binding(_ numbers: [Int], target: Name = .root, owner: Name? = nil) -> ResourceRecord {
+        let hint = numbers.flatMap { VerificationStand.address($0).bytes }
+        let parameters: [UInt8] =
+            [0, 1, 0, 3, 2, 0x68, 0x32] + (hint.isEmpty ? [] : [0, 4, 0, UInt8(hint.count)] + hint)
+        return ResourceRecord(
+            owner: owner ?? stand.name, type: .https, ttlSeconds: 60, data: [0, 1] + target.wire + parameters)
+    }
+
+    private mutating func hints(_ record: ResourceRecord) -> [Address] {
+        let arranged = stand.verification.arranged(https, Answer(records: [record]), now: stand.now)
+        #expect(arranged.records.count == 1 && arranged.records[0].data.prefix(3) == record.data.prefix(3))
+        return arranged.records[0].addressHints
+    }
+
+    @Test("hints go where no address of the name is known")
+    mutating func unknown() throws {
+        let hints = hints(binding([1, 2]))
+        #expect(hints.isEmpty)
+    }
+
+    @Test("hints are cut to what is handed out, verdicts counted in")
+    mutating func cut() throws {
+        stand.kept([1, 2, 66])
+        var hints = hints(binding([1, 66, 9]))
+        #expect(hints == [1, 66].map(VerificationStand.address))
+        try stand.learn([66: .untrusted, 1: .verified, 2: .refused])
+        hints = self.hints(binding([1, 2, 66, 9]))
+        #expect(hints == [VerificationStand.address(1)])
+    }
+
+    @Test("hints for another target go: its addresses are not looked after here")
+    mutating func otherTarget() throws {
+        stand.kept([1])
+        let other = try #require(Name("svc.example"))
+        var hints = hints(binding([1], target: other))
+        #expect(hints.isEmpty)
+        hints = self.hints(binding([1], target: stand.name, owner: other))
+        #expect(hints == [VerificationStand.address(1)])
+        hints = self.hints(binding([1], target: other, owner: other))
+        #expect(hints == [VerificationStand.address(1)])
+    }
+
+    @Test("what is kept follows each change of the addresses, and stays as it is when they only take turns")
+    mutating func rearranged() throws {
+        stand.kept(https, Answer(records: [binding([1, 66])]))
+        _ = stand.take()
+        stand.kept([1, 66])
+        var follows = stand.take()
+        #expect(
+            follows.contains(.rearrange(https, Answer(records: [binding([1, 66])]), VerificationStand.alpha)))
+        stand.pass(Bounds.probeJitter)
+        try stand.found(66, .nameMismatch)
+        follows = stand.take()
+        #expect(follows.contains(.rearrange(https, Answer(records: [binding([1])]), VerificationStand.alpha)))
+        try stand.found(1, .verified)
+        follows = stand.take()
+        #expect(!follows.contains { if case .rearrange = $0 { true } else { false } })
+    }
+
+    @Test("an answer that is too large to be looked after has no hints")
+    mutating func tooLarge() throws {
+        stand.kept([1])
+        let records = (0..<100).map { _ in binding([1]) }
+        let arranged = stand.verification.arranged(https, Answer(records: records), now: stand.now)
+        #expect(arranged.records.count == 100 && arranged.records.allSatisfy(\.addressHints.isEmpty))
+        stand.kept(https, Answer(records: records))
+        _ = stand.take()
+        stand.kept([2])
+        let follows = stand.take()
+        #expect(!follows.contains { if case .rearrange = $0 { true } else { false } })
+    }
+}
