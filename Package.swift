@@ -89,9 +89,10 @@ let package = Package(
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program("FuzzUpstreamReply", ["FuzzEntries"], path: "Tests/Fuzz/FuzzUpstreamReply"),
         program("FuzzStoredAnswer", ["FuzzEntries"], path: "Tests/Fuzz/FuzzStoredAnswer"),
+        program("FuzzTLSFlight", ["FuzzEntries"], path: "Tests/Fuzz/FuzzTLSFlight"),
         program("FuzzQuery", ["FuzzEntries"], path: "Tests/Fuzz/FuzzQuery"),
         .target(
-            name: "FuzzEntries", dependencies: ["AnswerCache", "DNSWire", "TestSupport"],
+            name: "FuzzEntries", dependencies: ["AnswerCache", "Crypto", "DNSWire", "TestSupport"],
             path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: ["AnswerCache", "DNSWire"], path: "Tests/TestSupport",
