@@ -82,7 +82,7 @@ let package = Package(
             "DaemonTests",
             [
                 "AnswerCache", "Control", "Crypto", "CryptoTests", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO",
-                "Resolver", "Store", "TestSupport",
+                "Resolver", "Settings", "Store", "TestSupport",
             ]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),

@@ -13,6 +13,10 @@ extension StatsReport {
         package var waiting = 0
         /// Due and not begun, by reason.
         package var skipped: [String: Int] = [:]
+        /// Begun, and never ended.
+        package var lost = 0
+        /// That had to make room for others, with all that was known of them.
+        package var forgottenNames = 0
         /// Divergences that are kept, over restarts too.
         package var evidence = 0
         /// Notes of the store that were none.
@@ -22,7 +26,8 @@ extension StatsReport {
         package init() {}
 
         package enum CodingKeys: String, CodingKey {
-            case done, verdicts, quarantined, dropped, divergences, running, waiting, skipped, evidence, reports
+            case done, verdicts, quarantined, dropped, divergences, running, waiting, skipped, lost, evidence, reports
+            case forgottenNames = "forgotten_names"
             case brokenEvidence = "broken_evidence"
         }
 

@@ -47,7 +47,7 @@ import COpenSSL
         }
         unsafe copenssl_judge_later(pointer)
         unsafe copenssl_keep_no_session(pointer)
-        // Most of a probe's life is waiting: that must not cost 32 KiB of buffers.
+        // Most of a probe's life is waiting, which takes 40 KiB so, and 50 with buffers for nothing.
         unsafe copenssl_release_idle_buffers(pointer)
         unsafe copenssl_shake_hands_once(pointer)
     }

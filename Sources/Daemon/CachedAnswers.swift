@@ -35,22 +35,36 @@ struct CachedAnswers {
             nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
 
+    /// `FastPath` says when the entry is given the next time.
+    func awaitHit(_ question: Question, _ provenance: Provenance) {
+        cache.awaitHit(question, partition: view.partition(for: question.subnet), provenance: provenance)
+    }
+
+    /// - Returns: when the entry was stored, and for how long; nil if there is none now.
+    mutating func rearrange(_ question: Question, _ answer: Answer, _ provenance: Provenance) -> KeptTimes? {
+        cache.rearrange(
+            rendered(answer, question), for: question, partition: view.partition(for: question.subnet),
+            provenance: provenance)
+    }
+
     func remove(_ question: Question) { _ = cache.remove(QuestionScope(question.name, type: question.type)) }
 
     /// The same answer for the store; nil for one that a single subnet's clients get: it is for this process only.
     ///
     /// - Parameters:
+    ///   - lifetimeSeconds: from when it was stored.
     ///   - demand: questions per second.
-    ///   - wallMilliseconds: since 1970.
+    ///   - storedAtMilliseconds: since 1970.
     mutating func entry(
-        _ question: Question, _ answer: Answer, _ provenance: Provenance, demand: Double, wallMilliseconds: Int64
+        _ question: Question, _ answer: Answer, _ provenance: Provenance, lifetimeSeconds: UInt32, demand: Double,
+        storedAtMilliseconds: Int64
     ) -> StoredEntry? {
         guard question.subnet == .none else { return nil }
         return StoredEntry(
             question: question, partition: view.partition(for: .none).rawValue,
             provenance: StoredEntry.Provenance(provenance),
-            answer: rendered(answer, question), storedAtMilliseconds: wallMilliseconds,
-            lifetimeSeconds: answer.ttlSeconds, demand: demand)
+            answer: rendered(answer, question), storedAtMilliseconds: storedAtMilliseconds,
+            lifetimeSeconds: lifetimeSeconds, demand: demand)
     }
 
     /// A burst of clients with one question shares one rendering.

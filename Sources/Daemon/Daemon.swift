@@ -14,7 +14,7 @@ final class Daemon {
 
     private let options: Options
     private var settings: Settings
-    private var accounts: [ProviderAccount]
+    private var provisions: Provisions
     private var log: Log
     private let startedAt: Instant
     private let loop: EventLoop
@@ -37,9 +37,9 @@ final class Daemon {
     private var stopSignal: String?
 
     /// - Throws: `StartFailure` with a text for the operator.
-    init(_ settings: Settings, _ accounts: [ProviderAccount], _ options: Options) throws(StartFailure) {
+    init(_ settings: Settings, _ provisions: Provisions, _ options: Options) throws(StartFailure) {
         self.settings = settings
-        self.accounts = accounts
+        self.provisions = provisions
         self.options = options
         log = Log(level: settings.log.level)
         startedAt = Clock.now()
@@ -66,7 +66,9 @@ final class Daemon {
             let streams = try StreamServer(
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath())
             resolving = try ResolvingLoop(
-                loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop), streams: streams,
+                loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
+                probes: Probes(loop: loop),
+                streams: streams,
                 mailbox: mailbox, store: store, answers: CachedAnswers(cache, view), view: view,
                 seed: entropy.next(),
                 fastPath: makeFastPath())
@@ -129,11 +131,16 @@ final class Daemon {
             announceUpstreams(now: now)
         }
         probeErrands.take(resolving.takeProbeNews(), now: now)
-        evidence.add(
-            resolving.takeDivergences(), network: view.partition(for: .none),
-            wallMilliseconds: Clock.wallMilliseconds(), now: now)
+        recordDivergences(now: now)
         resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
+    }
+
+    private func recordDivergences(now: Instant) {
+        let divergences = resolving.takeDivergences()
+        evidence.add(
+            divergences, network: view.partition(for: .none), wallMilliseconds: Clock.wallMilliseconds(), now: now)
+        for divergence in divergences { log(.divergence(source: resolving.name(of: divergence.condemned.source))) }
     }
 
     private func takeSignals() {
@@ -148,7 +155,7 @@ final class Daemon {
     private func reload() {
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
-            accounts = try ProviderAccount.all(in: new, options)
+            provisions = try Provisions(for: new, options)
             let needRestart = new.changesNeedingRestart(from: settings)
             settings = new
             apply(new)
@@ -168,6 +175,8 @@ final class Daemon {
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
         readNameservers(now: now)
+        resolving.probes.configure(provisions.probes)
+        if let problem = provisions.probes.problem { log(.probesOff(problem)) }
         setPolicy(settings, now: now)
         resolving.prefetch(settings.prefetch.names, now: now)
     }
@@ -187,7 +196,7 @@ final class Daemon {
     }
 
     private func announceUpstreams(now: Instant) {
-        let traits = resolving.providers.setProviders(accounts)
+        let traits = resolving.providers.setProviders(provisions.accounts)
         let hasSystem = !resolving.system.servers.isEmpty
         resolving.handle(.upstreamsChanged(providers: traits, hasSystem: hasSystem), now: now)
         nodeLists.begin(now: now)

@@ -21,6 +21,10 @@ enum LogEvent {
     case providerThrottled(name: String)
     case providerAskedAgain(name: String)
     case requestFailed(provider: String, reason: String)
+    /// Though the settings want addresses to be verified.
+    case probesOff(String)
+    /// A provider, or the system resolver, led to an address that is somebody else's.
+    case divergence(source: String)
     /// The variable of the environment that names a proxy.
     case providersAvoided(variable: String)
     /// The time of a switch is over.
@@ -41,7 +45,7 @@ enum LogEvent {
             .nameserversChanged, .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks:
             .info
         case .providerDown, .providerBlocked, .nameserverLoops, .fileUnreadable, .addressLeftOut, .storeSetAside,
-            .storeFails:
+            .storeFails, .probesOff, .divergence:
             .warning
         case .settingsRefused: .error
         case .requestFailed: .debug
@@ -67,6 +71,9 @@ enum LogEvent {
         case .providerThrottled(let name): "provider \(name) wants fewer requests and is left alone for a while"
         case .providerAskedAgain(let name): "provider \(name) is asked again"
         case .requestFailed(let provider, let reason): "a request to \(provider) failed: \(reason)"
+        case .probesOff(let problem): "addresses are not verified: \(problem)"
+        case .divergence(let source):
+            "\(source) led to an address that is somebody else's, and another upstream did not; see httpdnsctl evidence"
         case .providersAvoided(let variable):
             "\(variable) is set and direct-only is true: no provider is asked, the system resolver serves"
         case .switchedOn(let name): "providers are asked again for \(name.isRoot ? "all names" : name.description)"

@@ -25,8 +25,8 @@ struct ProbeErrand {
     /// What is to be done.
     enum Step: Equatable {
         case resolve
-        /// Nil: all.
-        case probe(Address?)
+        /// Each by itself, so that each has its news.
+        case probe([Address])
         case found(Finding)
         case notProbed(Address, ProbeRefusal)
         case noResult(ProbeTarget)
@@ -50,6 +50,7 @@ struct ProbeErrand {
     private enum Phase {
         /// What was seen at the last look: the two families do not come at once.
         case lookingUp(seen: Set<ProbeTarget>, nextLook: Instant, until: Instant)
+        /// In the order in which they are known.
         case waiting([ProbeTarget], until: Instant)
         case ended
     }
@@ -57,7 +58,7 @@ struct ProbeErrand {
     /// For a slow upstream, and the one that is asked after it.
     static let lookUpTime: Duration = .seconds(5)
     static let lookInterval: Duration = .milliseconds(100)
-    /// For a place among those that may run, and the time-out of a probe.
+    /// Without any news: for a place among those that may run, and the time-out of a probe.
     static let probeTime: Duration = .seconds(10)
 
     init(_ purpose: Purpose, of name: Name) {
@@ -103,8 +104,8 @@ struct ProbeErrand {
     }
 
     /// What is news for others, or comes when it is over, changes nothing.
-    mutating func take(_ news: ProbeNews) -> [Step] {
-        guard case .waiting(let targets, let until) = phase else { return [] }
+    mutating func take(_ news: ProbeNews, now: Instant) -> [Step] {
+        guard case .waiting(let targets, _) = phase else { return [] }
         let left: [ProbeTarget]
         let steps: [Step]
         switch news {
@@ -121,14 +122,14 @@ struct ProbeErrand {
             if reason == .disabled || purpose != .verify { return end(.refused(reason)) }
             steps = [.notProbed(address, reason)]
         }
-        phase = .waiting(left, until: until)
+        phase = .waiting(left, until: now + ProbeErrand.probeTime)
         return steps + (left.isEmpty ? end(.found(findings)) : [])
     }
 
     private mutating func probe(_ targets: [ProbeTarget], now: Instant) -> [Step] {
         phase = .waiting(targets, until: now + ProbeErrand.probeTime)
-        guard case .report(let address) = purpose else { return [.probe(nil)] }
-        return [.probe(address)]
+        var seen: Set<Address> = []
+        return [.probe(targets.map(\.address).filter { seen.insert($0).inserted })]
     }
 
     private mutating func end(_ end: End) -> [Step] {

@@ -59,7 +59,7 @@ final class ProbeErrands {
     func take(_ news: [ProbeNews], now: Instant) {
         guard !running.isEmpty else { return }
         for item in news {
-            for number in running.map(\.number) { proceed(number, now: now) { $0.take(item) } }
+            for number in running.map(\.number) { proceed(number, now: now) { $0.take(item, now: now) } }
         }
     }
 
@@ -101,7 +101,8 @@ final class ProbeErrands {
         let name = entry.errand.name
         switch step {
         case .resolve: resolving.prefetch([name], now: now)
-        case .probe(let address): resolving.probe(name, address, now: now)
+        case .probe(let addresses):
+            for address in addresses { resolving.probe(name, address, now: now) }
         case .found(let finding): say(AddressReport(finding.target, finding.result), to: entry)
         case .notProbed(let address, let refusal):
             var report = AddressReport(name: name.description, address: address.description)
@@ -153,7 +154,7 @@ final class ProbeErrands {
             entry.stream.send(entry.wantsJSON ? outcome.jsonLine : outcome.text)
         case .unknown:
             reportsRefused += 1
-            refuse(ProbeRefusal.unknownAddress.words(name, address), entry)
+            refuse("no answer for \(name) has led to \(address)", entry)
         case .refused(let refusal):
             reportsRefused += 1
             refuse(refusal.words(name, address), entry)

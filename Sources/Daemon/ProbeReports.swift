@@ -99,7 +99,7 @@ extension ProbeRefusal {
         case .disabled: return "\(name) is not probed: see enabled in [probe], and probe in the [[rule]] for it"
         case .notPublic:
             return "\(what): not of the public Internet; a [[rule]] for \(name) with probe = true allows it"
-        case .unknownAddress: return "no answer for \(name) has led to \(what)"
+        case .unknownAddress: return "\(what): \(name) has more addresses than are probed"
         case .recently: return "\(what): probed a moment ago, see verdicts"
         case .overload: return "\(what): too many probes are waiting"
         }
@@ -116,6 +116,8 @@ extension StatsReport.Probe {
         divergences = Int(counts.divergences)
         running = counts.running
         waiting = counts.waiting
+        lost = Int(counts.lost)
+        forgottenNames = Int(counts.forgottenNames)
         for reason in ProbeRefusal.allCases { skipped[reason.rawValue] = Int(counts.skipped[reason] ?? 0) }
     }
 }

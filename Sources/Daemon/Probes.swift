@@ -13,9 +13,7 @@ final class Probes {
     private let loop: EventLoop
     private let wallMilliseconds: () -> Int64
     private var doubt = ClockDoubt(releasedAt: programReleasedAt)
-    private var terms: ProbeConnection.Terms?
-    /// Why nothing can be verified though the settings ask for it, and what to do about it; nil: nothing is wrong.
-    private(set) var problem: String?
+    private var setup = ProbeSetup.off
     private var connections: [ProbeID: ProbeConnection] = [:]
     private var finished: [(id: ProbeID, result: ProbeResult)] = []
 
@@ -25,25 +23,8 @@ final class Probes {
         self.wallMilliseconds = wallMilliseconds
     }
 
-    /// For the probes that begin from now on. Files of authorities are read anew each time.
-    ///
-    /// - Parameter timeout: for a whole probe.
-    /// - Throws: when `caFile` cannot be used; then everything stays as it was.
-    func configure(isEnabled: Bool, caFile: String?, timeout: Duration, sendsRequest: Bool) throws(CryptoError) {
-        guard isEnabled else {
-            (terms, problem) = (nil, nil)
-            return
-        }
-        // What HTTP/2 would make of the request is another protocol's business.
-        let protocols = sendsRequest ? ["http/1.1"] : ["h2", "http/1.1"]
-        let context = try TLSContext(caFile: caFile, protocols: protocols)
-        guard context.hasAuthorities else {
-            (terms, problem) = (nil, Probes.noAuthorities)
-            return
-        }
-        terms = ProbeConnection.Terms(context: context, timeout: timeout, sendsRequest: sendsRequest)
-        problem = nil
-    }
+    /// For the probes that begin from now on.
+    func configure(_ setup: ProbeSetup) { self.setup = setup }
 
     var running: Int { connections.count }
 
@@ -53,7 +34,7 @@ final class Probes {
     func start(_ id: ProbeID, _ target: ProbeTarget, now: Instant) {
         precondition(connections[id] == nil, "a probe's number was used twice")
         doubt.read(wallMilliseconds: wallMilliseconds(), now: now)
-        guard let terms else { return refuse(id, problem ?? "probes are off") }
+        guard let terms = setup.terms else { return refuse(id, setup.problem ?? "probes are off") }
         guard connections.count < Probes.maxRunning else { return refuse(id, "too many probes at once") }
         guard let name = target.name.serverName else { return refuse(id, "no certificate can have this name") }
         do throws(SystemError) {
@@ -111,8 +92,4 @@ final class Probes {
         doubt.read(wallMilliseconds: wall, now: now)
         return ProbeConnection.Reading(now: now, wallSeconds: wall / 1000, isDoubtful: doubt.isDoubtful(now: now))
     }
-
-    private static let noAuthorities =
-        "no certificate authority is known, so that no address can be verified; install ca-certificates, or set "
-        + "ca-file under [probe]"
 }

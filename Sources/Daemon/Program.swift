@@ -29,8 +29,8 @@ package enum Program {
                 StandardStreams.writeOutput(settings.effectiveTOML)
                 return 0
             }
-            let accounts = try ProviderAccount.all(in: settings, options)
-            guard options.mode == .check else { return serve(settings, accounts, options) }
+            let provisions = try Provisions(for: settings, options)
+            guard options.mode == .check else { return serve(settings, provisions, options) }
             StandardStreams.writeOutput("httpdnsd: settings are valid\n")
             return 0
         } catch {
@@ -39,9 +39,9 @@ package enum Program {
         }
     }
 
-    private static func serve(_ settings: Settings, _ accounts: [ProviderAccount], _ options: Options) -> Int32 {
+    private static func serve(_ settings: Settings, _ provisions: Provisions, _ options: Options) -> Int32 {
         do {
-            try Daemon(settings, accounts, options).run()
+            try Daemon(settings, provisions, options).run()
             return 0
         } catch let failure as StartFailure {
             StandardStreams.writeError("httpdnsd: \(failure.text)\n")

@@ -13,6 +13,7 @@ final class ResolvingLoop {
     let loop: EventLoop
     let providers: ProviderFetches
     let system: SystemFetches
+    let probes: Probes
     let streams: StreamServer
     let mailbox: Mailbox<Notice>
     /// Nil: memory only.
@@ -38,13 +39,14 @@ final class ResolvingLoop {
     private var divergences: [Divergence] = []
 
     init(
-        loop: EventLoop, providers: ProviderFetches, system: SystemFetches, streams: StreamServer,
+        loop: EventLoop, providers: ProviderFetches, system: SystemFetches, probes: Probes, streams: StreamServer,
         mailbox: Mailbox<Notice>, store: StoreThread?, answers: CachedAnswers,
         view: ServingView, seed: UInt64, fastPath: consuming FastPath
     ) throws(SystemError) {
         self.loop = loop
         self.providers = providers
         self.system = system
+        self.probes = probes
         self.streams = streams
         self.mailbox = mailbox
         self.store = store
@@ -65,14 +67,15 @@ final class ResolvingLoop {
     var nextDeadline: Instant? {
         if streams.hasNotices { return settledAt }
         return [
-            resolver.nextDeadline, providers.nextDeadline, system.nextDeadline, streams.nextDeadline,
-            store?.nextDeadline,
+            resolver.nextDeadline, providers.nextDeadline, system.nextDeadline, probes.nextDeadline,
+            streams.nextDeadline, store?.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
     func timePassed(now: Instant) {
         providers.timePassed(now: now)
         system.timePassed(now: now)
+        probes.timePassed(now: now)
         streams.timePassed(now: now)
         store?.timePassed(now: now)
         if let deadline = resolver.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
@@ -93,7 +96,8 @@ final class ResolvingLoop {
         repeat {
             for event in providers.takeEvents() { handle(event, now: now) }
             for (id, result) in system.takeFinished() { handle(.fetchFinished(id, result), now: now) }
-        } while providers.hasFinished || system.hasFinished
+            for (id, result) in probes.takeFinished() { handle(.probeFinished(id, result), now: now) }
+        } while providers.hasFinished || system.hasFinished || probes.hasFinished
     }
 
     /// Changes that come from outside: settings, hosts, network.
@@ -240,7 +244,10 @@ final class ResolvingLoop {
         case .store(let question, let answer, let source): keep(question, answer, source, now: now)
         case .reply(let waiter, let answer, let source): reply(waiter, answer, source, now: now)
         case .replyExpired(let waiter, let expired, let cause): reply(waiter, expired, cause, now: now)
-        case .rearrange, .awaitAsk, .probe: break
+        case .rearrange(let question, let answer, let source): rearrange(question, answer, source, now: now)
+        case .awaitAsk(let question, let source):
+            if let provenance = source.provenance { answers.awaitHit(question, provenance) }
+        case .probe(let id, let target): probes.start(id, target, now: now)
         case .remove(let question): answers.remove(question)
         case .probeNews(let news): probeNews.append(news)
         case .diverged(let divergence): divergences.append(divergence)
@@ -253,10 +260,29 @@ final class ResolvingLoop {
     private func keep(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
         guard let provenance = source.provenance else { return }
         answers.store(question, answer, provenance, now: now)
+        writeToStore(question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, ageMilliseconds: 0, now: now)
+    }
+
+    private func rearrange(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
+        guard let provenance = source.provenance else { return }
+        guard let kept = answers.rearrange(question, answer, provenance) else {
+            // The file may have it still, and what must not be handed out must not come back from there.
+            store?.forget(QuestionScope(question.name, type: question.type), now: now)
+            return
+        }
+        writeToStore(
+            question, answer, provenance, lifetimeSeconds: kept.lifetimeSeconds,
+            ageMilliseconds: Clock.millisecondsSinceBoot(now) - kept.storedAtMilliseconds, now: now)
+    }
+
+    private func writeToStore(
+        _ question: Question, _ answer: Answer, _ provenance: Provenance, lifetimeSeconds: UInt32,
+        ageMilliseconds: Int64, now: Instant
+    ) {
         guard let store else { return }
         let entry = answers.entry(
-            question, answer, provenance, demand: resolver.demand(for: question),
-            wallMilliseconds: Clock.wallMilliseconds())
+            question, answer, provenance, lifetimeSeconds: lifetimeSeconds, demand: resolver.demand(for: question),
+            storedAtMilliseconds: Clock.wallMilliseconds() - ageMilliseconds)
         if let entry { store.keep(entry, now: now) }
     }
 

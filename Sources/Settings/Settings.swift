@@ -80,6 +80,8 @@ package struct Settings: Equatable, Sendable {
         package var caFile: String?
         /// A request follows the handshake.
         package var http = false
+
+        package init() {}
     }
 
     package struct Control: Equatable, Sendable {

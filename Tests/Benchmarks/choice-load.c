@@ -1,7 +1,8 @@
-// The load of `scripts/bench choice`: distinct names at a fixed rate, each asked once.
+// The load of `scripts/bench choice` and `probe`: distinct names at a fixed rate, each asked once.
 //
-//     choice-load PORT RATE SECONDS
+//     choice-load PORT RATE SECONDS [FIRST]
 //
+// Asks for the names from number FIRST on (names.h), or from 0.
 // Prints "begun" when it begins, and at the end a line for each query
 //
 //     sent_ms waited_ms
@@ -23,7 +24,7 @@ enum { maxQueries = 60000, maxReplyBytes = 1232, giveUpSeconds = 5 };
 
 static int64_t sentAt[maxQueries], answeredAt[maxQueries];
 static int descriptor;
-static unsigned sent;
+static unsigned sent, first;
 
 static void fail(const char *what, const char *detail) {
     fprintf(stderr, "choice-load: %s: %s\n", what, detail);
@@ -38,7 +39,7 @@ static int64_t microseconds(void) {
 
 static void ask(void) {
     struct name_query query;
-    write_name_query(&query, (uint16_t)sent, sent);
+    write_name_query(&query, (uint16_t)sent, first + sent);
     sentAt[sent] = microseconds();
     if (send(descriptor, query.packet, query.bytes, 0) < 0) fail("send", strerror(errno));
     sent++;
@@ -51,7 +52,7 @@ static void take_replies(void) {
         unsigned number = (unsigned)reply[0] << 8 | reply[1];
         struct name_query query;
         if (number >= sent || answeredAt[number] != 0) continue;
-        write_name_query(&query, (uint16_t)number, number);
+        write_name_query(&query, (uint16_t)number, first + number);
         if (is_good_reply(reply, (size_t)bytes, &query)) answeredAt[number] = microseconds();
     }
 }
@@ -64,7 +65,8 @@ static unsigned number(const char *text, unsigned most) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 4) fail("usage", "choice-load PORT RATE SECONDS");
+    if (count != 4 && count != 5) fail("usage", "choice-load PORT RATE SECONDS [FIRST]");
+    if (count == 5) first = number(arguments[4], maxNameNumber - maxQueries);
     unsigned rate = number(arguments[2], 1000), total = rate * number(arguments[3], maxQueries / 1000);
     struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons((uint16_t)number(arguments[1], 65535))};
     server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -2,8 +2,9 @@
 // `dnspod-https`, both answered at once. Every name exists and has one A record that is another one each time and
 // outlives the benchmark.
 //
-//     instant-upstream
+//     instant-upstream [ADDRESSES]
 //
+// With a number of ADDRESSES, at most 250, it takes turns among 127.9.1.1, 127.9.2.1 and so on, where servers may be.
 // Prints its two ports, DNS and HTTP, and at SIGTERM how many datagrams and how many HTTP requests it answered.
 #define _GNU_SOURCE
 #include "replay-upstream.h"
@@ -22,6 +23,7 @@ enum {
     lifetimeSeconds = 3600,
     maxConnections = 64, // one server at a time, which opens eight
     maxEvents = 64,
+    maxAddresses = 250, // one in each /24
 };
 
 enum kind { datagrams, listener, connection, termination };
@@ -36,6 +38,7 @@ struct endpoint {
 static struct endpoint connections[maxConnections];
 static uint64_t answeredDatagrams, answeredRequests;
 static int poller;
+static unsigned addresses; // 0: another one each time
 
 static void fail(const char *what) {
     fprintf(stderr, "instant-upstream: %s: %s\n", what, strerror(errno));
@@ -45,6 +48,11 @@ static void fail(const char *what) {
 unsigned answer_lifetime(const char *name) {
     (void)name;
     return lifetimeSeconds;
+}
+
+uint32_t answer_address(uint32_t issued) {
+    if (addresses == 0) return (uint32_t)addressBlock << 24 | issued;
+    return 127u << 24 | 9u << 16 | (issued % addresses + 1) << 8 | 1;
 }
 
 static uint32_t next_address(void) { return (uint32_t)(answeredDatagrams + answeredRequests) & 0xFFFFFF; }
@@ -144,7 +152,12 @@ static void read_connection(struct endpoint *from) {
     }
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+    addresses = count > 1 ? (unsigned)atoi(arguments[1]) : 0;
+    if (count > 2 || addresses > maxAddresses) {
+        errno = EINVAL;
+        fail("usage: instant-upstream [ADDRESSES]");
+    }
     static struct endpoint dns = {.kind = datagrams}, http = {.kind = listener}, signals = {.kind = termination};
     poller = epoll_create1(EPOLL_CLOEXEC);
     if (poller < 0) fail("epoll_create1");
@@ -155,8 +168,8 @@ int main(void) {
     fflush(stdout);
     for (;;) {
         struct epoll_event events[maxEvents];
-        int count = epoll_wait(poller, events, maxEvents, -1);
-        for (int index = 0; index < count; index++) {
+        int ready = epoll_wait(poller, events, maxEvents, -1);
+        for (int index = 0; index < ready; index++) {
             struct endpoint *endpoint = events[index].data.ptr;
             switch (endpoint->kind) {
             case datagrams: answer_datagrams(endpoint); break;

@@ -66,7 +66,7 @@ size_t dns_reply(const unsigned char *query, size_t bytes, uint32_t issued, unsi
     put16(put16(put16(put16(reply + 4, 1), isA), !isA), hasOption);
     unsigned char *at = reply + end + 4;
     if (isA) {
-        at = put32(put_record(at, typeA, ttl, 4), (uint32_t)addressBlock << 24 | issued);
+        at = put32(put_record(at, typeA, ttl, 4), answer_address(issued));
     } else {
         at = put_start_of_authority(at, ttl);
     }
@@ -111,7 +111,8 @@ static int is_AAAA(const char *request, size_t bytes) {
 }
 
 static void address_text(uint32_t issued, char text[16]) {
-    snprintf(text, 16, "%d.%u.%u.%u", addressBlock, issued >> 16 & 255, issued >> 8 & 255, issued & 255);
+    uint32_t address = answer_address(issued);
+    snprintf(text, 16, "%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
 }
 
 // As of public resolvers. Returns the length, 0 for a request that asks for no name.

@@ -79,6 +79,8 @@ static void fail(const char *what) {
 
 unsigned answer_lifetime(const char *name) { return lifetime_seconds(name); }
 
+uint32_t answer_address(uint32_t issued) { return (uint32_t)addressBlock << 24 | issued; }
+
 static int is_outage(int64_t now) { return now >= outageBegin && now < outageEnd; }
 
 // MARK: sockets

@@ -15,10 +15,13 @@ enum {
 /// Seconds: what the upstream gives the answers for a name, in lower case without its last dot.
 unsigned answer_lifetime(const char *name);
 
+/// The address that the upstream gives in an answer: `issued` is another one each time.
+uint32_t answer_address(uint32_t issued);
+
 /// How many names an HTTP request asks for; 0 for one that is not understood.
 unsigned http_names(const char *request, size_t bytes);
 
-/// Writes the HTTP reply, at most `maxReplyBytes`, with `issued` (milliseconds) as address; 404 for what is not
+/// Writes the HTTP reply, at most `maxReplyBytes`, with the address that belongs to `issued`; 404 for what is not
 /// understood. Returns its length.
 size_t http_reply(const char *request, size_t bytes, uint32_t issued, char reply[maxReplyBytes]);
 

@@ -45,7 +45,8 @@ struct ReportTests {
                 "dropped":{"malformed":1},"inflight":2,\#
                 "latency_us":{"provider":{"p50":900,"p95":0,"p99":9000},"system":{"p50":0,"p95":8,"p99":0}},\#
                 "prefetch":{"failed":0,"started":0,"succeeded":0,"used":0},\#
-                "probe":{"broken_evidence":0,"divergences":1,"done":9,"dropped":2,"evidence":7,"quarantined":1,\#
+                "probe":{"broken_evidence":0,"divergences":1,"done":9,"dropped":2,"evidence":7,\#
+                "forgotten_names":0,"lost":0,"quarantined":1,\#
                 "reports":{"accepted":4,"refused":5},"running":3,"skipped":{"overload":6},\#
                 "verdicts":{"name-mismatch":1,"verified":8},"waiting":0},\#
                 "process":{"open_fds":17,"rss_bytes":7000000,"threads":3},\#
@@ -95,6 +96,8 @@ struct ReportTests {
         probe.done                                 9
         probe.dropped                              2
         probe.evidence                             7
+        probe.forgotten_names                      0
+        probe.lost                                 0
         probe.quarantined                          1
         probe.reports.accepted                     4
         probe.reports.refused                      5

@@ -2,8 +2,10 @@
 
 import DNSWire
 import Glibc
+import Crypto
 import LinuxIO
 import Resolver
+import Settings
 import Testing
 
 @testable import Daemon
@@ -26,23 +28,20 @@ struct ProbeBoundsTests {
 
     @Test("what the settings switch off is not probed, and nothing is wrong with that")
     func off() throws {
-        try probes.configure(isEnabled: false, caFile: nil, timeout: ProbeStand.timeout, sendsRequest: false)
+        var settings = Settings.Probe()
+        settings.enabled = false
+        let setup = try ProbeSetup(settings)
+        probes.configure(setup)
         probes.start(ProbeID(1), try stand.target(443), now: Clock.now())
         #expect(try stand.onlyResult() == ProbeResult(.unprobed, detail: "probes are off"))
-        #expect(probes.problem == nil)
+        #expect(setup.problem == nil)
     }
 
-    @Test("a file of authorities that cannot be used leaves everything as it was")
-    func unusableFile() throws {
-        for file in ["/nonexistent/ca.pem", "/dev/null"] {
-            #expect(throws: (any Error).self) {
-                try probes.configure(isEnabled: true, caFile: file, timeout: .seconds(9), sendsRequest: false)
-            }
-        }
-        let server = try ProbedServer(.silent, stand.loop)
-        let now = Clock.now()
-        probes.start(ProbeID(1), try stand.target(server.port), now: now)
-        #expect(probes.nextDeadline == now + ProbeStand.timeout && probes.problem == nil)
+    @Test("a file of authorities that cannot be used is refused", arguments: ["/nonexistent/ca.pem", "/dev/null"])
+    func unusableFile(_ file: String) {
+        var settings = Settings.Probe()
+        settings.caFile = file
+        #expect(throws: CryptoError.self) { try ProbeSetup(settings) }
     }
 
     @Test("new settings are for the probes that begin later")

@@ -3,6 +3,7 @@
 import DNSWire
 import LinuxIO
 import Resolver
+import Settings
 import TestSupport
 import Testing
 
@@ -31,7 +32,11 @@ struct ProbeStand {
     var caFile: String { folder("ca.pem") }
 
     func configure(timeout: Duration = ProbeStand.timeout, sendsRequest: Bool = false) throws {
-        try probes.configure(isEnabled: true, caFile: caFile, timeout: timeout, sendsRequest: sendsRequest)
+        var settings = Settings.Probe()
+        settings.caFile = caFile
+        settings.timeout = timeout
+        settings.http = sendsRequest
+        probes.configure(try ProbeSetup(settings))
     }
 
     func target(_ port: UInt16, _ address: Address = localhost, name: String = "www.example") throws -> ProbeTarget {

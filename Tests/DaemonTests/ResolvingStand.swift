@@ -24,6 +24,7 @@ struct ResolvingStand {
         let makeFastPath = { FastPath(cache: cache, access: access, view: view, version: ServingStand.version) }
         resolving = try ResolvingLoop(
             loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
+            probes: Probes(loop: loop),
             streams: StreamServer(listeners: [], loop: loop, access: access, fastPath: makeFastPath()),
             mailbox: Mailbox<Notice>(capacity: 16),
             store: path.map { path in

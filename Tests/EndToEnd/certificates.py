@@ -1,33 +1,82 @@
 # A certificate authority of the test's own, made with openssl.
 
 import subprocess
+from datetime import datetime, timedelta, timezone
 
 from places import is_address
 
+# No list of what was issued is read by anybody; `openssl ca` wants one.
+_SETTINGS = """
+[ca]
+default_ca = ours
+[ours]
+database = {directory}/issued
+new_certs_dir = {directory}
+rand_serial = yes
+default_md = sha256
+policy = any
+unique_subject = no
+[any]
+commonName = optional
+"""
+
+
+def _utc(days):
+    return (datetime.now(timezone.utc) + timedelta(days=days)).strftime("%Y%m%d%H%M%SZ")
+
 
 class Authority:
-    """Writes into `directory`; `ca_file` is what a client has to trust."""
+    """Writes into `directory`; `ca_file` is what a client has to trust. Each authority needs a directory of its own."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, name="Test CA", issuer=None):
+        """With an authority above it, the `issuer`, it is one between; else it is a root."""
+        directory.mkdir(exist_ok=True)
         self.directory = directory
         self.ca_file = directory / "ca.pem"
         self._key = directory / "ca.key"
-        self._openssl(
-            "req", "-x509", *self._new_key(self._key), "-out", self.ca_file, "-days", "2", "-subj", "/CN=Test CA",
-            "-addext", "basicConstraints=critical,CA:TRUE")
+        self._settings = directory / "ca.conf"
+        self._settings.write_text(_SETTINGS.format(directory=directory))
+        (directory / "issued").touch()
+        if issuer:
+            request = directory / "ca.csr"
+            self._openssl("req", *self._new_key(self._key), "-out", request, "-subj", f"/CN={name}")
+            issuer.sign(request, self.ca_file, "basicConstraints=critical,CA:TRUE")
+        else:
+            self._openssl(
+                "req", "-x509", *self._new_key(self._key), "-out", self.ca_file, "-days", "2", "-subj", f"/CN={name}",
+                "-addext", "basicConstraints=critical,CA:TRUE")
 
-    def certificate(self, *names, days=2):
-        """PEM files (certificate, key) for these names and addresses."""
-        base = self.directory / names[0]
-        certificate, key, request = (base.with_name(f"{names[0]}.{suffix}") for suffix in ("pem", "key", "csr"))
-        extensions = base.with_name(f"{names[0]}.ext")
+    def certificate(self, *names, days=2, begins=0, file=None, is_named_apart=True):
+        """PEM files (certificate, key) for these names and addresses, the first of which is the subject.
+
+        It is valid `days` from today on, or `begins` days later; a negative number lets it have ended so long ago.
+        Unless it `is_named_apart`, the names stand in the subject only, as before 2017.
+        """
+        base = self.directory / (file or names[0])
+        certificate, key, request = (base.with_name(f"{base.name}.{suffix}") for suffix in ("pem", "key", "csr"))
         kinds = (f"{'IP' if is_address(name) else 'DNS'}:{name}" for name in names)
-        extensions.write_text("subjectAltName=" + ",".join(kinds))
         self._openssl("req", *self._new_key(key), "-out", request, "-subj", f"/CN={names[0]}")
-        self._openssl(
-            "x509", "-req", "-in", request, "-CA", self.ca_file, "-CAkey", self._key, "-CAcreateserial",
-            "-out", certificate, "-days", str(days), "-extfile", extensions)
+        extensions = "subjectAltName=" + ",".join(kinds) if is_named_apart else "basicConstraints=CA:FALSE"
+        self.sign(request, certificate, extensions, days, begins)
         return certificate, key
+
+    def self_signed(self, name):
+        """By nobody: its own authority."""
+        certificate, key = self.directory / f"{name}.self.pem", self.directory / f"{name}.self.key"
+        self._openssl(
+            "req", "-x509", *self._new_key(key), "-out", certificate, "-days", "2", "-subj", f"/CN={name}",
+            "-addext", f"subjectAltName=DNS:{name}")
+        return certificate, key
+
+    def sign(self, request, certificate, extensions, days=2, begins=0):
+        file = request.with_suffix(".ext")
+        file.write_text(extensions + "\n")
+        # A clock that is a little behind ours must not find it too young.
+        first = min(begins, days) - (0 if begins > 0 else 0.1)
+        self._openssl(
+            "ca", "-batch", "-notext", "-config", self._settings, "-cert", self.ca_file, "-keyfile", self._key,
+            "-in", request, "-out", certificate, "-extfile", file,
+            "-startdate", _utc(first), "-enddate", _utc(begins + days))
 
     @staticmethod
     def _new_key(path):
@@ -35,4 +84,6 @@ class Authority:
 
     @staticmethod
     def _openssl(*arguments):
-        subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+        done = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise AssertionError(f"openssl {arguments[0]} failed:\n{done.stderr}")

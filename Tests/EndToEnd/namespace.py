@@ -1,6 +1,8 @@
 # A network namespace with a loopback interface of its own, and files of its own in /etc: port 53, resolv.conf and hosts
 # as a real machine has them, without touching the machine. Needs root.
 
+import concurrent.futures
+import ctypes
 import os
 import shutil
 import subprocess
@@ -30,6 +32,17 @@ class Namespace:
     def run(self, *command, timeout=15):
         """A command inside, ended: with returncode, stdout and stderr."""
         return subprocess.run([*self.prefix, *map(str, command)], capture_output=True, text=True, timeout=timeout)
+
+    def within(self, make):
+        """What `make()` returns, called on a thread that is inside: sockets that it opens stay there."""
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            return pool.submit(self._entered, make).result()
+
+    def _entered(self, make):
+        with open(f"/run/netns/{self.name}", "rb") as namespace:
+            if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), 0) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+        return make()
 
     def remove(self):
         subprocess.run(["ip", "netns", "delete", self.name], capture_output=True)

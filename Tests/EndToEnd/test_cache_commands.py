@@ -3,8 +3,6 @@
 import json
 import os
 import socket
-import subprocess
-import sys
 import time
 import unittest
 
@@ -14,20 +12,6 @@ from lab import Lab
 from places import PATIENCE, eventually
 from programs import Daemon, ctl
 from wire import Datagrams
-
-# A client of the control socket that is somebody else: arguments are user, group, path and line.
-ASK = """
-import os, socket, sys
-user, group = int(sys.argv[1]), int(sys.argv[2])
-os.setgroups([])
-os.setresgid(group, group, group)
-os.setresuid(user, user, user)
-client = socket.socket(socket.AF_UNIX)
-client.connect(sys.argv[3])
-client.sendall(sys.argv[4].encode() + b"\\n")
-while chunk := client.recv(65536):
-    sys.stdout.write(chunk.decode())
-"""
 
 
 class CacheCommands(Case):
@@ -124,23 +108,17 @@ class Rights(Case):
     def setUpClass(cls):
         cls.server = cls.share(Daemon([cls.share(Lab()).up().provider("json")])).up()
 
-    def ask_as(self, user, group, line):
-        done = subprocess.run(
-            [sys.executable, "-c", ASK, str(user), str(group), str(self.server.control), line], capture_output=True,
-            text=True, timeout=PATIENCE)
-        return done.stdout + done.stderr
-
     def test_everyone_reads_and_few_change(self):
         dig(self.server, "www.lab.example", "A")
         for line in ("flush --all", "flush www.lab.example", "prefetch www.lab.example"):
             self.assertEqual(
                 f"error: {line.split()[0]} is for root, user 0 and group 0; you are user 65534, group 65534\n",
-                self.ask_as(65534, 65534, line))
-        self.assertIn("error", json.loads(self.ask_as(65534, 65534, '{"command":"flush","all":true}')))
-        self.assertIn("www.lab.example A fresh", self.ask_as(65534, 65534, "cache ls"))
-        self.assertIn("httpdnsd", self.ask_as(65534, 65534, "status"))
-        self.assertEqual("removed 1 entry\n", self.ask_as(65534, 0, "flush --all"))
-        self.assertEqual("removed 0 entries\n", self.ask_as(0, 65534, "flush --all"))
+                self.server.ask_control_as(65534, 65534, line))
+        self.assertIn("error", json.loads(self.server.ask_control_as(65534, 65534, '{"command":"flush","all":true}')))
+        self.assertIn("www.lab.example A fresh", self.server.ask_control_as(65534, 65534, "cache ls"))
+        self.assertIn("httpdnsd", self.server.ask_control_as(65534, 65534, "status"))
+        self.assertEqual("removed 1 entry\n", self.server.ask_control_as(65534, 0, "flush --all"))
+        self.assertEqual("removed 0 entries\n", self.server.ask_control_as(0, 65534, "flush --all"))
 
 
 class LargeCache(Case):

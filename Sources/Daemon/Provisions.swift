@@ -1,0 +1,31 @@
+// All that has to be read and made before settings can be in force: keys, templates, authorities. Complete or not there.
+
+import Crypto
+import Settings
+
+struct Provisions {
+    let accounts: [ProviderAccount]
+    let probes: ProbeSetup
+
+    /// Says everything that is wrong at once.
+    init(for settings: Settings, _ options: Options) throws(SettingsFile.Unusable) {
+        var complaints: [String] = []
+        var accounts: [ProviderAccount] = []
+        var probes = ProbeSetup.off
+        do throws(SettingsFile.Unusable) {
+            accounts = try ProviderAccount.all(in: settings, options)
+        } catch {
+            complaints = error.complaints
+        }
+        do throws(CryptoError) {
+            probes = try ProbeSetup(settings.probe)
+        } catch {
+            complaints.append(
+                "\(SettingsFile.path(options)): probe.ca-file: found a file that can't be used (\(error.text)); allowed: "
+                    + "a readable file with certificates in PEM, or \"\" for the system's")
+        }
+        guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
+        self.accounts = accounts
+        self.probes = probes
+    }
+}

@@ -1,0 +1,146 @@
+// `verify`, `report`, `verdicts` and `whois` from an answer to the last word to the client, with the resolver's own
+// judgement between them; only what probes find is made up.
+
+import AnswerCache
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+import Settings
+import Testing
+
+@testable import Daemon
+
+struct VerifyTests {
+    private let stand: ResolvingStand
+    private let errands: ProbeErrands
+    private let name: Name
+    private let provider: ProviderID
+    private let now = Clock.now()
+    /// Of this machine: nothing that is dialled leaves it.
+    private let first = Address.v4(0x7F00_0001)
+    /// Of another prefix: of one, only one probe may begin in a second.
+    private let second = Address.v4(0x7F00_0102)
+    private let certificate = SeenCertificate(
+        fingerprint: "ab12", issuer: "CN=Good CA", names: ["a.example"], notBefore: 0, notAfter: 1_796_083_200)
+
+    init() throws {
+        stand = try ResolvingStand()
+        errands = ProbeErrands(stand.resolving)
+        name = try #require(Name("a.example"))
+        try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
+        provider = try #require(stand.resolving.providers.providers.first).id
+    }
+
+    private func setPolicy(isEnabled: Bool = true, allowsPrivate: Bool = true) {
+        var policy = Policy()
+        policy.probes.isEnabled = isEnabled
+        policy.probes.ports = [1]
+        var rule = Rule(match: [name])
+        rule.allowPrivate = true
+        if allowsPrivate { rule.probe = true }
+        policy.rules = RuleTable([rule])
+        stand.resolving.handle(.policyChanged(policy), now: now)
+    }
+
+    private func answer(_ addresses: [Address]) {
+        let answer = Answer(records: addresses.map { ResourceRecord(owner: name, address: $0, ttlSeconds: 600) })
+        stand.resolving.handle(.volunteered(Question(name, .a), answer, provider), now: now)
+    }
+
+    /// The next probe ends; which one it is, only the resolver knows.
+    private func found(_ verdict: Verdict, probe number: UInt64) {
+        var result = ProbeResult(verdict)
+        (result.connectTime, result.handshakeTime) = (.milliseconds(12), .milliseconds(31))
+        if verdict == .verified { result.certificate = certificate }
+        stand.resolving.handle(.probeFinished(ProbeID(number), result), now: now)
+        errands.take(stand.resolving.takeProbeNews(), now: now)
+    }
+
+    private func text(_ stream: ControlStream) -> String { String(decoding: stream.unsent, as: UTF8.self) }
+
+    private func verdicts() -> String {
+        IteratorSequence(VerdictPieces(of: stand.resolving, VerdictListing(name, wantsJSON: false), now: now)).joined()
+    }
+
+    @Test("verify tells each address as its probe ends, and ends with the last one")
+    func verify() throws {
+        setPolicy()
+        answer([first, second])
+        let stream = try errands.verify(name, wantsJSON: false, now: now)
+        #expect(text(stream).isEmpty && !stream.isFinished)
+        found(.verified, probe: 0)
+        let line =
+            ":1          verified             connect 12 ms, handshake 31 ms  certificate a.example, by CN=Good CA, "
+            + "until 2026-12-01, sha256 ab12\n"
+        #expect(text(stream).hasSuffix(line) && !stream.isFinished)
+        found(.refused, probe: 1)
+        #expect(text(stream).hasSuffix(":1          refused              connect 12 ms, handshake 31 ms\n"))
+        #expect(text(stream).count { $0 == "\n" } == 2 && stream.isFinished && errands.nextDeadline == nil)
+    }
+
+    @Test("without a verified address verify is refused in the end, so that scripts see it")
+    func noneVerified() throws {
+        setPolicy()
+        answer([first])
+        let stream = try errands.verify(name, wantsJSON: true, now: now)
+        found(.nameMismatch, probe: 0)
+        let lines = text(stream).split(separator: "\n")
+        #expect(lines.count == 2 && lines[0].contains(#""verdict":"name-mismatch""#))
+        #expect(lines[1] == #"{"error":"no address of a.example is verified"}"# && stream.isFinished)
+    }
+
+    @Test("a name that is not to be probed is refused with the settings that say so")
+    func disabled() throws {
+        setPolicy(isEnabled: false)
+        answer([first, second])
+        let stream = try errands.verify(name, wantsJSON: false, now: now)
+        errands.take(stand.resolving.takeProbeNews(), now: now)
+        #expect(
+            text(stream)
+                == "error: a.example is not probed: see enabled in [probe], and probe in the [[rule]] for it\n")
+        #expect(stream.isFinished)
+    }
+
+    @Test("an address that is not public is not probed without a rule, and is named")
+    func notPublic() throws {
+        setPolicy(allowsPrivate: false)
+        answer([first])
+        let stream = try errands.verify(name, wantsJSON: false, now: now)
+        errands.take(stand.resolving.takeProbeNews(), now: now)
+        #expect(text(stream).hasPrefix("127.0.0.1            no result: 127.0.0.1: not of the public Internet"))
+        #expect(text(stream).hasSuffix("\nerror: no address of a.example is verified\n") && stream.isFinished)
+    }
+
+    @Test("an address that a report is right about is taken out, and one that it is wrong about stays")
+    func report() throws {
+        setPolicy()
+        answer([first, second])
+        let wrong = try errands.report(name, first, by: 7, wantsJSON: false, now: now)
+        found(.verified, probe: 0)
+        #expect(text(wrong) == "probe disagrees: verified; it stays\n" && wrong.isFinished)
+        let right = try errands.report(name, second, by: 7, wantsJSON: false, now: now)
+        found(.refused, probe: 1)
+        #expect(text(right) == "probe agrees: refused; 127.0.1.2 is not handed out any more\n" && right.isFinished)
+        #expect(errands.reportsAccepted == 2 && errands.reportsRefused == 0)
+        #expect(verdicts().contains("dropped: dead, and another address is not"))
+        let whois = WhoisPieces(
+            of: stand.cache, stand.resolving, WhoisListing(second, wantsJSON: false), now: now)
+        let provider = stand.resolving.providers.providers[0].name
+        let kept = IteratorSequence(whois).joined()
+        #expect(kept.hasPrefix("a.example A ") && kept.hasSuffix("\n; 1 name\n"))
+        #expect(verdicts().contains("by \(provider)"))
+    }
+
+    @Test("two who want to know the same both are told, and what was found a moment ago is told at once")
+    func twoErrands() throws {
+        setPolicy()
+        answer([first])
+        let streams = try (0..<2).map { _ in try errands.verify(name, wantsJSON: false, now: now) }
+        found(.verified, probe: 0)
+        #expect(streams.allSatisfy { $0.isFinished } && text(streams[0]) == text(streams[1]))
+        let again = try errands.verify(name, wantsJSON: false, now: now + .seconds(1))
+        errands.take(stand.resolving.takeProbeNews(), now: now + .seconds(1))
+        #expect(again.isFinished && text(again) == text(streams[0]))
+    }
+}
