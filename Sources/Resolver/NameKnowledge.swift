@@ -129,7 +129,7 @@ struct NameKnowledge {
                 continue
             }
             if addresses.count >= Bounds.maxAddressesPerName {
-                guard let gone = leastNeeded() else { return }
+                guard let gone = leastNeeded(statement.saidAt) else { return }
                 addresses.remove(at: gone)
             }
             addresses.append(
@@ -137,10 +137,12 @@ struct NameKnowledge {
         }
     }
 
-    /// An address that is in no answer any more, the one that was named the longest ago; condemned ones only if there
+    /// An address that nobody leads to any more, the one that was named the longest ago; condemned ones only if there
     /// is no other.
-    private func leastNeeded() -> Int? {
-        let inUse = Set(statements.flatMap(\.addresses) + questions.flatMap { $0.kept?.answer.addresses ?? [] })
+    private func leastNeeded(_ now: Instant) -> Int? {
+        let said = statements.filter { !$0.isLate(now) }.flatMap(\.addresses)
+        let kept = questions.compactMap(\.kept).filter { $0.endsAt > now }.flatMap(\.answer.addresses)
+        let inUse = Set(said + kept)
         return addresses.indices.filter { !inUse.contains(addresses[$0].address) }.min {
             let condemned = (
                 addresses[$0].judgement.verdict.isCondemned, addresses[$1].judgement.verdict.isCondemned

@@ -63,9 +63,8 @@ struct Verification {
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isInUse: Bool,
         isDoubted: Bool, now: Instant
     ) {
-        guard let number = enter(question, answer, from: source, terms, now: now) else { return }
+        guard let number = enter(question, answer, from: source, terms, isKept: true, now: now) else { return }
         known.change(number) { name in
-            name.keep(question, answer, from: source, now: now)
             name.change(question, now: now) { known in
                 known.isDoubted = isDoubted
                 if isInUse { known.isRefreshed() }
@@ -80,7 +79,7 @@ struct Verification {
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, now: Instant
     ) {
         guard question.type.isAddress, answer.kind == .records,
-            let number = enter(question, answer, from: source, terms, now: now)
+            let number = enter(question, answer, from: source, terms, isKept: false, now: now)
         else { return }
         conclude(number, now: now)
         let name = known.names[number]
@@ -209,7 +208,7 @@ struct Verification {
 
     /// Nil for what leads to no address, and where nothing is to be remembered.
     private mutating func enter(
-        _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, now: Instant
+        _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isKept: Bool, now: Instant
     ) -> Int? {
         guard question.type.leadsToAddresses, source != .local, source != .fallback else { return nil }
         guard answer.kind == .records || known.number(of: question.name) != nil else { return nil }
@@ -218,6 +217,8 @@ struct Verification {
         known.change(number) { name in
             name.touchedAt = now
             name.setTerms(terms)
+            // First, so that what was kept so far makes room for the addresses that are said now.
+            if isKept { name.keep(question, answer, from: source, now: now) }
             guard question.type.isAddress else { return }
             name.said(Statement(source, question, answer, now: now))
         }

@@ -122,6 +122,23 @@ struct ProbingTests {
         #expect(order == Array(2...20))
     }
 
+    @Test("addresses that nobody leads to any more make room for new ones, those in use never do")
+    mutating func room() throws {
+        stand.kept(Array(1...16))
+        stand.pass(.seconds(30))
+        stand.kept(Array(17...20))
+        #expect(stand.place(of: 16) == .absent && stand.verification.judged(stand.name).count == 16)
+        stand.heard(Array(1...16), from: VerificationStand.alpha)
+        stand.heard(Array(21...24))
+        stand.wanted(24)
+        let address = VerificationStand.address(24)
+        #expect(stand.consequences.last == .news(.refused(stand.name, address, .unknownAddress)))
+        stand.pass(Bounds.saidLately + .seconds(1))
+        stand.heard(Array(21...24))
+        stand.wanted(24)
+        #expect(stand.probed.contains(24))
+    }
+
     @Test("an answer in use is probed again after its TTL, when it is kept again")
     mutating func again() throws {
         stand.kept([1], ttl: 300)

@@ -171,6 +171,15 @@ struct VerificationTests {
         #expect(stand.asksElsewhere(besides: VerificationStand.alpha))
     }
 
+    @Test("nobody is asked elsewhere when the same event shows that none knows better")
+    mutating func noneBetterAtOnce() throws {
+        stand.kept([1])
+        stand.pass(Bounds.probeJitter)
+        stand.verification.probeFinished(stand.running[0].id, ProbeResult(.untrusted), now: stand.now)
+        stand.noneBetter()
+        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha))
+    }
+
     @Test("a name whose addresses were never alive is asked for elsewhere once, and its answer is used all the same")
     mutating func neverAlive() throws {
         stand.kept([1, 2])
