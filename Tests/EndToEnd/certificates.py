@@ -32,6 +32,7 @@ class Authority:
         """With an authority above it, the `issuer`, it is one between; else it is a root."""
         directory.mkdir(exist_ok=True)
         self.directory = directory
+        self.name = name
         self.ca_file = directory / "ca.pem"
         self._key = directory / "ca.key"
         self._settings = directory / "ca.conf"
