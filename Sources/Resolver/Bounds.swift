@@ -146,9 +146,12 @@ package enum Bounds {
     /// Whoever wants to know now is told what was found so lately.
     static let freshVerdict: Duration = .seconds(5)
     /// Others are asked about a question at most so often because of what was probed, and not before the second time
-    /// has passed when none of them knew better.
+    /// has passed when all of them were heard and none knew better.
     static let elsewherePause: Duration = .seconds(60)
     static let noneBetterPause: Duration = .seconds(600)
+    /// What leads nowhere is kept so long at most while somebody is unheard who may know better: until others are asked
+    /// again.
+    static let uselessTTLSeconds: UInt32 = 60
 
     /// When so many names are untrusted and none was ever verified, it is not the names.
     static let untrustedNamesAreOurs = 3

@@ -55,6 +55,8 @@ struct Lookup {
     var useless: (answer: Answer, source: Source, at: Instant)?
     /// Whose answer is to be replaced.
     var besides: Source?
+    /// The same while it is not asked: until a client waits.
+    private(set) var leftOut: Source?
     /// The answer that stands is better than all that was heard.
     var foundNothingBetter = false
     /// Who failed, or kept silent, may know better.
@@ -134,10 +136,33 @@ struct Lookup {
             around.actions.append(.replyExpired(waiter, expired, .timeout))
         } else if waiters.count < Bounds.maxWaiters {
             waiters.append(waiter)
-            if mayAskWithheld(at: now) { proceed(now: now, &around) }
+            if askLeftOut(now: now) || mayAskWithheld(at: now) { proceed(now: now, &around) }
         } else {
             around.refuse(waiter, self.expired)
         }
+    }
+
+    /// Others are asked because of what this source said.
+    ///
+    /// - Parameter route: with the source in it, if it may be asked.
+    mutating func isBesides(_ source: Source, on route: Route) {
+        besides = source
+        if route.includes(source) { leftOut = source }
+    }
+
+    /// A client waits, who is to have an answer in any case.
+    ///
+    /// - Returns: whether anybody was left out.
+    private mutating func askLeftOut(now: Instant) -> Bool {
+        guard let source = leftOut.take() else { return false }
+        switch source {
+        case .provider(let provider):
+            untried.append(provider)
+            nextProviderAt = nextProviderAt ?? now
+        case .system: system = .waiting(until: now + Bounds.systemHedge)
+        case .local, .fallback: break
+        }
+        return true
     }
 
     /// What the system resolver has said goes before the expired answer when that one's time has come.
@@ -199,7 +224,11 @@ struct Lookup {
         guard let answer = isProper ? answer : policy.withoutPrivateAddresses(answer) else {
             return hasOnlyPrivateAddresses(attempt, answer, now: now, &around)
         }
-        if !isProper, around.verification.isUseless(question, answer, now: now) {
+        if !isProper, around.isUseless(question, answer, from: attempt.source, policy, now: now) {
+            return leadsNowhere(attempt, answer, now: now, &around)
+        }
+        // No probe's result makes a name that has addresses one that has none.
+        if useless != nil || leftOut != nil, answer.kind == .noData || answer.kind == .noSuchName {
             return leadsNowhere(attempt, answer, now: now, &around)
         }
         switch attempt.upstream {
@@ -239,20 +268,23 @@ struct Lookup {
         }
     }
 
-    /// Every address in it was found to be dead, or somebody else's: the next upstream is asked.
+    /// Every address in it was found to be dead, or somebody else's, or there is none: the next upstream is asked.
     private mutating func leadsNowhere(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
     ) {
-        let answer = policy.cache.applied(to: answer)
+        var answer = policy.cache.applied(to: answer)
         switch attempt.upstream {
         case .provider(let provider):
             around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
-            useless = useless ?? (answer, .provider(provider), now)
             nextProviderAt = now
+            if case .answered(let held, _) = system, held.kind != .records { system = .failed }
         case .system:
-            useless = useless ?? (answer.withTTL(to: Bounds.systemSubstituteTTLSeconds), .system, now)
+            answer = answer.withTTL(to: Bounds.systemSubstituteTTLSeconds)
             system = .failed
         }
+        let worth = around.verification.worth(question, answer)
+        if let useless, around.verification.worth(question, useless.answer) >= worth { return }
+        useless = (answer, attempt.source, now)
     }
 
     /// - Parameters:
@@ -261,7 +293,9 @@ struct Lookup {
     mutating func volunteered(
         _ answer: Answer, by provider: ProviderID, now: Instant, _ around: inout Surroundings
     ) {
-        guard !isSystemName, !isFinished, !around.verification.isUseless(question, answer, now: now) else { return }
+        guard !isSystemName, !isFinished,
+            !around.isUseless(question, answer, from: .provider(provider), policy, now: now)
+        else { return }
         finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
     }
 

@@ -5,8 +5,6 @@ import DNSWire
 extension Lookup {
     /// Clients get the system resolver's answer; providers that are still running may fill the cache.
     mutating func settle(with answer: Answer, now: Instant, _ around: inout Surroundings) {
-        // The cache would go on giving what is known to lead nowhere before anything of the system resolver.
-        if besides != nil { around.actions.append(.remove(question)) }
         let kept = keep(answer, from: .system, isSubstitute: true, now: now, &around)
         replyToAll(kept, from: .system, &around)
         system = .settled(kept, at: now)
@@ -15,9 +13,9 @@ extension Lookup {
 
     /// Nothing more will come, or not in time.
     mutating func conclude(now: Instant, _ around: inout Surroundings) {
-        if useless != nil { return concludeWithoutBetter(now: now, &around) }
+        if let useless { return concludeWithoutBetter(useless, now: now, &around) }
         // Nothing proven hides nothing good: no more than a failure would.
-        let isHeld = expired.map { !$0.answer.isNegative } ?? hasGoodAnswer
+        let isHeld = leftOut != nil || expired.map { !$0.answer.isNegative } ?? hasGoodAnswer
         if let unproven, !isHeld {
             let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
             let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
@@ -33,7 +31,8 @@ extension Lookup {
         around.actions += waiters.map { .fail($0, failure) }
         waiters = []
         abandonAll(now: now, &around)
-        self.failure = failure
+        // Whoever was left out has not failed.
+        self.failure = leftOut == nil ? failure : nil
         isFinished = true
     }
 
@@ -54,7 +53,10 @@ extension Lookup {
             ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute)
         around.shadows.used(question, answer)
         hasLearned = true
+        // The cache would go on giving what is known to lead nowhere before anything of the system resolver.
+        if besides != nil, source == .system { around.actions.append(.remove(question)) }
         guard answer.ttlSeconds > 0, keepsAnswers else {
+            if keepsAnswers { around.verification.heard(question, answer, from: source, policy.probes, now: now) }
             return around.verification.arranged(question, answer, now: now)
         }
         return around.store(
@@ -85,25 +87,38 @@ extension Lookup {
 
     // MARK: verified addresses
 
-    /// What there is leads nowhere, or to somebody else, as far as is known: an answer that stands goes before it, and
-    /// it goes before none.
-    private mutating func concludeWithoutBetter(now: Instant, _ around: inout Surroundings) {
-        guard let useless else { return }
-        if !someoneIsUnheard, running.isEmpty { around.verification.noneBetter(question, now: now) }
-        let stands = expired.map { !$0.answer.isNegative } ?? (hasGoodAnswer && waiters.isEmpty)
+    /// What there is leads nowhere, or to somebody else, as far as is known: an answer that stands and leads further
+    /// goes before it, and it goes before none.
+    private mutating func concludeWithoutBetter(
+        _ useless: (answer: Answer, source: Source, at: Instant), now: Instant, _ around: inout Surroundings
+    ) {
+        let isCertain = !someoneIsUnheard && running.isEmpty
+        let stands = standsBefore(useless.answer, around.verification)
+        if isCertain || !stands {
+            let pause = isCertain ? Bounds.noneBetterPause : Bounds.elsewherePause
+            around.verification.noneBetter(question, for: pause, now: now)
+        }
         if !stands {
-            finish(with: useless.answer.aged(since: useless.at, now: now), from: useless.source, now: now, &around)
+            let left = useless.answer.aged(since: useless.at, now: now)
+            let answer = isCertain ? left : left.withTTL(to: Bounds.uselessTTLSeconds)
+            finish(with: answer, from: useless.source, now: now, &around)
         } else if waiters.isEmpty {
             abandonAll(now: now, &around)
-            foundNothingBetter = true
+            // Else what stands has its own end, and its own refresh.
+            foundNothingBetter = besides == nil
             isFinished = true
         } else {
             fail(now: now, &around)
         }
     }
 
-    /// Others are asked because of what this source said.
-    mutating func isBesides(_ source: Source) { besides = source }
+    private func standsBefore(_ answer: Answer, _ verification: Verification) -> Bool {
+        let (kept, worth) = (verification.worthKept(question), verification.worth(question, answer))
+        // Whoever gave what stands was not asked again.
+        if leftOut != nil { return kept >= worth }
+        let stands = expired.map { !$0.answer.isNegative } ?? (hasGoodAnswer && waiters.isEmpty)
+        return stands && kept > worth
+    }
 
     /// The cache's answer has changed, and with it the expired one that is held ready here.
     mutating func rearranged(_ answer: Answer) {

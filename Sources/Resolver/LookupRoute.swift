@@ -26,6 +26,14 @@ extension Lookup {
                 inTrouble: inTrouble)
         }
 
+        func includes(_ source: Source) -> Bool {
+            switch source {
+            case .provider(let provider): (providers + inReserve + withheld).contains(provider)
+            case .system: hasSystem
+            case .local, .fallback: false
+            }
+        }
+
         /// Nobody is to be asked as long as nobody waits.
         var hasOnlyWithheld: Bool { providers.isEmpty && inReserve.isEmpty && !hasSystem && !withheld.isEmpty }
     }

@@ -8,6 +8,13 @@ extension Lookup {
         let upstream: Upstream
         let startedAt: Instant
         let until: Instant
+
+        var source: Source {
+            switch upstream {
+            case .provider(let provider): .provider(provider)
+            case .system: .system
+            }
+        }
     }
 
     enum SystemStep {

@@ -37,10 +37,21 @@ struct NameKnowledge {
         AddressOrder(addresses, speaksTLS: speaksTLS) { judgement(of: $0) }
     }
 
-    /// Every address of it is dead or somebody else's.
-    func leadsNowhere(_ addresses: [Address]) -> Bool {
-        !addresses.isEmpty
-            && addresses.allSatisfy { judgement(of: $0).verdict.isDead || judgement(of: $0).verdict.isCondemned }
+    /// Of the best among them.
+    func worth(_ addresses: [Address]) -> Worth {
+        addresses.map { address -> Worth in
+            let verdict = judgement(of: address).verdict
+            return verdict.isCondemned ? .somebodyElses : verdict.isDead ? .nobodys : .open
+        }.max() ?? .open
+    }
+
+    func leadsNowhere(_ addresses: [Address]) -> Bool { worth(addresses) < .open }
+
+    /// Somebody has said something better of late.
+    func knowsBetter(than worth: Worth, _ family: RecordType, now: Instant) -> Bool {
+        statements.contains {
+            $0.question.type == family && !$0.isLate(now) && self.worth($0.addresses) > worth
+        }
     }
 
     func wasAlive(_ family: RecordType) -> Bool { everAlive.contains(family) }
@@ -151,6 +162,18 @@ struct NameKnowledge {
             return addresses[$0].namedAt < addresses[$1].namedAt
         }
     }
+}
+
+/// What an answer is good for.
+enum Worth: Comparable {
+    /// There is no address in it.
+    case empty
+    /// It leads to somebody else only.
+    case somebodyElses
+    /// It leads nowhere.
+    case nobodys
+    /// Nothing is known that speaks against it.
+    case open
 }
 
 /// What a source said last about a family of a name.

@@ -176,7 +176,9 @@ package struct Resolver {
             return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
         }
         let kept = policy.cache.applied(to: answer)
-        guard kept.ttlSeconds > 0, !around.verification.isUseless(question, kept, now: now) else { return }
+        guard kept.ttlSeconds > 0,
+            !around.isUseless(question, kept, from: .provider(provider), policy, now: now)
+        else { return }
         around.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
         failures.answered(question)
     }
@@ -197,8 +199,9 @@ package struct Resolver {
             let fetch = around.fetchFinishedBeside(id, result, now: now)
             noticeRecovery(now: now)
             guard let fetch, case .success(let answer) = result else { return }
-            let probes = routing.policy.of(fetch.question.name).probes
-            around.verification.heard(fetch.question, answer, from: .provider(fetch.provider), probes, now: now)
+            let policy = routing.policy.of(fetch.question.name)
+            guard let answer = policy.withoutPrivateAddresses(answer) else { return }
+            around.verification.heard(fetch.question, answer, from: .provider(fetch.provider), policy.probes, now: now)
         }
     }
 
@@ -262,10 +265,15 @@ package struct Resolver {
     private mutating func askElsewhere(_ question: Question, besides source: Source, now: Instant) {
         guard numberOfQuestion[question] == nil, mayRefresh else { return }
         let policy = routing.policy.of(question.name)
-        let route = routing.route(question, policy, &around.ranking, now: now).without(source)
+        let everybody = routing.route(question, policy, &around.ranking, now: now)
+        let route = everybody.without(source)
         guard !route.isEmpty, !route.hasOnlyWithheld else { return }
+        // It is not put off, and the refreshes after it pay for it.
+        if let first = route.providers.first { _ = around.ranking.spend(on: first, now: now) }
         refreshes.started += 1
-        begin(question, along: route, policy, isRefresh: true, now: now) { lookup, _ in lookup.isBesides(source) }
+        begin(question, along: route, policy, isRefresh: true, now: now) { lookup, _ in
+            lookup.isBesides(source, on: everybody)
+        }
     }
 
     // MARK: refreshes
@@ -366,7 +374,7 @@ package struct Resolver {
                 plan.gained(lookup.question)
             }
         } else if lookup.foundNothingBetter {
-            plan.failed(lookup.question, retryAt: now + Bounds.failureFloor)
+            plan.failed(lookup.question, retryAt: now + Bounds.failureCeiling)
         } else if let failure = lookup.failure {
             let retryAt = failures.failed(lookup.question, failure, recheck: lookup.recheck, now: now)
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: retryAt) }

@@ -66,6 +66,15 @@ struct Surroundings {
         return arranged
     }
 
+    /// Known to lead nowhere. That it was said counts all the same.
+    mutating func isUseless(
+        _ question: Question, _ answer: Answer, from source: Source, _ policy: NamePolicy, now: Instant
+    ) -> Bool {
+        guard verification.isUseless(question, answer, now: now) else { return false }
+        verification.heard(question, answer, from: source, policy.probes, now: now)
+        return true
+    }
+
     // MARK: beside lookups
 
     /// A lookup begins, and with it what is measured by the way.

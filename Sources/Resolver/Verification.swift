@@ -74,7 +74,7 @@ struct Verification {
         if question.type.isAddress { probeKept(question, number, now: now) }
     }
 
-    /// A provider has said this beside a lookup: it is not kept, and judged all the same.
+    /// A source has said this, beside a lookup or in vain: it is not kept, and judged all the same.
     mutating func heard(
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, now: Instant
     ) {
@@ -88,11 +88,11 @@ struct Verification {
         }
     }
 
-    /// All who could be asked for it have answered, and none knew better: what there is is handed out, and nobody is
-    /// asked again for a while.
-    mutating func noneBetter(_ question: Question, now: Instant) {
+    /// None of those who could be asked for it knew better: what there is is handed out, and nobody is asked again for
+    /// so long.
+    mutating func noneBetter(_ question: Question, for pause: Duration, now: Instant) {
         guard let number = known.number(of: question.name) else { return }
-        known.change(number) { $0.change(question, now: now) { $0.noneBetterUntil = now + Bounds.noneBetterPause } }
+        known.change(number) { $0.change(question, now: now) { $0.noneBetterUntil = now + pause } }
         consequences.removeAll {
             if case .askElsewhere(question, _) = $0 { true } else { false }
         }
@@ -164,11 +164,22 @@ struct Verification {
 
     /// Every address in it is condemned or dead, and somebody may know better.
     func isUseless(_ question: Question, _ answer: Answer, now: Instant) -> Bool {
-        guard question.type.isAddress, let name = known[question.name], name.leadsNowhere(answer.addresses) else {
-            return false
-        }
+        guard question.type.isAddress, let name = known[question.name], name.leadsNowhere(answer.addresses),
+            name.wasAlive(question.type), !isOurTrouble(answer.addresses, name)
+        else { return false }
         let hasNoneBetter = name.index(of: question).map { name.questions[$0].hasNoneBetter(now) } ?? false
-        return name.wasAlive(question.type) && !hasNoneBetter && !isOurTrouble(answer.addresses, name)
+        return !hasNoneBetter || name.knowsBetter(than: name.worth(answer.addresses), question.type, now: now)
+    }
+
+    func worth(_ question: Question, _ answer: Answer) -> Worth {
+        answer.addresses.isEmpty ? .empty : known[question.name]?.worth(answer.addresses) ?? .open
+    }
+
+    /// Of what is kept; `open` where nothing is known of it.
+    func worthKept(_ question: Question) -> Worth {
+        guard let name = known[question.name], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
+        else { return .open }
+        return worth(question, kept.answer)
     }
 
     /// As it is to be handed out: addresses ordered, those condemned or dead left out, address hints of HTTPS and SVCB

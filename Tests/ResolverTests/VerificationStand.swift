@@ -88,7 +88,7 @@ struct VerificationStand {
     }
 
     mutating func noneBetter() {
-        verification.noneBetter(question, now: now)
+        verification.noneBetter(question, for: Bounds.noneBetterPause, now: now)
         collect()
     }
 

@@ -171,6 +171,24 @@ struct VerificationTests {
         #expect(stand.asksElsewhere(besides: VerificationStand.alpha))
     }
 
+    @Test("that none knew better does not make somebody else's address as good as a dead one that was said of late")
+    mutating func deadBeforeForged() throws {
+        stand.kept([1])
+        stand.heard([66])
+        try stand.learn([1: .verified, 66: .nameMismatch])
+        stand.pass(.seconds(60))
+        stand.kept([1])
+        try stand.learn([1: .refused, 66: .nameMismatch])
+        stand.noneBetter()
+        let (dead, forged) = (stand.answer([1]), stand.answer([66]))
+        #expect(!stand.verification.isUseless(stand.question, dead, now: stand.now))
+        #expect(stand.verification.isUseless(stand.question, forged, now: stand.now))
+        stand.pass(Bounds.noneBetterPause - .seconds(1))
+        stand.noneBetter()
+        stand.pass(.seconds(2))
+        #expect(!stand.verification.isUseless(stand.question, forged, now: stand.now), "nobody says so any more")
+    }
+
     @Test("nobody is asked elsewhere when the same event shows that none knows better")
     mutating func noneBetterAtOnce() throws {
         stand.kept([1])
