@@ -48,10 +48,12 @@ struct KnownNames {
 
     mutating func popMark(_ now: Instant) -> Int? { marks.popDue(now) }
 
-    /// Of a few, which change from time to time: those first that were asked for in vain, those last that somebody
-    /// gives forged addresses for.
+    /// Of a few, which change from time to time: those first that were asked for in vain, then those of which nothing
+    /// was found, as many names may be asked for once; those last that somebody gives forged addresses for.
     private mutating func leastNeeded() -> Int {
-        let worth = { (name: NameKnowledge) in name.statements.isEmpty ? 0 : name.hasCondemned ? 2 : 1 }
+        let worth = { (name: NameKnowledge) in
+            name.statements.isEmpty ? 0 : name.hasCondemned ? 3 : name.addresses.contains(where: \.hasVerdict) ? 2 : 1
+        }
         var least = hand
         for _ in 0..<Bounds.knownNamesSample {
             hand = (hand + 1) % names.count

@@ -38,6 +38,31 @@ struct VerificationPropertyTests {
         #expect(worlds[0].consequences != worlds[2].consequences)
     }
 
+    @Test("names that are asked for once do not push out those of which something was found")
+    func scanned() throws {
+        var verification = Verification(seed: 1)
+        let now = ContinuousClock.now
+        let terms = VerificationStand.terms()
+        let answer = { (name: Name) in
+            Answer(records: [ResourceRecord(owner: name, address: VerificationStand.address(1), ttlSeconds: 3600)])
+        }
+        let verified = Question(try #require(Name("www.example")), .a)
+        verification.kept(
+            verified, answer(verified.name), from: VerificationStand.alpha, terms, isInUse: true, isDoubted: false,
+            now: now)
+        verification.wanted(verified.name, nil, terms, now: now)
+        for case .probe(let id, _) in verification.takeConsequences() {
+            verification.probeFinished(id, ProbeResult(.verified), now: now)
+        }
+        for number in 0..<(3 * Bounds.maxKnownNames) {
+            let question = Question(try #require(Name("n\(number).example")), .a)
+            verification.kept(
+                question, answer(question.name), from: VerificationStand.alpha, terms, isInUse: false,
+                isDoubted: false, now: now + .milliseconds(number))
+        }
+        #expect(verification.judged(verified.name).map(\.result.verdict) == [.verified])
+    }
+
     @Test("the table of names is bounded, and gives up those that were only asked for first, forged ones last")
     func bounded() throws {
         var verification = Verification(seed: 1)
