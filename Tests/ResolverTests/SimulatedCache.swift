@@ -7,8 +7,15 @@ import DNSWire
 
 struct SimulatedCache {
     enum Found {
-        case fresh(ttlSeconds: UInt32, isFirstDue: Bool)
+        case fresh(Hit)
         case none(expired: AgedAnswer?)
+    }
+
+    struct Hit {
+        let answer: Answer
+        let ttlSeconds: UInt32
+        let isFirstDue: Bool
+        let isAwaited: Bool
     }
 
     private struct Key: Hashable {
@@ -17,10 +24,11 @@ struct SimulatedCache {
     }
 
     private struct Entry {
-        let answer: Answer
+        var answer: Answer
         let storedAt: Instant
         var hits = 0
         var wasDue = false
+        var isAwaited = false
 
         func aged(_ question: Question, _ now: Instant) -> AgedAnswer {
             AgedAnswer(
@@ -53,9 +61,14 @@ struct SimulatedCache {
             let isFirstDue = isDue && !entry.wasDue
             entry.hits += 1
             entry.wasDue = isDue
+            let isAwaited = entry.isAwaited
+            entry.isAwaited = false
             entries[key] = entry
             let age = UInt32(aged.ageMilliseconds / 1000)
-            return .fresh(ttlSeconds: entry.answer.ttlSeconds - age, isFirstDue: isFirstDue)
+            return .fresh(
+                Hit(
+                    answer: entry.answer, ttlSeconds: entry.answer.ttlSeconds - age, isFirstDue: isFirstDue,
+                    isAwaited: isAwaited))
         }
         return .none(expired: expired)
     }
@@ -66,6 +79,18 @@ struct SimulatedCache {
             defer { entries[key]?.hits = 0 }
             return sum + (entries[key]?.hits ?? 0)
         }
+    }
+
+    mutating func awaitHit(_ question: Question, isSystems: Bool) {
+        entries[Key(question: question, isSystems: isSystems)]?.isAwaited = true
+    }
+
+    mutating func rearrange(_ question: Question, _ answer: Answer, isSystems: Bool) {
+        entries[Key(question: question, isSystems: isSystems)]?.answer = answer
+    }
+
+    mutating func remove(_ question: Question) {
+        for isSystems in [false, true] { entries[Key(question: question, isSystems: isSystems)] = nil }
     }
 
     mutating func removeAll() { entries = [:] }

@@ -15,6 +15,7 @@ struct Simulation {
     private var providers: [ProviderTraits] = []
     private var account = SimulationAccount()
     private var cache = SimulatedCache()
+    private(set) var probes = SimulatedProbes()
     private var policy: Policy
     /// Results on their way, the earliest last.
     private var coming: [(at: Instant, id: FetchID, result: Result<Answer, FetchFailure>)] = []
@@ -26,10 +27,11 @@ struct Simulation {
     private static let types: [RecordType] = [.a, .a, .a, .aaaa, .mx]
 
     /// - Parameter origin: virtual time has to begin somewhere; the same for runs that are compared.
-    init(seed: UInt64, origin: Instant) {
+    init(seed: UInt64, probing: Bool = false, origin: Instant) {
         random = SeededRandom(seed: seed)
         self.origin = origin
         policy = Simulation.policy(seed: seed)
+        policy.probes.isEnabled = probing
     }
 
     private var now: Instant { origin + elapsed }
@@ -61,12 +63,17 @@ struct Simulation {
         }
         policy.prefetches = false
         try handle(.policyChanged(policy))
-        while resolver.lookupsInFlight > 0 || !coming.isEmpty,
-            let next = [resolver.nextDeadline, coming.last?.at].compactMap({ $0 }).min()
-        { try advance(to: max(now, next)) }
+        while resolver.lookupsInFlight > 0 || !coming.isEmpty || probes.areRunning, let next = nextInstant {
+            try advance(to: max(now, next))
+        }
+        try account.require(resolver.probeCounts.running == 0, "probes never ended")
         try account.require(account.waiting == 0, "\(account.waiting) clients have no reply")
         try account.require(account.running.isEmpty, "\(account.running.count) fetches never ended")
         try account.require(resolver.lookupsInFlight == 0, "lookups are left")
+    }
+
+    private var nextInstant: Instant? {
+        [resolver.nextDeadline, coming.last?.at, probes.next].compactMap { $0 }.min()
     }
 
     private func located(_ error: any Error) -> SimulationAccount.Broken {
@@ -107,9 +114,11 @@ struct Simulation {
         let type = chance(2) ? type : Simulation.types.randomElement(using: &random) ?? type
         let question = try question(name, type)
         switch cache.ask(question, now: now) {
-        case .fresh(let ttlSeconds, let isFirstDue):
-            try account.given(question, ttlSeconds: ttlSeconds, nil, now: now)
-            if isFirstDue { try handle(.foundDue(question)) }
+        case .fresh(let hit):
+            try account.given(question, ttlSeconds: hit.ttlSeconds, nil, now: now)
+            try probes.check(question, hit.answer)
+            if hit.isFirstDue { try handle(.foundDue(question)) }
+            if hit.isAwaited { try handle(.givenAgain(question)) }
         case .none(let expired):
             waiters += 1
             account.asked(question, Waiter(waiters), expired: expired, now: now)
@@ -127,7 +136,12 @@ struct Simulation {
         let questions = try Simulation.names.filter { _ in chance(4) }.map { try question($0, .a) }
         switch Int.random(in: 0..<4, using: &random) {
         case 0: try handle(.wanted(questions))
-        case 1: for question in questions { try handle(.forgotten(QuestionScope(question.name, type: .a))) }
+        case 1:
+            for question in questions {
+                // The daemon flushes both; the other seeds were found without.
+                if policy.probes.isEnabled { cache.remove(question) }
+                try handle(.forgotten(QuestionScope(question.name, type: .a)))
+            }
         case 2:
             cache.removeAll()
             try handle(.forgotten(.everything))
@@ -174,7 +188,7 @@ struct Simulation {
     /// Every deadline and every result on the way comes at its instant.
     private mutating func advance(to target: Instant) throws {
         var turns = 0
-        while let next = [resolver.nextDeadline, coming.last?.at].compactMap({ $0 }).min(), next <= target {
+        while let next = nextInstant, next <= target {
             let isSoonest = next > now
             turns = isSoonest ? 0 : turns + 1
             if isSoonest { elapsed = next - origin }
@@ -189,6 +203,7 @@ struct Simulation {
     /// As the daemon's loop: what time brings first, then one result.
     private mutating func turn() throws {
         if let deadline = resolver.nextDeadline, deadline <= now { return try handle(.timePassed) }
+        if let probe = probes.takeNext(now: now) { return try handle(.probeFinished(probe.id, probe.result)) }
         guard let result = coming.popLast() else { return }
         var answer: Answer?
         switch result.result {
@@ -225,6 +240,8 @@ struct Simulation {
             first = min(first ?? at, at)
         }
         guard case .success(let answer) = result, answer.kind != .unprovenEmpty, let first else { return .fails }
+        // What is known to lead nowhere, and what knows no address, need not be used.
+        if policy.probes.isEnabled, SimulatedProbes.leadsNowhere(question.name, answer) { return .fails }
         return .answers(first)
     }
 
@@ -238,8 +255,16 @@ struct Simulation {
         case 4..<6: return .success(Answer(negative: .noSuchName, ttlSeconds: .random(in: 0...900, using: &random)))
         default:
             let ttl = UInt32.random(in: 0...(chance(2) ? 10 : 900), using: &random)
-            let address = Address.v4(UInt32.random(in: 0x0100_0000...0x09FF_FFFF, using: &random))
-            return .success(Answer(records: [ResourceRecord(owner: question.name, address: address, ttlSeconds: ttl)]))
+            let number = UInt32.random(in: 0x0100_0000...0x09FF_FFFF, using: &random)
+            var addresses = [Address.v4(number)]
+            if policy.probes.isEnabled {
+                addresses = (0...number / 4 % 3).map { SimulatedProbes.address(question, number + $0) }
+            }
+            return .success(
+                Answer(
+                    records: addresses.map {
+                        ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttl)
+                    }))
         }
     }
 
@@ -251,6 +276,7 @@ struct Simulation {
         let first = actions.count
         resolver.handle(event, now: now, actions: &actions)
         let new = actions[first...]
+        for case .probeNews(.found(let target, let result)) in new { probes.ended(target, result) }
         for action in new { try perform(action) }
         let notAsked: [ProviderState?] = [.throttled, .blocked, .overBudget]
         account.settled(
@@ -279,11 +305,13 @@ struct Simulation {
                 source != .local && source != .fallback && answer.kind != .unprovenEmpty,
                 "\(question): not to be stored")
             try account.given(question, ttlSeconds: answer.ttlSeconds, source, now: now)
+            try probes.check(question, answer)
             cache.store(question, answer, isSystems: source == .system, now: now)
         case .reply(let waiter, let answer, let source):
             try account.require(answer.kind != .unprovenEmpty, "an unproven answer is handed out")
             let question = try account.replied(waiter, now: now)
             try account.given(question, ttlSeconds: answer.ttlSeconds, source, now: now)
+            if source != .fallback, source != .local { try probes.check(question, answer) }
         case .replyExpired(let waiter, let expired, let cause):
             let question = try account.repliedExpired(waiter, cause, policy.of, now: now)
             let mayBeNegative = question.name == Name("n1.example")
@@ -292,7 +320,20 @@ struct Simulation {
         case .fail(let waiter, _): _ = try account.replied(waiter, now: now)
         case .countHits: break
         case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged:
-            try account.require(false, "\(action) without probes")
+            try account.require(policy.probes.isEnabled, "\(action) without probes")
+            try performOfProbes(action)
+        }
+    }
+
+    private mutating func performOfProbes(_ action: Action) throws {
+        switch action {
+        case .rearrange(let question, let answer, let source):
+            try probes.check(question, answer, isRearranged: true)
+            cache.rearrange(question, answer, isSystems: source == .system)
+        case .remove(let question): cache.remove(question)
+        case .awaitAsk(let question, let source): cache.awaitHit(question, isSystems: source == .system)
+        case .probe(let id, let target): try probes.begin(id, target, now: now, &random)
+        default: break
         }
     }
 }

@@ -8,6 +8,8 @@ import Testing
 struct SimulationTests {
     /// A seed that failed once stays here.
     private static let seeds: [UInt64] = Array(1...10) + [17, 19, 28, 36, 57]
+    /// A few, as they take long.
+    private static let probingSeeds = Array(seeds.prefix(5))
     private static let steps = 1000
 
     @Test("whatever goes wrong, each client has one reply in time and nothing is left over", arguments: seeds)
@@ -19,6 +21,18 @@ struct SimulationTests {
         #expect(expired > 0 && simulation.resolver.refreshes.succeeded > 0, "seed \(seed): no day of troubles")
         let tables = SimulationTests.tables(of: simulation.resolver)
         #expect(tables.count == 2 && tables.allSatisfy { $0.value == 0 }, "seed \(seed): \(tables)")
+    }
+
+    @Test(
+        "with addresses that are forged or dead nobody waits longer, probes stay within their bounds, and all of them end",
+        arguments: probingSeeds)
+    func probing(_ seed: UInt64) throws {
+        var simulation = Simulation(seed: seed, probing: true, origin: .now)
+        #expect(throws: Never.self, "seed \(seed)") { try simulation.run(steps: SimulationTests.steps) }
+        let counts = simulation.resolver.probeCounts
+        #expect(counts.done > 10 && counts.lost > 0 && simulation.probes.rearranged > 0, "seed \(seed): \(counts)")
+        let tables = SimulationTests.tables(of: simulation.resolver)
+        #expect(tables.allSatisfy { $0.value == 0 }, "seed \(seed): \(tables)")
     }
 
     @Test("the same seed gives the same actions")
