@@ -58,7 +58,7 @@ final class Probes {
         }
     }
 
-    /// The network has changed, or we stop: what they found would be about another one.
+    /// What they found would be about another network.
     func abandonAll() {
         for id in connections.keys.sorted(by: { $0.number < $1.number }) {
             end(id, ProbeResult(.unprobed, detail: "abandoned"))

@@ -119,7 +119,9 @@ final class ResolvingLoop {
         handle(.providerReset(provider), now: now)
     }
 
+    /// Others are the sign of another network that there is: what probes under way find would be about the former one.
     func setNameservers(_ servers: [Nameserver], now: Instant) {
+        probes.abandonAll()
         var randomness = SystemEntropy()
         let checks = LoopChecks(servers, now: now, randomness: &randomness)
         loopChecks = checks
