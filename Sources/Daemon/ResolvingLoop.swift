@@ -248,7 +248,9 @@ final class ResolvingLoop {
         case .awaitAsk(let question, let source):
             if let provenance = source.provenance { answers.awaitHit(question, provenance) }
         case .probe(let id, let target): probes.start(id, target, now: now)
-        case .remove(let question): answers.remove(question)
+        case .remove(let question):
+            answers.remove(question)
+            store?.forget(QuestionScope(question.name, type: question.type), now: now)
         case .probeNews(let news): probeNews.append(news)
         case .diverged(let divergence): divergences.append(divergence)
         case .countHits(let questions): handle(answers.hits(questions), now: now)

@@ -28,7 +28,7 @@ struct Lookup {
     var hasLearned = false
     var keepsAnswers = true
     /// Better than the word of somebody who cannot tell.
-    let hasGoodAnswer: Bool
+    var hasGoodAnswer: Bool
     /// What the cache still holds and the policy allows.
     var expired: ExpiredAnswer?
     /// So long the expired answer waits for the upstreams.
@@ -247,9 +247,11 @@ struct Lookup {
         switch attempt.upstream {
         case .provider(let provider):
             around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            around.verification.heard(question, answer, from: .provider(provider), policy.probes, now: now)
             useless = useless ?? (answer, .provider(provider), now)
             nextProviderAt = now
         case .system:
+            around.verification.heard(question, answer, from: .system, policy.probes, now: now)
             useless = useless ?? (answer.withTTL(to: Bounds.systemSubstituteTTLSeconds), .system, now)
             system = .failed
         }

@@ -103,7 +103,14 @@ extension Lookup {
     }
 
     /// Others are asked because of what this source said.
-    mutating func isBesides(_ source: Source) { besides = source }
+    ///
+    /// - Parameter forged: taken out of the cache: it is given to those who wait only when nobody knows better.
+    mutating func isBesides(_ source: Source, _ forged: Answer?, now: Instant) {
+        besides = source
+        guard let forged else { return }
+        useless = (forged, source, now)
+        hasGoodAnswer = false
+    }
 
     /// The cache's answer has changed, and with it the expired one that is held ready here.
     mutating func rearranged(_ answer: Answer) {

@@ -183,6 +183,11 @@ struct KnownQuestion {
         let endsAt: Instant
         /// As the cache has it.
         var handedOut: Answer
+
+        /// With what is left of its life.
+        func left(_ now: Instant) -> Answer {
+            answer.withTTL(to: UInt32(clamping: now.duration(to: endsAt).components.seconds))
+        }
     }
 
     let question: Question

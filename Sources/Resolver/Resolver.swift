@@ -250,7 +250,8 @@ package struct Resolver {
             if let number = numberOfQuestion[question] {
                 change(number, now: now) { lookup, _ in lookup.rearranged(answer) }
             }
-        case .askElsewhere(let question, let source): askElsewhere(question, besides: source, now: now)
+        case .askElsewhere(let question, let source, let forged):
+            askElsewhere(question, besides: source, forged, now: now)
         case .diverged(let divergence):
             around.toldFalsehood(divergence.condemned.source, now: now)
             around.actions.append(.diverged(divergence))
@@ -259,13 +260,16 @@ package struct Resolver {
     }
 
     /// A lookup that is in flight judges what comes by itself.
-    private mutating func askElsewhere(_ question: Question, besides source: Source, now: Instant) {
+    private mutating func askElsewhere(_ question: Question, besides source: Source, _ forged: Answer?, now: Instant) {
         guard numberOfQuestion[question] == nil, mayRefresh else { return }
         let policy = routing.policy.of(question.name)
         let route = routing.route(question, policy, &around.ranking, now: now).without(source)
         guard !route.isEmpty, !route.hasOnlyWithheld else { return }
         refreshes.started += 1
-        begin(question, along: route, policy, isRefresh: true, now: now) { lookup, _ in lookup.isBesides(source) }
+        if forged != nil { around.actions.append(.remove(question)) }
+        begin(question, along: route, policy, isRefresh: true, now: now) { lookup, _ in
+            lookup.isBesides(source, forged, now: now)
+        }
     }
 
     // MARK: refreshes

@@ -13,7 +13,10 @@ struct Verification {
         /// Of the answer that is kept, as it was kept: same lifetime, other addresses or another order.
         case rearrange(Question, Answer, Source)
         /// The answer that is kept leads nowhere, or to somebody else: others are to be asked, this source not.
-        case askElsewhere(Question, besides: Source)
+        ///
+        /// - Parameter forged: what is kept, if it leads to somebody else: it is not to be given meanwhile, and comes
+        ///   back if nobody knows better.
+        case askElsewhere(Question, besides: Source, forged: Answer?)
         case diverged(Divergence)
         /// Somebody led to an address that is the name's own.
         case toldTruth(Source)
@@ -94,7 +97,7 @@ struct Verification {
         guard let number = known.number(of: question.name) else { return }
         known.change(number) { $0.change(question, now: now) { $0.noneBetterUntil = now + Bounds.noneBetterPause } }
         consequences.removeAll {
-            if case .askElsewhere(question, _) = $0 { true } else { false }
+            if case .askElsewhere(question, _, _) = $0 { true } else { false }
         }
     }
 
@@ -280,7 +283,9 @@ struct Verification {
                     if somebodyKnows { known.noneBetterUntil = nil }
                 }
             }
-            consequences.append(.askElsewhere(question.question, besides: kept.source))
+            let isForged = kept.answer.addresses.contains { name.judgement(of: $0).verdict.isCondemned }
+            let forged = isForged ? kept.left(now) : nil
+            consequences.append(.askElsewhere(question.question, besides: kept.source, forged: forged))
         }
     }
 
