@@ -87,6 +87,8 @@ let package = Package(
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
+        program(
+            "probe-load", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Settings"], path: "Tests/Benchmarks/ProbeLoad"),
         program("FuzzUpstreamReply", ["FuzzEntries"], path: "Tests/Fuzz/FuzzUpstreamReply"),
         program("FuzzStoredAnswer", ["FuzzEntries"], path: "Tests/Fuzz/FuzzStoredAnswer"),
         program("FuzzTLSFlight", ["FuzzEntries"], path: "Tests/Fuzz/FuzzTLSFlight"),
