@@ -33,6 +33,11 @@ struct NameKnowledge {
 
     var hasCondemned: Bool { addresses.contains { $0.judgement.verdict.isCondemned } }
 
+    /// Something may be left out of its answers.
+    var hasBad: Bool {
+        addresses.contains { $0.judgement.verdict.isCondemned || $0.judgement.verdict.isDead }
+    }
+
     func order(of addresses: [Address]) -> AddressOrder {
         AddressOrder(addresses, speaksTLS: speaksTLS) { judgement(of: $0) }
     }

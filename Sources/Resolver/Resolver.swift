@@ -87,7 +87,7 @@ package struct Resolver {
         plan.asked(question, now: now)
         around.verification.asked(question, now: now)
         let policy = routing.policy.of(question.name)
-        let expired = aged.flatMap { policy.usable($0, now: now) }
+        let expired = aged.flatMap { policy.usable($0, now: now) }.map { around.arranged($0, question, now: now) }
         if let number = numberOfQuestion[question] {
             change(number, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else if let failure = failures.failure(of: question, hasExpired: expired != nil, now: now) {

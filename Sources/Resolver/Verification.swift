@@ -199,7 +199,7 @@ struct Verification {
         counts.waiting = plan.waitingCount
         counts.forgottenNames = known.evictions
         if plan.overflows > 0 { counts.skipped[.overload] = plan.overflows }
-        for name in known.names where name.speaksTLS {
+        for name in known.names where name.speaksTLS && name.hasBad {
             let leftOut = name.leftOut
             counts.quarantined += leftOut.count { $0.place == .quarantined }
             counts.dropped += leftOut.count { $0.place == .dropped }
