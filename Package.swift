@@ -72,7 +72,7 @@ let package = Package(
         tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
         tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
         tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "httpdns-lab"]),
-        tests("CryptoTests", ["Crypto", "COpenSSL", "TestSupport"]),
+        tests("CryptoTests", ["Crypto", "COpenSSL", "TestSupport", "TestTLS"]),
         tests("HTTPClientTests", ["HTTPClient", "CCurl", "TestSupport"]),
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
@@ -81,12 +81,14 @@ let package = Package(
         tests(
             "DaemonTests",
             [
-                "AnswerCache", "Control", "Crypto", "CryptoTests", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO",
-                "Resolver", "Settings", "Store", "TestSupport",
+                "AnswerCache", "Control", "Crypto", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO", "Resolver", "Settings",
+                "Store", "TestSupport", "TestTLS",
             ]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
+        program(
+            "probe-load", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Settings"], path: "Tests/Benchmarks/ProbeLoad"),
         program("FuzzUpstreamReply", ["FuzzEntries"], path: "Tests/Fuzz/FuzzUpstreamReply"),
         program("FuzzStoredAnswer", ["FuzzEntries"], path: "Tests/Fuzz/FuzzStoredAnswer"),
         program("FuzzTLSFlight", ["FuzzEntries"], path: "Tests/Fuzz/FuzzTLSFlight"),
@@ -97,6 +99,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["AnswerCache", "DNSWire"], path: "Tests/TestSupport",
             swiftSettings: strict),
+        .target(name: "TestTLS", dependencies: ["COpenSSL"], path: "Tests/TestTLS", swiftSettings: strict),
         .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
     ],
     swiftLanguageModes: [.v6],

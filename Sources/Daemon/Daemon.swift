@@ -138,9 +138,10 @@ final class Daemon {
 
     private func recordDivergences(now: Instant) {
         let divergences = resolving.takeDivergences()
-        evidence.add(
+        guard !divergences.isEmpty else { return }
+        let sources = evidence.add(
             divergences, network: view.partition(for: .none), wallMilliseconds: Clock.wallMilliseconds(), now: now)
-        for divergence in divergences { log(.divergence(source: resolving.name(of: divergence.condemned.source))) }
+        for source in sources { log(.divergence(source: resolving.name(of: source))) }
     }
 
     private func takeSignals() {

@@ -15,11 +15,15 @@ final class EvidenceLog {
     private var nextNumber = 0
     /// Since the start, of sources that are asked still.
     private var countOfSource: [Source: UInt64] = [:]
+    /// When `add` has named them last; of the same sources.
+    private var namedAt: [Source: Instant] = [:]
     /// Notes that say what we would not have written.
     private(set) var brokenNotes = 0
 
     /// Some weeks of trouble, or the first hours of an attack.
     static let capacity = 256
+    /// A network that leads every name astray is worth a line of the log now and then, and not one for each name.
+    static let namingPause: Duration = .seconds(600)
 
     init(_ resolving: ResolvingLoop) {
         self.resolving = resolving
@@ -34,8 +38,7 @@ final class EvidenceLog {
 
     func divergences(of source: Source) -> Int { Int(countOfSource[source] ?? 0) }
 
-    /// What the store has kept. What was added before it was read has taken the place of the oldest, or, where numbers
-    /// began anew because the file could not be read, of any.
+    /// What the store has kept, but for what had the places of those that were added before it was read.
     func restore(_ notes: [String: String]) {
         for slot in 0..<EvidenceLog.capacity {
             guard let note = notes[EvidenceLog.noteName(slot)] else { continue }
@@ -48,7 +51,10 @@ final class EvidenceLog {
         }
     }
 
-    func add(_ divergences: [Divergence], network: Partition, wallMilliseconds: Int64, now: Instant) {
+    /// - Returns: whose word it was, as far as they were not returned lately.
+    @discardableResult
+    func add(_ divergences: [Divergence], network: Partition, wallMilliseconds: Int64, now: Instant) -> [Source] {
+        var named: [Source] = []
         for divergence in divergences {
             let report = EvidenceReport(
                 number: nextNumber, seconds: max(0, wallMilliseconds / 1000),
@@ -60,15 +66,20 @@ final class EvidenceLog {
             nextNumber += 1
             reportOfSlot[slot] = report
             resolving.store?.note(EvidenceLog.noteName(slot), report.note, now: now)
-            count(divergence.condemned.source)
+            let source = divergence.condemned.source
+            countOfSource[source, default: 0] += 1
+            if namedAt[source].map({ now - $0 >= EvidenceLog.namingPause }) ?? true {
+                namedAt[source] = now
+                named.append(source)
+            }
         }
+        countOfSource = countOfSource.filter { isAsked($0.key) }
+        namedAt = namedAt.filter { isAsked($0.key) }
+        return named
     }
 
-    private func count(_ source: Source) {
-        countOfSource[source, default: 0] += 1
-        countOfSource = countOfSource.filter { source, _ in
-            if case .provider(let id) = source { resolving.providers.provider(id) != nil } else { true }
-        }
+    private func isAsked(_ source: Source) -> Bool {
+        if case .provider(let id) = source { resolving.providers.provider(id) != nil } else { true }
     }
 
     static func noteName(_ slot: Int) -> String {

@@ -58,8 +58,9 @@ struct ProbeErrand {
     /// For a slow upstream, and the one that is asked after it.
     static let lookUpTime: Duration = .seconds(5)
     static let lookInterval: Duration = .milliseconds(100)
-    /// Without any news: for a place among those that may run, and the time-out of a probe.
-    static let probeTime: Duration = .seconds(10)
+    /// Without any news: the longest time-out that can be set, once for a place beside the addresses nearby, and once
+    /// for the probe itself. Less than what a client waits for a step.
+    static let probeTime: Duration = .seconds(25)
 
     init(_ purpose: Purpose, of name: Name) {
         self.purpose = purpose

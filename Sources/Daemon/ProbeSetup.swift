@@ -1,9 +1,9 @@
 // What the settings about probes come to. Made when they are read, so that what is wrong with a file is said then.
 
-import Crypto
-import Settings
+package import Crypto
+package import Settings
 
-struct ProbeSetup {
+package struct ProbeSetup {
     /// Nil: no probe can be made.
     let terms: ProbeConnection.Terms?
     /// Why nothing can be verified though the settings ask for it, and what to do about it; nil: nothing is wrong.
@@ -14,7 +14,7 @@ struct ProbeSetup {
     /// Reads the file of authorities, or the system's.
     ///
     /// - Throws: when `caFile` can't be used.
-    init(_ settings: Settings.Probe) throws(CryptoError) {
+    package init(_ settings: Settings.Probe) throws(CryptoError) {
         guard settings.enabled else {
             self = .off
             return

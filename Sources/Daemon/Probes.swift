@@ -3,10 +3,10 @@
 
 import Control
 import Crypto
-import LinuxIO
-import Resolver
+package import LinuxIO
+package import Resolver
 
-final class Probes {
+package final class Probes {
     /// The resolver stays below it; each holds a descriptor and a connection of OpenSSL.
     static let maxRunning = 64
 
@@ -18,20 +18,20 @@ final class Probes {
     private var finished: [(id: ProbeID, result: ProbeResult)] = []
 
     /// - Parameter wallMilliseconds: since 1970.
-    init(loop: EventLoop, wallMilliseconds: @escaping () -> Int64 = Clock.wallMilliseconds) {
+    package init(loop: EventLoop, wallMilliseconds: @escaping () -> Int64 = Clock.wallMilliseconds) {
         self.loop = loop
         self.wallMilliseconds = wallMilliseconds
     }
 
     /// For the probes that begin from now on.
-    func configure(_ setup: ProbeSetup) { self.setup = setup }
+    package func configure(_ setup: ProbeSetup) { self.setup = setup }
 
     var running: Int { connections.count }
 
-    var nextDeadline: Instant? { connections.values.map(\.deadline).min() }
+    package var nextDeadline: Instant? { connections.values.map(\.deadline).min() }
 
     /// Ends in one entry of `takeFinished`, which may be there when this returns.
-    func start(_ id: ProbeID, _ target: ProbeTarget, now: Instant) {
+    package func start(_ id: ProbeID, _ target: ProbeTarget, now: Instant) {
         precondition(connections[id] == nil, "a probe's number was used twice")
         doubt.read(wallMilliseconds: wallMilliseconds(), now: now)
         guard let terms = setup.terms else { return refuse(id, setup.problem ?? "probes are off") }
@@ -50,7 +50,7 @@ final class Probes {
     }
 
     /// Also lets the wall clock be watched, so that it is to be called in each turn of the loop.
-    func timePassed(now: Instant) {
+    package func timePassed(now: Instant) {
         let reading = read(now: now)
         let late = connections.filter { $0.value.deadline <= now }
         for (id, connection) in late.sorted(by: { $0.key.number < $1.key.number }) {
@@ -58,16 +58,16 @@ final class Probes {
         }
     }
 
-    /// The network has changed, or we stop: what they found would be about another one.
+    /// What they found would be about another network.
     func abandonAll() {
         for id in connections.keys.sorted(by: { $0.number < $1.number }) {
             end(id, ProbeResult(.unprobed, detail: "abandoned"))
         }
     }
 
-    var hasFinished: Bool { !finished.isEmpty }
+    package var hasFinished: Bool { !finished.isEmpty }
 
-    func takeFinished() -> [(id: ProbeID, result: ProbeResult)] {
+    package func takeFinished() -> [(id: ProbeID, result: ProbeResult)] {
         defer { finished.removeAll(keepingCapacity: true) }
         return finished
     }

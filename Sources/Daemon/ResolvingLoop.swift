@@ -119,7 +119,9 @@ final class ResolvingLoop {
         handle(.providerReset(provider), now: now)
     }
 
+    /// Others are the sign of another network that there is: what probes under way find would be about the former one.
     func setNameservers(_ servers: [Nameserver], now: Instant) {
+        probes.abandonAll()
         var randomness = SystemEntropy()
         let checks = LoopChecks(servers, now: now, randomness: &randomness)
         loopChecks = checks
@@ -248,7 +250,9 @@ final class ResolvingLoop {
         case .awaitAsk(let question, let source):
             if let provenance = source.provenance { answers.awaitHit(question, provenance) }
         case .probe(let id, let target): probes.start(id, target, now: now)
-        case .remove(let question): answers.remove(question)
+        case .remove(let question):
+            answers.remove(question)
+            store?.forget(QuestionScope(question.name, type: question.type), now: now)
         case .probeNews(let news): probeNews.append(news)
         case .diverged(let divergence): divergences.append(divergence)
         case .countHits(let questions): handle(answers.hits(questions), now: now)

@@ -39,6 +39,11 @@ package struct ExpiredAnswer: Equatable, Sendable {
     package let extendedError: ExtendedError
     /// Its limit may pass while the upstreams are asked, or while the machine sleeps.
     let usableUntil: Instant
+
+    /// - Parameter answer: with the TTLs of an expired answer.
+    func with(_ answer: RenderedAnswer) -> ExpiredAnswer {
+        ExpiredAnswer(answer: answer, extendedError: extendedError, usableUntil: usableUntil)
+    }
 }
 
 /// Why an expired answer was given, in the words that statistics use.

@@ -28,7 +28,7 @@ struct Lookup {
     var hasLearned = false
     var keepsAnswers = true
     /// Better than the word of somebody who cannot tell.
-    let hasGoodAnswer: Bool
+    var hasGoodAnswer: Bool
     /// What the cache still holds and the policy allows.
     var expired: ExpiredAnswer?
     /// So long the expired answer waits for the upstreams.
@@ -144,10 +144,17 @@ struct Lookup {
 
     /// Others are asked because of what this source said.
     ///
-    /// - Parameter route: with the source in it, if it may be asked.
-    mutating func isBesides(_ source: Source, on route: Route) {
+    /// - Parameters:
+    ///   - forged: taken out of the cache: it is given to those who wait only when nobody knows better.
+    ///   - route: with the source in it, if it may be asked.
+    mutating func isBesides(_ source: Source, _ forged: Answer?, on route: Route, now: Instant) {
         besides = source
-        if route.includes(source) { leftOut = source }
+        if let forged {
+            useless = (forged, source, now)
+            hasGoodAnswer = false
+        } else if route.includes(source) {
+            leftOut = source
+        }
     }
 
     /// A client waits, who is to have an answer in any case.

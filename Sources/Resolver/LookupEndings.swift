@@ -122,10 +122,7 @@ extension Lookup {
 
     /// The cache's answer has changed, and with it the expired one that is held ready here.
     mutating func rearranged(_ answer: Answer) {
-        expired = expired.map { held in
-            ExpiredAnswer(
-                answer: RenderedAnswer(answer, to: question).withEveryTTL(policy.stale.answerTTLSeconds),
-                extendedError: held.extendedError, usableUntil: held.usableUntil)
-        }
+        let rendered = RenderedAnswer(answer, to: question).withEveryTTL(policy.stale.answerTTLSeconds)
+        expired = expired?.with(rendered)
     }
 }

@@ -33,6 +33,11 @@ struct NameKnowledge {
 
     var hasCondemned: Bool { addresses.contains { $0.judgement.verdict.isCondemned } }
 
+    /// Something may be left out of its answers.
+    var hasBad: Bool {
+        addresses.contains { $0.judgement.verdict.isCondemned || $0.judgement.verdict.isDead }
+    }
+
     func order(of addresses: [Address]) -> AddressOrder {
         AddressOrder(addresses, speaksTLS: speaksTLS) { judgement(of: $0) }
     }
@@ -206,6 +211,11 @@ struct KnownQuestion {
         let endsAt: Instant
         /// As the cache has it.
         var handedOut: Answer
+
+        /// With what is left of its life.
+        func left(_ now: Instant) -> Answer {
+            answer.withTTL(to: UInt32(clamping: now.duration(to: endsAt).components.seconds))
+        }
     }
 
     let question: Question

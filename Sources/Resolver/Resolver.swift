@@ -87,7 +87,7 @@ package struct Resolver {
         plan.asked(question, now: now)
         around.verification.asked(question, now: now)
         let policy = routing.policy.of(question.name)
-        let expired = aged.flatMap { policy.usable($0, now: now) }
+        let expired = aged.flatMap { policy.usable($0, now: now) }.map { around.arranged($0, question, now: now) }
         if let number = numberOfQuestion[question] {
             change(number, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else if let failure = failures.failure(of: question, hasExpired: expired != nil, now: now) {
@@ -253,7 +253,8 @@ package struct Resolver {
             if let number = numberOfQuestion[question] {
                 change(number, now: now) { lookup, _ in lookup.rearranged(answer) }
             }
-        case .askElsewhere(let question, let source): askElsewhere(question, besides: source, now: now)
+        case .askElsewhere(let question, let source, let forged):
+            askElsewhere(question, besides: source, forged, now: now)
         case .diverged(let divergence):
             around.toldFalsehood(divergence.condemned.source, now: now)
             around.actions.append(.diverged(divergence))
@@ -262,7 +263,7 @@ package struct Resolver {
     }
 
     /// A lookup that is in flight judges what comes by itself.
-    private mutating func askElsewhere(_ question: Question, besides source: Source, now: Instant) {
+    private mutating func askElsewhere(_ question: Question, besides source: Source, _ forged: Answer?, now: Instant) {
         guard numberOfQuestion[question] == nil, mayRefresh else { return }
         let policy = routing.policy.of(question.name)
         let everybody = routing.route(question, policy, &around.ranking, now: now)
@@ -271,8 +272,9 @@ package struct Resolver {
         // It is not put off, and the refreshes after it pay for it.
         if let first = route.providers.first { _ = around.ranking.spend(on: first, now: now) }
         refreshes.started += 1
+        if forged != nil { around.actions.append(.remove(question)) }
         begin(question, along: route, policy, isRefresh: true, now: now) { lookup, _ in
-            lookup.isBesides(source, on: everybody)
+            lookup.isBesides(source, forged, on: everybody, now: now)
         }
     }
 

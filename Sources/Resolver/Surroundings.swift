@@ -75,6 +75,20 @@ struct Surroundings {
         return true
     }
 
+    /// As it is to be given now: the cache may have kept it from a time when less was known.
+    mutating func arranged(_ expired: ExpiredAnswer, _ question: Question, now: Instant) -> ExpiredAnswer {
+        guard !expired.answer.isNegative, question.type.leadsToAddresses else { return expired }
+        do throws(MalformedMessage) {
+            let answer = Answer(records: try expired.answer.records(of: question))
+            let arranged = verification.arranged(question, answer, now: now)
+            guard arranged != answer else { return expired }
+            return expired.with(RenderedAnswer(arranged, to: question))
+        } catch {
+            // What is in the cache was rendered from records; what can't be read is as good as it was.
+            return expired
+        }
+    }
+
     // MARK: beside lookups
 
     /// A lookup begins, and with it what is measured by the way.

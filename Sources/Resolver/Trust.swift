@@ -13,8 +13,11 @@ struct Trust {
     private static let weightOfFalsehood = 4.0
     /// Below, a source is not believed as long as there is another one. One forged address among few true ones.
     private static let believedFrom = 0.5
-    /// Milliseconds that a client is taken to lose by a source without any trust: more than the slowest provider takes.
+    /// Milliseconds that a client is taken to lose by a source that is not believed: more than any provider takes, so
+    /// that it is asked last.
     private static let costOfMistrust = 2000.0
+    /// The same for one that is believed again, for the part of it that is missing: others of its kind go first.
+    private static let costOfDoubt = 100.0
 
     /// From 0 to 1; 1 for whoever was never found out.
     func share(_ now: Instant) -> Double {
@@ -25,7 +28,9 @@ struct Trust {
     func isLost(_ now: Instant) -> Bool { share(now) < Trust.believedFrom }
 
     /// To be added to the milliseconds that an answer is expected to take.
-    func cost(_ now: Instant) -> Double { (1 - share(now)) * Trust.costOfMistrust }
+    func cost(_ now: Instant) -> Double {
+        isLost(now) ? Trust.costOfMistrust : (1 - share(now)) * Trust.costOfDoubt
+    }
 
     mutating func toldTruth(now: Instant) { truths.add(1, now: now) }
     mutating func toldFalsehood(now: Instant) { falsehoods.add(1, now: now) }

@@ -13,7 +13,10 @@ struct Verification {
         /// Of the answer that is kept, as it was kept: same lifetime, other addresses or another order.
         case rearrange(Question, Answer, Source)
         /// The answer that is kept leads nowhere, or to somebody else: others are to be asked, this source not.
-        case askElsewhere(Question, besides: Source)
+        ///
+        /// - Parameter forged: what is kept, if it leads to somebody else: it is not to be given meanwhile, and comes
+        ///   back if nobody knows better.
+        case askElsewhere(Question, besides: Source, forged: Answer?)
         case diverged(Divergence)
         /// Somebody led to an address that is the name's own.
         case toldTruth(Source)
@@ -94,7 +97,7 @@ struct Verification {
         guard let number = known.number(of: question.name) else { return }
         known.change(number) { $0.change(question, now: now) { $0.noneBetterUntil = now + pause } }
         consequences.removeAll {
-            if case .askElsewhere(question, _) = $0 { true } else { false }
+            if case .askElsewhere(question, _, _) = $0 { true } else { false }
         }
     }
 
@@ -207,7 +210,7 @@ struct Verification {
         counts.waiting = plan.waitingCount
         counts.forgottenNames = known.evictions
         if plan.overflows > 0 { counts.skipped[.overload] = plan.overflows }
-        for name in known.names where name.speaksTLS {
+        for name in known.names where name.speaksTLS && name.hasBad {
             let leftOut = name.leftOut
             counts.quarantined += leftOut.count { $0.place == .quarantined }
             counts.dropped += leftOut.count { $0.place == .dropped }
@@ -291,7 +294,9 @@ struct Verification {
                     if somebodyKnows { known.noneBetterUntil = nil }
                 }
             }
-            consequences.append(.askElsewhere(question.question, besides: kept.source))
+            let isForged = kept.answer.addresses.contains { name.judgement(of: $0).verdict.isCondemned }
+            let forged = isForged ? kept.left(now) : nil
+            consequences.append(.askElsewhere(question.question, besides: kept.source, forged: forged))
         }
     }
 

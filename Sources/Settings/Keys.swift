@@ -96,7 +96,7 @@ extension Settings.Probe {
     /// A probe takes a connection to each.
     fileprivate static let portCounts = 1...8
     /// Less is no time for a handshake across an ocean; who takes longer is no help to a client either.
-    private static let timeouts = Duration.milliseconds(100)...Duration.seconds(10)
+    package static let timeouts = Duration.milliseconds(100)...Duration.seconds(10)
 
     static let keys: [Key<Settings.Probe>] = [
         Key("enabled", \.enabled, .truth),

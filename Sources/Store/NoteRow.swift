@@ -3,7 +3,7 @@
 
 package enum NoteRow {
     /// A few for the daemon and a few for each of the providers that one machine asks; 256 for the evidence against
-    /// sources. All together 1 MiB at most, which is read and told at the start.
+    /// sources. All together 1.25 MiB at most, which is read and told at the start.
     package static let maxCount = 64 + 256
     /// The program chooses the names: a word, and a provider's name behind it.
     package static let maxNameBytes = 64

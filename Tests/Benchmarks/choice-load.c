@@ -2,13 +2,13 @@
 //
 //     choice-load PORT RATE SECONDS [FIRST]
 //
-// Asks for the names from number FIRST on (names.h), or from 0.
-// Prints "begun" when it begins, and at the end a line for each query
+// Asks for the names from number FIRST on (names.h), or from 0. Prints "begun" when it begins, and at the end a line
+// for each query
 //
 //     sent_ms waited_ms
 //
-// with -1 for a query that had no good answer within `giveUpSeconds`. When a query is late, because other work had the
-// core, its time counts from when it was sent.
+// with -1 for a query that had no good answer `giveUpSeconds` after the last one. When a query is late, because other
+// work had the core, its time counts from when it was sent.
 #define _GNU_SOURCE
 #include "names.h"
 
@@ -24,7 +24,7 @@ enum { maxQueries = 60000, maxReplyBytes = 1232, giveUpSeconds = 5 };
 
 static int64_t sentAt[maxQueries], answeredAt[maxQueries];
 static int descriptor;
-static unsigned sent, first;
+static unsigned sent, answered, first;
 
 static void fail(const char *what, const char *detail) {
     fprintf(stderr, "choice-load: %s: %s\n", what, detail);
@@ -53,7 +53,9 @@ static void take_replies(void) {
         struct name_query query;
         if (number >= sent || answeredAt[number] != 0) continue;
         write_name_query(&query, (uint16_t)number, first + number);
-        if (is_good_reply(reply, (size_t)bytes, &query)) answeredAt[number] = microseconds();
+        if (!is_good_reply(reply, (size_t)bytes, &query)) continue;
+        answeredAt[number] = microseconds();
+        answered++;
     }
 }
 
@@ -77,7 +79,7 @@ int main(int count, char **arguments) {
     printf("begun\n");
     fflush(stdout);
     int64_t end = begin + (int64_t)total * 1000000 / rate + giveUpSeconds * 1000000;
-    for (int64_t now = begin; now < end; now = microseconds()) {
+    for (int64_t now = begin; now < end && answered < total; now = microseconds()) {
         int64_t due = sent < total ? begin + (int64_t)sent * 1000000 / rate : end;
         if (due <= now) {
             ask();

@@ -91,6 +91,8 @@ url = "http://$(sed -n 's/^http //p' "$work/lab.log")/dns-query"
 servers = ["127.0.0.1:$nameserver"]
 [control]
 socket = "$work/control.sock"
+[probe]
+enabled = false
 END
     start httpdnsd taskset -c 0 "$@" .build/release/httpdnsd --config "$work/httpdnsd.toml"
 }

@@ -44,6 +44,8 @@ url = "http://lab.example:$http/resolve"
 addresses = ["127.0.0.1"]
 [system-resolver]
 servers = ["127.0.0.1:$dns"]
+[probe]
+enabled = false
 [cache]
 size = "${cacheMiB}MiB"
 store = "$1"

@@ -5,6 +5,8 @@ import Crypto
 import TestSupport
 import Testing
 
+@testable import TestTLS
+
 /// An authority that clients trust, and one that they do not know.
 struct Authorities {
     let trusted: [TestCertificate]

@@ -4,6 +4,8 @@ import Crypto
 import TestSupport
 import Testing
 
+@testable import TestTLS
+
 struct TLSContextTests {
     private let folder = TemporaryFolder()
 

@@ -5,6 +5,8 @@ import Crypto
 import TestSupport
 import Testing
 
+@testable import TestTLS
+
 struct TLSFailureTests {
     private let authorities: Authorities
     private let chain: [TestCertificate]

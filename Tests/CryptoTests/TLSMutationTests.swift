@@ -2,6 +2,7 @@
 // makes a wrong certificate right.
 
 @testable import Crypto
+@testable import TestTLS
 import COpenSSL
 import TestSupport
 import Testing

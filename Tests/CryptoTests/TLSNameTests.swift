@@ -3,6 +3,8 @@
 import Crypto
 import Testing
 
+@testable import TestTLS
+
 struct TLSNameTests {
     private let authorities: Authorities
 

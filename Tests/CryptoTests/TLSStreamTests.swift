@@ -4,6 +4,8 @@ import Crypto
 import TestSupport
 import Testing
 
+@testable import TestTLS
+
 struct TLSStreamTests {
     private let authorities: Authorities
     private let chain: [TestCertificate]

@@ -4,6 +4,8 @@
 import Crypto
 import Testing
 
+@testable import TestTLS
+
 struct TLSTrustTests {
     private static let good = CertificateTerms(names: "DNS:www.example.com")
     private let authorities: Authorities

@@ -4,6 +4,8 @@
 import Crypto
 import Testing
 
+@testable import TestTLS
+
 struct TLSValidityTests {
     private static let now = TestCertificate.now
     private static let day: Int64 = 86_400

@@ -82,6 +82,23 @@ struct EvidenceLogTests {
         #expect(log.divergences(of: .system) == 300 && log.divergences(of: .provider(ProviderID(7))) == 0)
     }
 
+    @Test("a source that leads every name astray is named for the log every ten minutes, each one for itself")
+    func naming() throws {
+        let stand = try ResolvingStand()
+        try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
+        let provider = Source.provider(try #require(stand.resolving.providers.providers.first).id)
+        let log = EvidenceLog(stand.resolving)
+        func named(_ sources: [Source], at seconds: Int64) -> [Source] {
+            log.add(
+                sources.map { divergence($0) }, network: Partition(rawValue: 1), wallMilliseconds: 0,
+                now: now + .seconds(seconds))
+        }
+        #expect(named([.system, .system], at: 0) == [.system])
+        #expect(named([.system, provider, .system], at: 599) == [provider])
+        #expect(named([.system, provider], at: 600) == [.system])
+        #expect(log.divergences(of: .system) == 5 && log.count == 7, "all of it is evidence")
+    }
+
     @Test("a source that is not asked any more is not counted on")
     func formerSource() throws {
         let stand = try ResolvingStand()

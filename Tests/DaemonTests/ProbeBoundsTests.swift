@@ -135,6 +135,21 @@ struct ProbeBoundsTests {
         #expect(!probes.hasFinished)
     }
 
+    @Test("with other nameservers we are on another network, and the probes of the former one are given up")
+    func otherNetwork() throws {
+        let slowPath = try ResolvingStand().resolving
+        let server = try ProbedServer(.silent, slowPath.loop)
+        var settings = Settings.Probe()
+        settings.caFile = stand.caFile
+        slowPath.probes.configure(try ProbeSetup(settings))
+        slowPath.probes.start(ProbeID(1), try stand.target(server.port), now: Clock.now())
+        #expect(slowPath.probes.running == 1)
+        slowPath.setNameservers([], now: Clock.now())
+        #expect(slowPath.probes.running == 0)
+        let finished = slowPath.probes.takeFinished()
+        #expect(finished.map(\.result) == [ProbeResult(.unprobed, detail: "abandoned")])
+    }
+
     @Test("probes of different servers do not get in each other's way")
     func mixed() throws {
         let silent = try ProbedServer(.silent, stand.loop)

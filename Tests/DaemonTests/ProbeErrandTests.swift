@@ -3,6 +3,7 @@
 import DNSWire
 import LinuxIO
 import Resolver
+import Settings
 import Testing
 
 @testable import Daemon
@@ -33,7 +34,7 @@ struct ProbeErrandTests {
     func verify() {
         var errand = ProbeErrand(.verify, of: name)
         #expect(errand.begin(known: [first, second], now: start) == [.probe([first.address, second.address])])
-        #expect(errand.nextDeadline == at(10_000))
+        #expect(errand.nextDeadline == at(25_000))
         #expect(errand.take(.found(second, bad), now: start) == [.found(finding(second, bad))])
         #expect(errand.take(.found(second, bad), now: start).isEmpty, "once is enough")
         let all = [finding(second, bad), finding(first, good)]
@@ -54,7 +55,7 @@ struct ProbeErrandTests {
         #expect(errand.take(.refused(other, first.address, .overload), now: start).isEmpty)
         #expect(errand.take(.refused(other, first.address, .disabled), now: start).isEmpty)
         #expect(errand.take(.refused(name, second.address, .disabled), now: start).isEmpty)
-        #expect(errand.nextDeadline == at(10_000))
+        #expect(errand.nextDeadline == at(25_000))
     }
 
     @Test("a name without a known address is resolved, and probed when two looks have seen the same")
@@ -67,7 +68,7 @@ struct ProbeErrandTests {
         #expect(errand.timePassed(known: [first], now: at(200)).isEmpty)
         #expect(errand.timePassed(known: [second, first], now: at(300)).isEmpty, "the other family has come")
         #expect(errand.timePassed(known: [first, second], now: at(400)) == [.probe([first.address, second.address])])
-        #expect(errand.nextDeadline == at(10_400))
+        #expect(errand.nextDeadline == at(25_400))
     }
 
     @Test("news that come while a name is being resolved are not waited for")
@@ -94,16 +95,25 @@ struct ProbeErrandTests {
         }
     }
 
-    @Test("after 10 s without news what has no result is named, and what has one counts")
+    @Test("after 25 s without news what has no result is named, and what has one counts")
     func timeOut() {
         var errand = ProbeErrand(.verify, of: name)
-        _ = errand.begin(known: [first, second], now: at(-9_000))
+        _ = errand.begin(known: [first, second], now: at(-24_000))
         _ = errand.take(.found(first, good), now: start)
-        #expect(errand.timePassed(known: [first, second], now: at(9_999)).isEmpty)
+        #expect(errand.timePassed(known: [first, second], now: at(24_999)).isEmpty)
         #expect(
-            errand.timePassed(known: [first, second], now: at(10_000))
+            errand.timePassed(known: [first, second], now: at(25_000))
                 == [.noResult(second), .end(.found([finding(first, good)]))])
         #expect(errand.nextDeadline == nil)
+    }
+
+    @Test("a probe that waits for the two before it, with the longest time-out there is, is waited for")
+    func longestTimeOut() {
+        var errand = ProbeErrand(.verify, of: name)
+        _ = errand.begin(known: [first], now: start)
+        let end = start + Settings.Probe.timeouts.upperBound * 2 + .seconds(1)
+        #expect(errand.timePassed(known: [first], now: end).isEmpty)
+        #expect(errand.take(.found(first, bad), now: end).last == .end(.found([finding(first, bad)])))
     }
 
     @Test("an address that is not probed is named, all its ports are done with, and probes that are off end it at once")
@@ -138,7 +148,7 @@ struct ProbeErrandTests {
         #expect(errand.take(.found(first, good), now: start).last == .end(.found(all)))
     }
 
-    @Test("a report that leads to no probe is refused, and one without a result ends after 10 s")
+    @Test("a report that leads to no probe is refused, and one without a result ends after 25 s")
     func reportEnds() {
         for reason in ProbeRefusal.allCases {
             var errand = ProbeErrand(.report(first.address), of: name)
@@ -147,7 +157,7 @@ struct ProbeErrandTests {
         }
         var errand = ProbeErrand(.report(first.address), of: name)
         _ = errand.begin(known: [first], now: start)
-        #expect(errand.timePassed(known: [first], now: at(10_000)).last == .end(.found([])))
+        #expect(errand.timePassed(known: [first], now: at(25_000)).last == .end(.found([])))
     }
 }
 

@@ -6,8 +6,8 @@ import LinuxIO
 import Resolver
 import Testing
 
-@testable import CryptoTests
 @testable import Daemon
+@testable import TestTLS
 
 struct ProbeHandshakeTests {
     /// A day on which the clock is not doubtful, to be set.

@@ -7,8 +7,8 @@ import Resolver
 import Testing
 
 @testable import Crypto
-@testable import CryptoTests
 @testable import Daemon
+@testable import TestTLS
 
 struct ProbeJudgementTests {
     private static let now = TestCertificate.now

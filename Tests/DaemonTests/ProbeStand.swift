@@ -7,8 +7,8 @@ import Settings
 import TestSupport
 import Testing
 
-@testable import CryptoTests
 @testable import Daemon
+@testable import TestTLS
 
 struct ProbeStand {
     let loop: EventLoop

@@ -100,8 +100,9 @@ struct ScenarioRun {
 
     private func checkTheEnd() throws {
         let lookups = resolver.lookupsInFlight
-        // Planned refreshes are never over.
-        let deadline = lookups == 0 && policy.allowsPrefetch ? nil : resolver.nextDeadline
+        // Planned refreshes and probes are never over.
+        let plansAhead = policy.allowsPrefetch || policy.policy.probes.isEnabled
+        let deadline = lookups == 0 && plansAhead ? nil : resolver.nextDeadline
         guard running.isEmpty, lookups == 0, deadline == nil else {
             let until = deadline.map { "\(milliseconds($0)) ms" } ?? "never"
             throw ScenarioError(

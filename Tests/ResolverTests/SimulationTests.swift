@@ -24,7 +24,7 @@ struct SimulationTests {
     }
 
     @Test(
-        "with addresses that are forged or dead nobody waits longer, probes stay within their bounds, and all of them end",
+        "with addresses that are forged or dead nobody waits longer, and probes keep their bounds and end",
         arguments: probingSeeds)
     func probing(_ seed: UInt64) throws {
         var simulation = Simulation(seed: seed, probing: true, origin: .now)

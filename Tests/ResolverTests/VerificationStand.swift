@@ -168,7 +168,11 @@ struct VerificationStand {
     func awaits(_ source: Source) -> Bool { consequences.contains(.awaitAsk(question, source)) }
 
     func asksElsewhere(besides source: Source) -> Bool {
-        consequences.contains(.askElsewhere(question, besides: source))
+        consequences.contains { isAsking($0, question, besides: source) }
+    }
+
+    func isAsking(_ consequence: Verification.Consequence, _ question: Question, besides source: Source) -> Bool {
+        if case .askElsewhere(question, source, _) = consequence { true } else { false }
     }
 
     private mutating func collect() {

@@ -1,0 +1,359 @@
+# Somebody leads to addresses that are not the name's own: what clients get to see of it, what is recorded, and what
+# becomes of whoever did it. And names that have no good address at all.
+
+import json
+import os
+import socket
+import struct
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import wire
+from cases import Case
+from digging import dig
+from fakes import FakeNameserver, reply
+from places import eventually
+from programs import ctl
+from sites import Sites, keeps_silent
+from wire import NOERROR, Datagrams
+
+BANK, OTHERS = "bank.lab.example", "any.lab.example"
+HTTPS = 65
+NOBODY = 65534
+
+
+class Played(Case):
+    """Two providers that say the same, until one of them lies: the honest one is slow, so the other is first choice."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="e2e-hijack-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.sites = Sites(Path(folder.name))
+        cls.addClassCleanup(cls.sites.close)
+        cls.genuine, cls.second, cls.others, cls.forged, cls.stranger = (cls.sites.address() for _ in range(5))
+        # Nobody is there.
+        cls.dead, cls.gone = cls.sites.address(), cls.sites.address()
+        files = cls.sites.authority.certificate(BANK)
+        for address in (cls.genuine, cls.second):
+            cls.sites.web(address, files=files)
+        cls.sites.web(cls.others, files=cls.sites.authority.certificate(f"*.{OTHERS}", file="others"))
+        # All is well with it, but that it is for somebody else.
+        cls.sites.web(cls.forged, files=cls.sites.authority.certificate("evil.example"))
+        cls.sites.web(cls.stranger, files=cls.sites.stranger.certificate(BANK))
+        cls.sites.up()
+
+    def setUp(self):
+        self.honest, self.liar = self.lab(), self.lab()
+        self.honest.fault("delay", value=60)
+        for lab in (self.honest, self.liar):
+            self.say(lab, f"*.{OTHERS}", self.others, ttl=300)
+
+    def say(self, lab, name, *addresses, ttl):
+        lab.record(name, "A", ",".join(addresses), ttl=ttl)
+
+    def server(self, **options):
+        providers = [self.liar.provider("json", "liar"), self.honest.provider("json", "honest")]
+        return self.daemon(options.pop("providers", providers), sections=self.sites.settings(), **options)
+
+    def verdicts(self, server):
+        return server.stats()["probe"]["verdicts"]
+
+    def trust(self, server):
+        providers = json.loads(ctl(server, "--json", "providers").stdout)["providers"]
+        return {each["name"]: each["trust"] for each in providers}
+
+    def evidence(self, server):
+        return json.loads(ctl(server, "--json", "evidence").stdout)["evidence"]
+
+    def ask(self, server, name, seconds, until=lambda: False):
+        """The name over and over: for each answer, whether an address was known to be condemned when it was asked for,
+        and the addresses."""
+        seen, end = [], time.monotonic() + seconds
+        with Datagrams(server.address) as client:
+            while time.monotonic() < end and not until():
+                verdicts = self.verdicts(server)
+                is_known = any(verdicts.get(word) for word in ("name-mismatch", "untrusted"))
+                answer = client.ask(name)
+                self.assertEqual(NOERROR, answer.rcode)
+                self.assertTrue(answer.addresses)
+                seen.append((is_known, frozenset(answer.addresses)))
+                time.sleep(0.02)
+        return seen
+
+    def before(self, seen):
+        """All answers that were given before the first verdict."""
+        return {addresses for is_known, addresses in seen if not is_known}
+
+    def after(self, seen):
+        """All that were given from then on."""
+        return {addresses for is_known, addresses in seen if is_known}
+
+
+class Hijack(Played):
+    expected_seconds = 60
+
+    def test_a_forged_address_is_gone_with_its_verdict_and_so_is_the_trust_in_who_gave_it(self):
+        self.say(self.liar, BANK, self.forged, ttl=2)
+        self.say(self.honest, BANK, self.genuine, self.second, ttl=2)
+        server = self.server(store=self.liar.directory / "cache.db")
+        # The expiry of the answer some fifteen times over, each with a refresh.
+        seen = self.ask(server, BANK, seconds=30)
+        self.assertGreater(len(seen), 300)
+        self.assertIn({self.forged}, self.before(seen), "nobody was led astray, so that nothing is shown")
+        self.assertEqual({frozenset({self.genuine, self.second})}, self.after(seen))
+        self.assertLess(sum(not is_known for is_known, _ in seen), 150, "answers until the first verdict")
+
+        self.assertGreaterEqual(server.stats()["probe"]["divergences"], 1)
+        self.assertEvidence(self.evidence(server))
+        trust = self.trust(server)
+        self.assertLess(trust["liar"], 0.5)
+        self.assertEqual(1, trust["honest"])
+        # Of what is asked from now on, the slower one has the most, although it is slower.
+        self.assertGreater(self.asked_of("honest", server), self.asked_of("liar", server))
+
+        self.assertEqual(0, server.stop())
+        server.up()
+        self.assertEvidence(eventually(lambda: self.evidence(server), what="the evidence is back"))
+
+    def asked_of(self, provider, server):
+        """How many of twenty new names."""
+        before = self.names(server, provider)
+        for number in range(20):
+            self.number = getattr(self, "number", 0) + 1
+            self.assertEqual({self.others}, dig(server, f"n{self.number}.{OTHERS}", "A").data)
+        return self.names(server, provider) - before
+
+    def names(self, server, provider):
+        return next(each["names"] for each in server.stats()["providers"] if each["name"] == provider)
+
+    def assertEvidence(self, evidence):
+        self.assertGreaterEqual(len(evidence), 1)
+        first = evidence[0]
+        condemned, verified = first["condemned"], first["verified"]
+        self.assertEqual((BANK, "A"), (first["name"], first["type"]))
+        self.assertEqual(("liar", [self.forged], self.forged, "name-mismatch"), (
+            condemned["source"], condemned["addresses"], condemned["address"], condemned["verdict"]))
+        self.assertEqual(["evil.example"], condemned["certificate"]["names"])
+        self.assertEqual(("honest", "verified"), (verified["source"], verified["verdict"]))
+        self.assertEqual({self.genuine, self.second}, set(verified["addresses"]))
+        self.assertEqual([BANK], verified["certificate"]["names"])
+        self.assertLess(abs(first["seconds"] - time.time()), 120)
+
+    def test_who_is_honest_again_is_trusted_again(self):
+        self.say(self.liar, BANK, self.forged, ttl=2)
+        self.say(self.honest, BANK, self.genuine, ttl=2)
+        server = self.server()
+        self.ask(server, BANK, 20, until=lambda: self.trust(server)["liar"] < 0.5)
+        self.assertLess(self.trust(server)["liar"], 0.5)
+        self.say(self.liar, BANK, self.genuine, ttl=2)
+        names = iter(range(100_000))
+
+        def is_believed_again():
+            for name in (f"again{next(names)}.{OTHERS}", BANK):
+                for _ in range(3):
+                    dig(server, name, "A")
+            return self.trust(server)["liar"] > 0.5
+        eventually(is_believed_again, within=90, every=0.1, what="the liar is believed again")
+        # It is still no first choice, and a good second one.
+        self.honest.fault("status", value=500)
+        self.assertGreaterEqual(self.asked_of("liar", server), 20)
+
+    def test_an_untrusted_certificate_is_no_better(self):
+        self.say(self.liar, BANK, self.stranger, ttl=2)
+        self.say(self.honest, BANK, self.genuine, ttl=2)
+        server = self.server()
+        seen = self.ask(server, BANK, seconds=10)
+        self.assertIn({self.stranger}, self.before(seen))
+        self.assertEqual({frozenset({self.genuine})}, self.after(seen))
+        self.assertEqual("untrusted", self.evidence(server)[0]["condemned"]["verdict"])
+
+    def test_one_forged_address_among_good_ones_is_taken_out(self):
+        for lab in (self.liar, self.honest):
+            self.say(lab, BANK, self.genuine, self.forged, self.second, ttl=2)
+        server = self.server()
+        seen = self.ask(server, BANK, seconds=8)
+        self.assertIn({self.genuine, self.forged, self.second}, self.before(seen))
+        self.assertEqual({frozenset({self.genuine, self.second})}, self.after(seen))
+        self.assertEqual(1, server.stats()["probe"]["quarantined"])
+        # Both said the same: nobody has told a lie that the other has not.
+        self.assertEqual([], self.evidence(server))
+        self.assertEqual({"liar": 1, "honest": 1}, self.trust(server))
+
+    def test_the_system_resolver_lies(self):
+        zone = f"""
+            $ORIGIN example.
+            $TTL 600
+            @             SOA   ns hostmaster 1 7200 900 1209600 30
+            @             NS    ns
+            ns            A     192.0.2.54
+            bank.lab      A     {self.forged}
+        """
+        system = self.nsd(zone=zone)
+        # So slow that the system resolver is believed first, and not so slow that it fails.
+        self.honest.fault("delay", value=1800)
+        self.say(self.honest, BANK, self.genuine, ttl=2)
+        server = self.server(providers=[self.honest.provider("json", "honest")], system=[system.server])
+        seen = self.ask(server, BANK, seconds=20)
+        self.assertIn({self.forged}, self.before(seen), "the system resolver was not believed, nothing is shown")
+        self.assertEqual({frozenset({self.genuine})}, self.after(seen))
+        evidence = self.evidence(server)
+        self.assertEqual(("system", "honest"), (evidence[0]["condemned"]["source"], evidence[0]["verified"]["source"]))
+
+
+class NoGoodAddress(Played):
+    expected_seconds = 20
+
+    def settled(self, server, name, **wanted):
+        """Asks until so many verdicts are known, and then for a while: all sets of addresses that came since."""
+        def are_known():
+            self.assertEqual("NOERROR", dig(server, name, "A").status)
+            verdicts = self.verdicts(server)
+            return all(verdicts.get(word.replace("_", "-"), 0) >= count for word, count in wanted.items())
+        eventually(are_known, what=f"{wanted} at {name}")
+        return {addresses for _, addresses in self.ask(server, name, seconds=5)}
+
+    def test_a_name_whose_addresses_are_all_dead_still_resolves(self):
+        for lab in (self.liar, self.honest):
+            self.say(lab, BANK, self.dead, self.gone, ttl=2)
+        self.assertEqual({frozenset({self.dead, self.gone})}, self.settled(self.server(), BANK, refused=2))
+
+    def test_a_name_whose_addresses_are_all_condemned_still_resolves(self):
+        for lab in (self.liar, self.honest):
+            self.say(lab, BANK, self.forged, self.stranger, ttl=2)
+        wanted = {frozenset({self.forged, self.stranger})}
+        self.assertEqual(wanted, self.settled(self.server(), BANK, name_mismatch=1, untrusted=1))
+
+    def test_a_name_that_speaks_no_tls_is_left_alone(self):
+        silent = self.sites.address()
+        self.sites.handmade(silent, keeps_silent)
+        for lab in (self.liar, self.honest):
+            self.say(lab, BANK, silent, self.dead, ttl=2)
+        server = self.server()
+        self.assertEqual({frozenset({silent, self.dead})}, self.settled(server, BANK, refused=1, tls_timeout=1))
+        self.assertEqual(2, server.stats()["probe"]["done"])
+
+    def test_dead_addresses_are_left_out_while_others_live(self):
+        for lab in (self.liar, self.honest):
+            self.say(lab, BANK, self.dead, self.genuine, ttl=2)
+        seen = self.settled(self.server(), BANK, refused=1, verified=1)
+        self.assertEqual({frozenset({self.genuine})}, seen)
+
+    def test_when_all_are_dead_the_others_are_asked_at_once(self):
+        # Not before five minutes, by the answer itself.
+        self.say(self.liar, BANK, self.dead, self.gone, ttl=300)
+        self.say(self.honest, BANK, self.genuine, ttl=300)
+        server = self.server()
+        self.assertEqual({self.dead, self.gone}, dig(server, BANK, "A").data)
+        eventually(lambda: dig(server, BANK, "A").data == {self.genuine}, within=8, what="the live one")
+
+
+class Reports(Played):
+    expected_seconds = 12
+
+    @unittest.skipUnless(os.geteuid() == 0, "to be somebody else needs root")
+    def test_a_report_is_believed_when_the_probe_agrees(self):
+        address = self.sites.address()
+        passing = self.sites.s_server(address, self.sites.authority.certificate(BANK, file="passing"), "-www")
+        for lab in (self.liar, self.honest):
+            self.say(lab, BANK, self.genuine, address, ttl=300)
+        server = self.server()
+        both = {self.genuine, address}
+        self.assertEqual(both, dig(server, BANK, "A").data)
+        said = server.ask_control_as(NOBODY, NOBODY, f"report {BANK} {address}")
+        self.assertIn("disagrees", said)
+        self.assertEqual(both, dig(server, BANK, "A").data)
+        passing.stop()
+        # Young verdicts are not asked for again.
+        eventually(lambda: "probe agrees" in server.ask_control_as(NOBODY, NOBODY, f"report {BANK} {address}"),
+                   every=1.1, what="the probe agrees")
+        self.assertEqual({self.genuine}, dig(server, BANK, "A").data)
+        # Nobody has led there.
+        self.assertIn("error: ", server.ask_control_as(NOBODY, NOBODY, f"report {BANK} {self.forged}"))
+        reports = server.stats()["probe"]["reports"]
+        self.assertGreaterEqual(reports["accepted"], 2)
+
+    @unittest.skipUnless(os.geteuid() == 0, "to be somebody else needs root")
+    def test_reports_are_rationed_by_who_makes_them(self):
+        self.say(self.liar, BANK, self.genuine, ttl=300)
+        server = self.server()
+        dig(server, BANK, "A")
+        said = [server.ask_control_as(NOBODY, NOBODY, f"report {BANK} {self.genuine}") for _ in range(30)]
+        refused = sum("error: " in each for each in said)
+        self.assertGreaterEqual(refused, 5)
+        self.assertLess(refused, 30)
+        self.assertGreaterEqual(server.stats()["probe"]["reports"]["refused"], refused)
+        self.assertNotIn("error: ", server.ask_control_as(NOBODY - 1, NOBODY, f"report {BANK} {self.genuine}"))
+
+    def test_whois_leads_back_from_an_address_to_its_names(self):
+        self.say(self.liar, BANK, self.genuine, self.others, ttl=300)
+        server = self.server()
+        dig(server, BANK, "A")
+        dig(server, f"one.{OTHERS}", "A")
+        self.assertEqual([f"{BANK} A"], self.names_of(server, self.genuine))
+        self.assertEqual({f"{BANK} A", f"one.{OTHERS} A"}, set(self.names_of(server, self.others)))
+        nobody = ctl(server, "whois", self.forged)
+        self.assertEqual(1, nobody.returncode)
+        self.assertIn(self.forged, nobody.stdout)
+
+    @staticmethod
+    def names_of(server, address):
+        entries = json.loads(ctl(server, "--json", "whois", address).stdout)["names"]
+        return [f"{each['name']} {each['type']}" for each in entries]
+
+
+def service_binding(*addresses):
+    """`1 . alpn=h2 ipv4hint=...` (RFC 9460 section 2.2), with a key that nobody knows behind."""
+    hints = b"".join(socket.inet_aton(address) for address in addresses)
+    parameters = ((1, b"\x02h2"), (4, hints), (65280, b"kept"))
+    return struct.pack("!HB", 1, 0) + b"".join(
+        struct.pack("!HH", key, len(value)) + value for key, value in parameters)
+
+
+class Hints(Played):
+    expected_seconds = 6
+
+    def test_https_records_lead_nowhere_else_than_addresses_do(self):
+        record = service_binding(self.genuine, self.forged)
+
+        def respond(query, _):
+            if b"httpdnsd-loop" in query or wire.Message(query).question[-4:-2] != struct.pack("!H", HTTPS):
+                return []
+            return [reply(query, [(BANK, HTTPS, 300, record)])]
+        fake = FakeNameserver(respond)
+        self.addCleanup(fake.close)
+        self.say(self.honest, BANK, self.genuine, self.forged, ttl=300)
+        server = self.daemon(
+            [self.honest.provider("json", "honest")], system=[fake.server], sections=self.sites.settings())
+        # Nothing is known of the addresses yet.
+        self.assertHints(server, None)
+        self.assertEqual({self.genuine, self.forged}, dig(server, BANK, "A").data)
+        eventually(lambda: dig(server, BANK, "A").data == {self.genuine}, what="the forged one is gone")
+        self.assertHints(server, self.genuine)
+
+    def assertHints(self, server, wanted):
+        text, = dig(server, BANK, "TYPE65").data
+        self.assertIn('alpn="h2"', text)
+        self.assertIn("key65280", text)
+        self.assertEqual(wanted and f"ipv4hint={wanted}", next(
+            (word for word in text.split() if word.startswith("ipv4hint")), None))
+
+
+class Without(Played):
+    def test_without_probes_everything_is_handed_out(self):
+        self.say(self.liar, BANK, self.forged, self.dead, self.genuine, ttl=2)
+        self.say(self.honest, BANK, self.genuine, ttl=2)
+        server = self.server(providers=[self.liar.provider("json", "liar")])
+        for disabled in (self.sites.settings().replace("[probe]", "[probe]\nenabled = false"),
+                         self.sites.settings().replace("probe = true", "probe = false")):
+            server.sections = disabled
+            server.config.write_text(server.settings())
+            self.assertIn("settings reloaded", server.reload())
+            answers = {addresses for _, addresses in self.ask(server, BANK, seconds=3)}
+            self.assertEqual({frozenset({self.forged, self.dead, self.genuine})}, answers)
+            self.assertEqual(0, server.stats()["probe"]["done"])
+            done = ctl(server, "verify", BANK)
+            self.assertEqual(1, done.returncode)
+            self.assertIn("probe", done.stdout)
