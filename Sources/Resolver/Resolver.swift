@@ -259,14 +259,17 @@ package struct Resolver {
         }
     }
 
-    /// A lookup that is in flight judges what comes by itself.
+    /// A lookup that is in flight judges what comes by itself; what is forged is not given until it ends.
     private mutating func askElsewhere(_ question: Question, besides source: Source, _ forged: Answer?, now: Instant) {
-        guard numberOfQuestion[question] == nil, mayRefresh else { return }
         let policy = routing.policy.of(question.name)
         let route = routing.route(question, policy, &around.ranking, now: now).without(source)
-        guard !route.isEmpty, !route.hasOnlyWithheld else { return }
-        refreshes.started += 1
+        let number = numberOfQuestion[question]
+        guard !route.isEmpty, !route.hasOnlyWithheld, number == nil ? mayRefresh : forged != nil else { return }
         if forged != nil { around.actions.append(.remove(question)) }
+        if let number {
+            return change(number, now: now) { lookup, _ in lookup.isBesides(source, forged, now: now) }
+        }
+        refreshes.started += 1
         begin(question, along: route, policy, isRefresh: true, now: now) { lookup, _ in
             lookup.isBesides(source, forged, now: now)
         }
