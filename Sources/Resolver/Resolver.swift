@@ -262,17 +262,22 @@ package struct Resolver {
         }
     }
 
-    /// A lookup that is in flight judges what comes by itself.
+    /// A lookup that is in flight judges what comes by itself; what is forged is not given until it ends.
     private mutating func askElsewhere(_ question: Question, besides source: Source, _ forged: Answer?, now: Instant) {
-        guard numberOfQuestion[question] == nil, mayRefresh else { return }
         let policy = routing.policy.of(question.name)
         let everybody = routing.route(question, policy, &around.ranking, now: now)
         let route = everybody.without(source)
-        guard !route.isEmpty, !route.hasOnlyWithheld else { return }
+        let number = numberOfQuestion[question]
+        guard !route.isEmpty, !route.hasOnlyWithheld, number == nil ? mayRefresh : forged != nil else { return }
+        if forged != nil { around.actions.append(.remove(question)) }
+        if let number {
+            return change(number, now: now) { lookup, _ in
+                lookup.isBesides(source, forged, on: everybody, now: now)
+            }
+        }
         // It is not put off, and the refreshes after it pay for it.
         if let first = route.providers.first { _ = around.ranking.spend(on: first, now: now) }
         refreshes.started += 1
-        if forged != nil { around.actions.append(.remove(question)) }
         begin(question, along: route, policy, isRefresh: true, now: now) { lookup, _ in
             lookup.isBesides(source, forged, on: everybody, now: now)
         }
