@@ -56,7 +56,7 @@ struct Lookup {
     /// Whose answer is to be replaced.
     var besides: Source?
     /// The same while it is not asked: until a client waits.
-    private(set) var leftOut: Source?
+    var leftOut: Source?
     /// The answer that stands is better than all that was heard.
     var foundNothingBetter = false
     /// Who failed, or kept silent, may know better.
@@ -139,21 +139,6 @@ struct Lookup {
             if askLeftOut(now: now) || mayAskWithheld(at: now) { proceed(now: now, &around) }
         } else {
             around.refuse(waiter, self.expired)
-        }
-    }
-
-    /// Others are asked because of what this source said.
-    ///
-    /// - Parameters:
-    ///   - forged: taken out of the cache: it is given to those who wait only when nobody knows better.
-    ///   - route: with the source in it, if it may be asked.
-    mutating func isBesides(_ source: Source, _ forged: Answer?, on route: Route, now: Instant) {
-        besides = source
-        if let forged {
-            useless = (forged, source, now)
-            hasGoodAnswer = false
-        } else if route.includes(source) {
-            leftOut = source
         }
     }
 
@@ -289,9 +274,7 @@ struct Lookup {
             answer = answer.withTTL(to: Bounds.systemSubstituteTTLSeconds)
             system = .failed
         }
-        let worth = around.verification.worth(question, answer)
-        if let useless, around.verification.worth(question, useless.answer) >= worth { return }
-        useless = (answer, attempt.source, now)
+        holdUseless(answer, attempt.source, around.verification, now: now)
     }
 
     /// - Parameters:

@@ -112,6 +112,31 @@ extension Lookup {
         }
     }
 
+    /// The best of them is given in the end.
+    mutating func holdUseless(_ answer: Answer, _ source: Source, _ verification: Verification, now: Instant) {
+        let worth = verification.worth(question, answer)
+        if let useless, verification.worth(question, useless.answer) >= worth { return }
+        useless = (answer, source, now)
+    }
+
+    /// Others are asked because of what this source said.
+    ///
+    /// - Parameters:
+    ///   - forged: taken out of the cache: it is given to those who wait only when nobody knows better.
+    ///   - route: with the source in it, if it may be asked.
+    mutating func isBesides(
+        _ source: Source, _ forged: Answer?, on route: Route, _ verification: Verification, now: Instant
+    ) {
+        besides = source
+        if let forged {
+            holdUseless(forged, source, verification, now: now)
+            hasGoodAnswer = false
+            leftOut = nil
+        } else if route.includes(source) {
+            leftOut = source
+        }
+    }
+
     private func standsBefore(_ answer: Answer, _ verification: Verification) -> Bool {
         let (kept, worth) = (verification.worthKept(question), verification.worth(question, answer))
         // Whoever gave what stands was not asked again.

@@ -271,15 +271,15 @@ package struct Resolver {
         guard !route.isEmpty, !route.hasOnlyWithheld, number == nil ? mayRefresh : forged != nil else { return }
         if forged != nil { around.actions.append(.remove(question)) }
         if let number {
-            return change(number, now: now) { lookup, _ in
-                lookup.isBesides(source, forged, on: everybody, now: now)
+            return change(number, now: now) { lookup, around in
+                lookup.isBesides(source, forged, on: everybody, around.verification, now: now)
             }
         }
         // It is not put off, and the refreshes after it pay for it.
         if let first = route.providers.first { _ = around.ranking.spend(on: first, now: now) }
         refreshes.started += 1
-        begin(question, along: route, policy, isRefresh: true, now: now) { lookup, _ in
-            lookup.isBesides(source, forged, on: everybody, now: now)
+        begin(question, along: route, policy, isRefresh: true, now: now) { lookup, around in
+            lookup.isBesides(source, forged, on: everybody, around.verification, now: now)
         }
     }
 
