@@ -19,6 +19,8 @@ struct Check {
 
     func isDue(_ now: Instant) -> Bool { nextAt.map { $0 <= now } ?? true }
 
+    mutating func putOff(until instant: Instant) { nextAt = instant }
+
     /// - Parameter ttlSeconds: of the answer that led to the address.
     mutating func found(_ result: ProbeResult, ttlSeconds: UInt32, now: Instant) {
         guard result.verdict != .unprobed else {
@@ -88,6 +90,11 @@ struct KnownAddress {
     mutating func setPorts(_ ports: [UInt16]) {
         guard checks.map(\.port) != ports else { return }
         checks = ports.map { port in checks.first { $0.port == port } ?? Check(port: port) }
+    }
+
+    mutating func putOff(port: UInt16, until instant: Instant) {
+        guard let index = checks.firstIndex(where: { $0.port == port }) else { return }
+        checks[index].putOff(until: instant)
     }
 
     /// - Returns: false when the port is not probed any more.

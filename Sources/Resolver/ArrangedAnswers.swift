@@ -60,15 +60,15 @@ extension NameKnowledge {
 
     /// Some address of what is kept may be probed again.
     func hasDue(_ known: KnownQuestion, _ now: Instant) -> Bool {
-        guard let kept = known.kept, isWorthProbing(known), leftAloneUntil.map({ $0 <= now }) ?? true else {
-            return false
-        }
-        return checks(of: kept).contains { $0.isDue(now) }
+        guard let kept = known.kept, isWorthProbing(known) else { return false }
+        return checks(of: kept).contains { $0.isDue(now) && !leavesAlone($0, now) }
     }
 
     /// When the next one may be, of those that may not be now.
     func nextDue(_ kept: KnownQuestion.Kept, after now: Instant) -> Instant? {
-        let instants = checks(of: kept).map { max($0.nextAt ?? now, leftAloneUntil ?? now) }
+        let instants = checks(of: kept).map { check in
+            max(check.nextAt ?? now, leavesAlone(check, now) ? leftAloneUntil ?? now : now)
+        }
         return instants.filter { $0 > now }.min()
     }
 

@@ -132,6 +132,17 @@ struct NameKnowledge {
         return true
     }
 
+    /// There was no room for its probe.
+    mutating func putOff(_ target: ProbeTarget, until instant: Instant) {
+        guard let index = addresses.firstIndex(where: { $0.address == target.address }) else { return }
+        addresses[index].putOff(port: target.port, until: instant)
+    }
+
+    /// A name that has no TLS is left alone, but for what nobody has looked at yet.
+    func leavesAlone(_ check: Check, _ now: Instant) -> Bool {
+        check.probedAt != nil && leftAloneUntil.map { now < $0 } ?? false
+    }
+
     /// Of all addresses that are handed out something is known.
     private var isProbed: Bool {
         let inUse = Set(questions.flatMap { $0.kept?.answer.addresses ?? [] })

@@ -342,14 +342,15 @@ struct Verification {
 
     private mutating func probe(_ addresses: [Address], _ number: Int, now: Instant) {
         let name = known.names[number]
-        guard name.leftAloneUntil.map({ $0 <= now }) ?? true else { return }
         for address in name.addresses where addresses.contains(address.address) {
-            for check in address.checks where check.isDue(now) {
+            for check in address.checks where check.isDue(now) && !name.leavesAlone(check, now) {
                 guard name.terms.allows(address.address) else {
                     tally.skipped[.notPublic, default: 0] += 1
                     continue
                 }
-                plan.add(ProbeTarget(name.name, address.address, port: check.port), isWanted: false, now: now)
+                let target = ProbeTarget(name.name, address.address, port: check.port)
+                guard !plan.add(target, isWanted: false, now: now) else { continue }
+                known.change(number) { $0.putOff(target, until: now + Bounds.probePause) }
             }
         }
         markNext(number, now: now)
