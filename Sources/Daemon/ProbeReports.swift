@@ -100,7 +100,6 @@ extension ProbeRefusal {
         case .notPublic:
             return "\(what): not of the public Internet; a [[rule]] for \(name) with probe = true allows it"
         case .unknownAddress: return "\(what): \(name) has more addresses than are probed"
-        case .recently: return "\(what): probed a moment ago, see verdicts"
         case .overload: return "\(what): too many probes are waiting"
         }
     }

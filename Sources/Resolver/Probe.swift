@@ -110,8 +110,6 @@ package enum ProbeRefusal: String, Sendable, CaseIterable {
     case notPublic = "not-public"
     /// No answer for the name has led there.
     case unknownAddress = "unknown-address"
-    /// Its verdict is too young to be asked for again.
-    case recently
     /// A bound is reached.
     case overload
 }
