@@ -34,7 +34,7 @@ extension ResourceRecord {
 
 extension RecordType {
     /// SVCB, and HTTPS, which has its form (RFC 9460 section 9).
-    fileprivate var isServiceBinding: Bool { self == .svcb || self == .https }
+    package var isServiceBinding: Bool { self == .svcb || self == .https }
 }
 
 /// RFC 9460 section 2.2.

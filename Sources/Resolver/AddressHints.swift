@@ -44,7 +44,5 @@ extension Answer {
 
 extension RecordType {
     /// What leads to addresses.
-    var leadsToAddresses: Bool { isAddress || hasAddressHints }
-
-    var hasAddressHints: Bool { self == .https || self == .svcb }
+    var leadsToAddresses: Bool { isAddress || isServiceBinding }
 }

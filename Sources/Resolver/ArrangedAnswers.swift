@@ -6,7 +6,7 @@ import DNSWire
 extension NameKnowledge {
     func arranged(_ question: Question, _ answer: Answer) -> Answer {
         guard answer.kind == .records else { return answer }
-        if question.type.hasAddressHints { return withKnownHints(question, answer) }
+        if question.type.isServiceBinding { return withKnownHints(question, answer) }
         return answer.with(order(of: answer.addresses).addresses)
     }
 

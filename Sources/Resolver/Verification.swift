@@ -190,7 +190,7 @@ struct Verification {
     mutating func arranged(_ question: Question, _ answer: Answer, now: Instant) -> Answer {
         guard answer.kind == .records, question.type.leadsToAddresses else { return answer }
         guard let name = known[question.name] else {
-            return question.type.hasAddressHints ? answer.withoutHints : answer
+            return question.type.isServiceBinding ? answer.withoutHints : answer
         }
         return name.arranged(question, answer, &chance)
     }
