@@ -44,12 +44,14 @@ let package = Package(
         module(
             "Daemon",
             [
-                "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Resolver",
+                "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Network",
+                "Resolver",
                 "Settings", "Store",
             ]),
 
         module("AnswerCache", ["DNSWire"]),
         module("Resolver", ["DNSWire"]),
+        module("Network", ["DNSWire"]),
         module("HTTPDNS", ["Crypto", "DNSWire"]),
         module("Crypto", ["COpenSSL"]),
         module("HTTPClient", ["CCurl"]),
@@ -70,6 +72,7 @@ let package = Package(
         tests("DNSWireTests", ["AnswerCache", "DNSWire", "TestSupport"], resources: ["Vectors"]),
         tests("AnswerCacheTests", ["AnswerCache", "DNSWire", "LinuxIO", "TestSupport", "CAllocationCounter"]),
         tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
+        tests("NetworkTests", ["Network", "DNSWire", "TestSupport"]),
         tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
         tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "httpdns-lab"]),
         tests("CryptoTests", ["Crypto", "COpenSSL", "TestSupport", "TestTLS"]),
@@ -81,8 +84,8 @@ let package = Package(
         tests(
             "DaemonTests",
             [
-                "AnswerCache", "Control", "Crypto", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO", "Resolver", "Settings",
-                "Store", "TestSupport", "TestTLS",
+                "AnswerCache", "Control", "Crypto", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO", "Network", "Resolver",
+                "Settings", "Store", "TestSupport", "TestTLS",
             ]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),

@@ -38,6 +38,7 @@ package enum Event: Sendable {
     case upstreamsChanged(providers: [ProviderTraits], hasSystem: Bool)
     case policyChanged(Policy)
     case hostsChanged(HostsTable)
+    case network(NetworkNews)
     /// The instant in `nextDeadline` has come.
     case timePassed
 }

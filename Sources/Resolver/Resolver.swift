@@ -70,6 +70,7 @@ package struct Resolver {
             retry(failures.removeAll(), now: now)
         case .policyChanged(let policy): redirect(now: now) { $0.policy = policy }
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
+        case .network: break
         case .timePassed: timePassed(now: now)
         }
         carryOutConsequences(now: now)

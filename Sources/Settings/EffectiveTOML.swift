@@ -20,6 +20,7 @@ extension Settings {
             Settings.section("[prefetch]", Prefetch.keys, prefetch),
             Settings.section("[stale]", Stale.keys, stale),
             Settings.section("[probe]", Probe.keys, probe),
+            Settings.section("[network]", Network.keys, network),
             Settings.section("[control]", Control.keys, control),
             Settings.section("[log]", Log.keys, log),
         ]

@@ -30,6 +30,7 @@ struct Findings {
             case "prefetch": read(Settings.Prefetch.keys, in: key, of: node, into: &settings.prefetch)
             case "stale": read(Settings.Stale.keys, in: key, of: node, into: &settings.stale)
             case "probe": read(Settings.Probe.keys, in: key, of: node, into: &settings.probe)
+            case "network": read(Settings.Network.keys, in: key, of: node, into: &settings.network)
             case "control": read(Settings.Control.keys, in: key, of: node, into: &settings.control)
             case "log": read(Settings.Log.keys, in: key, of: node, into: &settings.log)
             case "rule": settings.rules = rules(node, providers: providerNames(in: root))

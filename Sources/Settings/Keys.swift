@@ -107,6 +107,12 @@ extension Settings.Probe {
     ]
 }
 
+extension Settings.Network {
+    static let keys: [Key<Settings.Network>] = [
+        Key("watch", \.watch, .truth)
+    ]
+}
+
 extension Settings.Control {
     /// `sun_path` holds 108 bytes with its final NUL.
     private static let maxSocketPathBytes = 107

@@ -16,6 +16,7 @@ package struct Settings: Equatable, Sendable {
     package var prefetch = Prefetch()
     package var stale = Stale()
     package var probe = Probe()
+    package var network = Network()
     package var control = Control()
     package var log = Log()
     /// Up to 1,000, in the order of the file.
@@ -82,6 +83,11 @@ package struct Settings: Equatable, Sendable {
         package var http = false
 
         package init() {}
+    }
+
+    package struct Network: Equatable, Sendable {
+        /// What is learned on one network is kept apart from what is learned on another. False: all is one network.
+        package var watch = true
     }
 
     package struct Control: Equatable, Sendable {
@@ -161,6 +167,7 @@ extension Settings {
             ("server.allow", server.allow != old.server.allow),
             ("cache.size", cache.sizeBytes != old.cache.sizeBytes),
             ("cache.store", cache.store != old.cache.store),
+            ("network.watch", network.watch != old.network.watch),
             ("control.socket", control.socket != old.control.socket),
         ].filter(\.1).map(\.0)
     }

@@ -49,7 +49,7 @@ struct EffectiveTOMLTests {
             "sort = true",
             "join = \"-\"", "v4 = \"data.ips\"", "v6 = \"data.ipsv6\"", "ttl = \"data.ttl\"", "success = \"msg=ok\"",
             "[probe]\nenabled = false\nports = [8443, 443]\ntimeout = \"1500ms\"\nca-file = \"/etc/ca.pem\"",
-            "http = true", "probe = true", "probe-ports = [853]",
+            "http = true", "[network]\nwatch = false", "probe = true", "probe-ports = [853]",
             "resolver = \"system\"", "resolver = \"httpdns\"", "resolver = \"y\"", "allow-private = true",
         ] {
             #expect(settings.effectiveTOML.contains(line + "\n"), "\(line)")
@@ -206,6 +206,8 @@ private let oddFile = #"""
     timeout = "1500ms"
     ca-file = "/etc/ca.pem"
     http = true
+    [network]
+    watch = false
     [control]
     socket = ""
     [log]

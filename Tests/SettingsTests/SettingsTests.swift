@@ -69,6 +69,7 @@ struct SettingsTests {
             ("[probe]\ntimeout = \"10s\"", { $0.probe.timeout = .seconds(10) }),
             ("[probe]\nca-file = \"/etc/ca.pem\"", { $0.probe.caFile = "/etc/ca.pem" }),
             ("[probe]\nhttp = true", { $0.probe.http = true }),
+            ("[network]\nwatch = false", { $0.network.watch = false }),
             ("[control]\nsocket = \"/tmp/s\"", { $0.control.socket = "/tmp/s" }),
             ("[control]\nsocket = \"\"", { $0.control.socket = nil }),
             ("[log]\nlevel = \"debug\"", { $0.log.level = .debug }),

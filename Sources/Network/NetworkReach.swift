@@ -1,0 +1,30 @@
+// Where routes lead: which addresses it makes sense to dial now.
+
+package import DNSWire
+
+package struct NetworkReach: Hashable, Sendable {
+    /// Of routes over interfaces that are up, and of on-link blocks; no duplicates.
+    package let prefixes: Set<Prefix>
+
+    /// - Parameter prefixes: loopback is reached in any case.
+    package init(prefixes: Set<Prefix>) {
+        self.prefixes = prefixes
+    }
+
+    /// Where nobody watches the network everything is worth a try.
+    package static let everything = NetworkReach(prefixes: Set(["0.0.0.0/0", "::/0"].compactMap { Prefix($0) }))
+
+    package func includes(_ address: Address) -> Bool {
+        address.isLoopback || prefixes.contains { $0.contains(address) }
+    }
+
+    /// There is a way out for this family: a default route, or two halves of one.
+    package func hasWayOut(_ family: RecordType) -> Bool {
+        let probes = family == .a ? NetworkReach.farAway4 : NetworkReach.farAway6
+        return probes.allSatisfy(includes)
+    }
+
+    /// Of both halves of the space that is given out: root servers (RFC 7720).
+    private static let farAway4 = ["1.1.1.1", "198.41.0.4"].compactMap { Address($0) }
+    private static let farAway6 = ["2001:503:ba3e::2:30", "2801:1b8:10::b"].compactMap { Address($0) }
+}
