@@ -80,6 +80,19 @@ extension EpochStories {
             > 1550 route since 1300: ethernet, gateway 10.2.0.1 (0a:00:00:00:00:02), 10.2.0.0/24
             """),
         EpochStory(
+            "a gateway that had not answered, gone for long, answers at once: that is not only a name",
+            """
+            join eth0 ethernet 10.1.0.2/24 via 10.1.0.1
+            start
+            1000 leave eth0
+            5000 join eth0 ethernet 10.1.0.2/24 via 10.1.0.1 0a:00:00:00:00:01
+            > 0 solicit 10.1.0.1
+            > 1000 no way out
+            > 5000 way out IPv4
+            > 5000 unsettled
+            > 5250 restored since 5000: ethernet, gateway 10.1.0.1 (0a:00:00:00:00:01), 10.1.0.0/24
+            """),
+        EpochStory(
             "one family is lost and the other is not",
             """
             join eth0 ethernet 10.1.0.2/24 via 10.1.0.1 0a:00:00:00:00:01
@@ -209,6 +222,19 @@ extension EpochStories {
             > 60500 way out IPv4
             > 60500 unsettled
             > 60750 wake since 60500: wifi, gateway 192.168.1.1 (0a:00:00:00:00:01), 192.168.1.0/24
+            """),
+        EpochStory(
+            "without a network, which takes its time",
+            """
+            join wlan0 wifi 192.168.1.20/24 via 192.168.1.1 0a:00:00:00:00:01
+            start
+            59000 leave wlan0
+            60000 woke
+            64000 join wlan0 wifi 192.168.1.20/24 via 192.168.1.1 0a:00:00:00:00:01
+            > 59000 no way out
+            > 64000 way out IPv4
+            > 64000 unsettled
+            > 64250 wake since 64000: wifi, gateway 192.168.1.1 (0a:00:00:00:00:01), 192.168.1.0/24
             """),
         EpochStory(
             "while the gateway is not known",
