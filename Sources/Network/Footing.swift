@@ -5,14 +5,17 @@ import DNSWire
 
 struct Footing: Equatable {
     let identity: NetworkIdentity
+    /// The interface that leads out.
+    private let link: Int?
     /// Of IPv4; addresses of IPv6 come and go by design (RFC 8981), and old ones stay good for a while.
     let source: Address?
 
-    static let isolated = Footing(identity: .isolated, source: nil)
+    static let isolated = Footing()
 
-    private init(identity: NetworkIdentity, source: Address?) {
-        self.identity = identity
-        self.source = source
+    private init() {
+        identity = .isolated
+        link = nil
+        source = nil
     }
 
     /// Nil when nothing leads out.
@@ -23,8 +26,10 @@ struct Footing: Equatable {
     init?(_ routed: RoutedLinks, searchDomains: [String], before: Footing?, inForce: Footing) {
         guard let wayOut = routed.wayOut else { return nil }
         let seen = NetworkIdentity(routed, wayOut, searchDomains: searchDomains)
+        link = wayOut.link.index
         // The kernel forgets who does not talk: that makes him nobody else.
-        let isForgotten = seen.gatewayHardware == nil && before?.identity.hasSameWayOut(as: seen) ?? false
+        let isForgotten =
+            seen.gatewayHardware == nil && before?.link == link && before?.identity.hasSameWayOut(as: seen) ?? false
         identity = isForgotten ? seen.with(gatewayHardware: before?.identity.gatewayHardware) : seen
 
         // An address is kept as long as the interface has it, whatever else the interface gets.
@@ -34,7 +39,7 @@ struct Footing: Equatable {
     }
 
     func isCompleted(by other: Footing) -> Bool {
-        source == other.source && identity.isCompleted(by: other.identity)
+        link == other.link && source == other.source && identity.isCompleted(by: other.identity)
     }
 
     func cause(after before: Footing) -> NetworkCause {

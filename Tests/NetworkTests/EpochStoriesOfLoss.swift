@@ -172,6 +172,18 @@ extension EpochStories {
             > 1750 route since 1500: wifi, gateway 192.168.1.1 (0a:00:00:00:00:09), 192.168.1.0/24
             """),
         EpochStory(
+            "another interface with the addresses of the last one: its gateway is asked as well",
+            """
+            join eth0 ethernet 10.1.0.2/24 via 10.1.0.1 0a:00:00:00:00:01
+            link eth1 ethernet
+            start
+            1000 leave eth0; join eth1 ethernet 10.1.0.2/24 via 10.1.0.1
+            1100 neighbour 10.1.0.1 0a:00:00:00:00:09 eth1
+            > 1000 solicit 10.1.0.1
+            > 1000 unsettled
+            > 1250 route since 1000: ethernet, gateway 10.1.0.1 (0a:00:00:00:00:09), 10.1.0.0/24
+            """),
+        EpochStory(
             "a modem and a point-to-point line have nobody to wait for",
             """
             join eth0 ethernet 10.1.0.2/24 via 10.1.0.1 0a:00:00:00:00:01
