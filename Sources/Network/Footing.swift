@@ -19,16 +19,18 @@ struct Footing: Equatable {
     ///
     /// - Parameters:
     ///   - before: of the last look, if there was a way out then.
-    ///   - lastSource: is kept as long as the interface has it, whatever else it gets.
-    init?(_ routed: RoutedLinks, searchDomains: [String], before: Footing?, lastSource: Address?) {
+    ///   - inForce: of the epoch.
+    init?(_ routed: RoutedLinks, searchDomains: [String], before: Footing?, inForce: Footing) {
         guard let wayOut = routed.wayOut else { return nil }
         let seen = NetworkIdentity(routed, wayOut, searchDomains: searchDomains)
         // The kernel forgets who does not talk: that makes him nobody else.
         let isForgotten = seen.gatewayHardware == nil && before?.identity.hasSameWayOut(as: seen) ?? false
         identity = isForgotten ? seen.with(gatewayHardware: before?.identity.gatewayHardware) : seen
 
+        // An address is kept as long as the interface has it, whatever else the interface gets.
         let addresses = wayOut.addresses.map(\.address).filter { $0.recordType == .a }
-        source = addresses.first { $0 == (before?.source ?? lastSource) } ?? addresses.first
+        let last = [before ?? inForce, inForce].first { $0.identity.hasSameWayOut(as: seen) }?.source
+        source = addresses.first { $0 == last } ?? addresses.first
     }
 
     func isCompleted(by other: Footing) -> Bool {
