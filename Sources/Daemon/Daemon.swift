@@ -6,6 +6,7 @@ import Control
 import DNSWire
 import HTTPClient
 import LinuxIO
+import Network
 import Resolver
 import Settings
 
@@ -30,6 +31,8 @@ final class Daemon {
     private let evidence: EvidenceLog
     private let threads: ServingThreads
     private let localFiles: LocalFiles
+    /// Nil: all is one network.
+    private let network: NetworkFollower?
     private var hosts = HostsTable.empty
     /// Nil before the first settings are in force.
     private var policy: Policy?
@@ -56,7 +59,11 @@ final class Daemon {
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
-            view = ServingView(Partition(settings.providers), seed: entropy.next())
+            localFiles = try LocalFiles(
+                resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
+            network = try settings.network.watch
+                ? NetworkFollower(loop: loop, searchDomains: [], seed: entropy.next()) : nil
+            view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try Daemon.openStore(settings, cache: cache, loop: loop)
             let access = AccessList(settings.server.allow)
             let makeFastPath = { @Sendable [cache, view] in
@@ -76,8 +83,6 @@ final class Daemon {
             nodeLists = NodeLists(resolving)
             probeErrands = ProbeErrands(resolving)
             evidence = EvidenceLog(resolving)
-            localFiles = try LocalFiles(
-                resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
             threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
@@ -96,8 +101,10 @@ final class Daemon {
                 providers: resolving.providers.providers.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
         while stopSignal == nil {
-            try loop.turn(until: nextDeadline)
-            turn(now: Clock.now())
+            let deadline = nextDeadline
+            try loop.turn(until: deadline)
+            let now = Clock.now()
+            turn(lateBy: deadline.map { max(.zero, $0.duration(to: now)) } ?? .zero, now: now)
         }
         log(.stopping(signal: stopSignal ?? ""))
         threads.stop()
@@ -111,11 +118,13 @@ final class Daemon {
     private var nextDeadline: Instant? {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
-            tests.nextDeadline, probeErrands.nextDeadline,
+            tests.nextDeadline, probeErrands.nextDeadline, network?.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
-    private func turn(now: Instant) {
+    private func turn(lateBy: Duration, now: Instant) {
+        // Before everything that time brings about: requests that seem to have run out of time may have slept.
+        followNetwork(lateBy: lateBy, now: now)
         resolving.timePassed(now: now)
         control?.timePassed(now: now)
         for name in switches.timePassed(now: now) { log(.switchedOn(name: name)) }
@@ -130,10 +139,62 @@ final class Daemon {
             log(.nameserverLoops(server.description))
             announceUpstreams(now: now)
         }
+        noteRecovery()
         probeErrands.take(resolving.takeProbeNews(), now: now)
         recordDivergences(now: now)
         resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
+    }
+
+    // MARK: network
+
+    private func followNetwork(lateBy: Duration, now: Instant) {
+        guard let network else { return }
+        network.timePassed(lateBy: lateBy, now: now)
+        for action in network.takeActions() {
+            switch action {
+            case .reach: announceUpstreams(now: now)
+            case .unsettled: resolving.handle(.network(.unsettled), now: now)
+            case .unchanged: resolving.handle(.network(.unchanged), now: now)
+            case .changed(let change): enter(change, network, now: now)
+            case .solicit: break
+            }
+        }
+    }
+
+    private func enter(_ change: NetworkChange, _ network: NetworkFollower, now: Instant) {
+        let forgotten = network.entered(change, now: now)
+        setView()
+        readNameservers(isOtherNetwork: true, now: now)
+        resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)
+        forget(forgotten, now: now)
+        resolving.store?.note(NetworkFollower.note, network.history.encoded, now: now)
+        log(.networkChanged(id: network.id.description, words: change.identity.words, cause: change.cause))
+    }
+
+    private func forget(_ networks: [NetworkID], now: Instant) {
+        for network in networks {
+            let partition = Partition(network, settings.providers)
+            _ = cache.remove(partition: partition)
+            resolving.store?.forget(partition.rawValue, now: now)
+            resolving.handle(.network(.forgotten(NetworkKey(network.rawValue))), now: now)
+        }
+    }
+
+    private func noteRecovery() {
+        guard let took = network?.noteAnswers(askedAt: resolving.askedAt, learnedAt: resolving.learnedAt) else {
+            return
+        }
+        log(.networkRecovered(after: took))
+    }
+
+    /// Which part of the cache is served, and in which others there may be something for want of anything better.
+    private func setView() {
+        view.set(
+            Partition(network?.id, settings.providers),
+            dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
+        let others = network?.history.known.map(\.id).filter { $0 != network?.id } ?? []
+        resolving.setOtherNetworks(others.map { Partition($0, settings.providers) })
     }
 
     private func recordDivergences(now: Instant) {
@@ -169,9 +230,7 @@ final class Daemon {
     private func apply(_ settings: Settings) {
         let now = Clock.now()
         log.level = settings.log.level
-        view.set(
-            Partition(settings.providers),
-            dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
+        setView()
         nodeLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
@@ -264,7 +323,8 @@ final class Daemon {
             for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
             removeNamesOfHosts()
             removeProvidersAnswersOfSystemNames()
-            resolving.handle(.restored(report.inUse.map { RestoredAnswer($0, now: now) }), now: now)
+            let here = report.inUse.filter { $0.partition == view.partition(for: .none) }
+            resolving.handle(.restored(here.map { RestoredAnswer($0, now: now) }), now: now)
         }
     }
 
@@ -273,6 +333,10 @@ final class Daemon {
         removeProvidersAnswersOfSystemNames()
         nodeLists.begin(notes, now: now)
         evidence.restore(notes)
+        if let network {
+            forget(network.restore(notes), now: now)
+            setView()
+        }
         for report in switches.reports { log(.stillSwitchedOff(report)) }
     }
 

@@ -32,8 +32,12 @@ struct Statistics {
         report.systemServers = stats.system.servers
         report.cache = stats.cache
         report.switches = switches
+        report.network = network
         return report
     }
+
+    /// Nobody watches it.
+    var network: NetworkReport.Current? { nil }
 
     var stats: StatsReport {
         // The serving threads' counts are read once, so that everything below speaks of one moment.
