@@ -24,7 +24,7 @@ package final class ServingView: Sendable {
     /// - Parameter isOn: no name has an IPv6 address for now, whatever the cache says.
     package func setAAAAFilter(_ isOn: Bool) { filtering.store(isOn, ordering: .relaxed) }
 
-    var filtersAAAA: Bool { filtering.load(ordering: .relaxed) }
+    package var filtersAAAA: Bool { filtering.load(ordering: .relaxed) }
 
     package func subnet(of client: Address) -> ClientSubnet {
         dependsOnClient.load(ordering: .relaxed) ? ClientSubnet(of: client) : .none

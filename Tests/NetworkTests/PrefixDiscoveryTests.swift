@@ -58,14 +58,14 @@ struct PrefixDiscoveryTests {
     @Test("what is found is in force until ten seconds before its end, and is asked for again then")
     func refreshed() {
         var discovery = asking()
-        #expect(discovery.answered(announced, ttlSeconds: 600, now: at(0.05)))
+        #expect(discovery.answered(announced, ttlSeconds: 600, now: at(0.05)) == true)
         #expect(discovery.prefixes == [wellKnown] && discovery.askAt == at(590.05))
         discovery.asked()
         #expect(discovery.prefixes == [wellKnown])
-        #expect(!discovery.answered(announced, ttlSeconds: 600, now: at(591)))
+        #expect(discovery.answered(announced, ttlSeconds: 600, now: at(591)) == false)
         #expect(discovery.askAt == at(1181))
         discovery.asked()
-        #expect(discovery.answered(otherAnnounced, ttlSeconds: 600, now: at(1182)))
+        #expect(discovery.answered(otherAnnounced, ttlSeconds: 600, now: at(1182)) == true)
         #expect(discovery.prefixes == [other])
     }
 
@@ -82,10 +82,10 @@ struct PrefixDiscoveryTests {
     @Test("a network that translates nothing is asked again, within the hour")
     func nothing() {
         var discovery = asking()
-        #expect(!discovery.answered([], ttlSeconds: 300, now: start))
+        #expect(discovery.answered([], ttlSeconds: 300, now: start) == false)
         #expect(discovery.prefixes.isEmpty && discovery.askAt == at(290))
         discovery.asked()
-        #expect(!discovery.answered([], ttlSeconds: 86_400, now: at(290)))
+        #expect(discovery.answered([], ttlSeconds: 86_400, now: at(290)) == false)
         #expect(discovery.askAt == at(290 + 3600))
     }
 
@@ -115,7 +115,7 @@ struct PrefixDiscoveryTests {
         _ = discovery.answered(announced, ttlSeconds: 600, now: start)
         discovery.networkChanged(to: office, onlyIPv6, advertised: [], now: at(5))
         #expect(discovery.prefixes.isEmpty && discovery.askAt == at(5))
-        #expect(!discovery.answered(announced, ttlSeconds: 600, now: at(5)))
+        #expect(discovery.answered(announced, ttlSeconds: 600, now: at(5)) == false)
         discovery.failed(now: at(5))
         #expect(discovery.prefixes.isEmpty && discovery.askAt == at(5))
         discovery.networkChanged(to: office, dual, advertised: [], now: at(6))
@@ -127,13 +127,13 @@ struct PrefixDiscoveryTests {
         var discovery = asking()
         _ = discovery.answered(announced, ttlSeconds: 600, now: start)
         discovery.networkChanged(to: office, dual, advertised: [], now: at(5))
-        #expect(!discovery.networkChanged(to: home, onlyIPv6, advertised: [], now: at(10)))
+        #expect(discovery.networkChanged(to: home, onlyIPv6, advertised: [], now: at(10)) == false)
         #expect(discovery.prefixes == [wellKnown] && discovery.askAt == at(10))
         discovery.asked()
-        #expect(!discovery.answered(announced, ttlSeconds: 600, now: at(10.1)))
+        #expect(discovery.answered(announced, ttlSeconds: 600, now: at(10.1)) == false)
         discovery.networkChanged(to: home, onlyIPv6, advertised: [], now: at(20))
         discovery.asked()
-        #expect(discovery.answered([], ttlSeconds: 600, now: at(20.1)))
+        #expect(discovery.answered([], ttlSeconds: 600, now: at(20.1)) == true)
         #expect(discovery.prefixes.isEmpty)
     }
 
@@ -157,9 +157,9 @@ struct PrefixDiscoveryTests {
     func advertised() {
         var discovery = asking()
         _ = discovery.answered(announced, ttlSeconds: 600, now: start)
-        #expect(discovery.networkChanged(to: home, onlyIPv6, advertised: [other, wellKnown], now: at(1)))
+        #expect(discovery.networkChanged(to: home, onlyIPv6, advertised: [other, wellKnown], now: at(1)) == true)
         #expect(discovery.prefixes == [other, wellKnown] && discovery.askAt == nil)
-        #expect(!discovery.networkChanged(to: home, onlyIPv6, advertised: [other, wellKnown], now: at(2)))
+        #expect(discovery.networkChanged(to: home, onlyIPv6, advertised: [other, wellKnown], now: at(2)) == false)
         let many = (0..<9).compactMap { TranslationPrefix(announcedBy: .v6(high: $0, low: 0xC000_00AA)) }
         #expect(many.count == 9)
         discovery.networkChanged(to: office, onlyIPv6, advertised: many, now: at(3))
