@@ -126,8 +126,8 @@ final class Daemon {
         if localFiles.takeNameserversChange() { readNameservers(now: now) }
         takeStoreEvents(now: now)
         resolving.settle(now: now)
-        for server in resolving.takeLoopingServers() {
-            log(.nameserverLoops(server.description))
+        for news in resolving.system.takeLoopNews() {
+            log(news)
             announceUpstreams(now: now)
         }
         probeErrands.take(resolving.takeProbeNews(), now: now)

@@ -32,6 +32,7 @@ enum LogEvent {
     /// Kept over the restart.
     case stillSwitchedOff(SwitchReport)
     case nameserverLoops(String)
+    case nameserverAskedAgain(String)
     case nameserversChanged(NameserverList)
     case fileUnreadable(path: String, reason: String)
     case storeLoaded(path: String, LoadReport)
@@ -42,7 +43,8 @@ enum LogEvent {
     var level: Settings.Log.Level {
         switch self {
         case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .providerThrottled, .providerAskedAgain,
-            .nameserversChanged, .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks:
+            .nameserversChanged, .nameserverAskedAgain, .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded,
+            .storeWorks:
             .info
         case .providerDown, .providerBlocked, .nameserverLoops, .fileUnreadable, .addressLeftOut, .storeSetAside,
             .storeFails, .probesOff, .divergence:
@@ -80,6 +82,7 @@ enum LogEvent {
         case .stillSwitchedOff(let report): "httpdns is \(report.text)"
         case .nameserverLoops(let server):
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
+        case .nameserverAskedAgain(let server): "nameserver \(server) leads back to us no more, and is asked again"
         case .nameserversChanged(let nameservers): text(nameservers)
         case .fileUnreadable(let path, let reason): "\(path) can't be read: \(reason)"
         case .storeLoaded(let path, let report): text(path, report)
