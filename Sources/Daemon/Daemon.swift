@@ -31,6 +31,7 @@ final class Daemon {
     private let threads: ServingThreads
     private let localFiles: LocalFiles
     private var hosts = HostsTable.empty
+    private var nameservers = NameserverSources.none
     /// Nil before the first settings are in force.
     private var policy: Policy?
     private var control: ControlServer?
@@ -227,18 +228,16 @@ final class Daemon {
     private func readNameservers(now: Instant) {
         let ourselves = ListenAddresses(
             ports.addresses.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
-        var list = NameserverList(settings.systemResolver.servers.map(Nameserver.init), without: ourselves)
-        if settings.systemResolver.servers.isEmpty {
-            do throws(SystemError) {
-                list = NameserverList(resolvConf: try localFiles.readResolvConf(), without: ourselves)
-            } catch {
-                log(.fileUnreadable(path: settings.systemResolver.resolvConf, reason: error.description))
-            }
+        let contents = localFiles.readNameserverFiles { log(.fileUnreadable(path: $0, reason: $1.description)) }
+        let resolvConf = settings.systemResolver.resolvConf
+        let new = NameserverSources(
+            configured: settings.systemResolver.servers.map(Nameserver.init), resolvConf: resolvConf,
+            contents: contents, without: ourselves)
+        if new.list.servers != nameservers.list.servers { resolving.setNameservers(new.list.servers, now: now) }
+        if new.list != nameservers.list || new.path != nameservers.path {
+            log(.nameserversChanged(new.list, from: new.path == resolvConf ? nil : new.path))
         }
-        if list.servers != resolving.system.servers {
-            resolving.setNameservers(list.servers, now: now)
-            log(.nameserversChanged(list))
-        }
+        nameservers = new
         announceUpstreams(now: now)
     }
 
