@@ -33,7 +33,9 @@ final class Daemon {
     private let localFiles: LocalFiles
     /// Nil: all is one network.
     private let network: NetworkFollower?
+    private let translation: Translation
     private var hosts = HostsTable.empty
+    private var nameservers: NameserverSources
     /// Nil before the first settings are in force.
     private var policy: Policy?
     private var control: ControlServer?
@@ -61,9 +63,10 @@ final class Daemon {
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
+            nameservers = Daemon.nameservers(settings, localFiles, ports) { _, _ in }
             network =
                 try settings.network.watch
-                ? NetworkFollower(loop: loop, searchDomains: [], seed: entropy.next()) : nil
+                ? NetworkFollower(loop: loop, searchDomains: nameservers.searchDomains, seed: entropy.next()) : nil
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try Daemon.openStore(settings, cache: cache, loop: loop)
             let access = AccessList(settings.server.allow)
@@ -81,6 +84,7 @@ final class Daemon {
                 seed: entropy.next(),
                 fastPath: makeFastPath())
             switches = ProviderSwitches(resolving, cache)
+            translation = Translation(resolving, cache, view)
             nodeLists = NodeLists(resolving)
             probeErrands = ProbeErrands(resolving)
             evidence = EvidenceLog(resolving)
@@ -119,7 +123,7 @@ final class Daemon {
     private var nextDeadline: Instant? {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
-            tests.nextDeadline, probeErrands.nextDeadline, network?.nextDeadline,
+            tests.nextDeadline, probeErrands.nextDeadline, network?.nextDeadline, translation.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
@@ -130,14 +134,15 @@ final class Daemon {
         control?.timePassed(now: now)
         for name in switches.timePassed(now: now) { log(.switchedOn(name: name)) }
         nodeLists.timePassed(now: now)
+        translation.timePassed(now: now)
         tests.timePassed(now: now)
         probeErrands.timePassed(now: now)
         if localFiles.takeHostsChange() { readHosts(now: now) }
         if localFiles.takeNameserversChange() { readNameservers(now: now) }
         takeStoreEvents(now: now)
         resolving.settle(now: now)
-        for server in resolving.takeLoopingServers() {
-            log(.nameserverLoops(server.description))
+        for news in resolving.system.takeLoopNews() {
+            log(news)
             announceUpstreams(now: now)
         }
         noteRecovery()
@@ -156,19 +161,27 @@ final class Daemon {
         if hadWayOut, !network.hasWayOut { log(.networkLost) }
         for action in network.takeActions() {
             switch action {
-            case .reach: announceUpstreams(now: now)
+            case .reach: break
             case .unsettled: resolving.handle(.network(.unsettled), now: now)
             case .unchanged: resolving.handle(.network(.unchanged), now: now)
             case .changed(let change): enter(change, network, now: now)
             case .solicit: break
             }
         }
+        if network.takeReachNews() { followRoutes(network, now: now) }
+    }
+
+    private func followRoutes(_ network: NetworkFollower, now: Instant) {
+        translation.networkChanged(
+            to: network.id, reach: network.reach, advertised: network.advertisedPrefixes(now: now), now: now)
+        announceUpstreams(now: now)
     }
 
     private func enter(_ change: NetworkChange, _ network: NetworkFollower, now: Instant) {
         let forgotten = network.entered(change, now: now)
         setView()
         readNameservers(isOtherNetwork: true, now: now)
+        followRoutes(network, now: now)
         resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)
         forget(forgotten, now: now)
         resolving.store?.note(NetworkFollower.note, network.history.encoded, now: now)
@@ -231,6 +244,7 @@ final class Daemon {
         let now = Clock.now()
         log.level = settings.log.level
         setView()
+        translation.configure(settings.server, now: now)
         nodeLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
@@ -257,8 +271,9 @@ final class Daemon {
 
     private func announceUpstreams(now: Instant) {
         let traits = resolving.providers.setProviders(provisions.accounts)
-        let hasSystem = !resolving.system.servers.isEmpty
-        resolving.handle(.upstreamsChanged(providers: traits, hasSystem: hasSystem), now: now)
+        resolving.handle(
+            .upstreamsChanged(providers: traits, hasSystem: resolving.system.hasReachableServer), now: now)
+        translation.providersChanged(now: now)
         nodeLists.begin(now: now)
     }
 
@@ -285,21 +300,30 @@ final class Daemon {
 
     /// - Parameter isOtherNetwork: servers with the same addresses are others, or lead elsewhere.
     private func readNameservers(isOtherNetwork: Bool = false, now: Instant) {
+        let new = Daemon.nameservers(settings, localFiles, ports) {
+            log(.fileUnreadable(path: $0, reason: $1.description))
+        }
+        if isOtherNetwork || new.list.servers != nameservers.list.servers {
+            resolving.setNameservers(new.list.servers, now: now)
+        }
+        if new.list != nameservers.list || new.path != nameservers.path {
+            let isConfigured = new.path == settings.systemResolver.resolvConf
+            log(.nameserversChanged(new.list, from: isConfigured ? nil : new.path))
+        }
+        nameservers = new
+        network?.found(searchDomains: new.searchDomains, now: now)
+        announceUpstreams(now: now)
+    }
+
+    private static func nameservers(
+        _ settings: Settings, _ files: LocalFiles, _ ports: PortBinding, complain: (String, SystemError) -> Void
+    ) -> NameserverSources {
         let ourselves = ListenAddresses(
             ports.addresses.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
-        var list = NameserverList(settings.systemResolver.servers.map(Nameserver.init), without: ourselves)
-        if settings.systemResolver.servers.isEmpty {
-            do throws(SystemError) {
-                list = NameserverList(resolvConf: try localFiles.readResolvConf(), without: ourselves)
-            } catch {
-                log(.fileUnreadable(path: settings.systemResolver.resolvConf, reason: error.description))
-            }
-        }
-        if isOtherNetwork || list.servers != resolving.system.servers {
-            resolving.setNameservers(list.servers, now: now)
-            log(.nameserversChanged(list))
-        }
-        announceUpstreams(now: now)
+        return NameserverSources(
+            configured: settings.systemResolver.servers.map(Nameserver.init),
+            resolvConf: settings.systemResolver.resolvConf,
+            contents: files.readNameserverFiles(complain: complain), without: ourselves)
     }
 
     // MARK: store
