@@ -20,7 +20,8 @@ final class NetworkFollower {
     private var epochs: NetworkEpochs
     private var wakes: WakeWatch
     private var hasRouteChanges = false
-    private var hasReachNews = true
+    /// What was told of it last.
+    private var toldReach: (reach: NetworkReach, prefixes: [TranslationPrefix])?
     private var actions: [NetworkEpochs.Action] = []
 
     /// The note of the store that networks are remembered in.
@@ -64,7 +65,6 @@ final class NetworkFollower {
             hasRouteChanges = false
             // A socket that can't be read has its say again in the next turn.
             if (try? routes.takeChanges()) ?? false {
-                hasReachNews = true
                 handle(.tables(NetworkTables(routes.tables)), now: now)
             }
         }
@@ -86,9 +86,11 @@ final class NetworkFollower {
     }
 
     /// Whether routes lead elsewhere, or through another translator, than when this was called last.
-    func takeReachNews() -> Bool {
-        defer { hasReachNews = false }
-        return hasReachNews
+    func takeReachNews(now: Instant) -> Bool {
+        let present = (reach, advertisedPrefixes(now: now))
+        if let toldReach, toldReach == present { return false }
+        toldReach = present
+        return true
     }
 
     func takeActions() -> [NetworkEpochs.Action] {
