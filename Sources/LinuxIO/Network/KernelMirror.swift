@@ -154,7 +154,10 @@ extension KernelMirror {
         guard addresses.remove(place) != nil else { return }
         isChanged = true
         guard !place.address.isIPv6, leftOut == 0 else { return }
-        note(routes.sourceWent(place.address, table: RT_TABLE_MAIN.rawValue))
+        let isElsewhere = addresses.contains {
+            $0.address == place.address && links[$0.link]?.report.isSwitchedOn != false
+        }
+        if !isElsewhere { note(routes.sourceWent(place.address, table: RT_TABLE_MAIN.rawValue)) }
         if !addresses.contains(where: { $0.link == place.link && !$0.address.isIPv6 }) {
             note(routes.lastAddressWent(from: place.link))
         }
