@@ -60,6 +60,10 @@ import Testing
             (["route default wg0 via 10.9.0.1"], "10.9.0.1"),
             (["route 0.0.0.0/1 eth0 via 10.1.0.1", "route 128.0.0.0/1 eth1 via 10.2.0.1"], "10.1.0.1"),
             (["route 2000::/3 eth0 via fe80::1"], "fe80::1"),
+            // Everything but private networks.
+            (["route 0.0.0.0/5 wg0 via 10.9.0.1", "route 196.0.0.0/6 wg0 via 10.9.0.1"], "10.9.0.1"),
+            // A site in the way is none.
+            (["route 1.1.1.0/24 eth0 via 10.1.0.1", "route default wg0 via 10.9.0.1"], "10.9.0.1"),
             // Half a way out is none, and nobody leaves through an interface that is down.
             (["route 0.0.0.0/1 eth0 via 10.1.0.1"], nil), (["down eth0", "route default eth0 via 10.1.0.1"], nil),
             (["down eth0", "route 128.0.0.0/1 eth0", "route 0.0.0.0/1 eth1 via 10.2.0.1"], nil),
