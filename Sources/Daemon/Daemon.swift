@@ -61,7 +61,8 @@ final class Daemon {
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
-            network = try settings.network.watch
+            network =
+                try settings.network.watch
                 ? NetworkFollower(loop: loop, searchDomains: [], seed: entropy.next()) : nil
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try Daemon.openStore(settings, cache: cache, loop: loop)
@@ -150,7 +151,9 @@ final class Daemon {
 
     private func followNetwork(lateBy: Duration, now: Instant) {
         guard let network else { return }
+        let hadWayOut = network.hasWayOut
         network.timePassed(lateBy: lateBy, now: now)
+        if hadWayOut, !network.hasWayOut { log(.networkLost) }
         for action in network.takeActions() {
             switch action {
             case .reach: announceUpstreams(now: now)
@@ -175,7 +178,6 @@ final class Daemon {
     private func forget(_ networks: [NetworkID], now: Instant) {
         for network in networks {
             let partition = Partition(network, settings.providers)
-            _ = cache.remove(partition: partition)
             resolving.store?.forget(partition.rawValue, now: now)
             resolving.handle(.network(.forgotten(NetworkKey(network.rawValue))), now: now)
         }
@@ -188,13 +190,11 @@ final class Daemon {
         log(.networkRecovered(after: took))
     }
 
-    /// Which part of the cache is served, and in which others there may be something for want of anything better.
+    /// Which part of the cache is served.
     private func setView() {
         view.set(
             Partition(network?.id, settings.providers),
             dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
-        let others = network?.history.known.map(\.id).filter { $0 != network?.id } ?? []
-        resolving.setOtherNetworks(others.map { Partition($0, settings.providers) })
     }
 
     private func recordDivergences(now: Instant) {
@@ -283,7 +283,8 @@ final class Daemon {
         }
     }
 
-    private func readNameservers(now: Instant) {
+    /// - Parameter isOtherNetwork: servers with the same addresses are others, or lead elsewhere.
+    private func readNameservers(isOtherNetwork: Bool = false, now: Instant) {
         let ourselves = ListenAddresses(
             ports.addresses.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
         var list = NameserverList(settings.systemResolver.servers.map(Nameserver.init), without: ourselves)
@@ -294,7 +295,7 @@ final class Daemon {
                 log(.fileUnreadable(path: settings.systemResolver.resolvConf, reason: error.description))
             }
         }
-        if list.servers != resolving.system.servers {
+        if isOtherNetwork || list.servers != resolving.system.servers {
             resolving.setNameservers(list.servers, now: now)
             log(.nameserversChanged(list))
         }
@@ -356,7 +357,7 @@ final class Daemon {
         let now = Clock.now()
         let statistics = Statistics(
             resolving: resolving, threads: threads, cache: cache, probeErrands: probeErrands,
-            evidence: evidence, startedAt: startedAt, now: now, listen: ports.addresses,
+            evidence: evidence, network: network, startedAt: startedAt, now: now, listen: ports.addresses,
             operatorSwitches: switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil)
         return ControlCommands(

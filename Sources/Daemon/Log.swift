@@ -32,6 +32,7 @@ enum LogEvent {
     case switchedOn(name: Name)
     /// Kept over the restart.
     case stillSwitchedOff(SwitchReport)
+    case networkLost
     case networkChanged(id: String, words: String, cause: NetworkCause)
     /// The first answer of an upstream since.
     case networkRecovered(after: Duration)
@@ -46,7 +47,8 @@ enum LogEvent {
     var level: Settings.Log.Level {
         switch self {
         case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .providerThrottled, .providerAskedAgain,
-            .networkChanged, .networkRecovered, .nameserversChanged, .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks:
+            .networkLost, .networkChanged, .networkRecovered, .nameserversChanged, .providersAvoided, .switchedOn,
+            .stillSwitchedOff, .storeLoaded, .storeWorks:
             .info
         case .providerDown, .providerBlocked, .nameserverLoops, .fileUnreadable, .addressLeftOut, .storeSetAside,
             .storeFails, .probesOff, .divergence:
@@ -82,6 +84,7 @@ enum LogEvent {
             "\(variable) is set and direct-only is true: no provider is asked, the system resolver serves"
         case .switchedOn(let name): "providers are asked again for \(name.isRoot ? "all names" : name.description)"
         case .stillSwitchedOff(let report): "httpdns is \(report.text)"
+        case .networkLost: "no route leads out any more"
         case .networkChanged(let id, let words, let cause): "network \(id) (\(words)): \(cause.reason)"
         case .networkRecovered(let duration): "the network serves again after \(duration.wholeMilliseconds) ms"
         case .nameserverLoops(let server):

@@ -39,7 +39,7 @@ final class NetworkFollower {
         routes = try RouteWatch()
         clocks = try ClockWatch()
         epochs = NetworkEpochs(tables: NetworkTables(routes.tables), searchDomains: searchDomains, now: now)
-        wakes = WakeWatch(sinceBoot: Clock.sinceBoot(now), awake: Clock.awake())
+        wakes = WakeWatch(sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake())
         id = NetworkFollower.id(of: epochs.identity, salt)
         enteredAt = now
         _ = history.entered(id, epochs.identity, cause: nil, wallSeconds: Clock.wallMilliseconds() / 1000)
@@ -50,6 +50,7 @@ final class NetworkFollower {
 
     var identity: NetworkIdentity { epochs.identity }
     var reach: NetworkReach { epochs.reach }
+    var hasWayOut: Bool { reach.hasWayOut(.a) || reach.hasWayOut(.aaaa) }
     var isUnsettled: Bool { epochs.isUnsettled }
     var translationPrefixes: [LinuxIO.TranslationPrefix] { routes.translationPrefixes }
     var nextDeadline: Instant? { epochs.nextDeadline }
@@ -63,7 +64,8 @@ final class NetworkFollower {
             // A socket that can't be read has its say again in the next turn.
             if (try? routes.takeChanges()) ?? false { handle(.tables(NetworkTables(routes.tables)), now: now) }
         }
-        let absence = wakes.read(sinceBoot: Clock.sinceBoot(now), awake: Clock.awake(), lateBy: lateBy)
+        let absence = wakes.read(
+            sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake(), lateBy: lateBy)
         if absence != nil { handle(.woke, now: now) }
         if let deadline = epochs.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
     }
