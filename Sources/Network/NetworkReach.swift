@@ -47,8 +47,8 @@ package struct NetworkReach: Hashable, Sendable {
 
     var hasSomeWayOut: Bool { hasWayOut(.a) || hasWayOut(.aaaa) }
 
-    /// One of the routes that make up a way out: the default, one of its halves, or one of the blocks that some VPNs cut
-    /// it into to leave out private networks. Not a route to some site that happens to lie there.
+    /// One of the routes that make up a way out: the default, one of its halves, or one of the blocks that some VPNs
+    /// cut it into to leave out private networks. Not a route to some site that happens to lie there.
     static func leadsFarAway(_ prefix: Prefix) -> Bool {
         prefix.length <= 8 && (farAway4 + farAway6).contains { prefix.contains($0) }
     }
