@@ -225,7 +225,8 @@ final class Daemon {
         }
     }
 
-    private func readNameservers(now: Instant) {
+    /// - Parameter isOtherNetwork: the same addresses may be other servers there, and lead elsewhere.
+    private func readNameservers(isOtherNetwork: Bool = false, now: Instant) {
         let ourselves = ListenAddresses(
             ports.addresses.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
         let contents = localFiles.readNameserverFiles { log(.fileUnreadable(path: $0, reason: $1.description)) }
@@ -233,7 +234,9 @@ final class Daemon {
         let new = NameserverSources(
             configured: settings.systemResolver.servers.map(Nameserver.init), resolvConf: resolvConf,
             contents: contents, without: ourselves)
-        if new.list.servers != nameservers.list.servers { resolving.setNameservers(new.list.servers, now: now) }
+        if isOtherNetwork || new.list.servers != nameservers.list.servers {
+            resolving.setNameservers(new.list.servers, now: now)
+        }
         if new.list != nameservers.list || new.path != nameservers.path {
             log(.nameserversChanged(new.list, from: new.path == resolvConf ? nil : new.path))
         }
