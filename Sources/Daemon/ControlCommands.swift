@@ -48,8 +48,8 @@ struct ControlCommands {
         case .providers(.list):
             return whole(.providers(ProvidersReport(statistics.providers)), asJSON: request.wantsJSON)
         case .network(.current):
-            return whole(.network(NetworkReport(current: statistics.network)), asJSON: request.wantsJSON)
-        case .network(.history): return whole(.networkHistory(NetworkHistoryReport([])), asJSON: request.wantsJSON)
+            return whole(.network(statistics.networkReport), asJSON: request.wantsJSON)
+        case .network(.history): return whole(.networkHistory(statistics.networkHistory), asJSON: request.wantsJSON)
         case .providers(.reset(let name)): return reset(name, request)
         case .providers(.test(let name)): return test(name, request)
         case .verify(let name): return .stream(try probeErrands.verify(name, wantsJSON: request.wantsJSON, now: now))

@@ -12,6 +12,7 @@ struct Statistics {
     let cache: AnswerCache
     let probeErrands: ProbeErrands
     let evidence: EvidenceLog
+    let network: NetworkFollower?
     let startedAt: Instant
     let now: Instant
     let listen: [SocketAddress]
@@ -33,12 +34,9 @@ struct Statistics {
         report.loopingServers = stats.system.looping
         report.cache = stats.cache
         report.switches = switches
-        report.network = network
+        report.network = currentNetwork
         return report
     }
-
-    /// Nobody watches it.
-    var network: NetworkReport.Current? { nil }
 
     var stats: StatsReport {
         // The serving threads' counts are read once, so that everything below speaks of one moment.
@@ -70,6 +68,7 @@ struct Statistics {
         fill(&report, from: sum)
         fillUpstreams(&report)
         fillProbes(&report)
+        report.network = networkStats
         let status = ProcessStatus.current()
         report.process.residentBytes = status.residentBytes
         report.process.openDescriptors = status.openDescriptors

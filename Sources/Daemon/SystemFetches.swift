@@ -3,6 +3,7 @@
 
 import DNSWire
 import LinuxIO
+import Network
 import Resolver
 
 final class SystemFetches {
@@ -13,6 +14,7 @@ final class SystemFetches {
     /// Of lookups that have ended.
     private(set) var foreignReplies: UInt64 = 0
 
+    private var passage = Passage()
     private let loop: EventLoop
     private var randomness = SystemEntropy()
     private var jobs: [UInt64: Job] = [:]
@@ -23,14 +25,29 @@ final class SystemFetches {
     private var loopChecks = LoopChecks()
     private var loopNews: [LogEvent] = []
     private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
+    private var finishedErrands: [(finish: Finish, result: Result<Answer, FetchFailure>)] = []
 
     /// Longer than any client waits; the resolver abandons a fetch before.
     private static let lookupTimeout: Duration = .seconds(5)
 
+    typealias Finish = (Result<Answer, FetchFailure>) -> Void
+
+    /// Whose question it is.
+    private enum Purpose {
+        case fetch(FetchID)
+        case errand(Finish)
+        /// What is answered does not matter.
+        case loopCheck
+    }
+
+    /// A question that is not part of a fetch.
+    struct Errand {
+        fileprivate let number: UInt64
+    }
+
     private struct Job {
         var lookup: NameserverLookup
-        /// Nil for a loop check.
-        let fetch: FetchID?
+        let purpose: Purpose
         var exchanges: [NameserverLookup.ExchangeID: SystemExchange] = [:]
     }
 
@@ -49,6 +66,9 @@ final class SystemFetches {
         self.servers = loopChecks.askable
         perform(actions, now: now)
     }
+
+    /// Servers to which no route leads are passed over from now on.
+    func setReach(_ reach: NetworkReach) { passage = Passage(reach: reach) }
 
     /// - Returns: true for what the client can know from a server of ours only. It gets no answer then.
     func clientAsked(_ question: Question, now: Instant) -> Bool {
@@ -72,7 +92,16 @@ final class SystemFetches {
 
     func start(_ id: FetchID, _ question: Question, now: Instant) {
         requests += 1
-        begin(question, of: servers, for: id, now: now)
+        _ = begin(question, of: reachableServers, for: .fetch(id), now: now)
+    }
+
+    /// `finish` is called from `takeFinished`, unless it is cancelled.
+    func ask(_ question: Question, now: Instant, _ finish: @escaping Finish) -> Errand {
+        Errand(number: begin(question, of: reachableServers, for: .errand(finish), now: now))
+    }
+
+    func cancel(_ errand: Errand) {
+        if let job = jobs.removeValue(forKey: errand.number) { end(job) }
     }
 
     func abandon(_ id: FetchID) {
@@ -82,11 +111,14 @@ final class SystemFetches {
         end(job)
     }
 
-    var hasFinished: Bool { !finished.isEmpty }
+    var hasFinished: Bool { !finished.isEmpty || !finishedErrands.isEmpty }
 
     func takeFinished() -> [(id: FetchID, result: Result<Answer, FetchFailure>)] {
-        defer { finished.removeAll(keepingCapacity: true) }
-        return finished
+        let (fetches, errands) = (finished, finishedErrands)
+        finished = []
+        finishedErrands = []
+        for errand in errands { errand.finish(errand.result) }
+        return fetches
     }
 
     func timePassed(now: Instant) {
@@ -102,7 +134,7 @@ final class SystemFetches {
         servers = loopChecks.askable
         for action in actions {
             switch action {
-            case .ask(let check): begin(check.question, of: [check.server], for: nil, now: now)
+            case .ask(let check): _ = begin(check.question, of: [check.server], for: .loopCheck, now: now)
             case .leaveOut(let server): loopNews.append(.nameserverLoops(server.description))
             case .takeBack(let server): loopNews.append(.nameserverAskedAgain(server.description))
             }
@@ -111,16 +143,23 @@ final class SystemFetches {
 
     // MARK: jobs
 
-    private func begin(_ question: Question, of servers: [Nameserver], for fetch: FetchID?, now: Instant) {
+    var hasReachableServer: Bool { !reachableServers.isEmpty }
+
+    private var reachableServers: [Nameserver] { servers.filter { passage.leads(to: $0) } }
+
+    private func begin(
+        _ question: Question, of servers: [Nameserver], for purpose: Purpose, now: Instant
+    ) -> UInt64 {
         let number = nextJob
         nextJob += 1
         let lookup = NameserverLookup(question, servers: servers, deadline: now + SystemFetches.lookupTimeout)
-        jobs[number] = Job(lookup: lookup, fetch: fetch)
-        if let fetch {
-            jobOfFetch[fetch] = number
+        jobs[number] = Job(lookup: lookup, purpose: purpose)
+        if case .fetch(let id) = purpose {
+            jobOfFetch[id] = number
             awaited[question, default: 0] += 1
         }
         advance(number, .started, now: now)
+        return number
     }
 
     /// Events that follow at once from carrying out an action, such as a send that fails, are fed in the same turn.
@@ -174,20 +213,22 @@ final class SystemFetches {
     private func finish(_ number: UInt64, _ result: Result<Answer, FetchFailure>, now: Instant) {
         guard let job = jobs.removeValue(forKey: number) else { return }
         end(job)
-        guard let fetch = job.fetch else {
+        switch job.purpose {
+        case .fetch(let fetch):
+            jobOfFetch[fetch] = nil
+            if case .failure = result { failures += 1 }
+            finished.append((fetch, result))
+        case .errand(let finish): finishedErrands.append((finish, result))
+        case .loopCheck:
             let isAnswered = result.isAnswered
             perform(loopChecks.checkFinished(job.lookup.question, isAnswered: isAnswered, now: now), now: now)
-            return
         }
-        jobOfFetch[fetch] = nil
-        if case .failure = result { failures += 1 }
-        finished.append((fetch, result))
     }
 
     private func end(_ job: Job) {
         foreignReplies += UInt64(job.lookup.foreignReplies)
         for exchange in job.exchanges.values { exchange.close(loop) }
-        guard job.fetch != nil, let count = awaited[job.lookup.question] else { return }
+        guard case .fetch = job.purpose, let count = awaited[job.lookup.question] else { return }
         awaited[job.lookup.question] = count > 1 ? count - 1 : nil
     }
 }
