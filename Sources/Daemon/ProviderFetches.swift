@@ -172,6 +172,12 @@ final class ProviderFetches {
         providers[index].setNodes(list)
     }
 
+    /// After a change of the network. Requests on their way fail, unless they are abandoned first.
+    func renewConnections(now: Instant) {
+        http.renewConnections(now: now)
+        resetAddresses(of: nil)
+    }
+
     /// - Parameter provider: nil for all.
     func resetAddresses(of provider: ProviderID?) {
         for index in providers.indices where provider == nil || providers[index].id == provider {
