@@ -9,7 +9,7 @@ import Resolver
 struct Passage: Equatable {
     var reach = NetworkReach.everything
     /// Of the network's translator, the best first.
-    var prefixes: [DNSWire.TranslationPrefix] = []
+    var prefixes: [TranslationPrefix] = []
 
     /// Nil where no route leads.
     func way(to address: Address) -> Address? {

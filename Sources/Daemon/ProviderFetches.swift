@@ -85,7 +85,7 @@ final class ProviderFetches {
     }
 
     /// What is dialled from now on, and how; connections that are open stay.
-    func setReach(_ reach: NetworkReach, _ prefixes: [DNSWire.TranslationPrefix]) {
+    func setReach(_ reach: NetworkReach, _ prefixes: [TranslationPrefix]) {
         passage = Passage(reach: reach, prefixes: prefixes)
     }
 

@@ -29,7 +29,7 @@ final class Translation {
     var nextDeadline: Instant? { discovery.askAt }
 
     /// In force; empty where nothing translates, or nothing has to.
-    var prefixes: [DNSWire.TranslationPrefix] { discovery.prefixes }
+    var prefixes: [TranslationPrefix] { discovery.prefixes }
 
     func configure(_ settings: Settings.Server, now: Instant) {
         let isOther = settings.dns64 != self.settings.dns64
@@ -44,7 +44,7 @@ final class Translation {
     ///   - network: nil where networks are not told apart.
     ///   - advertised: the prefixes of router advertisements.
     func networkChanged(
-        to network: NetworkID? = nil, reach: NetworkReach, advertised: [DNSWire.TranslationPrefix] = [], now: Instant
+        to network: NetworkID? = nil, reach: NetworkReach, advertised: [TranslationPrefix] = [], now: Instant
     ) {
         if let errand = errand.take() { resolving.system.cancel(errand) }
         self.reach = reach
