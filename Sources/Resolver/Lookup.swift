@@ -32,10 +32,10 @@ struct Lookup {
     /// What the cache still holds and the policy allows.
     var expired: ExpiredAnswer?
     /// So long the expired answer waits for the upstreams.
-    private var expiredAt: Instant
+    private(set) var expiredAt: Instant
     /// Who may be asked, as it was when this began.
     let upstreams: NameUpstreams
-    private let giveUpAt: Instant
+    let giveUpAt: Instant
     /// So long the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
     /// Providers not asked yet, best first.
@@ -46,13 +46,15 @@ struct Lookup {
     /// Those that want to be asked less: only asked when nobody else has anything to say.
     private var withheld: [ProviderID]
     /// When the first of them is asked: at once after a failure, else as a hedge.
-    private var nextProviderAt: Instant?
+    var nextProviderAt: Instant?
     var system: SystemStep
     var running: [Attempt] = []
     /// Nothing came back from a source that cannot tell; believed when nobody knows better.
     var unproven: (answer: Answer, source: Source, at: Instant)?
     /// Leads nowhere, or to somebody else, as is known; given when nobody knows better.
     var useless: (answer: Answer, source: Source, at: Instant)?
+    /// It has no IPv6 address, was said; whether it is given one depends on what its IPv4 addresses are.
+    var withoutIPv6: (answer: Answer, source: Source, at: Instant)?
     /// Whose answer is to be replaced.
     var besides: Source?
     /// The same while it is not asked: until a client waits.
@@ -89,7 +91,7 @@ struct Lookup {
     }
 
     /// The system resolver is the proper source for this name and not a substitute.
-    private var isSystemName: Bool { upstreams == .system }
+    var isSystemName: Bool { upstreams == .system }
 
     /// After a failure: how long the expired answer stands in at once; nil without one.
     var recheck: Duration? { expired == nil ? nil : policy.stale.recheck }
@@ -166,6 +168,10 @@ struct Lookup {
     /// The answer comes from elsewhere now: nobody else is asked, and who waits is answered all the same.
     mutating func keepNothing() {
         keepsAnswers = false
+        askNobodyElse()
+    }
+
+    mutating func askNobodyElse() {
         untried = []
         inReserve = []
         withheld = []
@@ -209,105 +215,13 @@ struct Lookup {
         proceed(now: now, &around)
     }
 
-    private mutating func answered(
-        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
-    ) {
-        let isProper = attempt.upstream == .system && isSystemName
-        guard let answer = isProper ? answer : policy.withoutPrivateAddresses(answer) else {
-            return hasOnlyPrivateAddresses(attempt, answer, now: now, &around)
-        }
-        if !isProper, around.isUseless(question, answer, from: attempt.source, policy, now: now) {
-            return leadsNowhere(attempt, answer, now: now, &around)
-        }
-        // No probe's result makes a name that has addresses one that has none.
-        if useless != nil || leftOut != nil, answer.kind == .noData || answer.kind == .noSuchName {
-            return leadsNowhere(attempt, answer, now: now, &around)
-        }
-        switch attempt.upstream {
-        case .provider(let provider):
-            // The cache is another one, perhaps, than when it was asked.
-            if !around.ranking.knows(provider) { keepNothing() }
-            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
-            if answer.kind == .unprovenEmpty {
-                unproven = unproven ?? (answer, .provider(provider), now)
-                nextProviderAt = now
-            } else {
-                finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
-            }
-        case .system where isSystemName:
-            finish(with: policy.cache.applied(to: answer), from: .system, now: now, &around)
-        case .system:
-            let substitute = policy.cache.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds)
-            system = .answered(substitute, at: now)
-        }
-    }
-
-    /// A public name that leads into the local network is an attack on it, or an exception that needs a rule. It may be
-    /// this upstream alone that says so: the next one is asked, and if none knows better, the name has no address.
-    private mutating func hasOnlyPrivateAddresses(
-        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
-    ) {
-        let empty = Answer(negative: .unprovenEmpty)
-        switch attempt.upstream {
-        case .provider(let provider):
-            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
-            around.privateAnswers[provider, default: 0] += 1
-            unproven = unproven ?? (empty, .provider(provider), now)
-            nextProviderAt = now
-        case .system:
-            unproven = unproven ?? (empty, .system, now)
-            system = .failed
-        }
-    }
-
-    /// Every address in it was found to be dead, or somebody else's, or there is none: the next upstream is asked.
-    private mutating func leadsNowhere(
-        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
-    ) {
-        var answer = policy.cache.applied(to: answer)
-        switch attempt.upstream {
-        case .provider(let provider):
-            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
-            nextProviderAt = now
-            if case .answered(let held, _) = system, held.kind != .records { system = .failed }
-        case .system:
-            answer = answer.withTTL(to: Bounds.systemSubstituteTTLSeconds)
-            system = .failed
-        }
-        holdUseless(answer, attempt.source, around.verification, now: now)
-    }
-
-    /// - Parameters:
-    ///   - answer: without private addresses.
-    ///   - provider: asked for something else, or for this by another lookup.
-    mutating func volunteered(
-        _ answer: Answer, by provider: ProviderID, now: Instant, _ around: inout Surroundings
-    ) {
-        guard !isSystemName, !isFinished,
-            !around.isUseless(question, answer, from: .provider(provider), policy, now: now)
-        else { return }
-        finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
-    }
-
-    private mutating func failed(
-        _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ around: inout Surroundings
-    ) {
-        someoneIsUnheard = true
-        if failure != .timeout { someoneFailed = true }
-        switch attempt.upstream {
-        case .provider(let provider):
-            around.ranking.failed(provider, failure, now: now)
-            nextProviderAt = now
-        case .system: system = .failed
-        }
-    }
-
     // MARK: decisions
 
     /// What follows from the state alone, after every event.
     mutating func proceed(now: Instant, _ around: inout Surroundings) {
         guard !isFinished else { return }
         dropTooOld(now)
+        if withoutIPv6 != nil { return awaitIPv4(now: now, &around) }
         if case .settled = system {
             isFinished = running.isEmpty
             return
@@ -315,6 +229,7 @@ struct Lookup {
         if now < giveUpAt { askFurther(now: now, &around) }
         settleInsteadOfExpired(now: now, &around)
         if case .settled = system { return }
+        if withoutIPv6 != nil { return }
         if case .answered(let answer, let learnedAt) = system, providersAreDone || holdUntil <= now {
             settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
         } else if running.isEmpty || giveUpAt <= now {

@@ -11,7 +11,7 @@ package struct KernelMirror {
     private var addresses: Set<AddressReport.Place> = []
     private var routes = RouteMirror()
     private var neighbours: [NeighbourReport.Place: [UInt8]] = [:]
-    package private(set) var translationPrefixes: [TranslationPrefix] = []
+    package private(set) var translationPrefixes: [AdvertisedPrefix] = []
     /// Links of which it is not known whether they are wireless.
     private var newcomers: Set<Int32> = []
     private var isChanged = false
@@ -204,7 +204,7 @@ extension KernelMirror {
         guard isAnnounced else { return }
         if translationPrefixes.count == KernelMirror.maxTranslationPrefixes { translationPrefixes.removeFirst() }
         translationPrefixes.append(
-            TranslationPrefix(
+            AdvertisedPrefix(
                 link: report.link, prefix: report.prefix, length: report.length,
                 end: now + .seconds(report.lifetimeSeconds)))
     }

@@ -56,7 +56,7 @@ package final class RouteWatch {
 
     /// As of the last `takeChanges`, some of them past their end perhaps. A router that repeats itself puts off the end
     /// without a change being reported.
-    package var translationPrefixes: [TranslationPrefix] { mirror.translationPrefixes }
+    package var translationPrefixes: [AdvertisedPrefix] { mirror.translationPrefixes }
 
     /// Reads what came. After an overflow everything is read anew.
     ///
