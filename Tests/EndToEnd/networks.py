@@ -52,7 +52,7 @@ class Networks:
             internet = None
             for number, name in enumerate(routers, 1):
                 if internet is None or not is_shared:
-                    internet = self._kept(Internet(self))
+                    internet = self.far_side()
                 self.routers[name] = self._kept(Router(name, number, self.host, internet, families))
         except BaseException:
             self.remove()
@@ -66,6 +66,10 @@ class Networks:
 
     def __exit__(self, *_):
         self.remove()
+
+    def far_side(self):
+        """One more Internet, which leads nowhere yet."""
+        return self._kept(Internet(self))
 
     def daemon(self, providers, **options):
         """httpdnsd on the host, on port 53 of its loopback, with the nameservers of its /etc/resolv.conf; not started.
@@ -243,6 +247,17 @@ class Router(Node):
         """The end of a `cut` of the same address."""
         self.ip(*(f"{family}rule delete pref {_CUT} {way} blackhole" for family, way in self._ways(address)))
 
+    def forget_connections(self, host):
+        """What a NAT does that was restarted, or after some time: the TCP connections that the host has now are dead from
+        here on, without a word, and new ones work."""
+        lines = host.run("ss", "-Htn", "state", "established").stdout.splitlines()
+        # Receive queue, send queue, local, remote.
+        for local in (line.split()[2] for line in lines):
+            address, port = local.rsplit(":", 1)
+            address, family = address.strip("[]"), "-6 " if "[" in local else ""
+            self.ip(f"{family}rule add pref {_CUT} ipproto tcp from {address} sport {port} blackhole",
+                    f"{family}rule add pref {_CUT} ipproto tcp to {address} dport {port} blackhole")
+
     def carrier(self, state):
         """The router's end of the cable "up" or "down": the host sees its carrier come or go and keeps its addresses."""
         self.ip(f"link set lan {state}")
@@ -279,7 +294,7 @@ class Everything:
 
     TTL = 20
 
-    def __init__(self, number, addresses):
+    def __init__(self, number, addresses={}):
         self.number = number
         self.addresses = addresses
 
