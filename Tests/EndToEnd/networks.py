@@ -230,11 +230,11 @@ class Router(Node):
             internet.ip(f"-6 route add 2a10:{number}::/64 via 2a77:{number}::1")
         host.ip(f"link set {self.link} up")
 
-    def serve(self, networks, respond=None, addresses=()):
+    def serve(self, networks, respond=None, addresses={}):
         """The network's system resolver on port 53 of the router: 192.0.2.N for every name and 2001:db8::N, unless
         `addresses`, by pairs of a name and "A" or "AAAA", knows better, or `respond(query, is_stream)` replies."""
         address = self.lan_v4 if "4" in self.families else self.lan_v6
-        respond = respond or Everything(self.number, dict(addresses))
+        respond = respond or Everything(self.number, addresses)
         self.resolver = self.within(lambda: FakeNameserver(respond, (address, 53)))
         return networks.own(self.resolver)
 
@@ -294,7 +294,7 @@ class Everything:
 
     TTL = 20
 
-    def __init__(self, number, addresses={}):
+    def __init__(self, number, addresses):
         self.number = number
         self.addresses = addresses
 

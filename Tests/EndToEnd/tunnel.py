@@ -23,10 +23,10 @@ class Tunnel:
         self.ends = []
         networks.own(self)
 
-    def serve(self, networks, respond=None):
+    def serve(self, networks, addresses={}):
         """As a router does."""
         self.internet.answer_for(self.GATEWAY)
-        respond = respond or Everything(self.NUMBER)
+        respond = Everything(self.NUMBER, addresses)
         return networks.own(self.internet.within(lambda: FakeNameserver(respond, (self.GATEWAY, 53))))
 
     def up(self):
