@@ -2,10 +2,10 @@
 //
 //     asked ──> asking providers ──────────── a provider answers ──> finished
 //                 │ hedge: second provider         │
-//                 │ all failed, or 1 s gone        │ (also after the clients were settled)
+//                 │ all failed, or `systemHedge`   │ (also after the clients were settled)
 //                 ▼                                │
 //               asking the system resolver too ────┘
-//                 │ it answers; providers get until 1.8 s (both sooner while all of them are in trouble)
+//                 │ it answers; providers get until `systemPatience`
 //                 ▼
 //               settled: clients have the system resolver's answer, a late provider's still goes to the cache
 //
@@ -78,14 +78,12 @@ struct Lookup {
         upstreams = route.upstreams
         giveUpAt = now + Bounds.answerWithin
         expiredAt = now + policy.stale.clientTimeout
-        let patience = mistrustsSystem ? Bounds.systemPatienceMistrusted : Bounds.systemPatience
-        holdUntil = now + (route.inTrouble ? Bounds.systemPatienceInTrouble : patience)
+        holdUntil = now + route.systemPatience(isMistrusted: mistrustsSystem)
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
         inReserve = Array(route.inReserve.prefix(Bounds.maxProviderAttempts - untried.count))
         withheld = route.withheld
         nextProviderAt = now
-        let hedge = route.inTrouble ? Bounds.systemHedgeInTrouble : Bounds.systemHedge
-        system = route.hasSystem ? .waiting(until: now + hedge) : .absent
+        system = route.hasSystem ? .waiting(until: now + route.systemHedge) : .absent
     }
 
     /// The system resolver is the proper source for this name and not a substitute.
