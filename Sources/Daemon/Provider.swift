@@ -96,8 +96,12 @@ struct Provider {
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// Where to dial.
-    mutating func chooseEndpoint(now: Instant) -> HTTPEndpoint { endpoints[addresses.choose(now: now)] }
+    /// Where to dial, and where else when that one is silent for so long.
+    mutating func chooseEndpoints(now: Instant) -> (first: HTTPEndpoint, others: [HTTPEndpoint], silence: Duration) {
+        let chosen = addresses.choose(now: now)
+        let others = addresses.others(than: chosen, now: now).map { endpoints[$0] }
+        return (endpoints[chosen], others, addresses.silence(of: chosen))
+    }
 
     /// No address is left alone any longer.
     mutating func resetAddresses() { addresses.reset() }
@@ -155,14 +159,6 @@ extension FetchFailure {
 }
 
 extension TransferFailure {
-    /// Says something about the address that was dialled; the rest may be everybody's.
-    var isAddress: Bool {
-        switch self {
-        case .refused, .unreachable, .timeout, .tls, .reset: true
-        case .proxy, .networkChanged, .oversized, .garbage, .badRequest, .busy, .local: false
-        }
-    }
-
     /// For the log.
     var description: String {
         switch self {
