@@ -14,6 +14,27 @@ package struct NetworkReach: Hashable, Sendable {
     /// Where nobody watches the network everything is worth a try.
     package static let everything = NetworkReach(prefixes: Set(["0.0.0.0/0", "::/0"].compactMap { Prefix($0) }))
 
+    /// Where routes over interfaces that are up lead, and what is on their links. What lies within something else of it
+    /// is left out: beside a default route a container's network is nothing new.
+    package init(of tables: NetworkTables) {
+        let links = tables.usableLinks
+        let routed = tables.routes.filter { links[$0.link] != nil }.map(\.destination)
+        let onLink = tables.addresses.filter { links[$0.link] != nil }.compactMap {
+            Prefix(around: $0.address, length: $0.prefixLength)
+        }
+        self.init(prefixes: NetworkReach.outermost(Set(routed + onLink)))
+    }
+
+    private static func outermost(_ prefixes: Set<Prefix>) -> Set<Prefix> {
+        // The shortest first: beside a default route most blocks need one look.
+        let lengths = Set(prefixes.map(\.length)).sorted()
+        return prefixes.filter { prefix in
+            !lengths.prefix { $0 < prefix.length }.contains { length in
+                Prefix(around: prefix.address, length: length).map(prefixes.contains) ?? false
+            }
+        }
+    }
+
     package func includes(_ address: Address) -> Bool {
         address.isLoopback || prefixes.contains { $0.contains(address) }
     }
@@ -22,6 +43,14 @@ package struct NetworkReach: Hashable, Sendable {
     package func hasWayOut(_ family: RecordType) -> Bool {
         let probes = family == .a ? NetworkReach.farAway4 : NetworkReach.farAway6
         return probes.allSatisfy(includes)
+    }
+
+    var hasSomeWayOut: Bool { hasWayOut(.a) || hasWayOut(.aaaa) }
+
+    /// One of the routes that make up a way out: the default, one of its halves, or one of the blocks that some VPNs
+    /// cut it into to leave out private networks. Not a route to some site that happens to lie there.
+    static func leadsFarAway(_ prefix: Prefix) -> Bool {
+        prefix.length <= 8 && (farAway4 + farAway6).contains { prefix.contains($0) }
     }
 
     /// Of both halves of the space that is given out: root servers (RFC 7720).

@@ -42,7 +42,7 @@ struct Lookup {
     /// Who may be asked, as it was when this began.
     let upstreams: NameUpstreams
     private let startedAt: Instant
-    private var giveUpAt: Instant
+    private(set) var giveUpAt: Instant
     /// So long the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
     /// Providers not asked yet, best first.
@@ -60,6 +60,8 @@ struct Lookup {
     var unproven: (answer: Answer, source: Source, at: Instant)?
     /// Leads nowhere, or to somebody else, as is known; given when nobody knows better.
     var useless: (answer: Answer, source: Source, at: Instant)?
+    /// It has no IPv6 address, was said; whether it is given one depends on what its IPv4 addresses are.
+    var withoutIPv6: (answer: Answer, source: Source, at: Instant)?
     /// Whose answer is to be replaced.
     var besides: Source?
     /// The same while it is not asked: until a client waits.
@@ -118,7 +120,7 @@ struct Lookup {
     var ownExpired: ExpiredAnswer? { expired.flatMap { $0.origin == .otherNetwork ? nil : $0 } }
 
     /// When what is held ready is given. Another network's answer is for when those of this one had their time.
-    private var expiredDueAt: Instant {
+    var expiredDueAt: Instant {
         guard expired?.origin == .otherNetwork else { return expiredAt }
         return max(expiredAt, startedAt + Bounds.otherNetworkPatience)
     }
@@ -192,6 +194,10 @@ struct Lookup {
     /// The answer comes from elsewhere now: nobody else is asked, and who waits is answered all the same.
     mutating func keepNothing() {
         keepsAnswers = false
+        askNobodyElse()
+    }
+
+    mutating func askNobodyElse() {
         untried = []
         inReserve = []
         withheld = []
@@ -241,6 +247,7 @@ struct Lookup {
     mutating func proceed(now: Instant, _ around: inout Surroundings) {
         guard !isFinished else { return }
         dropTooOld(now)
+        if withoutIPv6 != nil { return awaitIPv4(now: now, &around) }
         if case .settled = system {
             isFinished = running.isEmpty
             return
@@ -248,6 +255,7 @@ struct Lookup {
         if now < giveUpAt { askFurther(now: now, &around) }
         settleInsteadOfExpired(now: now, &around)
         if case .settled = system { return }
+        if withoutIPv6 != nil { return }
         if case .answered(let answer, let learnedAt) = system, providersAreDone || holdUntil <= now {
             settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
         } else if running.isEmpty || giveUpAt <= now {

@@ -13,6 +13,7 @@ struct Surroundings {
     var privateAnswers: [ProviderID: UInt64] = [:]
     var shadows = ShadowFetches()
     var verification: Verification
+    var synthesis = Synthesis()
     /// What comes now is of the network in use; else of that one or of another, and it is not kept.
     var isSettled = true {
         didSet { verification.isSettled = isSettled }
@@ -73,6 +74,7 @@ struct Surroundings {
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
         let arranged = verification.arranged(question, answer, now: now)
         actions.append(.store(question, arranged, source))
+        synthesis.learned(question, answer, from: source, now: now)
         return arranged
     }
 
