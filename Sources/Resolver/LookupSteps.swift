@@ -17,6 +17,23 @@ extension Lookup {
         }
     }
 
+    /// When the system resolver is asked as well, and how long its answer waits for a provider's: both from the
+    /// beginning.
+    struct SystemTerms {
+        let hedge: Duration
+        let patience: Duration
+
+        static let usual = SystemTerms(hedge: Bounds.systemHedge, patience: Bounds.systemPatience)
+        /// What it says is for when the providers say nothing.
+        static let mistrusted = SystemTerms(hedge: Bounds.systemHedge, patience: Bounds.systemPatienceMistrusted)
+        /// All providers are in trouble.
+        static let inTrouble = SystemTerms(
+            hedge: Bounds.systemHedgeInTrouble, patience: Bounds.systemPatienceInTrouble)
+        /// The network is a new one.
+        static let atFirst = SystemTerms(hedge: .zero, patience: Bounds.systemPatienceAtFirst)
+        static let mistrustedAtFirst = SystemTerms(hedge: .zero, patience: Bounds.systemPatienceMistrusted)
+    }
+
     enum SystemStep {
         case absent
         case waiting(until: Instant)
