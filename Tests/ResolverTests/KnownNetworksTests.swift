@@ -86,4 +86,45 @@ struct KnownNetworksTests {
         #expect(ranking.spend(on: provider.id, now: start) != nil)
         #expect(ranking.state(of: provider.id, now: start) == .overBudget)
     }
+
+    @Test("a system resolver that lies on one network is believed on the next, and is not when the first comes back")
+    func systemTrust() {
+        var around = Surroundings(seed: 1)
+        for _ in 0..<3 { around.toldFalsehood(.system, now: start) }
+        #expect(around.termsAtFirst(start).patience == Bounds.systemPatienceMistrusted)
+        let past = around.past(NetworkKey(1))
+        around.move(to: nil, hottest: [], now: start)
+        #expect(around.termsAtFirst(start).patience == Bounds.systemPatienceAtFirst)
+        around.move(to: past, hottest: [], now: start)
+        #expect(around.termsAtFirst(start).patience == Bounds.systemPatienceMistrusted)
+        #expect(around.termsAtFirst(start).hedge == .zero)
+    }
+
+    @Test("the names that are asked most are probed first when a network comes back, and the rest when asked for")
+    func reverified() throws {
+        var stand = Verification(seed: 1)
+        var names: [Name] = []
+        for number in 0..<60 {
+            let name = try #require(Name("n\(number).example"))
+            let record = ResourceRecord(
+                owner: name, address: .v4(0x0100_0001 + UInt32(number) << 12), ttlSeconds: 600)
+            stand.kept(
+                Question(name, .a), Answer(records: [record]), from: .system, VerificationStand.terms(), isInUse: true,
+                isDoubted: false, now: start)
+            names.append(name)
+        }
+        _ = stand.takeConsequences()
+        stand.networkChanged(nil, hottest: names.reversed(), now: start)
+        var probed: [Name] = []
+        var awaited: [Name] = []
+        for step in 0...200 {
+            for consequence in stand.takeConsequences() {
+                if case .probe(_, let target) = consequence { probed.append(target.name) }
+                if case .awaitAsk(let question, _) = consequence { awaited.append(question.name) }
+            }
+            stand.timePassed(now: start + .milliseconds(50 * step))
+        }
+        #expect(probed == Array(names.suffix(Bounds.maxReverifiedNames).reversed()))
+        #expect(awaited == Array(names.prefix(60 - Bounds.maxReverifiedNames)))
+    }
 }
