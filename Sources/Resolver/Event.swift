@@ -161,4 +161,12 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     case clock
     /// This upstream can't be asked this question.
     case unsupported
+
+    /// No reply came, whoever is at fault: it may be the path.
+    var isUnheard: Bool {
+        switch self {
+        case .refused, .unreachable, .timeout, .tls, .reset: true
+        case .status, .throttled, .garbage, .server, .overload, .account, .clock, .unsupported: false
+        }
+    }
 }

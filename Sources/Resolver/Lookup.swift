@@ -2,11 +2,10 @@
 //
 //     asked ──> asking providers ──────────── a provider answers ──> finished
 //                 │ hedge: second provider         │
-//                 │ all failed, or 1 s gone        │ (also after the clients were settled)
+//                 │ all failed, or `systemHedge`   │ (also after the clients were settled)
 //                 ▼                                │
 //               asking the system resolver too ────┘
-//                 │ it answers; providers get until 1.8 s (both sooner while all of them are in trouble, and
-//                 │ soonest just after a change of the network)
+//                 │ it answers; providers get until `systemPatience` (soonest just after a change of the network)
 //                 ▼
 //               settled: clients have the system resolver's answer, a late provider's still goes to the cache
 //

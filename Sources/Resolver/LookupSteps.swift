@@ -23,9 +23,6 @@ extension Lookup {
         let hedge: Duration
         let patience: Duration
 
-        static let usual = SystemTerms(hedge: Bounds.systemHedge, patience: Bounds.systemPatience)
-        /// What it says is for when the providers say nothing.
-        static let mistrusted = SystemTerms(hedge: Bounds.systemHedge, patience: Bounds.systemPatienceMistrusted)
         /// All providers are in trouble.
         static let inTrouble = SystemTerms(
             hedge: Bounds.systemHedgeInTrouble, patience: Bounds.systemPatienceInTrouble)

@@ -59,7 +59,7 @@ struct ProviderStanding {
     /// Several requests are out and nothing comes back: it will be known to fail when they have timed out.
     func isSilent(_ now: Instant) -> Bool {
         guard let silentSince, outstanding >= Bounds.silentRequests else { return false }
-        let usual = latency.patience.map { Duration.milliseconds(2 * $0) } ?? Bounds.hedgeCeiling
+        let usual = patience.map { $0 * 2 } ?? Bounds.hedgeCeiling
         return now - silentSince > max(usual, Bounds.silentFloor)
     }
 
@@ -79,9 +79,12 @@ struct ProviderStanding {
         return good / (good + failures.value(now))
     }
 
+    /// So long an answer is worth waiting for; nil until it is measured.
+    var patience: Duration? { latency.patience.map { .milliseconds($0) } }
+
     var hedgeDelay: Duration {
-        guard let patience = latency.patience else { return Bounds.hedgeUnmeasured }
-        return min(max(.milliseconds(patience), Bounds.hedgeFloor), Bounds.hedgeCeiling)
+        guard let patience else { return Bounds.hedgeUnmeasured }
+        return min(max(patience, Bounds.hedgeFloor), Bounds.hedgeCeiling)
     }
 
     func state(_ now: Instant) -> ProviderState {
@@ -147,13 +150,16 @@ struct ProviderStanding {
         if outstanding == 0 { silentSince = nil }
     }
 
+    /// The answer that ends an outage is no measure: it took a new connection, perhaps at the second attempt.
+    ///
     /// - Returns: whether it had failed before.
     mutating func answered(after elapsed: Duration, now: Instant) -> Bool {
-        latency.measure(elapsed, now: now)
+        let isBack = breaker.answered()
+        if !isBack || !isMeasured { latency.measure(elapsed, now: now) }
         doubt = nil
         answers.add(1, now: now)
         pausesInARow = 0
-        return breaker.answered()
+        return isBack
     }
 
     /// Another upstream was quicker: this one takes at least so long, which is news only beyond what was presumed.
@@ -166,9 +172,10 @@ struct ProviderStanding {
 
     /// An outage counts as one failure, however often it was tried meanwhile: it would be held against a provider that
     /// is back.
-    mutating func failed(now: Instant) {
+    mutating func failed(_ failure: FetchFailure, now: Instant) {
         if breaker.isClosed { failures.add(1, now: now) }
-        breaker.failed(now: now)
+        breaker.failed(
+            ceiling: failure.isUnheard ? Bounds.unheardBackOffCeiling : Bounds.backOffCeiling, now: now)
     }
 
     mutating func refused(now: Instant) { breaker.refused(now: now) }

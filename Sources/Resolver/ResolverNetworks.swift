@@ -70,7 +70,7 @@ extension Resolver {
     /// The terms of a lookup that begins now.
     func terms(for route: Lookup.Route, isRefresh: Bool, now: Instant) -> Lookup.SystemTerms {
         if networks.isNew(now), !isRefresh { return around.termsAtFirst(now) }
-        if route.inTrouble { return .inTrouble }
-        return around.systemTrust.isLost(now) ? .mistrusted : .usual
+        return Lookup.SystemTerms(
+            hedge: route.systemHedge, patience: route.systemPatience(isMistrusted: around.systemTrust.isLost(now)))
     }
 }

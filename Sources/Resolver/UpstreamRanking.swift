@@ -200,6 +200,11 @@ struct UpstreamRanking {
         standing(provider).map { $0.isFailing(now) || $0.isWithheld(now) } ?? false
     }
 
+    /// Failed lately, and the next request tells whether it is back.
+    func mayBeBack(_ provider: ProviderID, _ now: Instant) -> Bool {
+        standing(provider).map { $0.isHalfOpen(now) } ?? false
+    }
+
     /// In trouble, and a request is out that will tell whether it is back.
     func isOnTrial(_ provider: ProviderID, _ now: Instant) -> Bool {
         standing(provider).map { $0.outstanding > 0 && $0.isFailing(now) } ?? false
@@ -217,6 +222,16 @@ struct UpstreamRanking {
     /// without providers.
     func patience(for type: RecordType, now: Instant) -> Duration {
         best(for: type, now: now).map { hedgeDelay($0) * 2 } ?? .zero
+    }
+
+    /// So long the slowest of these usually takes; nil when one of them was not measured, or there is none.
+    func patience(of providers: some Sequence<ProviderID>) -> Duration? {
+        var longest: Duration?
+        for provider in providers {
+            guard let patience = standing(provider)?.patience else { return nil }
+            longest = max(patience, longest ?? patience)
+        }
+        return longest
     }
 
     func state(of provider: ProviderID, now: Instant) -> ProviderState? { standing(provider)?.state(now) }
@@ -271,7 +286,7 @@ struct UpstreamRanking {
         case .throttled: throttled(provider, for: nil, now: now)
         case .account: update(provider) { $0.refused(now: now) }
         case .refused, .unreachable, .timeout, .tls, .reset, .status, .garbage, .server, .clock:
-            update(provider) { $0.failed(now: now) }
+            update(provider) { $0.failed(failure, now: now) }
         }
     }
 
