@@ -79,7 +79,7 @@ let package = Package(
         tests("HTTPClientTests", ["HTTPClient", "CCurl", "TestSupport"]),
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
-        tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),
+        tests("LinuxIOTests", ["LinuxIO", "TestSupport"], resources: ["Vectors"]),
         tests("ControlTests", ["Control", "DNSWire", "TestSupport"]),
         tests(
             "DaemonTests",
@@ -96,8 +96,9 @@ let package = Package(
         program("FuzzStoredAnswer", ["FuzzEntries"], path: "Tests/Fuzz/FuzzStoredAnswer"),
         program("FuzzTLSFlight", ["FuzzEntries"], path: "Tests/Fuzz/FuzzTLSFlight"),
         program("FuzzQuery", ["FuzzEntries"], path: "Tests/Fuzz/FuzzQuery"),
+        program("FuzzKernelNews", ["FuzzEntries"], path: "Tests/Fuzz/FuzzKernelNews"),
         .target(
-            name: "FuzzEntries", dependencies: ["AnswerCache", "Crypto", "DNSWire", "TestSupport"],
+            name: "FuzzEntries", dependencies: ["AnswerCache", "Crypto", "DNSWire", "LinuxIO", "TestSupport"],
             path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: ["AnswerCache", "DNSWire"], path: "Tests/TestSupport",

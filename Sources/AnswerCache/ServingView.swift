@@ -6,6 +6,7 @@ import Synchronization
 package final class ServingView: Sendable {
     private let partition: Atomic<UInt32>
     private let dependsOnClient = Atomic(false)
+    private let filtering = Atomic(false)
     private let multiplier: UInt64
 
     /// - Parameter seed: keeps clients from choosing subnets that would share a partition.
@@ -20,14 +21,23 @@ package final class ServingView: Sendable {
         self.dependsOnClient.store(dependsOnClient, ordering: .relaxed)
     }
 
+    /// - Parameter isOn: no name has an IPv6 address for now, whatever the cache says.
+    package func setAAAAFilter(_ isOn: Bool) { filtering.store(isOn, ordering: .relaxed) }
+
+    package var filtersAAAA: Bool { filtering.load(ordering: .relaxed) }
+
     package func subnet(of client: Address) -> ClientSubnet {
         dependsOnClient.load(ordering: .relaxed) ? ClientSubnet(of: client) : .none
     }
 
     /// A part of its own for each subnet: the upper half of a product is a universal hash (Dietzfelbinger 1996).
     package func partition(for subnet: ClientSubnet) -> Partition {
-        let base = partition.load(ordering: .relaxed)
+        partition(for: subnet, of: Partition(rawValue: partition.load(ordering: .relaxed)))
+    }
+
+    /// - Parameter network: in use or not.
+    package func partition(for subnet: ClientSubnet, of network: Partition) -> Partition {
         let part = UInt32(truncatingIfNeeded: (subnet.code &* multiplier) >> 32)
-        return Partition(rawValue: base ^ part)
+        return Partition(rawValue: network.rawValue ^ part)
     }
 }

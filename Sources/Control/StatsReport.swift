@@ -23,6 +23,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var providers: [Provider] = []
     package var system = System()
     package var probe = Probe()
+    package var network = Network()
     package var process = Process()
 
     package init() {}
@@ -34,7 +35,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
 
     package enum CodingKeys: String, CodingKey {
         case schema, version, queries, responses, rcodes, dropped, inflight, unsent, cache, prefetch, stale, store,
-            providers, system, probe, process
+            providers, system, probe, network, process
         case connections = "tcp"
         case uptimeSeconds = "uptime_s"
         case latencyMicroseconds = "latency_us"
@@ -135,10 +136,12 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var trust = 1.0
         /// "ADDR:PORT"
         package var servers: [String] = []
+        /// Of the same form: those that are not asked because they lead back to us.
+        package var looping: [String] = []
         package init() {}
 
         package enum CodingKeys: String, CodingKey {
-            case requests, failures, divergences, trust, servers
+            case requests, failures, divergences, trust, servers, looping
             case foreignReplies = "foreign_replies"
         }
     }

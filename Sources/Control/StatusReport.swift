@@ -11,9 +11,13 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var providers: [Provider] = []
     /// The nameservers of the last resort, "ADDR:PORT".
     package var systemServers: [String] = []
+    /// Those that are not asked because they lead back to us.
+    package var loopingServers: [String] = []
     package var cache = StatsReport.Cache()
     /// Those that are off.
     package var switches: [SwitchReport] = []
+    /// Nil: nobody watches the network.
+    package var network: NetworkReport.Current?
 
     package init(uptimeSeconds: Int, processID: Int, listeners: [String], threads: Int) {
         self.uptimeSeconds = uptimeSeconds
@@ -23,10 +27,11 @@ package struct StatusReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case version, listeners, threads, providers, cache, switches
+        case version, listeners, threads, providers, cache, switches, network
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
         case systemServers = "system_servers"
+        case loopingServers = "looping_servers"
     }
 
     package struct Provider: Codable, Equatable, Sendable {
@@ -59,10 +64,25 @@ extension StatusReport {
         return """
             \(start)  listeners \(listening)
             providers  \(upstreams.isEmpty ? "none" : upstreams.joined(separator: " | "))
-            system     \(systemServers.isEmpty ? "none" : systemServers.joined(separator: " "))
+            system     \(systemText)
             cache      \(cacheText)
 
-            """ + (switches.isEmpty ? "" : "switched   \(switches.map(\.text).joined(separator: " | "))\n")
+            """ + further.map { LineFormat.spaced([$0.0, $0.1], widths: [StatusReport.labelWidth]) + "\n" }.joined()
+    }
+
+    static let labelWidth = 9
+
+    /// What not every daemon has to say.
+    private var further: [(String, String)] {
+        [
+            ("network", network?.line), ("portal", network?.portal),
+            ("switched", switches.isEmpty ? nil : switches.map(\.text).joined(separator: " | ")),
+        ].compactMap { label, text in text.map { (label, $0) } }
+    }
+
+    private var systemText: String {
+        let asked = systemServers.isEmpty ? "none" : systemServers.joined(separator: " ")
+        return asked + (loopingServers.isEmpty ? "" : " (leads back to us: \(loopingServers.joined(separator: " ")))")
     }
 
     private var cacheText: String {

@@ -6,6 +6,7 @@ import Control
 import DNSWire
 import HTTPClient
 import LinuxIO
+import Network
 import Resolver
 import Settings
 
@@ -30,6 +31,10 @@ final class Daemon {
     private let evidence: EvidenceLog
     private let threads: ServingThreads
     private let localFiles: LocalFiles
+    private let translation: Translation
+    private let upstreams: Upstreams
+    /// Nil: all is one network.
+    private let roaming: Roaming?
     private var hosts = HostsTable.empty
     /// Nil before the first settings are in force.
     private var policy: Policy?
@@ -56,7 +61,14 @@ final class Daemon {
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
-            view = ServingView(Partition(settings.providers), seed: entropy.next())
+            localFiles = try LocalFiles(
+                resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
+            let searchDomains = Upstreams.nameservers(settings.systemResolver, localFiles, ports) { _, _ in }
+                .searchDomains
+            let network =
+                try settings.network.watch
+                ? NetworkFollower(loop: loop, searchDomains: searchDomains, seed: entropy.next()) : nil
+            view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try Daemon.openStore(settings, cache: cache, loop: loop)
             let access = AccessList(settings.server.allow)
             let makeFastPath = { @Sendable [cache, view] in
@@ -73,11 +85,15 @@ final class Daemon {
                 seed: entropy.next(),
                 fastPath: makeFastPath())
             switches = ProviderSwitches(resolving, cache)
+            translation = Translation(resolving, cache, view)
             nodeLists = NodeLists(resolving)
+            upstreams = Upstreams(
+                files: localFiles, ports: ports, resolving: resolving, translation: translation, nodeLists: nodeLists)
+            roaming = network.map { [cache, view, resolving, translation, upstreams] network in
+                Roaming(network, cache, view, resolving, translation, upstreams)
+            }
             probeErrands = ProbeErrands(resolving)
             evidence = EvidenceLog(resolving)
-            localFiles = try LocalFiles(
-                resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
             threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
@@ -96,8 +112,10 @@ final class Daemon {
                 providers: resolving.providers.providers.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
         while stopSignal == nil {
-            try loop.turn(until: nextDeadline)
-            turn(now: Clock.now())
+            let deadline = nextDeadline
+            try loop.turn(until: deadline)
+            let now = Clock.now()
+            turn(lateBy: deadline.map { max(.zero, $0.duration(to: now)) } ?? .zero, now: now)
         }
         log(.stopping(signal: stopSignal ?? ""))
         threads.stop()
@@ -111,25 +129,29 @@ final class Daemon {
     private var nextDeadline: Instant? {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
-            tests.nextDeadline, probeErrands.nextDeadline,
+            tests.nextDeadline, probeErrands.nextDeadline, roaming?.nextDeadline, translation.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
-    private func turn(now: Instant) {
+    private func turn(lateBy: Duration, now: Instant) {
+        // Before everything that time brings about: requests that seem to have run out of time may have slept.
+        roaming?.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
         resolving.timePassed(now: now)
         control?.timePassed(now: now)
         for name in switches.timePassed(now: now) { log(.switchedOn(name: name)) }
         nodeLists.timePassed(now: now)
+        translation.timePassed(now: now)
         tests.timePassed(now: now)
         probeErrands.timePassed(now: now)
         if localFiles.takeHostsChange() { readHosts(now: now) }
         if localFiles.takeNameserversChange() { readNameservers(now: now) }
         takeStoreEvents(now: now)
         resolving.settle(now: now)
-        for server in resolving.takeLoopingServers() {
-            log(.nameserverLoops(server.description))
-            announceUpstreams(now: now)
+        for news in resolving.system.takeLoopNews() {
+            log(news)
+            upstreams.announce(now: now)
         }
+        if let recovered = roaming?.noteRecovery() { log(recovered) }
         probeErrands.take(resolving.takeProbeNews(), now: now)
         recordDivergences(now: now)
         resolving.takeStateChanges(now: now).forEach { log($0) }
@@ -169,9 +191,11 @@ final class Daemon {
     private func apply(_ settings: Settings) {
         let now = Clock.now()
         log.level = settings.log.level
+        upstreams.setAccounts(provisions.accounts)
         view.set(
-            Partition(settings.providers),
+            Partition(roaming?.network.id, settings.providers),
             dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
+        translation.configure(settings.server, now: now)
         nodeLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
@@ -196,13 +220,6 @@ final class Daemon {
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
     }
 
-    private func announceUpstreams(now: Instant) {
-        let traits = resolving.providers.setProviders(provisions.accounts)
-        let hasSystem = !resolving.system.servers.isEmpty
-        resolving.handle(.upstreamsChanged(providers: traits, hasSystem: hasSystem), now: now)
-        nodeLists.begin(now: now)
-    }
-
     private func readHosts(now: Instant) {
         do throws(SystemError) {
             hosts = try localFiles.readHosts()
@@ -225,21 +242,8 @@ final class Daemon {
     }
 
     private func readNameservers(now: Instant) {
-        let ourselves = ListenAddresses(
-            ports.addresses.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
-        var list = NameserverList(settings.systemResolver.servers.map(Nameserver.init), without: ourselves)
-        if settings.systemResolver.servers.isEmpty {
-            do throws(SystemError) {
-                list = NameserverList(resolvConf: try localFiles.readResolvConf(), without: ourselves)
-            } catch {
-                log(.fileUnreadable(path: settings.systemResolver.resolvConf, reason: error.description))
-            }
-        }
-        if list.servers != resolving.system.servers {
-            resolving.setNameservers(list.servers, now: now)
-            log(.nameserversChanged(list))
-        }
-        announceUpstreams(now: now)
+        upstreams.readNameservers(settings.systemResolver, areOthers: false, now: now).forEach { log($0) }
+        roaming?.found(searchDomains: upstreams.nameservers.searchDomains, now: now)
     }
 
     // MARK: store
@@ -264,7 +268,8 @@ final class Daemon {
             for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
             removeNamesOfHosts()
             removeProvidersAnswersOfSystemNames()
-            resolving.handle(.restored(report.inUse.map { RestoredAnswer($0, now: now) }), now: now)
+            let here = report.inUse.filter { $0.partition == view.partition(for: .none) }
+            resolving.handle(.restored(here.map { RestoredAnswer($0, now: now) }), now: now)
         }
     }
 
@@ -273,6 +278,7 @@ final class Daemon {
         removeProvidersAnswersOfSystemNames()
         nodeLists.begin(notes, now: now)
         evidence.restore(notes)
+        roaming?.restore(notes, settings, now: now)
         for report in switches.reports { log(.stillSwitchedOff(report)) }
     }
 
@@ -292,7 +298,7 @@ final class Daemon {
         let now = Clock.now()
         let statistics = Statistics(
             resolving: resolving, threads: threads, cache: cache, probeErrands: probeErrands,
-            evidence: evidence, startedAt: startedAt, now: now, listen: ports.addresses,
+            evidence: evidence, network: roaming?.network, startedAt: startedAt, now: now, listen: ports.addresses,
             operatorSwitches: switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil)
         return ControlCommands(

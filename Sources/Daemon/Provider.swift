@@ -96,12 +96,18 @@ struct Provider {
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// Where to dial, and where else when that one is silent for so long.
-    mutating func chooseEndpoints(now: Instant) -> (first: HTTPEndpoint, others: [HTTPEndpoint], silence: Duration) {
-        let chosen = addresses.choose(now: now)
-        let others = addresses.others(than: chosen, now: now).map { endpoints[$0] }
+    /// Where to dial, and where else when that one is silent for so long. The way there is the passage's.
+    mutating func chooseEndpoints(
+        by passage: Passage = Passage(), now: Instant
+    ) -> (first: HTTPEndpoint, others: [HTTPEndpoint], silence: Duration) {
+        let endpoints = endpoints
+        let isReachable = { passage.way(to: endpoints[$0]) != nil }
+        let chosen = addresses.choose(where: isReachable, now: now)
+        let others = addresses.others(than: chosen, now: now).filter(isReachable).map { endpoints[$0] }
         return (endpoints[chosen], others, addresses.silence(of: chosen))
     }
+
+    func isReachable(by passage: Passage) -> Bool { endpoints.contains { passage.way(to: $0) != nil } }
 
     /// No address is left alone any longer.
     mutating func resetAddresses() { addresses.reset() }

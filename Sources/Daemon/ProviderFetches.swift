@@ -5,6 +5,7 @@ import DNSWire
 import HTTPClient
 import HTTPDNS
 import LinuxIO
+import Network
 import Resolver
 import Settings
 
@@ -13,6 +14,7 @@ final class ProviderFetches {
     private let http: HTTPClient
     private(set) var providers: [Provider] = []
     private var nextProviderID = 0
+    private var passage = Passage()
     /// Fetches that wait to share a request.
     private var batches = FetchBatches()
     private var running: [TransferID: Running] = [:]
@@ -50,8 +52,10 @@ final class ProviderFetches {
         /// How many of them are still wanted: those with an entry in `transferOfFetch`.
         var wantedCount: Int
         let startedAt: Instant
-        /// Where it was sent first.
+        /// Where it was sent first, as it is configured, by whatever way that was reached.
         let endpoint: HTTPEndpoint
+        /// By what was dialled for it.
+        let configured: [HTTPEndpoint: HTTPEndpoint]
     }
 
     init(loop: EventLoop) {
@@ -81,6 +85,14 @@ final class ProviderFetches {
         }
         return providers.map(\.traits)
     }
+
+    /// What is dialled from now on, and how; connections that are open stay.
+    func setReach(_ reach: NetworkReach, _ prefixes: [TranslationPrefix]) {
+        passage = Passage(reach: reach, prefixes: prefixes)
+    }
+
+    /// Those to none of whose addresses a route leads, and no translator either.
+    var unreachable: Set<ProviderID> { Set(providers.filter { !$0.isReachable(by: passage) }.map(\.id)) }
 
     /// Asks soon: where a request can carry several questions, others may join.
     func start(_ id: FetchID, _ question: Question, _ provider: ProviderID, now: Instant) {
@@ -121,12 +133,12 @@ final class ProviderFetches {
         let now = Clock.now()
         for setback in http.takeSetbacks() {
             guard let request = running[setback.id] else { continue }
-            let failure = setback.failure
-            failed(request, at: setback.endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
+            let (failure, endpoint) = (setback.failure, request.configured[setback.endpoint] ?? setback.endpoint)
+            failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
         }
         for ended in http.takeFinished() {
             if let request = running.removeValue(forKey: ended.id) {
-                conclude(request, ended.result, at: ended.endpoint, now: now)
+                conclude(request, ended.result, at: request.configured[ended.endpoint] ?? ended.endpoint, now: now)
             } else if let finish = errands.removeValue(forKey: ended.id) {
                 finish(ended.result)
             }
@@ -149,7 +161,7 @@ final class ProviderFetches {
     ) -> TransferID {
         let transfer = http.start(
             TransferRequest(
-                request, to: endpoint, timeout: ProviderFetches.timeout,
+                request, to: passage.way(to: endpoint) ?? endpoint, timeout: ProviderFetches.timeout,
                 connectTimeout: ProviderFetches.connectTimeout, needsOwnConnection: isOnOwnConnection,
                 wantsCertificate: isOnOwnConnection), now: now)
         errands[transfer] = finish
@@ -165,6 +177,12 @@ final class ProviderFetches {
     func setNodes(_ list: ServiceNodes, of provider: ProviderID) {
         guard let index = providers.firstIndex(where: { $0.id == provider }) else { return }
         providers[index].setNodes(list)
+    }
+
+    /// After a change of the network. Requests on their way fail, unless they are abandoned first.
+    func renewConnections(now: Instant) {
+        http.renewConnections(now: now)
+        resetAddresses(of: nil)
     }
 
     /// - Parameter provider: nil for all.
@@ -186,7 +204,7 @@ final class ProviderFetches {
     }
 
     func connections(of provider: Provider) -> ConnectionCounts {
-        provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: $1) }
+        provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: passage.way(to: $1) ?? $1) }
     }
 
     // MARK: requests
@@ -211,16 +229,19 @@ final class ProviderFetches {
         }
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
-        let (endpoint, others, silence) = providers[index].chooseEndpoints(now: now)
+        let (endpoint, others, silence) = providers[index].chooseEndpoints(by: passage, now: now)
+        let ways = ([endpoint] + others).map { (passage.way(to: $0) ?? $0, $0) }
         let transfer = http.start(
             TransferRequest(
-                request, to: endpoint, timeout: ProviderFetches.timeout, connectTimeout: ProviderFetches.connectTimeout,
+                request, to: ways[0].0, timeout: ProviderFetches.timeout,
+                connectTimeout: ProviderFetches.connectTimeout,
                 needsOwnConnection: providers[index].distrustsConnections(now: now),
-                stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: silence, elsewhere: others), now: now)
+                stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: silence,
+                elsewhere: ways.dropFirst().map(\.0)), now: now)
         running[transfer] = Running(
             provider: provider, dialect: providers[index].dialect, fetches: fetches, questions: questions,
             clock: providers[index].clock, isRepeated: isRepeated, wantedCount: fetches.count, startedAt: now,
-            endpoint: endpoint)
+            endpoint: endpoint, configured: Dictionary(ways) { first, _ in first })
         for fetch in fetches { transferOfFetch[fetch.id] = transfer }
     }
 

@@ -27,9 +27,6 @@ final class ResolvingLoop {
     /// Of those that were handed over; the rest is in the mailbox or among the streams' misses.
     private(set) var questionsTaken: UInt64 = 0
     private(set) var latencies = SourceLatencies()
-    private var loopChecks: LoopChecks?
-    /// A server that turned out to lead back to us, for the log; taken once.
-    private var loopingServers: [Nameserver] = []
     /// Already past when it is asked for: the next turn does not wait.
     private var settledAt: Instant
     /// Expired answers by why they were given.
@@ -37,6 +34,9 @@ final class ResolvingLoop {
     /// Taken in every turn.
     private var probeNews: [ProbeNews] = []
     private var divergences: [Divergence] = []
+    /// When an upstream was asked last, and when an answer of one was kept last.
+    private(set) var askedAt: Instant?
+    private(set) var learnedAt: Instant?
 
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, probes: Probes, streams: StreamServer,
@@ -122,11 +122,19 @@ final class ResolvingLoop {
     /// Others are the sign of another network that there is: what probes under way find would be about the former one.
     func setNameservers(_ servers: [Nameserver], now: Instant) {
         probes.abandonAll()
-        var randomness = SystemEntropy()
-        let checks = LoopChecks(servers, now: now, randomness: &randomness)
-        loopChecks = checks
-        system.setServers(servers, checking: checks, now: now)
+        system.setServers(servers, now: now)
     }
+
+    /// What stands on the former network goes before the resolver asks anew: connections lead nowhere, and what probes
+    /// find would be about the former one.
+    func networkChanged(to network: NetworkKey, now: Instant) {
+        probes.abandonAll()
+        providers.renewConnections(now: now)
+        handle(.network(.changed(network)), now: now)
+    }
+
+    /// - Parameter partitions: of the networks whose answers are the last resort, the latest first.
+    func setOtherNetworks(_ partitions: [Partition]) { answers.otherNetworks = partitions }
 
     func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
         resolver.estimate(of: provider, now: now)
@@ -145,11 +153,6 @@ final class ResolvingLoop {
         resolver.takeStateChanges(now: now).compactMap { change in
             providers.providers.first { $0.id == change.provider }.flatMap { LogEvent(change, of: $0) }
         }
-    }
-
-    func takeLoopingServers() -> [Nameserver] {
-        defer { loopingServers = [] }
-        return loopingServers
     }
 
     // MARK: verified addresses
@@ -217,9 +220,7 @@ final class ResolvingLoop {
     private func asked(_ client: Client, now: Instant) {
         questionsTaken += 1
         let question = client.question
-        if let server = loopChecks?.loopingServer(asking: question, now: now) {
-            system.leaveOut(server)
-            loopingServers.append(server)
+        if system.clientAsked(question, now: now) {
             drop(client, now: now)
             tally[.droppedLoop] += 1
             return
@@ -237,8 +238,12 @@ final class ResolvingLoop {
     /// Decisions become effects here and nowhere else.
     private func perform(_ action: Action, now: Instant) {
         switch action {
-        case .fetch(let id, let question, .provider(let provider)): providers.start(id, question, provider, now: now)
-        case .fetch(let id, let question, .system): system.start(id, question, now: now)
+        case .fetch(let id, let question, let upstream):
+            askedAt = now
+            switch upstream {
+            case .provider(let provider): providers.start(id, question, provider, now: now)
+            case .system: system.start(id, question, now: now)
+            }
         case .shadow(let id, let question, let provider): providers.start(id, question, provider, now: now)
         case .abandon(let id):
             providers.abandon(id, now: now)
@@ -263,6 +268,7 @@ final class ResolvingLoop {
 
     private func keep(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
         guard let provenance = source.provenance else { return }
+        learnedAt = now
         answers.store(question, answer, provenance, now: now)
         writeToStore(question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, ageMilliseconds: 0, now: now)
     }

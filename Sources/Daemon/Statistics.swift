@@ -12,6 +12,7 @@ struct Statistics {
     let cache: AnswerCache
     let probeErrands: ProbeErrands
     let evidence: EvidenceLog
+    let network: NetworkFollower?
     let startedAt: Instant
     let now: Instant
     let listen: [SocketAddress]
@@ -30,8 +31,10 @@ struct Statistics {
                 latencyMilliseconds: provider.latency.percentile(50).map { $0 / 1000 })
         }
         report.systemServers = stats.system.servers
+        report.loopingServers = stats.system.looping
         report.cache = stats.cache
         report.switches = switches
+        report.network = currentNetwork
         return report
     }
 
@@ -65,6 +68,7 @@ struct Statistics {
         fill(&report, from: sum)
         fillUpstreams(&report)
         fillProbes(&report)
+        report.network = networkStats
         let status = ProcessStatus.current()
         report.process.residentBytes = status.residentBytes
         report.process.openDescriptors = status.openDescriptors
@@ -110,6 +114,7 @@ struct Statistics {
         report.system.trust = resolving.systemTrust(now: now)
         report.system.foreignReplies = Int(resolving.system.foreignReplies)
         report.system.servers = resolving.system.servers.map(\.description)
+        report.system.looping = resolving.system.loopingServers.map(\.description)
     }
 }
 

@@ -26,11 +26,11 @@ package struct NetworkReach: Hashable, Sendable {
     }
 
     private static func outermost(_ prefixes: Set<Prefix>) -> Set<Prefix> {
-        let lengths = Set(prefixes.map(\.length))
+        // The shortest first: beside a default route most blocks need one look.
+        let lengths = Set(prefixes.map(\.length)).sorted()
         return prefixes.filter { prefix in
-            !lengths.contains { length in
-                // Nil for what is longer than an IPv4 address.
-                length < prefix.length && Prefix(around: prefix.address, length: length).map(prefixes.contains) ?? false
+            !lengths.prefix { $0 < prefix.length }.contains { length in
+                Prefix(around: prefix.address, length: length).map(prefixes.contains) ?? false
             }
         }
     }
@@ -46,6 +46,12 @@ package struct NetworkReach: Hashable, Sendable {
     }
 
     var hasSomeWayOut: Bool { hasWayOut(.a) || hasWayOut(.aaaa) }
+
+    /// One of the routes that make up a way out: the default, one of its halves, or one of the blocks that some VPNs
+    /// cut it into to leave out private networks. Not a route to some site that happens to lie there.
+    static func leadsFarAway(_ prefix: Prefix) -> Bool {
+        prefix.length <= 8 && (farAway4 + farAway6).contains { prefix.contains($0) }
+    }
 
     /// Of both halves of the space that is given out: root servers (RFC 7720).
     private static let farAway4 = ["1.1.1.1", "198.41.0.4"].compactMap { Address($0) }

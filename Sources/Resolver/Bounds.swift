@@ -153,6 +153,22 @@ package enum Bounds {
     /// What was said longer ago tells nothing about who says it.
     static let saidLately: Duration = .seconds(600)
 
+    /// Networks of which something is known, the one in use included: home, work, a telephone, a VPN on each.
+    package static let maxNetworks = 8
+    /// Of a network that is not in use the names that were touched last keep what is known of them.
+    static let maxPastNames = 256
+    /// Of a network that comes back so many names are probed at once, at the usual pace: ten seconds' worth.
+    static let maxReverifiedNames = 50
+    /// So long after a change of the network nobody knows what works there.
+    static let firstSeconds: Duration = .seconds(2)
+    /// In that time the system resolver is asked along with the first provider, and its answer waits so long: a provider
+    /// that works needs three round trips for a new connection, and nobody notices a quarter of a second once.
+    static let systemPatienceAtFirst: Duration = .milliseconds(250)
+    /// After a change what is in use is asked for at this pace: 50 questions a second.
+    static let refreshStep: Duration = .milliseconds(20)
+    /// What was learned on another network waits so long for the upstreams of this one (RFC 8767 section 5).
+    static let otherNetworkPatience: Duration = .milliseconds(1800)
+
     /// Handshakes that take at most so much longer than the quickest are as good. Nobody notices 20 ms.
     static let nearQuickest = 1.5
     static let nearQuickestMargin: Duration = .milliseconds(20)

@@ -5,12 +5,15 @@
 //                 │ all failed, or `systemHedge`   │ (also after the clients were settled)
 //                 ▼                                │
 //               asking the system resolver too ────┘
-//                 │ it answers; providers get until `systemPatience`
+//                 │ it answers; providers get until `systemPatience` (soonest just after a change of the network)
 //                 ▼
 //               settled: clients have the system resolver's answer, a late provider's still goes to the cache
 //
+//     anywhere ── the network changes ──> asking anew, without what was heard; finished when nobody waits
+//
 // Beside that, where there is an expired answer: at `clientTimeout`, or when all have failed, the clients get it; the
-// fetches go on, and what comes late still goes to the cache. A refresh is a lookup that nobody waits for yet.
+// fetches go on, and what comes late still goes to the cache. Another network's answer is given likewise, but never
+// before 1.8 s. A refresh is a lookup that nobody waits for yet.
 //
 // Every path ends: each fetch by its time-out, the whole by `giveUpAt`.
 
@@ -26,33 +29,38 @@ struct Lookup {
     /// Why there was no answer; nil while it is in flight, and when there was one.
     var failure: ExtendedError?
     var hasLearned = false
+    /// There was an answer while nobody knew of which network it was.
+    var hasAnsweredUnsettled = false
     var keepsAnswers = true
     /// Better than the word of somebody who cannot tell.
     var hasGoodAnswer: Bool
     /// What the cache still holds and the policy allows.
     var expired: ExpiredAnswer?
-    /// So long the expired answer waits for the upstreams.
+    /// So long the expired answer waits for the upstreams, unless it is another network's.
     private var expiredAt: Instant
     /// Who may be asked, as it was when this began.
     let upstreams: NameUpstreams
-    private let giveUpAt: Instant
+    private let startedAt: Instant
+    private(set) var giveUpAt: Instant
     /// So long the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
     /// Providers not asked yet, best first.
-    private var untried: ArraySlice<ProviderID>
+    var untried: ArraySlice<ProviderID>
     private var attemptsLeft = Bounds.maxProviderAttempts
     /// Those that another lookup tries just now: only asked when the system resolver does not stand in for them.
-    private var inReserve: [ProviderID]
+    var inReserve: [ProviderID]
     /// Those that want to be asked less: only asked when nobody else has anything to say.
-    private var withheld: [ProviderID]
+    var withheld: [ProviderID]
     /// When the first of them is asked: at once after a failure, else as a hedge.
-    private var nextProviderAt: Instant?
+    var nextProviderAt: Instant?
     var system: SystemStep
     var running: [Attempt] = []
     /// Nothing came back from a source that cannot tell; believed when nobody knows better.
     var unproven: (answer: Answer, source: Source, at: Instant)?
     /// Leads nowhere, or to somebody else, as is known; given when nobody knows better.
     var useless: (answer: Answer, source: Source, at: Instant)?
+    /// It has no IPv6 address, was said; whether it is given one depends on what its IPv4 addresses are.
+    var withoutIPv6: (answer: Answer, source: Source, at: Instant)?
     /// Whose answer is to be replaced.
     var besides: Source?
     /// The same while it is not asked: until a client waits.
@@ -66,31 +74,55 @@ struct Lookup {
 
     /// - Parameters:
     ///   - hasRecords: the answer that stands has what is asked for.
-    ///   - mistrustsSystem: what the system resolver says is for when the providers say nothing.
     init(
         _ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, hasRecords: Bool,
-        mistrustsSystem: Bool, now: Instant
+        _ terms: SystemTerms, now: Instant
     ) {
         self.question = question
         hasGoodAnswer = isRefresh && hasRecords
         self.policy = policy
         self.isRefresh = isRefresh
         upstreams = route.upstreams
+        startedAt = now
         giveUpAt = now + Bounds.answerWithin
         expiredAt = now + policy.stale.clientTimeout
-        holdUntil = now + route.systemPatience(isMistrusted: mistrustsSystem)
+        holdUntil = now + terms.patience
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
         inReserve = Array(route.inReserve.prefix(Bounds.maxProviderAttempts - untried.count))
         withheld = route.withheld
         nextProviderAt = now
-        system = route.hasSystem ? .waiting(until: now + route.systemHedge) : .absent
+        system = route.hasSystem ? .waiting(until: now + terms.hedge) : .absent
+    }
+
+    /// The same clients with the same question, on another network: all that was heard was heard elsewhere. They still
+    /// have their answer in time.
+    ///
+    /// - Parameter route: on the network in use now.
+    func startedAnew(along route: Route, policy: NamePolicy, _ terms: SystemTerms, now: Instant) -> Lookup {
+        var new = Lookup(
+            question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: false, terms, now: now)
+        new.waiters = waiters
+        new.giveUpAt = giveUpAt
+        new.holdUntil = min(new.holdUntil, giveUpAt)
+        new.expiredAt = expiredAt
+        new.expired = expired?.onOtherNetwork
+        return new
     }
 
     /// The system resolver is the proper source for this name and not a substitute.
-    private var isSystemName: Bool { upstreams == .system }
+    var isSystemName: Bool { upstreams == .system }
 
     /// After a failure: how long the expired answer stands in at once; nil without one.
-    var recheck: Duration? { expired == nil ? nil : policy.stale.recheck }
+    var recheck: Duration? { ownExpired == nil ? nil : policy.stale.recheck }
+
+    /// Of the network in use.
+    var ownExpired: ExpiredAnswer? { expired.flatMap { $0.origin == .otherNetwork ? nil : $0 } }
+
+    /// When what is held ready is given. Another network's answer is for when those of this one had their time.
+    var expiredDueAt: Instant {
+        guard expired?.origin == .otherNetwork else { return expiredAt }
+        return max(expiredAt, startedAt + Bounds.otherNetworkPatience)
+    }
 
     var nextDeadline: Instant {
         var earliest = running.first?.until ?? giveUpAt
@@ -104,34 +136,31 @@ struct Lookup {
         earliest = min(earliest, giveUpAt)
         if !inReserve.isEmpty || mayAskWithheld(at: holdUntil) { earliest = min(earliest, holdUntil) }
         if let nextProviderAt { earliest = min(earliest, nextProviderAt) }
-        if expired != nil, !waiters.isEmpty { earliest = min(earliest, expiredAt) }
+        if expired != nil, !waiters.isEmpty { earliest = min(earliest, expiredDueAt) }
         return earliest
     }
 
     // MARK: what happens
 
-    /// All providers turn out to be in trouble: the waits are those of trouble, from the beginning.
-    mutating func hurry(now: Instant, _ around: inout Surroundings) {
-        let startedAt = giveUpAt - Bounds.answerWithin
-        holdUntil = min(holdUntil, startedAt + Bounds.systemPatienceInTrouble)
-        if case .waiting(let until) = system {
-            system = .waiting(until: min(until, startedAt + Bounds.systemHedgeInTrouble))
-        }
+    /// Other terms turn out to be in force, from the beginning.
+    mutating func hurry(_ terms: SystemTerms, now: Instant, _ around: inout Surroundings) {
+        holdUntil = min(holdUntil, startedAt + terms.patience)
+        if case .waiting(let until) = system { system = .waiting(until: min(until, startedAt + terms.hedge)) }
         proceed(now: now, &around)
     }
 
     /// - Parameter expired: for all who wait, where there was none so far.
     mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ around: inout Surroundings) {
         dropTooOld(now)
-        if self.expired == nil, let expired { hold(expired) }
+        if ownExpired == nil, let expired { hold(expired) }
         // A refresh spares those who want to be asked less; for a client they are asked, and have their time.
         if isRefresh, waiters.isEmpty, !withheld.isEmpty { expiredAt = now + policy.stale.clientTimeout }
         settleInsteadOfExpired(now: now, &around)
         if case .settled(let answer, let learnedAt) = system {
             let arranged = around.verification.arranged(question, answer, now: now)
             around.actions.append(.reply(waiter, arranged.aged(since: learnedAt, now: now), .system))
-        } else if expiredAt <= now, let expired = self.expired {
-            around.actions.append(.replyExpired(waiter, expired, .timeout))
+        } else if expiredDueAt <= now, let expired = self.expired {
+            around.actions.append(.replyExpired(waiter, expired, expired.cause(.timeout)))
         } else if waiters.count < Bounds.maxWaiters {
             waiters.append(waiter)
             if askLeftOut(now: now) || mayAskWithheld(at: now) { proceed(now: now, &around) }
@@ -157,13 +186,17 @@ struct Lookup {
 
     /// What the system resolver has said goes before the expired answer when that one's time has come.
     private mutating func settleInsteadOfExpired(now: Instant, _ around: inout Surroundings) {
-        guard case .answered(let answer, let learnedAt) = system, expired != nil, expiredAt <= now else { return }
+        guard case .answered(let answer, let learnedAt) = system, expired != nil, expiredDueAt <= now else { return }
         settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
     }
 
     /// The answer comes from elsewhere now: nobody else is asked, and who waits is answered all the same.
     mutating func keepNothing() {
         keepsAnswers = false
+        askNobodyElse()
+    }
+
+    mutating func askNobodyElse() {
         untried = []
         inReserve = []
         withheld = []
@@ -179,6 +212,7 @@ struct Lookup {
     /// An expired answer that is given soon must leave the system resolver some of the time before.
     private mutating func hold(_ expired: ExpiredAnswer) {
         self.expired = expired
+        guard expired.origin != .otherNetwork else { return }
         if case .waiting(let until) = system, policy.stale.clientTimeout > .zero {
             system = .waiting(until: min(until, expiredAt - policy.stale.clientTimeout / 2))
         }
@@ -199,105 +233,11 @@ struct Lookup {
 
     mutating func timePassed(now: Instant, _ around: inout Surroundings) {
         for attempt in running where attempt.until <= now {
-            around.actions.append(.abandon(attempt.id))
-            around.end(attempt.id, attempt.upstream, isHeard: false, now: now)
+            around.abandon(attempt, now: now)
             failed(attempt, .timeout, now: now, &around)
         }
         running.removeAll { $0.until <= now }
         proceed(now: now, &around)
-    }
-
-    private mutating func answered(
-        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
-    ) {
-        let isProper = attempt.upstream == .system && isSystemName
-        guard let answer = isProper ? answer : policy.withoutPrivateAddresses(answer) else {
-            return hasOnlyPrivateAddresses(attempt, answer, now: now, &around)
-        }
-        if !isProper, around.isUseless(question, answer, from: attempt.source, policy, now: now) {
-            return leadsNowhere(attempt, answer, now: now, &around)
-        }
-        // No probe's result makes a name that has addresses one that has none.
-        if useless != nil || leftOut != nil, answer.kind == .noData || answer.kind == .noSuchName {
-            return leadsNowhere(attempt, answer, now: now, &around)
-        }
-        switch attempt.upstream {
-        case .provider(let provider):
-            // The cache is another one, perhaps, than when it was asked.
-            if !around.ranking.knows(provider) { keepNothing() }
-            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
-            if answer.kind == .unprovenEmpty {
-                unproven = unproven ?? (answer, .provider(provider), now)
-                nextProviderAt = now
-            } else {
-                finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
-            }
-        case .system where isSystemName:
-            finish(with: policy.cache.applied(to: answer), from: .system, now: now, &around)
-        case .system:
-            let substitute = policy.cache.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds)
-            system = .answered(substitute, at: now)
-        }
-    }
-
-    /// A public name that leads into the local network is an attack on it, or an exception that needs a rule. It may be
-    /// this upstream alone that says so: the next one is asked, and if none knows better, the name has no address.
-    private mutating func hasOnlyPrivateAddresses(
-        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
-    ) {
-        let empty = Answer(negative: .unprovenEmpty)
-        switch attempt.upstream {
-        case .provider(let provider):
-            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
-            around.privateAnswers[provider, default: 0] += 1
-            unproven = unproven ?? (empty, .provider(provider), now)
-            nextProviderAt = now
-        case .system:
-            unproven = unproven ?? (empty, .system, now)
-            system = .failed
-        }
-    }
-
-    /// Every address in it was found to be dead, or somebody else's, or there is none: the next upstream is asked.
-    private mutating func leadsNowhere(
-        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
-    ) {
-        var answer = policy.cache.applied(to: answer)
-        switch attempt.upstream {
-        case .provider(let provider):
-            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
-            nextProviderAt = now
-            if case .answered(let held, _) = system, held.kind != .records { system = .failed }
-        case .system:
-            answer = answer.withTTL(to: Bounds.systemSubstituteTTLSeconds)
-            system = .failed
-        }
-        holdUseless(answer, attempt.source, around.verification, now: now)
-    }
-
-    /// - Parameters:
-    ///   - answer: without private addresses.
-    ///   - provider: asked for something else, or for this by another lookup.
-    mutating func volunteered(
-        _ answer: Answer, by provider: ProviderID, now: Instant, _ around: inout Surroundings
-    ) {
-        guard !isSystemName, !isFinished,
-            !around.isUseless(question, answer, from: .provider(provider), policy, now: now)
-        else { return }
-        finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
-    }
-
-    private mutating func failed(
-        _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ around: inout Surroundings
-    ) {
-        someoneIsUnheard = true
-        if failure != .timeout { someoneFailed = true }
-        switch attempt.upstream {
-        case .provider(let provider):
-            around.ranking.failed(provider, failure, now: now)
-            nextProviderAt = now
-        case .system: system = .failed
-        }
     }
 
     // MARK: decisions
@@ -306,6 +246,7 @@ struct Lookup {
     mutating func proceed(now: Instant, _ around: inout Surroundings) {
         guard !isFinished else { return }
         dropTooOld(now)
+        if withoutIPv6 != nil { return awaitIPv4(now: now, &around) }
         if case .settled = system {
             isFinished = running.isEmpty
             return
@@ -313,11 +254,12 @@ struct Lookup {
         if now < giveUpAt { askFurther(now: now, &around) }
         settleInsteadOfExpired(now: now, &around)
         if case .settled = system { return }
+        if withoutIPv6 != nil { return }
         if case .answered(let answer, let learnedAt) = system, providersAreDone || holdUntil <= now {
             settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
         } else if running.isEmpty || giveUpAt <= now {
             conclude(now: now, &around)
-        } else if !waiters.isEmpty, expiredAt <= now {
+        } else if !waiters.isEmpty, expiredDueAt <= now {
             replyExpired(.timeout, &around)
         }
     }
@@ -354,7 +296,7 @@ struct Lookup {
     }
 
     private mutating func askNextProvider(now: Instant, _ around: inout Surroundings) {
-        untried.removeAll { !around.ranking.knows($0) }
+        untried.removeAll { !around.ranking.knows($0) || around.ranking.isUnreachable($0) }
         guard let provider = untried.popFirst() else { return }
         // The first one of a refresh was charged before.
         if isRefresh, attemptsLeft < Bounds.maxProviderAttempts { _ = around.ranking.spend(on: provider, now: now) }

@@ -5,6 +5,9 @@ import DNSWire
 extension Lookup {
     /// Clients get the system resolver's answer; providers that are still running may fill the cache.
     mutating func settle(with answer: Answer, now: Instant, _ around: inout Surroundings) {
+        if around.synthesis.isWanted(for: question, answer) {
+            return beginAwaitingIPv4(answer, .system, now: now, &around)
+        }
         let kept = keep(answer, from: .system, isSubstitute: true, now: now, &around)
         replyToAll(kept, from: .system, &around)
         system = .settled(kept, at: now)
@@ -15,8 +18,8 @@ extension Lookup {
     mutating func conclude(now: Instant, _ around: inout Surroundings) {
         if let useless { return concludeWithoutBetter(useless, now: now, &around) }
         // Nothing proven hides nothing good: no more than a failure would.
-        let isHeld = leftOut != nil || expired.map { !$0.answer.isNegative } ?? hasGoodAnswer
-        if let unproven, !isHeld {
+        let isHeld = leftOut != nil || ownExpired.map { !$0.answer.isNegative } ?? hasGoodAnswer
+        if let unproven, !isHeld || around.synthesis.isOn(for: question) {
             let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
             let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
             return finish(with: answer, from: unproven.source, now: now, &around)
@@ -24,7 +27,7 @@ extension Lookup {
         fail(now: now, &around)
     }
 
-    private mutating func fail(now: Instant, _ around: inout Surroundings) {
+    mutating func fail(now: Instant, _ around: inout Surroundings) {
         let failure = someoneFailed ? ExtendedError.networkError : .noReachableAuthority
         replyExpired(.failure, &around)
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &around) }
@@ -37,7 +40,16 @@ extension Lookup {
     }
 
     mutating func finish(with answer: Answer, from source: Source, now: Instant, _ around: inout Surroundings) {
-        let kept = keep(answer, from: source, isSubstitute: false, now: now, &around)
+        if around.synthesis.isWanted(for: question, answer) {
+            return beginAwaitingIPv4(answer, source, now: now, &around)
+        }
+        end(with: answer, from: source, isSubstitute: false, now: now, &around)
+    }
+
+    mutating func end(
+        with answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ around: inout Surroundings
+    ) {
+        let kept = keep(answer, from: source, isSubstitute: isSubstitute, now: now, &around)
         replyToAll(kept, from: source, &around)
         abandonAll(now: now, &around)
         isFinished = true
@@ -49,6 +61,10 @@ extension Lookup {
     private mutating func keep(
         _ answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ around: inout Surroundings
     ) -> Answer {
+        guard around.isSettled else {
+            hasAnsweredUnsettled = true
+            return around.verification.arranged(question, answer, now: now)
+        }
         around.learned = Learned(
             ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute)
         around.shadows.used(question, answer)
@@ -70,19 +86,51 @@ extension Lookup {
 
     mutating func replyExpired(_ cause: StaleCause, _ around: inout Surroundings) {
         guard let expired else { return }
-        around.actions += waiters.map { .replyExpired($0, expired, cause) }
+        around.actions += waiters.map { .replyExpired($0, expired, expired.cause(cause)) }
         waiters = []
     }
 
-    private mutating func abandonAll(now: Instant, _ around: inout Surroundings) {
+    mutating func abandonAll(now: Instant, _ around: inout Surroundings) {
         for attempt in running {
-            around.actions.append(.abandon(attempt.id))
-            around.end(attempt.id, attempt.upstream, isHeard: false, now: now)
+            around.abandon(attempt, now: now)
             if case .provider(let provider) = attempt.upstream {
                 around.ranking.overtaken(provider, after: attempt.startedAt.duration(to: now))
             }
         }
         running = []
+    }
+
+    // MARK: networks
+
+    /// What was asked there does not come any more, and nobody is to blame for that. Without clients it is over.
+    mutating func leaveNetwork(now: Instant, _ around: inout Surroundings) {
+        for attempt in running { around.abandon(attempt, now: now) }
+        running = []
+        isFinished = waiters.isEmpty
+    }
+
+    /// Providers that no route leads to any more have not failed; the next one is asked.
+    mutating func leaveUnreachable(now: Instant, _ around: inout Surroundings) {
+        let ranking = around.ranking
+        let isLost = { (attempt: Attempt) in
+            if case .provider(let provider) = attempt.upstream { ranking.isUnreachable(provider) } else { false }
+        }
+        for attempt in running where isLost(attempt) {
+            around.abandon(attempt, now: now)
+            someoneIsUnheard = true
+            nextProviderAt = now
+        }
+        running.removeAll(where: isLost)
+        untried.removeAll(where: ranking.isUnreachable)
+        inReserve.removeAll(where: ranking.isUnreachable)
+        withheld.removeAll(where: ranking.isUnreachable)
+        proceed(now: now, &around)
+    }
+
+    /// We know it ourselves by now.
+    mutating func answeredHere(_ answer: Answer, _ around: inout Surroundings) {
+        replyToAll(answer, from: .local, &around)
+        isFinished = true
     }
 
     // MARK: verified addresses
@@ -141,13 +189,14 @@ extension Lookup {
         let (kept, worth) = (verification.worthKept(question), verification.worth(question, answer))
         // Whoever gave what stands was not asked again.
         if leftOut != nil { return kept >= worth }
-        let stands = expired.map { !$0.answer.isNegative } ?? (hasGoodAnswer && waiters.isEmpty)
+        let stands = ownExpired.map { !$0.answer.isNegative } ?? (hasGoodAnswer && waiters.isEmpty)
         return stands && kept > worth
     }
 
     /// The cache's answer has changed, and with it the expired one that is held ready here.
     mutating func rearranged(_ answer: Answer) {
+        guard let ownExpired else { return }
         let rendered = RenderedAnswer(answer, to: question).withEveryTTL(policy.stale.answerTTLSeconds)
-        expired = expired?.with(rendered)
+        expired = ownExpired.with(rendered)
     }
 }

@@ -11,6 +11,8 @@ struct ProviderStanding {
     private var breaker = Breaker()
     private(set) var trust = Trust()
     private var pausedUntil: Instant?
+    /// It did not say for how long it wants to be left alone.
+    private var hasOwnPause = false
     private var pausesInARow = 0
     /// Requests out, and since when no answer has come although one was out.
     private(set) var outstanding = 0
@@ -114,6 +116,24 @@ struct ProviderStanding {
         self = new
     }
 
+    /// Failures are forgotten; what was spent, what the provider wants and what is on its way is the same everywhere.
+    ///
+    /// - Parameter known: what was measured on the network that is in use now; nil: nothing.
+    func moved(to known: ProviderStanding?) -> ProviderStanding {
+        var new = known ?? ProviderStanding(traits)
+        new.refreshes = refreshes
+        new.questions = questions
+        new.outstanding = outstanding
+        new.firstChoices = firstChoices
+        new.reportedState = reportedState
+        new.breaker = breaker.isBlocked ? breaker : Breaker()
+        new.pausedUntil = hasOwnPause ? nil : pausedUntil
+        new.hasOwnPause = false
+        new.pausesInARow = 0
+        new.silentSince = nil
+        return new
+    }
+
     mutating func begun(now: Instant) {
         silentSince = silentSince ?? now
         triedAt = now
@@ -164,8 +184,10 @@ struct ProviderStanding {
     mutating func throttled(for pause: Duration?, now: Instant) {
         if let pause {
             pausedUntil = now + min(pause, Bounds.throttleLimit)
+            hasOwnPause = false
         } else if !isPaused(now) {
             pausedUntil = now + min(Bounds.throttleFloor * (1 << min(pausesInARow, 5)), Bounds.throttleCeiling)
+            hasOwnPause = true
             pausesInARow += 1
         }
     }

@@ -5,20 +5,21 @@
 import DNSWire
 
 package struct Resolver {
-    private(set) var around: Surroundings
+    var around: Surroundings
     private(set) var routing = Routing()
     /// By number; free ones are used again.
-    private var lookups: [Lookup?] = []
+    private(set) var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
-    private var numberOfQuestion: [Question: Int] = [:]
+    private(set) var numberOfQuestion: [Question: Int] = [:]
     private var lookupOfFetch: [FetchID: Int] = [:]
     private var deadlines = DeadlineQueue()
-    private var failures = FailureMemory()
-    private(set) var plan: RefreshPlan
-    private var refreshesInFlight = 0
+    var failures = FailureMemory()
+    var plan: RefreshPlan
+    private(set) var refreshesInFlight = 0
     /// The providers that were in trouble when they were last looked at.
-    private var troubled: Set<ProviderID> = []
-    package private(set) var refreshes = RefreshCounts()
+    var troubled: Set<ProviderID> = []
+    var networks = KnownNetworks()
+    package internal(set) var refreshes = RefreshCounts()
 
     /// - Parameter seed: spreads refreshes in time, and picks among providers.
     package init(seed: UInt64) {
@@ -63,17 +64,20 @@ package struct Resolver {
         case .throttled(let provider, let pause): around.ranking.throttled(provider, for: pause, now: now)
         case .providerReset(let provider):
             around.ranking.reset(provider)
+            networks.reset(provider)
             retry(failures.removeAll(), now: now)
         case .upstreamsChanged(let providers, let hasSystem):
             routing.hasSystem = hasSystem
             around.keep(providers)
+            networks.keep(providers)
             retry(failures.removeAll(), now: now)
         case .policyChanged(let policy): redirect(now: now) { $0.policy = policy }
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
-        case .network: break
+        case .network(let news): learned(news, now: now)
+        case .translation(let prefixes): around.synthesis.setPrefixes(prefixes)
         case .timePassed: timePassed(now: now)
         }
-        carryOutConsequences(now: now)
+        repeat { carryOutConsequences(now: now) } while synthesise(now: now)
         actions += around.actions
         around.actions.removeAll(keepingCapacity: true)
     }
@@ -89,9 +93,20 @@ package struct Resolver {
         around.verification.asked(question, now: now)
         let policy = routing.policy.of(question.name)
         let expired = aged.flatMap { policy.usable($0, now: now) }.map { around.arranged($0, question, now: now) }
+        lookUp(question, policy, waiter, expired, now: now)
+    }
+
+    /// Joins the lookup that is in flight, or begins one, where that makes sense.
+    mutating func lookUp(
+        _ question: Question, _ policy: NamePolicy, _ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant
+    ) {
         if let number = numberOfQuestion[question] {
-            change(number, now: now) { $0.join(waiter, expired, now: now, &$1) }
-        } else if let failure = failures.failure(of: question, hasExpired: expired != nil, now: now) {
+            let terms = networks.isNew(now) ? around.termsAtFirst(now) : nil
+            change(number, now: now) { lookup, around in
+                lookup.join(waiter, expired, now: now, &around)
+                if let terms { lookup.hurry(terms, now: now, &around) }
+            }
+        } else if let failure = failures.failure(of: question, hasExpired: isOwn(expired), now: now) {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
         } else if lookupsInFlight < Bounds.maxLookups {
             let route = routing.route(question, policy, &around.ranking, now: now)
@@ -103,12 +118,15 @@ package struct Resolver {
         }
     }
 
+    /// What another network knows is not as good as an answer.
+    private func isOwn(_ expired: ExpiredAnswer?) -> Bool { expired.map { $0.origin != .otherNetwork } ?? false }
+
     /// It has failed a moment ago.
     private mutating func replyInsteadOfAsking(
         _ question: Question, _ waiter: Waiter, _ expired: ExpiredAnswer?, _ policy: NamePolicy, _ reason: ExtendedError
     ) {
         if let expired {
-            around.actions.append(.replyExpired(waiter, expired, .recheck))
+            around.actions.append(.replyExpired(waiter, expired, expired.cause(.recheck)))
         } else if let fallback = policy.fallback(for: question) {
             around.actions.append(.reply(waiter, fallback, .fallback))
         } else {
@@ -116,7 +134,7 @@ package struct Resolver {
         }
     }
 
-    private mutating func begin(
+    mutating func begin(
         _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, isRefresh: Bool, now: Instant,
         _ join: (inout Lookup, inout Surroundings) -> Void
     ) {
@@ -126,7 +144,7 @@ package struct Resolver {
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: plan.hasRecords(question),
-            mistrustsSystem: around.systemTrust.isLost(now), now: now)
+            terms(for: route, isRefresh: isRefresh, now: now), now: now)
         change(number, now: now) { lookup, around in
             join(&lookup, &around)
             lookup.proceed(now: now, &around)
@@ -149,7 +167,7 @@ package struct Resolver {
             guard let type = lookups[number]?.question.type else { continue }
             let order = around.ranking.order(for: type, now: now)
             guard order.allSatisfy(troubled.contains) else { continue }
-            change(number, now: now) { $0.hurry(now: now, &$1) }
+            change(number, now: now) { $0.hurry(.inTrouble, now: now, &$1) }
         }
     }
 
@@ -166,7 +184,7 @@ package struct Resolver {
 
     /// Nobody waits for it by this event's doing; a lookup that is in flight is spared its own request.
     private mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
-        guard answer.kind != .unprovenEmpty else { return }
+        guard answer.kind != .unprovenEmpty, around.isSettled || numberOfQuestion[question] != nil else { return }
         let policy = routing.policy.of(question.name)
         let upstreams = routing.upstreams(for: question, policy, around.ranking, now: now)
         guard let traits = around.ranking.traits(of: provider),
@@ -177,7 +195,7 @@ package struct Resolver {
             return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
         }
         let kept = policy.cache.applied(to: answer)
-        guard kept.ttlSeconds > 0,
+        guard kept.ttlSeconds > 0, !around.synthesis.isWanted(for: question, kept),
             !around.isUseless(question, kept, from: .provider(provider), policy, now: now)
         else { return }
         around.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
@@ -217,7 +235,7 @@ package struct Resolver {
 
     /// It may go better now: what failed and is in use is refreshed at once, and not when its pause is over.
     /// What failed may be asked again.
-    private mutating func retry(_ questions: [Question], now: Instant) {
+    mutating func retry(_ questions: [Question], now: Instant) {
         for question in questions where isPlanned(question) { plan.failed(question, retryAt: now) }
     }
 
@@ -228,120 +246,18 @@ package struct Resolver {
     private mutating func forget(_ scope: QuestionScope, now: Instant) {
         failures.forget(scope)
         around.verification.forgotten(scope)
+        around.synthesis.forgetAnswers()
+        networks.forget(scope)
         for number in lookups.indices {
             guard let question = lookups[number]?.question, scope.contains(question) else { continue }
             change(number, now: now) { lookup, _ in lookup.forgetExpired() }
         }
     }
 
-    // MARK: verified addresses
-
-    /// What one brings about may have consequences in turn; each begins a lookup at most, which has none of its own
-    /// before its fetches end.
-    private mutating func carryOutConsequences(now: Instant) {
-        while case let consequences = around.verification.takeConsequences(), !consequences.isEmpty {
-            for consequence in consequences { carryOut(consequence, now: now) }
-        }
-    }
-
-    private mutating func carryOut(_ consequence: Verification.Consequence, now: Instant) {
-        switch consequence {
-        case .probe(let id, let target): around.actions.append(.probe(id, target))
-        case .news(let news): around.actions.append(.probeNews(news))
-        case .awaitAsk(let question, let source): around.actions.append(.awaitAsk(question, source))
-        case .rearrange(let question, let answer, let source):
-            around.actions.append(.rearrange(question, answer, source))
-            if let number = numberOfQuestion[question] {
-                change(number, now: now) { lookup, _ in lookup.rearranged(answer) }
-            }
-        case .askElsewhere(let question, let source, let forged):
-            askElsewhere(question, besides: source, forged, now: now)
-        case .diverged(let divergence):
-            around.toldFalsehood(divergence.condemned.source, now: now)
-            around.actions.append(.diverged(divergence))
-        case .toldTruth(let source): around.toldTruth(source, now: now)
-        }
-    }
-
-    /// A lookup that is in flight judges what comes by itself; what is forged is not given until it ends.
-    private mutating func askElsewhere(_ question: Question, besides source: Source, _ forged: Answer?, now: Instant) {
-        let policy = routing.policy.of(question.name)
-        let everybody = routing.route(question, policy, &around.ranking, now: now)
-        let route = everybody.without(source)
-        let number = numberOfQuestion[question]
-        guard !route.isEmpty, !route.hasOnlyWithheld, number == nil ? mayRefresh : forged != nil else { return }
-        if forged != nil { around.actions.append(.remove(question)) }
-        if let number {
-            return change(number, now: now) { lookup, around in
-                lookup.isBesides(source, forged, on: everybody, around.verification, now: now)
-            }
-        }
-        // It is not put off, and the refreshes after it pay for it.
-        if let first = route.providers.first { _ = around.ranking.spend(on: first, now: now) }
-        refreshes.started += 1
-        begin(question, along: route, policy, isRefresh: true, now: now) { lookup, around in
-            lookup.isBesides(source, forged, on: everybody, around.verification, now: now)
-        }
-    }
-
-    // MARK: refreshes
-
-    /// The hottest first: what has expired meanwhile is due for all of them at once.
-    private mutating func restore(_ answers: [RestoredAnswer], now: Instant) {
-        for answer in answers.sorted(by: { $0.demandPerSecond > $1.demandPerSecond })
-        where routing.policy.of(answer.question.name).prefetches {
-            plan.restored(answer, now: now)
-        }
-    }
-
-    private var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes && lookupsInFlight < Bounds.maxLookups }
-
-    private mutating func popDueRefreshes(now: Instant) {
-        guard mayRefresh else { return }
-        var due = plan.popDue(now)
-        guard let first = due.first else { return }
-        let provider = around.ranking.best(for: first.type, now: now)
-        while due.count < Bounds.maxRefreshes - refreshesInFlight {
-            let next = plan.popDue(now)
-            if next.isEmpty { break }
-            due += next
-        }
-        let batch = provider.flatMap { around.ranking.traits(of: $0) }
-        let room = batch.map { ($0.maxNames - due.count % $0.maxNames) % $0.maxNames } ?? 0
-        around.actions.append(.countHits(due + plan.popEarly(now, atMost: room)))
-    }
-
-    private mutating func hitsCounted(_ counts: [(question: Question, hits: Int)], now: Instant) {
-        for (question, hits) in counts {
-            let prospect = plan.counted(question, hits: hits, now: now)
-            if prospect.wasUsed { refreshes.used += 1 }
-            if prospect.isInUse || prospect.isWanted { refresh(question, prospect, now: now) }
-        }
-    }
-
-    private mutating func refresh(_ question: Question, _ prospect: RefreshPlan.Prospect, now: Instant) {
-        let policy = routing.policy.of(question.name)
-        guard policy.prefetches || prospect.isWanted, numberOfQuestion[question] == nil else { return }
-        if case .here = routing.place(of: question) { return }
-        if let failure = failures.failure(of: question, hasExpired: false, now: now) {
-            return plan.failed(question, retryAt: failure.until)
-        }
-        guard mayRefresh else { return plan.postponed(question, now: now) }
-        let route = routing.route(question, policy, paid: prospect.paidTo, &around.ranking, now: now)
-        if let first = route.providers.first, first != prospect.paidTo,
-            let paidAt = around.ranking.spend(on: first, now: now)
-        {
-            return plan.paid(question, to: first, until: paidAt)
-        }
-        guard !route.hasOnlyWithheld else { return plan.failed(question, retryAt: now + Bounds.throttleFloor) }
-        refreshes.started += 1
-        begin(question, along: route, policy, isRefresh: true, now: now) { _, _ in }
-    }
-
     // MARK: tables
 
     /// The one place where a lookup changes, so that fetches, questions and deadlines always agree with it.
-    private mutating func change(
+    mutating func change(
         _ number: Int, now: Instant, _ body: (inout Lookup, inout Surroundings) -> Void
     ) {
         guard var lookup = lookups[number].take() else { return }
@@ -381,6 +297,8 @@ package struct Resolver {
             } else {
                 plan.gained(lookup.question)
             }
+        } else if lookup.hasAnsweredUnsettled {
+            if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: now) }
         } else if lookup.foundNothingBetter {
             plan.failed(lookup.question, retryAt: now + Bounds.failureCeiling)
         } else if let failure = lookup.failure {

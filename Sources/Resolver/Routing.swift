@@ -29,7 +29,8 @@ struct Routing {
         case .providers: order = ranking.choose(for: question.type, now: now)
         case .provider(let only):
             withheld = withheld.filter { $0 == only }
-            let isAsked = withheld.isEmpty && ranking.state(of: only, now: now) != .blocked
+            let isAsked =
+                withheld.isEmpty && ranking.state(of: only, now: now) != .blocked && !ranking.isUnreachable(only)
             order = isAsked ? [only] : []
         }
         if let paid, let index = order.firstIndex(of: paid), !ranking.isInTrouble(paid, now) {

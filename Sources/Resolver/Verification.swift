@@ -22,12 +22,16 @@ struct Verification {
         case toldTruth(Source)
     }
 
-    private var known = KnownNames()
-    private var plan: ProbePlan
+    var known = KnownNames()
+    var plan: ProbePlan
     private var chance: Chance
-    private var consequences: [Consequence] = []
-    private var tally = ProbeCounts()
-    private var ownTrouble = OwnTrouble()
+    var consequences: [Consequence] = []
+    var tally = ProbeCounts()
+    var ownTrouble = OwnTrouble()
+    /// Else nothing begins, and nothing is learned.
+    var isSettled = true {
+        didSet { plan.isHeld = !isSettled }
+    }
 
     /// - Parameter seed: spreads probes in time, and shuffles addresses that are about as quick.
     init(seed: UInt64) {
@@ -81,7 +85,7 @@ struct Verification {
     mutating func heard(
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, now: Instant
     ) {
-        guard question.type.isAddress, answer.kind == .records,
+        guard isSettled, question.type.isAddress, answer.kind == .records,
             let number = enter(question, answer, from: source, terms, isKept: false, now: now)
         else { return }
         conclude(number, now: now)
@@ -126,7 +130,7 @@ struct Verification {
         tally.done += 1
         tally.verdicts[result.verdict, default: 0] += 1
         guard let target = plan.ended(id) else { return }
-        learn(target, result, now: now)
+        learn(target, isSettled ? result : ProbeResult(.unprobed, detail: "the network is changing"), now: now)
         begin(now: now)
     }
 
@@ -135,11 +139,7 @@ struct Verification {
         let numbers =
             scope.includesDescendants ? Array(known.names.indices) : [known.number(of: scope.name)].compactMap { $0 }
         for number in numbers {
-            known.change(number) { name in
-                for index in name.questions.indices where scope.contains(name.questions[index].question) {
-                    name.change(index) { $0.kept = nil }
-                }
-            }
+            known.change(number) { $0.forget(scope) }
         }
     }
 
@@ -148,14 +148,17 @@ struct Verification {
             tally.lost += 1
             learn(target, ProbeResult(.unprobed, detail: "no result"), now: now)
         }
-        while let number = known.popMark(now) {
-            let name = known.names[number]
-            for due in name.questions where name.hasDue(due, now) {
-                guard let kept = due.kept, kept.endsAt > now else { continue }
-                consequences.append(.awaitAsk(due.question, kept.source))
-            }
-        }
+        while let number = known.popMark(now) { awaitAsks(number, now: now) }
         begin(now: now)
+    }
+
+    /// Whoever asks next brings about the probes that are due.
+    mutating func awaitAsks(_ number: Int, now: Instant) {
+        let name = known.names[number]
+        for due in name.questions where name.hasDue(due, now) {
+            guard let kept = due.kept, kept.endsAt > now else { continue }
+            consequences.append(.awaitAsk(due.question, kept.source))
+        }
     }
 
     mutating func takeConsequences() -> [Consequence] {
@@ -302,74 +305,5 @@ struct Verification {
 
     private func isOurTrouble(_ addresses: [Address], _ name: NameKnowledge) -> Bool {
         addresses.allSatisfy { ownTrouble.explains(name.judgement(of: $0).verdict, in: $0.recordType) }
-    }
-
-    // MARK: probes
-
-    /// - Returns: nil when it may be probed.
-    private func refusal(of address: Address, _ found: [Address], _ terms: ProbeTerms) -> ProbeRefusal? {
-        if terms.scope == .nothing { return .disabled }
-        guard found.contains(address) else { return .unknownAddress }
-        return terms.allows(address) ? nil : .notPublic
-    }
-
-    private mutating func want(_ target: ProbeTarget, _ check: Check, now: Instant) {
-        if let probedAt = check.probedAt, now - probedAt < Bounds.freshVerdict, !plan.contains(target) {
-            consequences.append(.news(.found(target, check.result)))
-        } else if !plan.add(target, isWanted: true, now: now) {
-            consequences.append(.news(.refused(target.name, target.address, .overload)))
-        }
-    }
-
-    /// What is kept of the question, if it is worth it; else when it is given again. Where an address is somebody
-    /// else's, everybody's word is looked at.
-    private mutating func probeKept(_ question: Question, _ number: Int, now: Instant) {
-        let name = known.names[number]
-        guard let index = name.index(of: question), let kept = name.questions[index].kept,
-            kept.answer.kind == .records
-        else { return }
-        guard name.terms.scope != .nothing else {
-            tally.skipped[.disabled, default: 0] += 1
-            return
-        }
-        guard name.isWorthProbing(name.questions[index]) else {
-            if kept.endsAt > now { consequences.append(.awaitAsk(question, kept.source)) }
-            return
-        }
-        let others = name.hasCondemned ? name.statements.filter { !$0.isLate(now) }.flatMap(\.addresses) : []
-        probe(kept.answer.addresses + others, number, now: now)
-    }
-
-    private mutating func probe(_ addresses: [Address], _ number: Int, now: Instant) {
-        let name = known.names[number]
-        for address in name.addresses where addresses.contains(address.address) {
-            for check in address.checks where check.isDue(now) && !name.leavesAlone(check, now) {
-                guard name.terms.allows(address.address) else {
-                    tally.skipped[.notPublic, default: 0] += 1
-                    continue
-                }
-                let target = ProbeTarget(name.name, address.address, port: check.port)
-                guard !plan.add(target, isWanted: false, now: now) else { continue }
-                known.change(number) { $0.putOff(target, until: now + Bounds.probePause) }
-            }
-        }
-        markNext(number, now: now)
-        begin(now: now)
-    }
-
-    /// When an address of what is kept is due again, as long as it is kept.
-    private mutating func markNext(_ number: Int, now: Instant) {
-        let name = known.names[number]
-        let instants = name.questions.compactMap { question -> Instant? in
-            guard let kept = question.kept, name.isWorthProbing(question), let at = name.nextDue(kept, after: now),
-                at < kept.endsAt
-            else { return nil }
-            return at
-        }
-        known.mark(number, at: instants.min())
-    }
-
-    private mutating func begin(now: Instant) {
-        consequences += plan.begin(now: now).map { .probe($0.id, $0.target) }
     }
 }

@@ -29,12 +29,24 @@ struct ReportTests {
         provider.addresses = [.init("192.0.2.1", state: "up")]
         stats.providers = [provider]
         stats.system.servers = ["192.0.2.53:53", "[2001:db8::53]:53"]
+        stats.system.looping = ["127.0.0.2:53"]
         (stats.probe.done, stats.probe.verdicts) = (9, ["verified": 8, "name-mismatch": 1])
         (stats.probe.quarantined, stats.probe.dropped, stats.probe.divergences) = (1, 2, 1)
         (stats.probe.running, stats.probe.skipped, stats.probe.evidence) = (3, ["overload": 6], 7)
         (stats.probe.reports.accepted, stats.probe.reports.refused) = (4, 5)
         (stats.process.residentBytes, stats.process.openDescriptors, stats.process.threads) = (7_000_000, 17, 3)
+        stats.network = network
         return stats
+    }
+
+    private var network: StatsReport.Network {
+        var network = StatsReport.Network()
+        (network.id, network.changes, network.lastRecoveryMilliseconds) = ("6f2c1a09", 3, 340)
+        network.causes = ["route": 2, "wake": 1]
+        var recovery = StatsReport.Network.Recovery()
+        (recovery.count, recovery.p50, recovery.p95) = (2, 340, 410)
+        network.recoveryMilliseconds = ["route": recovery]
+        return network
     }
 
     @Test("stats as JSON is one line with the fixed keys in order")
@@ -44,6 +56,8 @@ struct ReportTests {
                 {"cache":{"bytes":4096,"entries":10,"evictions":0,"hits":13,"insertions":0,"misses":0},\#
                 "dropped":{"malformed":1},"inflight":2,\#
                 "latency_us":{"provider":{"p50":900,"p95":0,"p99":9000},"system":{"p50":0,"p95":8,"p99":0}},\#
+                "network":{"causes":{"route":2,"wake":1},"changes":3,"id":"6f2c1a09","last_recovery_ms":340,\#
+                "recovery_ms":{"route":{"count":2,"p50":340,"p95":410}}},\#
                 "prefetch":{"failed":0,"started":0,"succeeded":0,"used":0},\#
                 "probe":{"broken_evidence":0,"divergences":1,"done":9,"dropped":2,"evidence":7,\#
                 "forgotten_names":0,"lost":0,"quarantined":1,\#
@@ -60,7 +74,7 @@ struct ReportTests {
                 "stale":6,"system":4},"schema":1,"stale":{},\#
                 "store":{"batches":0,"dropped":0,"failures":0,"loaded":0,"refused_notes":0,\#
                 "written":0},\#
-                "system":{"divergences":0,"failures":0,"foreign_replies":5,"requests":0,\#
+                "system":{"divergences":0,"failures":0,"foreign_replies":5,"looping":["127.0.0.2:53"],"requests":0,\#
                 "servers":["192.0.2.53:53","[2001:db8::53]:53"],"trust":1},"tcp":{"open":3,"refused":4},\#
                 "unsent":1,"uptime_s":61,"version":"0.9.0"}
 
@@ -87,6 +101,14 @@ struct ReportTests {
         latency_us.system.p50                      0
         latency_us.system.p95                      8
         latency_us.system.p99                      0
+        network.causes.route                       2
+        network.causes.wake                        1
+        network.changes                            3
+        network.id                                 6f2c1a09
+        network.last_recovery_ms                   340
+        network.recovery_ms.route.count            2
+        network.recovery_ms.route.p50              340
+        network.recovery_ms.route.p95              410
         prefetch.failed                            0
         prefetch.started                           0
         prefetch.succeeded                         0
@@ -150,6 +172,7 @@ struct ReportTests {
         system.divergences                         0
         system.failures                            0
         system.foreign_replies                     5
+        system.looping.0                           127.0.0.2:53
         system.requests                            0
         system.servers.0                           192.0.2.53:53
         system.servers.1                           [2001:db8::53]:53
@@ -197,20 +220,21 @@ struct ReportTests {
             .init(name: "alidns", state: "up", latencyMilliseconds: 18),
             .init(name: "volc", state: "throttled, retry in 12 s"),
         ]
-        status.systemServers = ["192.0.2.53:53"]
+        (status.systemServers, status.loopingServers) = (["192.0.2.53:53"], ["127.0.0.2:53"])
         (status.cache.entries, status.cache.bytes, status.cache.hits, status.cache.misses) = (4812, 3_250_586, 964, 36)
         #expect(
             Reply.status(status).rendered(asJSON: false) == """
                 httpdnsd 0.9.0  up 3d04h  pid 812  listeners 127.0.0.1:53 [::1]:53 (udp x4, tcp)
                 providers  alidns up 18 ms | volc throttled, retry in 12 s
-                system     192.0.2.53:53
+                system     192.0.2.53:53 (leads back to us: 127.0.0.2:53)
                 cache      4,812 entries, 3.1 MiB, 96.4 % hits
 
                 """)
         #expect(
             Reply.status(status).rendered(asJSON: true) == #"""
                 {"cache":{"bytes":3250586,"entries":4812,"evictions":0,"hits":964,"insertions":0,"misses":36},\#
-                "listeners":["127.0.0.1:53","[::1]:53"],"pid":812,"providers":[{"latency_ms":18,"name":"alidns",\#
+                "listeners":["127.0.0.1:53","[::1]:53"],"looping_servers":["127.0.0.2:53"],\#
+                "pid":812,"providers":[{"latency_ms":18,"name":"alidns",\#
                 "state":"up"},{"name":"volc","state":"throttled, retry in 12 s"}],"switches":[],\#
                 "system_servers":["192.0.2.53:53"],"threads":4,"uptime_s":273600,"version":"0.9.0"}
 
@@ -254,8 +278,8 @@ struct ReportTests {
         #expect(
             Reply.help.rendered(asJSON: true)
                 == #"""
-                {"commands":["status","stats","cache","flush","prefetch","httpdns","providers","verify","verdicts",\#
-                "report","evidence","whois","help"]}
+                {"commands":["status","stats","cache","flush","prefetch","httpdns","providers","network","verify",\#
+                "verdicts","report","evidence","whois","help"]}
 
                 """#)
     }
@@ -274,6 +298,8 @@ struct ReportTests {
         providers                                   how each provider does: share, latency, success, addresses
         providers reset [NAME]                      forgets what was measured of one provider or of all
         providers test NAME                         tries out what a provider can do and how fast it is
+        network                                     which network is in use, what leads out of it, which are known
+        network history                             when it changed, why, and how long the first fresh answer took
         verify NAME                                 probes the addresses of a name now: verdict, times, certificate
         verdicts [NAME]                             what is known of addresses: verdict, place in answers, and why
         report NAME ADDRESS                         says that an address of a name failed: it is probed at once

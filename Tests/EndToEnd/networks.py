@@ -34,9 +34,10 @@ class Networks:
     routers: one letter each, which are their names: `networks["a"]`.
     is_shared: one Internet behind all routers.
     families: which the networks have: "4", "6" or "46".
+    is_wireless: the host has one interface, "wlan0", for all networks; otherwise one each, "eth0" and on.
     """
 
-    def __init__(self, routers="ab", is_shared=False, families="46"):
+    def __init__(self, routers="ab", is_shared=False, families="46", is_wireless=False):
         self.families = families
         # Those that have something to say when a test fails.
         self.programs = []
@@ -49,11 +50,12 @@ class Networks:
         try:
             self.authority = Authority(self._directory / "authority")
             self.host = self._kept(Host(self._directory / "root"))
+            self.air = self._kept(Air(self.host)) if is_wireless else None
             internet = None
             for number, name in enumerate(routers, 1):
                 if internet is None or not is_shared:
                     internet = self.far_side()
-                self.routers[name] = self._kept(Router(name, number, self.host, internet, families))
+                self.routers[name] = self._kept(Router(name, number, self, internet))
         except BaseException:
             self.remove()
             raise
@@ -139,6 +141,7 @@ class Host(Node):
                 shutil.copytree(source, self.etc / name, symlinks=True)
             elif source.exists():
                 shutil.copy2(source, self.etc / name, follow_symlinks=False)
+        (self.etc / "machine-id").write_text("0123456789abcdef0123456789abcdef\n")
         (self.etc / "hosts").write_text("127.0.0.1 localhost\n")
         (self.etc / "nsswitch.conf").write_text("hosts: files dns\n")
         self.write_resolv_conf("")
@@ -171,7 +174,9 @@ class Host(Node):
 
     def leave(self):
         """The addresses of the present network, and its routes with them; no FIN, no RST. The link stays up."""
-        self.ip(f"address flush dev {self.network.link} scope global")
+        # Routes of IPv6 outlive the addresses that they were made for.
+        self.ip(f"address flush dev {self.network.link} scope global",
+                f"-6 route flush dev {self.network.link} proto boot")
         self.network = None
 
     def switch(self, router, families=None):
@@ -189,28 +194,43 @@ class Host(Node):
         return self.within(lambda: wire.Datagrams(address, **options))
 
 
+class Air(Node):
+    """What all stations on a channel hear: a bridge."""
+
+    def __init__(self, host):
+        super().__init__()
+        self.ip("link add air type bridge", "link set air up", f"link add host type veth peer name wlan0 netns {host.name}",
+                "link set host master air up")
+        host.ip("link set wlan0 up")
+
+
 class Router(Node):
     """One network: 10.N.0.0/24 and 2a10:N::/64, with the router as .1 and ::1 and the host as .2 and ::2. What comes from
     elsewhere is not let through, as behind a NAT: connections of another network are dead here, without a word."""
 
-    def __init__(self, name, number, host, internet, families):
-        self.letter, self.number, self.families, self.internet = name, number, families, internet
-        self.link = f"eth{number - 1}"
+    def __init__(self, name, number, networks, internet):
+        self.letter, self.number, self.families, self.internet = name, number, networks.families, internet
+        self.link = "wlan0" if networks.air else f"eth{number - 1}"
         self.lan_v4, self.host_v4 = f"10.{number}.0.1", f"10.{number}.0.2"
         self.lan_v6, self.host_v6 = f"2a10:{number}::1", f"2a10:{number}::2"
-        self.resolv_conf = f"nameserver {self.lan_v4 if '4' in families else self.lan_v6}\n"
+        self.resolv_conf = f"nameserver {self.lan_v4 if '4' in self.families else self.lan_v6}\n"
         self.resolver = None
         super().__init__()
         try:
-            self._connect(host, internet)
+            self._connect(networks, internet)
         except BaseException:
             super().remove()
             raise
 
-    def _connect(self, host, internet):
+    def _connect(self, networks, internet):
         number, wan = self.number, f"r{self.number}"
-        self.ip(f"link add lan type veth peer name {self.link} netns {host.name}",
-                f"link add wan type veth peer name {wan} netns {internet.name}")
+        if networks.air:
+            self.ip(f"link add lan type veth peer name {wan} netns {networks.air.name}")
+            networks.air.ip(f"link set {wan} master air up")
+        else:
+            self.ip(f"link add lan type veth peer name {self.link} netns {networks.host.name}")
+            networks.host.ip(f"link set {self.link} up")
+        self.ip(f"link add wan type veth peer name {wan} netns {internet.name}")
         # Strict: an address is heard only where its answers would go.
         self.set_kernel(ipv4__ip_forward=1, ipv6__conf__all__forwarding=1, ipv4__conf__all__rp_filter=1,
                         ipv4__conf__lan__rp_filter=1)
@@ -228,7 +248,6 @@ class Router(Node):
                     f"-6 rule add pref {_CUT + 1} iif lan from 2a10:{number}::/64 lookup main",
                     f"-6 rule add pref {_CUT + 2} iif lan from 2a10::/16 blackhole")
             internet.ip(f"-6 route add 2a10:{number}::/64 via 2a77:{number}::1")
-        host.ip(f"link set {self.link} up")
 
     def serve(self, networks, respond=None, addresses={}):
         """The network's system resolver on port 53 of the router: 192.0.2.N for every name and 2001:db8::N, unless
@@ -259,7 +278,8 @@ class Router(Node):
                     f"{family}rule add pref {_CUT} ipproto tcp to {address} dport {port} blackhole")
 
     def carrier(self, state):
-        """The router's end of the cable "up" or "down": the host sees its carrier come or go and keeps its addresses."""
+        """The router's end of the cable "up" or "down": the host sees its carrier come or go and keeps its addresses.
+        Without a cable it sees nothing."""
         self.ip(f"link set lan {state}")
 
     @staticmethod

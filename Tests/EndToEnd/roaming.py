@@ -35,8 +35,10 @@ def known_by(letter):
 class Roaming(Case):
     """Networks "a" and "b", each with a provider that has other addresses for the same names."""
 
+    is_wireless = False
+
     def setUp(self):
-        self.networks = Networks()
+        self.networks = Networks(is_wireless=self.is_wireless)
         self.addCleanup(self.networks.remove)
         self.programs = self.networks.programs
         self.providers = {}

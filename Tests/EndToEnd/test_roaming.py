@@ -9,8 +9,10 @@ from traffic import percentile
 from tunnel import Tunnel
 
 
-class Switches(Roaming):
-    expected_seconds = 25
+class Switch(Roaming):
+    """From one interface to another."""
+
+    expected_seconds = 12
 
     def test_to_a_new_network_and_back_to_a_known_one(self):
         traffic = self.traffic()
@@ -31,6 +33,16 @@ class Switches(Roaming):
         after = self.network()
         self.assertEqual((before["id"], before["changes"] + 2), (after["id"], after["changes"]))
         self.assertSums(self.server.stats())
+
+
+class WirelessSwitch(Switch):
+    """Where the interface stays the same, and nothing but addresses and the gateway tells one network from the other."""
+
+    is_wireless = True
+
+
+class Switches(Roaming):
+    expected_seconds = 15
 
     def test_many_switches_leave_nothing_behind(self):
         switches = 50 if places.is_full else 6

@@ -1,0 +1,99 @@
+// What becomes of an upstream's word within a lookup: an end, something to fall back on, or a reason to ask the next
+// one. Asks nobody itself.
+
+import DNSWire
+
+extension Lookup {
+    mutating func answered(
+        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
+    ) {
+        let isProper = attempt.upstream == .system && isSystemName
+        guard let answer = isProper ? answer : policy.withoutPrivateAddresses(answer) else {
+            return hasOnlyPrivateAddresses(attempt, answer, now: now, &around)
+        }
+        if !isProper, around.isUseless(question, answer, from: attempt.source, policy, now: now) {
+            return leadsNowhere(attempt, answer, now: now, &around)
+        }
+        // No probe's result makes a name that has addresses one that has none.
+        if useless != nil || leftOut != nil, answer.kind == .noData || answer.kind == .noSuchName {
+            return leadsNowhere(attempt, answer, now: now, &around)
+        }
+        switch attempt.upstream {
+        case .provider(let provider):
+            // The cache is another one, perhaps, than when it was asked.
+            if !around.ranking.knows(provider) { keepNothing() }
+            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            if answer.kind == .unprovenEmpty {
+                unproven = unproven ?? (answer, .provider(provider), now)
+                nextProviderAt = now
+            } else {
+                finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
+            }
+        case .system where isSystemName:
+            finish(with: policy.cache.applied(to: answer), from: .system, now: now, &around)
+        case .system:
+            let substitute = policy.cache.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds)
+            system = .answered(substitute, at: now)
+        }
+    }
+
+    /// A public name that leads into the local network is an attack on it, or an exception that needs a rule. It may be
+    /// this upstream alone that says so: the next one is asked, and if none knows better, the name has no address.
+    private mutating func hasOnlyPrivateAddresses(
+        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
+    ) {
+        let empty = Answer(negative: .unprovenEmpty)
+        switch attempt.upstream {
+        case .provider(let provider):
+            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            around.privateAnswers[provider, default: 0] += 1
+            unproven = unproven ?? (empty, .provider(provider), now)
+            nextProviderAt = now
+        case .system:
+            unproven = unproven ?? (empty, .system, now)
+            system = .failed
+        }
+    }
+
+    /// Every address in it was found to be dead, or somebody else's, or there is none: the next upstream is asked.
+    private mutating func leadsNowhere(
+        _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
+    ) {
+        var answer = policy.cache.applied(to: answer)
+        switch attempt.upstream {
+        case .provider(let provider):
+            around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            nextProviderAt = now
+            if case .answered(let held, _) = system, held.kind != .records { system = .failed }
+        case .system:
+            answer = answer.withTTL(to: Bounds.systemSubstituteTTLSeconds)
+            system = .failed
+        }
+        holdUseless(answer, attempt.source, around.verification, now: now)
+    }
+
+    /// - Parameters:
+    ///   - answer: without private addresses.
+    ///   - provider: asked for something else, or for this by another lookup.
+    mutating func volunteered(
+        _ answer: Answer, by provider: ProviderID, now: Instant, _ around: inout Surroundings
+    ) {
+        guard !isSystemName, !isFinished,
+            !around.isUseless(question, answer, from: .provider(provider), policy, now: now)
+        else { return }
+        finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
+    }
+
+    mutating func failed(
+        _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ around: inout Surroundings
+    ) {
+        someoneIsUnheard = true
+        if failure != .timeout { someoneFailed = true }
+        switch attempt.upstream {
+        case .provider(let provider):
+            around.ranking.failed(provider, failure, now: now)
+            nextProviderAt = now
+        case .system: system = .failed
+        }
+    }
+}

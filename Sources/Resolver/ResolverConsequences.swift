@@ -1,0 +1,54 @@
+// What follows for lookups and for the cache from what was found out about addresses. Begins lookups and probes; judges
+// no address.
+
+import DNSWire
+
+extension Resolver {
+    /// What one brings about may have consequences in turn; each begins a lookup at most, which has none of its own
+    /// before its fetches end.
+    mutating func carryOutConsequences(now: Instant) {
+        while case let consequences = around.verification.takeConsequences(), !consequences.isEmpty {
+            for consequence in consequences { carryOut(consequence, now: now) }
+        }
+    }
+
+    private mutating func carryOut(_ consequence: Verification.Consequence, now: Instant) {
+        switch consequence {
+        case .probe(let id, let target): around.actions.append(.probe(id, target))
+        case .news(let news): around.actions.append(.probeNews(news))
+        case .awaitAsk(let question, let source): around.actions.append(.awaitAsk(question, source))
+        case .rearrange(let question, let answer, let source):
+            around.actions.append(.rearrange(question, answer, source))
+            if let number = numberOfQuestion[question] {
+                change(number, now: now) { lookup, _ in lookup.rearranged(answer) }
+            }
+        case .askElsewhere(let question, let source, let forged):
+            askElsewhere(question, besides: source, forged, now: now)
+        case .diverged(let divergence):
+            around.toldFalsehood(divergence.condemned.source, now: now)
+            around.actions.append(.diverged(divergence))
+        case .toldTruth(let source): around.toldTruth(source, now: now)
+        }
+    }
+
+    /// A lookup that is in flight judges what comes by itself; what is forged is not given until it ends.
+    private mutating func askElsewhere(_ question: Question, besides source: Source, _ forged: Answer?, now: Instant) {
+        let policy = routing.policy.of(question.name)
+        let everybody = routing.route(question, policy, &around.ranking, now: now)
+        let route = everybody.without(source)
+        let number = numberOfQuestion[question]
+        guard !route.isEmpty, !route.hasOnlyWithheld, number == nil ? mayRefresh : forged != nil else { return }
+        if forged != nil { around.actions.append(.remove(question)) }
+        if let number {
+            return change(number, now: now) { lookup, around in
+                lookup.isBesides(source, forged, on: everybody, around.verification, now: now)
+            }
+        }
+        // It is not put off, and the refreshes after it pay for it.
+        if let first = route.providers.first { _ = around.ranking.spend(on: first, now: now) }
+        refreshes.started += 1
+        begin(question, along: route, policy, isRefresh: true, now: now) { lookup, around in
+            lookup.isBesides(source, forged, on: everybody, around.verification, now: now)
+        }
+    }
+}

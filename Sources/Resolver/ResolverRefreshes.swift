@@ -1,0 +1,62 @@
+// Refreshes: what is due is counted, and what is in use begins a lookup that nobody waits for, as far as room and
+// budgets allow. Clients' questions are never put off here.
+
+import DNSWire
+
+extension Resolver {
+    /// The hottest first: what has expired meanwhile is due for all of them at once.
+    mutating func restore(_ answers: [RestoredAnswer], now: Instant) {
+        for answer in answers.sorted(by: { $0.demandPerSecond > $1.demandPerSecond })
+        where routing.policy.of(answer.question.name).prefetches {
+            plan.restored(answer, now: now)
+        }
+    }
+
+    /// There is room; and it is known which network is asked, and somebody can be reached there.
+    var mayRefresh: Bool {
+        refreshesInFlight < Bounds.maxRefreshes && lookupsInFlight < Bounds.maxLookups && around.isSettled
+            && (routing.hasSystem || !around.ranking.isCutOff)
+    }
+
+    mutating func popDueRefreshes(now: Instant) {
+        guard mayRefresh else { return }
+        var due = plan.popDue(now)
+        guard let first = due.first else { return }
+        let provider = around.ranking.best(for: first.type, now: now)
+        while due.count < Bounds.maxRefreshes - refreshesInFlight {
+            let next = plan.popDue(now)
+            if next.isEmpty { break }
+            due += next
+        }
+        let batch = provider.flatMap { around.ranking.traits(of: $0) }
+        let room = batch.map { ($0.maxNames - due.count % $0.maxNames) % $0.maxNames } ?? 0
+        around.actions.append(.countHits(due + plan.popEarly(now, atMost: room)))
+    }
+
+    mutating func hitsCounted(_ counts: [(question: Question, hits: Int)], now: Instant) {
+        for (question, hits) in counts {
+            let prospect = plan.counted(question, hits: hits, now: now)
+            if prospect.wasUsed { refreshes.used += 1 }
+            if prospect.isInUse || prospect.isWanted { refresh(question, prospect, now: now) }
+        }
+    }
+
+    mutating func refresh(_ question: Question, _ prospect: RefreshPlan.Prospect, now: Instant) {
+        let policy = routing.policy.of(question.name)
+        guard policy.prefetches || prospect.isWanted, numberOfQuestion[question] == nil else { return }
+        if case .here = routing.place(of: question) { return }
+        if let failure = failures.failure(of: question, hasExpired: false, now: now) {
+            return plan.failed(question, retryAt: failure.until)
+        }
+        guard mayRefresh else { return plan.postponed(question, now: now) }
+        let route = routing.route(question, policy, paid: prospect.paidTo, &around.ranking, now: now)
+        if let first = route.providers.first, first != prospect.paidTo,
+            let paidAt = around.ranking.spend(on: first, now: now)
+        {
+            return plan.paid(question, to: first, until: paidAt)
+        }
+        guard !route.hasOnlyWithheld else { return plan.failed(question, retryAt: now + Bounds.throttleFloor) }
+        refreshes.started += 1
+        begin(question, along: route, policy, isRefresh: true, now: now) { _, _ in }
+    }
+}

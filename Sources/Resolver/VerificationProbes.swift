@@ -1,0 +1,73 @@
+// Which addresses of what is kept are probed, and when they are looked at again. What comes of a probe is judged
+// elsewhere.
+
+import DNSWire
+
+extension Verification {
+    /// - Returns: nil when it may be probed.
+    func refusal(of address: Address, _ found: [Address], _ terms: ProbeTerms) -> ProbeRefusal? {
+        if terms.scope == .nothing { return .disabled }
+        guard found.contains(address) else { return .unknownAddress }
+        return terms.allows(address) ? nil : .notPublic
+    }
+
+    mutating func want(_ target: ProbeTarget, _ check: Check, now: Instant) {
+        if let probedAt = check.probedAt, now - probedAt < Bounds.freshVerdict, !plan.contains(target) {
+            consequences.append(.news(.found(target, check.result)))
+        } else if !plan.add(target, isWanted: true, now: now) {
+            consequences.append(.news(.refused(target.name, target.address, .overload)))
+        }
+    }
+
+    /// What is kept of the question, if it is worth it; else when it is given again. Where an address is somebody
+    /// else's, everybody's word is looked at.
+    mutating func probeKept(_ question: Question, _ number: Int, now: Instant) {
+        let name = known.names[number]
+        guard let index = name.index(of: question), let kept = name.questions[index].kept,
+            kept.answer.kind == .records
+        else { return }
+        guard name.terms.scope != .nothing else {
+            tally.skipped[.disabled, default: 0] += 1
+            return
+        }
+        guard name.isWorthProbing(name.questions[index]) else {
+            if kept.endsAt > now { consequences.append(.awaitAsk(question, kept.source)) }
+            return
+        }
+        let others = name.hasCondemned ? name.statements.filter { !$0.isLate(now) }.flatMap(\.addresses) : []
+        probe(kept.answer.addresses + others, number, now: now)
+    }
+
+    mutating func probe(_ addresses: [Address], _ number: Int, now: Instant) {
+        let name = known.names[number]
+        for address in name.addresses where addresses.contains(address.address) {
+            for check in address.checks where check.isDue(now) && !name.leavesAlone(check, now) {
+                guard name.terms.allows(address.address) else {
+                    tally.skipped[.notPublic, default: 0] += 1
+                    continue
+                }
+                let target = ProbeTarget(name.name, address.address, port: check.port)
+                guard !plan.add(target, isWanted: false, now: now) else { continue }
+                known.change(number) { $0.putOff(target, until: now + Bounds.probePause) }
+            }
+        }
+        markNext(number, now: now)
+        begin(now: now)
+    }
+
+    /// When an address of what is kept is due again, as long as it is kept.
+    mutating func markNext(_ number: Int, now: Instant) {
+        let name = known.names[number]
+        let instants = name.questions.compactMap { question -> Instant? in
+            guard let kept = question.kept, name.isWorthProbing(question), let at = name.nextDue(kept, after: now),
+                at < kept.endsAt
+            else { return nil }
+            return at
+        }
+        known.mark(number, at: instants.min())
+    }
+
+    mutating func begin(now: Instant) {
+        consequences += plan.begin(now: now).map { .probe($0.id, $0.target) }
+    }
+}
