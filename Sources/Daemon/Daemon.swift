@@ -296,7 +296,8 @@ final class Daemon {
         let now = Clock.now()
         let statistics = Statistics(
             resolving: resolving, threads: threads, cache: cache, probeErrands: probeErrands,
-            evidence: evidence, network: roaming?.network, startedAt: startedAt, now: now, listen: ports.addresses,
+            evidence: evidence, network: roaming?.network, translationPrefix: translation.prefixes.first,
+            nameserverSource: upstreams.nameservers.path, startedAt: startedAt, now: now, listen: ports.addresses,
             operatorSwitches: switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil)
         return ControlCommands(

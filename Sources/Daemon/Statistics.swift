@@ -2,6 +2,7 @@
 
 import AnswerCache
 import Control
+import DNSWire
 import HTTPClient
 import LinuxIO
 import Resolver
@@ -13,6 +14,10 @@ struct Statistics {
     let probeErrands: ProbeErrands
     let evidence: EvidenceLog
     let network: NetworkFollower?
+    /// Through which IPv4 is reached.
+    let translationPrefix: TranslationPrefix?
+    /// The file that names the nameservers; nil: the settings do.
+    let nameserverSource: String?
     let startedAt: Instant
     let now: Instant
     let listen: [SocketAddress]

@@ -3,7 +3,8 @@
 extension Settings {
     /// In the order in which they are written.
     static let sectionNames = [
-        "server", "provider", "system-resolver", "cache", "prefetch", "stale", "probe", "control", "log", "rule",
+        "server", "provider", "system-resolver", "cache", "prefetch", "stale", "probe", "network", "control", "log",
+        "rule",
     ]
 
     package var effectiveTOML: String {
