@@ -108,3 +108,9 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
 )
+
+// A build for some of the tests, as the one in release is, would compile all of them.
+if let only = Context.environment["HTTPDNSD_ONLY_TESTS"] {
+    let names = only.split(separator: ",").map(String.init)
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}

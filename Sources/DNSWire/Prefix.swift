@@ -13,6 +13,12 @@ package struct Prefix: Hashable, Sendable {
         guard length >= 0, length <= address.bitCount, address.masked(to: length) == address else { return nil }
     }
 
+    /// The block of this length that the address lies in; nil when the length does not fit the family.
+    package init?(around address: Address, length: Int) {
+        guard length >= 0, length <= address.bitCount else { return nil }
+        self.init(address.masked(to: length), length: length)
+    }
+
     /// "ADDRESS/LENGTH", or an address alone for a block of one.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)

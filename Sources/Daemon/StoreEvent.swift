@@ -8,6 +8,8 @@ import Store
 struct StoreOrder: Sendable {
     let entries: [StoredEntry]
     let removals: [QuestionScope]
+    /// Of networks that are forgotten.
+    let partitions: [UInt32]
     /// By name; nil removes.
     let notes: [String: String?]
 }

@@ -29,6 +29,8 @@ struct StoreLoop: ~Copyable {
     private var toldFailures: Set<StoreFailure> = []
     /// Flushes that failed: what was flushed must not come back after a restart.
     private var unwrittenRemovals: [QuestionScope] = []
+    /// Likewise. There are as many as networks were met while the disk failed.
+    private var unwrittenPartitions: [UInt32] = []
     /// Notes that could not be written: what was switched must not switch back after a restart.
     private var unwrittenNotes: [String: String?] = [:]
     private var hasToldNotes = false
@@ -71,7 +73,7 @@ struct StoreLoop: ~Copyable {
             for order in orders.takeAll() { carryOut(order) }
             guard !waits.isReady(1) else { break }
         }
-        let isBehind = !unwrittenRemovals.isEmpty || !unwrittenNotes.isEmpty
+        let isBehind = !unwrittenRemovals.isEmpty || !unwrittenPartitions.isEmpty || !unwrittenNotes.isEmpty
         for order in lastOrder.takeAll() where !order.isEmpty || isBehind { carryOut(order) }
         store.close()
     }
@@ -120,14 +122,17 @@ struct StoreLoop: ~Copyable {
     private mutating func carryOut(_ order: StoreOrder) {
         if !hasLoaded { load() }
         for removal in order.removals { unwrittenRemovals.add(removal) }
+        // What is too much expires by itself.
+        unwrittenPartitions = Array((unwrittenPartitions + order.partitions).suffix(StoreLoop.maxRemovals))
         for (name, value) in order.notes where !unwrittenNotes.add(name, value) {
             tally.refusedNotes.add(1, ordering: .relaxed)
         }
         do throws(StoreFailure) {
             let refused = try store.write(
-                order.entries, removing: unwrittenRemovals, notes: unwrittenNotes,
+                order.entries, removing: unwrittenRemovals, partitions: unwrittenPartitions, notes: unwrittenNotes,
                 nowMilliseconds: Clock.wallMilliseconds())
             unwrittenRemovals = []
+            unwrittenPartitions = []
             unwrittenNotes = [:]
             tally.refusedNotes.add(UInt64(refused), ordering: .relaxed)
             tally.batches.add(1, ordering: .relaxed)
@@ -176,7 +181,7 @@ struct StoreLoop: ~Copyable {
 }
 
 extension StoreOrder {
-    fileprivate var isEmpty: Bool { entries.isEmpty && removals.isEmpty && notes.isEmpty }
+    fileprivate var isEmpty: Bool { entries.isEmpty && removals.isEmpty && partitions.isEmpty && notes.isEmpty }
 }
 
 extension Provenance {

@@ -21,6 +21,7 @@ final class StoreThread {
 
     private var collected: [Key: StoredEntry] = [:]
     private var removals: [QuestionScope] = []
+    private var partitions: [UInt32] = []
     private var collectedNotes: [String: String?] = [:]
     /// Nil exactly while nothing is collected.
     private var postAt: Instant?
@@ -118,6 +119,13 @@ final class StoreThread {
         post(now: now)
     }
 
+    /// A network is forgotten, and all that was learned there.
+    func forget(_ partition: UInt32, now: Instant) {
+        collected = collected.filter { $0.key.partition != partition }
+        partitions.append(partition)
+        postAt = postAt ?? now + StoreThread.interval
+    }
+
     /// Keeps a small text that the next life is told under its name, in place of an older one; nil: no more. A flush
     /// leaves notes alone.
     ///
@@ -182,9 +190,11 @@ final class StoreThread {
         defer {
             collected = [:]
             removals = []
+            partitions = []
             collectedNotes = [:]
             postAt = nil
         }
-        return StoreOrder(entries: Array(collected.values), removals: removals, notes: collectedNotes)
+        return StoreOrder(
+            entries: Array(collected.values), removals: removals, partitions: partitions, notes: collectedNotes)
     }
 }

@@ -14,6 +14,27 @@ package struct NetworkReach: Hashable, Sendable {
     /// Where nobody watches the network everything is worth a try.
     package static let everything = NetworkReach(prefixes: Set(["0.0.0.0/0", "::/0"].compactMap { Prefix($0) }))
 
+    /// Where routes over interfaces that are up lead, and what is on their links. What lies within something else of it
+    /// is left out: beside a default route a container's network is nothing new.
+    package init(of tables: NetworkTables) {
+        let links = tables.usableLinks
+        let routed = tables.routes.filter { links[$0.link] != nil }.map(\.destination)
+        let onLink = tables.addresses.filter { links[$0.link] != nil }.compactMap {
+            Prefix(around: $0.address, length: $0.prefixLength)
+        }
+        self.init(prefixes: NetworkReach.outermost(Set(routed + onLink)))
+    }
+
+    private static func outermost(_ prefixes: Set<Prefix>) -> Set<Prefix> {
+        let lengths = Set(prefixes.map(\.length))
+        return prefixes.filter { prefix in
+            !lengths.contains { length in
+                // Nil for what is longer than an IPv4 address.
+                length < prefix.length && Prefix(around: prefix.address, length: length).map(prefixes.contains) ?? false
+            }
+        }
+    }
+
     package func includes(_ address: Address) -> Bool {
         address.isLoopback || prefixes.contains { $0.contains(address) }
     }
@@ -23,6 +44,8 @@ package struct NetworkReach: Hashable, Sendable {
         let probes = family == .a ? NetworkReach.farAway4 : NetworkReach.farAway6
         return probes.allSatisfy(includes)
     }
+
+    var hasSomeWayOut: Bool { hasWayOut(.a) || hasWayOut(.aaaa) }
 
     /// Of both halves of the space that is given out: root servers (RFC 7720).
     private static let farAway4 = ["1.1.1.1", "198.41.0.4"].compactMap { Address($0) }

@@ -69,22 +69,26 @@ package struct EntryStore: ~Copyable {
     /// First removes, then writes, all of it or nothing; of entries with one key the last one stays. Removals are of
     /// entries only.
     ///
-    /// - Parameter notes: by name, nil removes; each one fits (`NoteRow.fits`).
+    /// - Parameters:
+    ///   - partitions: all that was learned there is removed.
+    ///   - notes: by name, nil removes; each one fits (`NoteRow.fits`).
     /// - Returns: how many notes are not in the file because it holds as many others as it may.
     @discardableResult
     package mutating func write(
-        _ batch: [StoredEntry], removing removals: [QuestionScope] = [], notes: [String: String?] = [:],
-        nowMilliseconds: Int64
+        _ batch: [StoredEntry], removing removals: [QuestionScope] = [], partitions: [UInt32] = [],
+        notes: [String: String?] = [:], nowMilliseconds: Int64
     ) throws(StoreFailure) -> Int {
         precondition(notes.allSatisfy(NoteRow.fits), "a note that would not be read back")
         do throws(StoreFailure) {
             let tables = try open()
             if place.logBytes > bounds.maxLogBytes { try tables.checkpoint() }
             guard place.logBytes <= bounds.maxLogBytes else { throw .locked }
-            return try tables.write(batch, removing: removals, notes: notes, nowMilliseconds: nowMilliseconds)
+            return try tables.write(
+                batch, removing: removals, partitions: partitions, notes: notes, nowMilliseconds: nowMilliseconds)
         } catch {
             try beginAnew(after: error)
-            return try open().write(batch, removing: removals, notes: notes, nowMilliseconds: nowMilliseconds)
+            return try open().write(
+                batch, removing: removals, partitions: partitions, notes: notes, nowMilliseconds: nowMilliseconds)
         }
     }
 

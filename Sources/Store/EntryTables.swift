@@ -9,6 +9,7 @@ final class EntryTables {
     private let removeName: Statement
     private let removeTree: Statement
     private let removeAll: Statement
+    private let removePartition: Statement
     private let removeSubstitute: Statement
     private let removeExpired: Statement
     private let selectExpiry: Statement
@@ -56,6 +57,7 @@ final class EntryTables {
             WHERE substr(question, -length(?1)) = ?1 AND type_number = coalesce(?2, type_number)
             """, on: database)
         removeAll = try Statement("DELETE FROM entries", on: database)
+        removePartition = try Statement("DELETE FROM entries WHERE partition = ?", on: database)
         removeSubstitute = try Statement(
             """
             DELETE FROM entries
@@ -99,11 +101,16 @@ final class EntryTables {
 
     /// - Returns: how many notes found no room.
     func write(
-        _ batch: [StoredEntry], removing removals: [QuestionScope], notes: [String: String?], nowMilliseconds: Int64
+        _ batch: [StoredEntry], removing removals: [QuestionScope], partitions: [UInt32], notes: [String: String?],
+        nowMilliseconds: Int64
     ) throws(StoreFailure) -> Int {
         var refusedNotes = 0
         try database.transaction { () throws(StoreFailure) in
             for removal in removals { try remove(removal) }
+            for partition in partitions {
+                removePartition.bind(partition, at: 1)
+                try removePartition.run()
+            }
             // The older first: a provider's answer takes the place of what stood in for it, not of what came later.
             for entry in batch.sorted(by: { $0.storedAtMilliseconds < $1.storedAtMilliseconds }) {
                 EntryRow.bind(entry, to: insert)

@@ -46,22 +46,26 @@ class FakeProvider:
 
 class FakeNameserver:
     """UDP and TCP on one port. `respond(query, is_stream)` gives the replies, in order; a reply that is a pair of bytes
-    and True leaves from another port than the one that was asked."""
+    and True leaves from another port than the one that was asked. At port 0 it takes one that is free on both."""
 
-    def __init__(self, respond):
+    def __init__(self, respond, address=("127.0.0.1", 0)):
         self.respond = respond
         # (query, client's address, is_stream)
         self.queries = []
-        self.datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self.datagrams = socket.socket(family, socket.SOCK_DGRAM)
+        self.stranger = socket.socket(family, socket.SOCK_DGRAM)
         while True:
-            self.listener = socket.create_server(("127.0.0.1", 0))
-            self.server = "127.0.0.1:%d" % self.listener.getsockname()[1]
+            self.listener = socket.create_server(address, family=family)
+            host, port = self.listener.getsockname()[:2]
+            self.server = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
             try:
                 self.datagrams.bind(self.listener.getsockname())
                 break
             except OSError:
                 self.listener.close()
+                if address[1]:
+                    raise
         self.threads = [threading.Thread(target=run, daemon=True) for run in (self._datagrams, self._streams)]
         for thread in self.threads:
             thread.start()

@@ -14,6 +14,9 @@ ZONE = ROOT / "etc" / "lab.zone"
 # Set by `run`; read when a program is started.
 binaries = Path(os.environ.get("HTTPDNSD_BINARIES", ROOT / ".build" / "release"))
 
+# The sizes of the requirements, where the usual run has smaller ones. Set by `run`.
+is_full = False
+
 # What everything gets that has no deadline of its own: long, because the machine may be busy with other things.
 PATIENCE = 20.0
 

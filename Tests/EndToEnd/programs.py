@@ -348,8 +348,9 @@ class Dnsmasq(Nameserver):
 class Nginx(Program):
     """A web server with the given `server` blocks, and a log line for each request."""
 
-    def __init__(self, servers):
+    def __init__(self, servers, prefix=()):
         super().__init__("nginx")
+        self.prefix = prefix
         self.access_log = self.directory / "access.log"
         (self.directory / "nginx.conf").write_text(f"""
 daemon off;
@@ -370,7 +371,7 @@ http {{
 """)
 
     def up(self):
-        self.start("nginx", "-c", self.directory / "nginx.conf", "-e", "stderr")
+        self.start("nginx", "-c", self.directory / "nginx.conf", "-e", "stderr", prefix=self.prefix)
         self.wait_for("start worker process ")
         return self
 

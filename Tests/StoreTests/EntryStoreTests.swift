@@ -97,6 +97,22 @@ struct EntryStoreTests {
         #expect(try Loaded(&store).entries.isEmpty)
     }
 
+    @Test("what was learned on a network goes with it, and nothing else does")
+    func forgottenNetwork() throws {
+        let all = [1, 2, UInt32.max].flatMap { partition in
+            samples.prefix(5).map { sample in
+                StoredEntry(
+                    question: sample.question, partition: partition, provenance: sample.provenance,
+                    answer: sample.answer, storedAtMilliseconds: sample.storedAtMilliseconds,
+                    lifetimeSeconds: sample.lifetimeSeconds, demand: sample.demand)
+            }
+        }
+        var store = EntryStore(path: folder.file)
+        try store.write(all, nowMilliseconds: 0)
+        try store.write([], partitions: [.max, 7], nowMilliseconds: 0)
+        #expect(try Loaded(&store).entries == keyed(all.filter { $0.partition != .max }))
+    }
+
     @Test("pruning takes what expired before a time, then what expires first, and shrinks the file")
     func pruning() throws {
         var store = EntryStore(path: folder.file)

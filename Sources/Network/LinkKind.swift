@@ -1,0 +1,58 @@
+// What sort of interface one is, as far as its driver tells, and which blocks of addresses matter for ways out.
+
+import DNSWire
+
+extension NetworkTables {
+    var usableLinks: [Int: Link] {
+        Dictionary(links.filter(\.isUp).map { ($0.index, $0) }) { first, _ in first }
+    }
+}
+
+extension NetworkTables.Link {
+    var networkKind: NetworkIdentity.Kind {
+        if isCellular { return .cellular }
+        if isWireless { return .wifi }
+        if Link.tunnelDrivers.contains(kind) || Link.tunnelHardware.contains(hardwareType) { return .tunnel }
+        return hardwareType == Link.ethernet ? .ethernet : .other
+    }
+
+    /// Neighbours on it have an address that tells them apart.
+    var hasHardwareAddresses: Bool { ![.cellular, .tunnel].contains(networkKind) }
+
+    /// Many modems call themselves Ethernet: then systemd's and the kernel's names for them tell.
+    private var isCellular: Bool {
+        hardwareType == Link.rawIP || ["wwan", "rmnet"].contains(kind) || name.hasPrefix("ww")
+            || name.hasPrefix("rmnet")
+    }
+
+    private typealias Link = NetworkTables.Link
+
+    /// ARPHRD_ETHER and ARPHRD_RAWIP of <linux/if_arp.h>.
+    private static let ethernet = 1
+    private static let rawIP = 519
+    /// ARPHRD_PPP, _TUNNEL, _TUNNEL6, _SIT, _IPGRE, _IP6GRE, _NONE.
+    private static let tunnelHardware: Set<Int> = [512, 768, 769, 776, 778, 823, 0xFFFE]
+    private static let tunnelDrivers: Set<String> = [
+        "wireguard", "amneziawg", "tun", "ovpn", "ovpn-dco", "ppp", "ipip", "sit", "gre", "gretap", "ip6tnl", "ip6gre",
+        "ip6gretap", "vti", "vti6", "xfrm", "ipsec",
+    ]
+}
+
+extension NetworkTables.Route {
+    var family: RecordType { destination.address.recordType }
+}
+
+extension Prefix {
+    var isSingleAddress: Bool { length == address.bytes.count * 8 }
+
+    /// One of those that together make a way out: half of the space, or more; for IPv6 also what is given out of it.
+    var isFarReaching: Bool { length <= (address.recordType == .a ? 1 : 4) }
+}
+
+extension Address {
+    /// fe80::/10
+    var isLinkLocal6: Bool {
+        guard case .v6(let high, _) = self else { return false }
+        return high >> 54 == 0x3FA
+    }
+}

@@ -1,0 +1,144 @@
+// The networks that were met, and the changes between them. Which are known decides what is kept of them elsewhere;
+// the rest is for people. Wall time, because it is kept over restarts; nothing is decided by it.
+//
+// Invariants: `known` is in the order of use, latest first, each network once, `NetworkBounds.maxKnown` at most;
+// `changes` likewise, `NetworkBounds.maxChanges` at most.
+
+package struct KnownNetwork: Equatable, Sendable {
+    package let id: NetworkID
+    /// `NetworkIdentity.words` of its last visit.
+    package fileprivate(set) var words: String
+    /// Seconds since 1970.
+    package fileprivate(set) var firstSeen: Int64
+    package fileprivate(set) var lastSeen: Int64
+    /// How often it was entered.
+    package fileprivate(set) var times: Int
+}
+
+package struct PastChange: Equatable, Sendable {
+    package let id: NetworkID
+    package let words: String
+    package let cause: NetworkCause
+    /// Since 1970.
+    package let wallSeconds: Int64
+    /// From the first usable route to the first fresh answer. Nil: none came before the next change.
+    package fileprivate(set) var recovery: Duration?
+}
+
+package struct NetworkHistory: Equatable, Sendable {
+    package private(set) var known: [KnownNetwork] = []
+    package private(set) var changes: [PastChange] = []
+    /// Since the start.
+    package private(set) var countByCause: [NetworkCause: UInt64] = [:]
+    package private(set) var lastRecovery: Duration?
+
+    package init() {}
+
+    package var changeCount: UInt64 { countByCause.values.reduce(0, +) }
+
+    /// - Parameter cause: nil for the network that the program starts in.
+    /// - Returns: those that are known no more.
+    package mutating func entered(
+        _ id: NetworkID, _ identity: NetworkIdentity, cause: NetworkCause?, wallSeconds: Int64
+    ) -> [NetworkID] {
+        if let cause { noteChange(to: id, identity, cause, wallSeconds) }
+        // Where nothing leads out nothing is learned.
+        guard identity != .isolated else { return [] }
+        if let last = known.indices.first { known[last].lastSeen = wallSeconds }
+        var network =
+            take(id)
+            ?? KnownNetwork(id: id, words: "", firstSeen: wallSeconds, lastSeen: wallSeconds, times: 0)
+        network.words = identity.words
+        network.lastSeen = wallSeconds
+        network.times += 1
+        known.insert(network, at: 0)
+        return forgetOldest()
+    }
+
+    /// Of the change that came last; ignored when there was none, or it has its time already.
+    package mutating func recovered(after duration: Duration) {
+        guard let first = changes.indices.first, changes[first].recovery == nil else { return }
+        changes[first].recovery = duration
+        lastRecovery = duration
+    }
+
+    /// What was known before the start, told late: behind what was learned meanwhile.
+    ///
+    /// - Returns: those that are known no more.
+    package mutating func merge(_ earlier: NetworkHistory) -> [NetworkID] {
+        for network in earlier.known {
+            if let index = known.firstIndex(where: { $0.id == network.id }) {
+                known[index].firstSeen = min(known[index].firstSeen, network.firstSeen)
+                known[index].times += network.times
+            } else {
+                known.append(network)
+            }
+        }
+        return forgetOldest()
+    }
+
+    private mutating func noteChange(
+        to id: NetworkID, _ identity: NetworkIdentity, _ cause: NetworkCause, _ wallSeconds: Int64
+    ) {
+        countByCause[cause, default: 0] += 1
+        changes.insert(PastChange(id: id, words: identity.words, cause: cause, wallSeconds: wallSeconds), at: 0)
+        if changes.count > NetworkBounds.maxChanges { changes.removeLast() }
+    }
+
+    private mutating func take(_ id: NetworkID) -> KnownNetwork? {
+        known.firstIndex { $0.id == id }.map { known.remove(at: $0) }
+    }
+
+    private mutating func forgetOldest() -> [NetworkID] {
+        let forgotten = known.dropFirst(NetworkBounds.maxKnown).map(\.id)
+        known.removeLast(forgotten.count)
+        return forgotten
+    }
+}
+
+// As text, for a note in the store: a line for each known network, latest first, such as
+// "known id=6f2c1a09 first=1700000000 last=1700003600 times=3 words=wifi, gateway 192.168.1.1".
+extension NetworkHistory {
+    /// `NetworkBounds.maxNoteBytes` at most: eight lines of 330 bytes.
+    package var encoded: String {
+        known.map {
+            "known id=\($0.id) first=\($0.firstSeen) last=\($0.lastSeen) times=\($0.times) words=\($0.words)"
+        }.joined(separator: "\n")
+    }
+
+    /// Lines and fields of other names are passed over: a later release may know more. Anything else that `encoded`
+    /// does not write is damage, and leaves nothing: whose entries are whose must not be guessed.
+    package init(restoring text: String) {
+        guard text.utf8.count <= NetworkBounds.maxNoteBytes else { return }
+        for line in text.split(separator: "\n") where line.hasPrefix("known ") {
+            guard let network = KnownNetwork(line: line.dropFirst("known ".count)),
+                !known.contains(where: { $0.id == network.id }), known.count < NetworkBounds.maxKnown
+            else {
+                known = []
+                return
+            }
+            known.append(network)
+        }
+    }
+}
+
+extension KnownNetwork {
+    fileprivate init?(line: Substring) {
+        guard let wordsAt = line.firstRange(of: " words=") else { return nil }
+        var fields: [Substring: Substring] = [:]
+        for field in line[..<wordsAt.lowerBound].split(separator: " ") {
+            guard let sign = field.firstIndex(of: "=") else { return nil }
+            fields[field[..<sign]] = field[sign...].dropFirst()
+        }
+        let words = String(line[wordsAt.upperBound...])
+        guard let id = fields["id"].flatMap({ NetworkID(String($0)) }),
+            let first = fields["first"].flatMap({ Int64($0) }), let last = fields["last"].flatMap({ Int64($0) }),
+            let times = fields["times"].flatMap({ Int($0) }), (1...KnownNetwork.maxTimes).contains(times),
+            words == ShortLine.of(words)
+        else { return nil }
+        self.init(id: id, words: words, firstSeen: first, lastSeen: last, times: times)
+    }
+
+    /// More is damage: a change every second for thirty years.
+    private static let maxTimes = 1_000_000_000
+}

@@ -1,0 +1,137 @@
+// What tells one network from another: how traffic gets out, and through which VPNs. Made of what stays the same from
+// visit to visit; never of the machine's own address, of lifetimes, or of interfaces that lead nowhere.
+
+package import DNSWire
+
+package struct NetworkIdentity: Hashable, Sendable {
+    package enum Kind: UInt8, CaseIterable, Sendable {
+        case none, ethernet, wifi, cellular, tunnel, other
+    }
+
+    /// Of the interface that leads out; a VPN's only where nothing else does.
+    package let kind: Kind
+    /// Nil: point to point. A cellular network's is as short-lived as the address it comes with, and left out.
+    package let gateway: Address?
+    /// Nil: not known yet, or there is none.
+    package let gatewayHardware: [UInt8]?
+    /// Of the interface's address, in the gateway's family; a /64 for IPv6. Nil where it would be the machine's own
+    /// address only, and on cellular networks.
+    package let prefix: Prefix?
+    /// Interfaces of VPNs that are up and lead to more than a single address; sorted, `NetworkBounds.maxTunnels`.
+    package let tunnels: [String]
+    /// Those of them that lead everywhere: the world looks different from their other end. Sorted.
+    package let exits: [String]
+    /// Lower case, sorted, `NetworkBounds.maxSearchDomains`.
+    package let searchDomains: [String]
+
+    package init(
+        kind: Kind, gateway: Address? = nil, gatewayHardware: [UInt8]? = nil, prefix: Prefix? = nil,
+        tunnels: [String] = [], exits: [String] = [], searchDomains: [String] = []
+    ) {
+        self.kind = kind
+        self.gateway = gateway
+        self.gatewayHardware = gatewayHardware
+        self.prefix = prefix
+        self.tunnels = tunnels
+        self.exits = exits
+        self.searchDomains = searchDomains
+    }
+
+    /// No route leads out.
+    package static let isolated = NetworkIdentity(kind: .none)
+
+    package static func of(_ tables: NetworkTables, searchDomains: [String]) -> NetworkIdentity {
+        let routed = RoutedLinks(tables)
+        guard let wayOut = routed.wayOut else { return .isolated }
+        return NetworkIdentity(routed, wayOut, searchDomains: SearchDomains.normal(searchDomains))
+    }
+
+    /// - Parameter searchDomains: in their normal form.
+    init(_ routed: RoutedLinks, _ wayOut: WayOut, searchDomains: [String]) {
+        let kind = wayOut.link.networkKind
+        let isFleeting = kind == .cellular
+        self.init(
+            kind: kind, gateway: isFleeting ? nil : wayOut.gateway, gatewayHardware: wayOut.gatewayHardware,
+            prefix: isFleeting ? nil : wayOut.prefix, tunnels: routed.tunnels, exits: routed.exits,
+            searchDomains: searchDomains)
+    }
+
+    /// The gateway's hardware address is known, or there is none to know.
+    package var isComplete: Bool { gateway == nil || gatewayHardware != nil || kind == .tunnel }
+
+    /// The same, seen before the gateway had answered.
+    func isCompleted(by other: NetworkIdentity) -> Bool {
+        !isComplete && other.isComplete && self == other.with(gatewayHardware: nil)
+    }
+
+    func with(gatewayHardware: [UInt8]?) -> NetworkIdentity {
+        NetworkIdentity(
+            kind: kind, gateway: gateway, gatewayHardware: gatewayHardware, prefix: prefix, tunnels: tunnels,
+            exits: exits, searchDomains: searchDomains)
+    }
+}
+
+extension NetworkIdentity {
+    /// Different for different identities, and the same on every machine: for a salted hash. Each field has its length
+    /// in front, two bytes; each list its count.
+    package var canonicalBytes: [UInt8] {
+        var bytes: [UInt8] = [NetworkIdentity.formOfBytes, kind.rawValue]
+        func append(_ field: [UInt8]) {
+            // No field is as long as that: names, addresses, and domains of 253 bytes.
+            let field = field.prefix(Int(UInt16.max))
+            bytes += [UInt8(field.count >> 8), UInt8(field.count & 0xFF)]
+            bytes += field
+        }
+        append(gateway?.bytes ?? [])
+        append(gatewayHardware ?? [])
+        append(prefix.map { $0.address.bytes + [UInt8($0.length)] } ?? [])
+        for list in [tunnels, exits, searchDomains] {
+            append([UInt8(list.count)])
+            for text in list { append(Array(text.utf8)) }
+        }
+        return bytes
+    }
+
+    /// Another number with every other meaning of the bytes, so that no network is taken for one of an older release.
+    private static let formOfBytes: UInt8 = 1
+
+    /// For people: "wifi, gateway 192.168.1.1 (0a:1b:2c:3d:4e:5f), 192.168.1.0/24, VPN wg0, search corp.example".
+    /// One line of ASCII, `NetworkBounds.maxWordsBytes` at most.
+    package var words: String {
+        var parts = [kind == .none ? "no network" : "\(kind)"]
+        if let gateway {
+            let hardware = gatewayHardware.map { " (\(NetworkIdentity.hexadecimal($0)))" } ?? ""
+            parts.append("gateway \(gateway)\(hardware)")
+        }
+        if let prefix { parts.append("\(prefix)") }
+        parts += tunnels.map { exits.contains($0) ? "all through VPN \($0)" : "VPN \($0)" }
+        if !searchDomains.isEmpty { parts.append("search " + searchDomains.joined(separator: " ")) }
+        return ShortLine.of(parts.joined(separator: ", "))
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: ":")
+    }
+}
+
+/// Search domains come from a network that may mean no good.
+enum SearchDomains {
+    /// Lower case, without the dot at the end, sorted, each once. What is no printable ASCII, too long, or one too many
+    /// is left out.
+    static func normal(_ domains: [String]) -> [String] {
+        let usable = domains.map { $0.hasSuffix(".") ? $0.dropLast() : $0[...] }.filter { domain in
+            (1...NetworkBounds.maxSearchDomainBytes).contains(domain.utf8.count)
+                && domain.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        }
+        return Set(usable.map { $0.lowercased() }).sorted().prefix(NetworkBounds.maxSearchDomains).map { $0 }
+    }
+}
+
+enum ShortLine {
+    /// Names of interfaces may hold any byte; a line of text is no place for them.
+    static func of(_ text: String) -> String {
+        let line = text.unicodeScalars.map { (0x20...0x7E).contains($0.value) ? Character($0) : "?" }
+        guard line.count > NetworkBounds.maxWordsBytes else { return String(line) }
+        return String(line.prefix(NetworkBounds.maxWordsBytes - 3)) + "..."
+    }
+}

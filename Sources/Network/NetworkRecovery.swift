@@ -1,0 +1,66 @@
+// Measures how long a change of the network keeps clients waiting: from the first usable route to the first fresh
+// answer, by cause. Has no clock; must not count the time in which nobody wanted anything.
+
+package struct NetworkRecovery: Sendable {
+    private struct Wait {
+        let cause: NetworkCause
+        let usableSince: Instant
+        var wantedSince: Instant?
+    }
+
+    /// Of the changes of one cause.
+    package struct Times: Equatable, Sendable {
+        package fileprivate(set) var count: UInt64 = 0
+        package fileprivate(set) var sum: Duration = .zero
+        /// Another change came before the first answer.
+        package fileprivate(set) var interrupted: UInt64 = 0
+        /// As many as `bounds`; each counts what took as long at most, as Prometheus wants it. `count` is the last one.
+        package fileprivate(set) var atMost = [UInt64](repeating: 0, count: NetworkRecovery.bounds.count)
+
+        package init() {}
+
+        fileprivate mutating func record(_ duration: Duration) {
+            count += 1
+            sum += duration
+            for (index, bound) in NetworkRecovery.bounds.enumerated() where duration <= bound { atMost[index] += 1 }
+        }
+    }
+
+    /// Around the second that is promised, and up to where nobody waits any longer.
+    package static let bounds: [Duration] = [
+        .milliseconds(50), .milliseconds(100), .milliseconds(250), .milliseconds(500), .milliseconds(750),
+        .seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(30),
+    ]
+
+    private var wait: Wait?
+    private var timesByCause: [NetworkCause: Times] = [:]
+
+    package init() {}
+
+    package func times(_ cause: NetworkCause) -> Times { timesByCause[cause] ?? Times() }
+
+    package mutating func began(_ change: NetworkChange) {
+        if let wait { timesByCause[wait.cause, default: Times()].interrupted += 1 }
+        wait = Wait(cause: change.cause, usableSince: change.usableSince)
+    }
+
+    /// Somebody wants a fresh answer. Without this the whole time since the route counts.
+    package mutating func wanted(now: Instant) {
+        guard let wait, wait.wantedSince == nil else { return }
+        self.wait?.wantedSince = now
+    }
+
+    /// A fresh answer came from outside.
+    ///
+    /// - Returns: nil unless it is the first one after a change.
+    package mutating func learned(now: Instant) -> (cause: NetworkCause, recovery: Duration)? {
+        guard let wait else { return nil }
+        self.wait = nil
+        var start = wait.usableSince
+        // Whoever asks soon would have asked at once; a machine that nobody uses does not wait.
+        if let wanted = wait.wantedSince, wanted - start > NetworkBounds.idleFloor { start = wanted }
+        let recovery = max(.zero, now - start)
+        timesByCause[wait.cause, default: Times()].record(recovery)
+        return (wait.cause, recovery)
+    }
+}

@@ -1,0 +1,104 @@
+// The routes over interfaces that are up, and what they say together: which way most traffic takes, and which VPNs take
+// part. Concludes from one state of the tables; knows nothing of changes.
+
+import DNSWire
+
+/// Facts of an interface that is up, with all routes over it.
+struct RoutedLinks {
+    /// Where traffic leaves, nil when no family has a way out.
+    let wayOut: WayOut?
+    /// Names, sorted.
+    let tunnels: [String]
+    let exits: [String]
+
+    /// RT_TABLE_MAIN of <linux/rtnetlink.h>.
+    private static let mainTable: UInt32 = 254
+
+    init(_ tables: NetworkTables) {
+        let links = tables.usableLinks
+        var prefixesOfTunnel: [Int: Set<Prefix>] = [:]
+        for route in tables.routes where links[route.link]?.networkKind == .tunnel {
+            prefixesOfTunnel[route.link, default: []].insert(route.destination)
+        }
+        // A VPN's server has an interface with a host route for each of its clients: nothing leads out there.
+        let known = prefixesOfTunnel.compactMap { index, prefixes -> (name: String, reach: NetworkReach)? in
+            guard let link = links[index], !prefixes.allSatisfy(\.isSingleAddress) else { return nil }
+            return (link.name, NetworkReach(prefixes: prefixes))
+        }.sorted { $0.name < $1.name }.prefix(NetworkBounds.maxTunnels)
+        tunnels = known.map(\.name)
+        exits = known.filter(\.reach.hasSomeWayOut).map(\.name)
+        wayOut = RoutedLinks.wayOut(tables, links)
+    }
+
+    /// Of the routes that make up a family's way out, the one that carries whatever has no route of its own. A VPN's
+    /// come last: what it runs over tells where the machine is, and the VPN is told apart besides.
+    private static func wayOut(_ tables: NetworkTables, _ links: [Int: NetworkTables.Link]) -> WayOut? {
+        let routes = tables.routes.filter { links[$0.link] != nil }
+        let reach = NetworkReach(prefixes: Set(routes.map(\.destination)))
+        let candidates = routes.filter { reach.hasWayOut($0.family) && $0.destination.isFarReaching }
+        let ranked = candidates.compactMap { route in links[route.link].map { (route: route, link: $0) } }
+        guard let best = ranked.min(by: { precedes($0, $1) }) else { return nil }
+        return WayOut(best.route, best.link, tables)
+    }
+
+    /// In the order of the fields; the last ones only so that the order of the tables does not matter.
+    private static func precedes(
+        _ first: (route: NetworkTables.Route, link: NetworkTables.Link),
+        _ second: (route: NetworkTables.Route, link: NetworkTables.Link)
+    ) -> Bool {
+        func rank(_ route: NetworkTables.Route, _ link: NetworkTables.Link) -> [Int] {
+            [
+                link.networkKind == .tunnel ? 1 : 0, route.table == mainTable ? 0 : 1,
+                route.family == .a ? 0 : 1, route.destination.length, Int(route.metric),
+            ]
+        }
+        let ranks = (rank(first.route, first.link), rank(second.route, second.link))
+        guard ranks.0 == ranks.1 else { return ranks.0.lexicographicallyPrecedes(ranks.1) }
+        guard first.link.name == second.link.name else { return first.link.name < second.link.name }
+        return (first.route.gateway?.bytes ?? []).lexicographicallyPrecedes(second.route.gateway?.bytes ?? [])
+    }
+}
+
+/// The route that most traffic takes, and what lies around it.
+struct WayOut {
+    let link: NetworkTables.Link
+    let gateway: Address?
+    let gatewayHardware: [UInt8]?
+    /// The interface's, of the route's family; sorted, the one that the gateway is a neighbour of first.
+    let addresses: [NetworkTables.InterfaceAddress]
+    let prefix: Prefix?
+
+    init(_ route: NetworkTables.Route, _ link: NetworkTables.Link, _ tables: NetworkTables) {
+        self.link = link
+        gateway = route.gateway
+        gatewayHardware =
+            tables.neighbours.first { $0.link == link.index && $0.address == route.gateway }?
+            .hardwareAddress
+        addresses = tables.addresses.filter {
+            $0.link == link.index && $0.address.recordType == route.family && !$0.address.isLinkLocal6
+        }.sorted { WayOut.precedes($0, $1, gateway: route.gateway) }
+        prefix = addresses.first.flatMap(WayOut.prefix)
+    }
+
+    /// A single address is the machine's own, which tells nothing of the network.
+    private static func prefix(_ address: NetworkTables.InterfaceAddress) -> Prefix? {
+        switch address.address {
+        case .v4: Prefix(around: address.address, length: address.prefixLength).flatMap { $0.length < 31 ? $0 : nil }
+        // Whether the address came with its own length (/128 by DHCPv6) or the network's: a link has a /64.
+        case .v6: Prefix(around: address.address, length: 64)
+        }
+    }
+
+    private static func precedes(
+        _ first: NetworkTables.InterfaceAddress, _ second: NetworkTables.InterfaceAddress, gateway: Address?
+    ) -> Bool {
+        func rank(_ address: NetworkTables.InterfaceAddress) -> [Int] {
+            let block = Prefix(around: address.address, length: address.prefixLength)
+            let isNeighbour = gateway.map { block?.contains($0) ?? false } ?? false
+            return [isNeighbour ? 0 : 1, address.address.recordType == .a ? -address.prefixLength : 0]
+        }
+        let ranks = (rank(first), rank(second))
+        guard ranks.0 == ranks.1 else { return ranks.0.lexicographicallyPrecedes(ranks.1) }
+        return first.address.bytes.lexicographicallyPrecedes(second.address.bytes)
+    }
+}

@@ -1,0 +1,95 @@
+# The host moves from one network to another, and back, while its programs ask.
+
+import time
+
+import places
+from places import eventually
+from roaming import FIRST, NAMES, RECOVERY, Roaming, known_by, zone_of
+from traffic import percentile
+from tunnel import Tunnel
+
+
+class Switch(Roaming):
+    """From one interface to another."""
+
+    expected_seconds = 12
+
+    def test_to_a_new_network_and_back_to_a_known_one(self):
+        traffic = self.traffic()
+        before = self.network()
+        to_b = self.host.switch(self.b)
+        time.sleep(2 * FIRST)
+        self.assertNotEqual(before["id"], self.network()["id"])
+        # Too slow for an answer within the time that is asked for: what comes was there.
+        self.providers["a"].lab.fault("delay", value=int(2 * RECOVERY * 1000))
+        to_a = self.host.switch(self.a)
+        time.sleep(2 * FIRST)
+        questions = traffic.finish()
+        self.assertServed(questions)
+        at_b = [each for each in questions if each.sent < to_a - 0.2]
+        self.assertFollowed(at_b, to_b, "b")
+        back = [each for each in questions if each.sent >= to_a]
+        self.assertFollowed(back, to_a, "a")
+        after = self.network()
+        self.assertEqual((before["id"], before["changes"] + 2), (after["id"], after["changes"]))
+        self.assertSums(self.server.stats())
+
+
+class WirelessSwitch(Switch):
+    """Where the interface stays the same, and nothing but addresses and the gateway tells one network from the other."""
+
+    is_wireless = True
+
+
+class Switches(Roaming):
+    expected_seconds = 15
+
+    def test_many_switches_leave_nothing_behind(self):
+        switches = 50 if places.is_full else 6
+        traffic = self.traffic()
+        settled, recoveries, reported = None, [], []
+        for number in range(switches):
+            letter = "ba"[number % 2]
+            before = self.network()["changes"]
+            moved = self.host.switch(self.networks[letter])
+            time.sleep(1.2)
+            recoveries.append(self.recovery(traffic.asked(moved), moved, letter))
+            eventually(lambda: self.network()["changes"] > before)
+            reported.append(self.network()["last_recovery_ms"] / 1000)
+            # Both networks are known after the first ones.
+            settled = self.taken() if number == 3 else settled
+        self.assertServed(traffic.finish())
+        print(f"recovery: clients p50 {percentile(recoveries, 0.5):.3f} s, p95 {percentile(recoveries, 0.95):.3f} s; "
+              f"reported p95 {percentile(reported, 0.95):.3f} s; {settled} -> {self.taken()}")
+        self.assertLess(percentile(recoveries, 0.95), RECOVERY)
+        self.assertLess(percentile(reported, 0.95), RECOVERY)
+        self.assertGreater(min(reported), 0)
+        for what, more in {"open_fds": 4, "entries": len(NAMES) // 10, "rss_bytes": 4 << 20}.items():
+            self.assertLessEqual(self.taken()[what], settled[what] + more, what)
+
+    def taken(self):
+        stats = self.server.stats()
+        return {"entries": stats["cache"]["entries"], **stats["process"]}
+
+
+class Virtual(Roaming):
+    """A VPN, which is a network of its own."""
+
+    expected_seconds = 12
+
+    def test_a_vpn_comes_and_goes(self):
+        vpn = Tunnel(self.networks)
+        vpn.serve(self.networks, known_by("b"))
+        vpn.internet.provider(zone_of("b"))
+        traffic = self.traffic()
+        before = self.network()
+        up = vpn.up()
+        time.sleep(FIRST + 0.5)
+        self.assertNotEqual(before["id"], self.network()["id"])
+        down = vpn.down()
+        time.sleep(FIRST + 0.5)
+        questions = traffic.finish()
+        self.assertServed(questions)
+        self.assertFollowed([each for each in questions if each.sent < down - 0.2], up, "b")
+        self.assertFollowed(questions, down, "a")
+        self.assertEqual((before["id"], before["changes"] + 2), (self.network()["id"], self.network()["changes"]))
