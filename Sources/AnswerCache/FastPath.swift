@@ -18,7 +18,7 @@ package struct FastPath: ~Copyable {
         case answeredAndDue(ResponseCode, Question)
         /// Likewise; and this reply is the one that `AnswerCache.awaitHit` waits for.
         case answeredAwaited(ResponseCode, Question)
-        /// A reply about ourselves was written (version.bind, ANY).
+        /// A reply of our own was written: about ourselves (version.bind), to ANY, or that there is no IPv6.
         case local
         /// A refusal was written: not allowed, malformed, or nothing a stub asks.
         case refused(ResponseCode)
@@ -61,6 +61,10 @@ package struct FastPath: ~Copyable {
         if OwnAnswer.isDue(to: query) {
             return OwnAnswer(query, in: packet, version: version)
                 .write(to: query, in: packet, from: client, into: &output)
+        }
+        if query.type == .aaaa, view.filtersAAAA, !query.asksSingleLabel(in: packet) {
+            Reply.write(code: .noError, to: query, in: packet, extendedError: .filteredFamily, into: &output)
+            return .local
         }
         let subnet = view.subnet(of: client)
         key.partition = view.partition(for: subnet)

@@ -6,6 +6,7 @@ import Synchronization
 package final class ServingView: Sendable {
     private let partition: Atomic<UInt32>
     private let dependsOnClient = Atomic(false)
+    private let filtering = Atomic(false)
     private let multiplier: UInt64
 
     /// - Parameter seed: keeps clients from choosing subnets that would share a partition.
@@ -19,6 +20,11 @@ package final class ServingView: Sendable {
         self.partition.store(partition.rawValue, ordering: .relaxed)
         self.dependsOnClient.store(dependsOnClient, ordering: .relaxed)
     }
+
+    /// - Parameter isOn: no name has an IPv6 address for now, whatever the cache says.
+    package func setAAAAFilter(_ isOn: Bool) { filtering.store(isOn, ordering: .relaxed) }
+
+    package var filtersAAAA: Bool { filtering.load(ordering: .relaxed) }
 
     package func subnet(of client: Address) -> ClientSubnet {
         dependsOnClient.load(ordering: .relaxed) ? ClientSubnet(of: client) : .none

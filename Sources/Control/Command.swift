@@ -13,6 +13,7 @@ package enum Command: Equatable, Sendable {
     case prefetch([Name])
     case httpdns(HTTPDNSSwitch)
     case providers(ProvidersAction)
+    case network(NetworkView)
     /// Probes the addresses of a name now, and tells what each probe finds. Makes traffic.
     case verify(Name)
     /// What is known of the addresses of a name, or of all (nil).
@@ -29,7 +30,8 @@ package enum Command: Equatable, Sendable {
 
     /// The first word of a line.
     enum Word: String, CaseIterable {
-        case status, stats, cache, flush, prefetch, httpdns, providers, verify, verdicts, report, evidence, whois, help
+        case status, stats, cache, flush, prefetch, httpdns, providers, network, verify, verdicts, report, evidence
+        case whois, help
     }
 
     /// The first word of its line; the second one, too, where not all of them may be asked by everyone.
@@ -44,6 +46,7 @@ package enum Command: Equatable, Sendable {
         case .providers(.list): Word.providers.rawValue
         case .providers(.reset): "\(Word.providers) \(ProvidersAction.Verb.reset)"
         case .providers(.test): "\(Word.providers) \(ProvidersAction.Verb.test)"
+        case .network: Word.network.rawValue
         case .verify: Word.verify.rawValue
         case .verdicts: Word.verdicts.rawValue
         case .report: Word.report.rawValue
@@ -57,7 +60,7 @@ package enum Command: Equatable, Sendable {
     package var changesState: Bool {
         switch self {
         case .flush, .prefetch, .httpdns, .providers(.reset), .providers(.test), .verify: true
-        case .status, .stats, .cache, .providers(.list), .verdicts, .report, .evidence, .whois, .help: false
+        case .status, .stats, .cache, .providers(.list), .network, .verdicts, .report, .evidence, .whois, .help: false
         }
     }
 
@@ -65,8 +68,8 @@ package enum Command: Equatable, Sendable {
     package var isAnsweredInSteps: Bool {
         switch self {
         case .providers(.test), .verify, .report: true
-        case .status, .stats, .cache, .flush, .prefetch, .httpdns, .providers(.list), .providers(.reset), .verdicts,
-            .evidence, .whois, .help:
+        case .status, .stats, .cache, .flush, .prefetch, .httpdns, .providers(.list), .providers(.reset), .network,
+            .verdicts, .evidence, .whois, .help:
             false
         }
     }
@@ -80,6 +83,14 @@ package enum CacheView: String, CaseIterable, Sendable {
     case get
     /// Their records, one line for each.
     case dump
+}
+
+/// What `network` is asked for.
+package enum NetworkView: String, CaseIterable, Sendable {
+    /// The network in use, and those that are known.
+    case current
+    /// The changes from one to the next.
+    case history
 }
 
 /// What `providers` is asked for.
@@ -104,6 +115,7 @@ extension Command.Word {
         case .prefetch: "prefetch NAME..."
         case .httpdns: "\(HTTPDNSSwitch.Verb.off.usage), \(HTTPDNSSwitch.Verb.on.usage)"
         case .providers: "providers, \(ProvidersAction.Verb.reset.usage), \(ProvidersAction.Verb.test.usage)"
+        case .network: "network, network \(NetworkView.history)"
         case .verify: "verify NAME"
         case .verdicts: "verdicts [NAME]"
         case .report: "report NAME ADDRESS"

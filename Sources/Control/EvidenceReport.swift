@@ -93,14 +93,12 @@ extension EvidenceReport {
     }
 
     var text: String {
-        let time =
-            "\(LineFormat.day(secondsSince1970: seconds)) \(LineFormat.timeOfDay(secondsSince1970: Int(seconds)))"
-        return """
-            \(time) \(name) \(type), network \(network)
-              \(condemned.text)
-              \(verified.text)
+        """
+        \(LineFormat.moment(secondsSince1970: seconds)) \(name) \(type), network \(network)
+          \(condemned.text)
+          \(verified.text)
 
-            """
+        """
     }
 }
 

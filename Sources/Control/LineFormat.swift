@@ -17,6 +17,11 @@ enum LineFormat {
         return parts.isEmpty ? "0s" : parts.map { "\($0.0)\($0.1)" }.joined()
     }
 
+    /// "2026-11-21 12:34:56Z", UTC.
+    static func moment(secondsSince1970 seconds: Int64) -> String {
+        "\(day(secondsSince1970: seconds)) \(timeOfDay(secondsSince1970: Int(seconds)))"
+    }
+
     /// "12:34:56Z", UTC.
     static func timeOfDay(secondsSince1970 seconds: Int) -> String {
         let parts = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60]

@@ -14,6 +14,8 @@ package enum Reply: Sendable {
     case providers(ProvidersReport)
     /// What was measured of so many providers is forgotten.
     case reset(Int)
+    case network(NetworkReport)
+    case networkHistory(NetworkHistoryReport)
     case help
     case refusal(Refusal)
 
@@ -28,6 +30,8 @@ package enum Reply: Sendable {
             asJSON ? json(["switched": report]) : "httpdns is \(report?.text ?? "on")\n"
         case .providers(let report): asJSON ? json(report) : report.text
         case .reset(let count): asJSON ? json(["reset": count]) : "reset \(counted(count, "provider", "providers"))\n"
+        case .network(let report): asJSON ? json(report) : report.text
+        case .networkHistory(let report): asJSON ? json(report) : report.text
         case .help: asJSON ? json(["commands": Command.Word.allCases.map(\.rawValue)]) : Reply.helpText
         case .refusal(let refusal): asJSON ? json(["error": refusal.reason]) : "error: \(refusal.reason)\n"
         }
@@ -52,6 +56,8 @@ package enum Reply: Sendable {
         providers                                   how each provider does: share, latency, success, addresses
         providers reset [NAME]                      forgets what was measured of one provider or of all
         providers test NAME                         tries out what a provider can do and how fast it is
+        network                                     which network is in use, what leads out of it, which are known
+        network history                             when it changed, why, and how long the first fresh answer took
         verify NAME                                 probes the addresses of a name now: verdict, times, certificate
         verdicts [NAME]                             what is known of addresses: verdict, place in answers, and why
         report NAME ADDRESS                         says that an address of a name failed: it is probed at once

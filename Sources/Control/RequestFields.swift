@@ -29,7 +29,7 @@ struct RequestFields: Decodable {
         case .flush, .verify, .verdicts: places = [\.name]
         case .report: places = [\.name, \.address]
         case .whois: places = [\.address]
-        case .httpdns: places = [\.verb]
+        case .httpdns, .network: places = [\.verb]
         case .providers: places = [\.verb, \.name]
         case .prefetch:
             names = arguments
@@ -68,6 +68,7 @@ struct RequestFields: Decodable {
         case .prefetch: .prefetch(try prefetchNames())
         case .httpdns: .httpdns(try httpdnsSwitch())
         case .providers: .providers(try providersAction())
+        case .network: .network(try networkView())
         case .verify: .verify(try wantedName(word))
         case .verdicts: .verdicts(try name.map(readName))
         case .report: .report(try wantedName(word), try wantedAddress(word))
@@ -162,6 +163,15 @@ struct RequestFields: Decodable {
             }
             return .test(name)
         case nil: throw RequestFault("unknown verb \(quoted(verb)) of providers; allowed: \(usage)")
+        }
+    }
+
+    private func networkView() throws(RequestFault) -> NetworkView {
+        switch verb {
+        case nil: return .current
+        case NetworkView.history.rawValue: return .history
+        case let verb?:
+            throw RequestFault("unknown verb \(quoted(verb)) of network; allowed: \(Command.Word.network.usage)")
         }
     }
 

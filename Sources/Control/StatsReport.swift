@@ -23,6 +23,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var providers: [Provider] = []
     package var system = System()
     package var probe = Probe()
+    package var network = Network()
     package var process = Process()
 
     package init() {}
@@ -34,7 +35,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
 
     package enum CodingKeys: String, CodingKey {
         case schema, version, queries, responses, rcodes, dropped, inflight, unsent, cache, prefetch, stale, store,
-            providers, system, probe, process
+            providers, system, probe, network, process
         case connections = "tcp"
         case uptimeSeconds = "uptime_s"
         case latencyMicroseconds = "latency_us"

@@ -14,6 +14,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var cache = StatsReport.Cache()
     /// Those that are off.
     package var switches: [SwitchReport] = []
+    /// Nil: nobody watches the network.
+    package var network: NetworkReport.Current?
 
     package init(uptimeSeconds: Int, processID: Int, listeners: [String], threads: Int) {
         self.uptimeSeconds = uptimeSeconds
@@ -23,7 +25,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case version, listeners, threads, providers, cache, switches
+        case version, listeners, threads, providers, cache, switches, network
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
         case systemServers = "system_servers"
@@ -62,7 +64,17 @@ extension StatusReport {
             system     \(systemServers.isEmpty ? "none" : systemServers.joined(separator: " "))
             cache      \(cacheText)
 
-            """ + (switches.isEmpty ? "" : "switched   \(switches.map(\.text).joined(separator: " | "))\n")
+            """ + further.map { LineFormat.spaced([$0.0, $0.1], widths: [StatusReport.labelWidth]) + "\n" }.joined()
+    }
+
+    static let labelWidth = 9
+
+    /// What not every daemon has to say.
+    private var further: [(String, String)] {
+        [
+            ("network", network?.line), ("portal", network?.portal),
+            ("switched", switches.isEmpty ? nil : switches.map(\.text).joined(separator: " | ")),
+        ].compactMap { label, text in text.map { (label, $0) } }
     }
 
     private var cacheText: String {

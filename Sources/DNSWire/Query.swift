@@ -82,6 +82,9 @@ package struct Query: Equatable, Sendable {
         return Name(unchecked: wire)
     }
 
+    /// As names of the machine itself and of a local network do.
+    package func asksSingleLabel(in packet: Span<UInt8>) -> Bool { Int(packet[Header.byteCount]) + 2 == nameBytes }
+
     /// Types and classes that a stub never asks upstream.
     private var refusal: ResponseCode? {
         switch type {

@@ -47,6 +47,9 @@ struct ControlCommands {
         case .httpdns(let change): return switched(change, request)
         case .providers(.list):
             return whole(.providers(ProvidersReport(statistics.providers)), asJSON: request.wantsJSON)
+        case .network(.current):
+            return whole(.network(statistics.networkReport), asJSON: request.wantsJSON)
+        case .network(.history): return whole(.networkHistory(statistics.networkHistory), asJSON: request.wantsJSON)
         case .providers(.reset(let name)): return reset(name, request)
         case .providers(.test(let name)): return test(name, request)
         case .verify(let name): return .stream(try probeErrands.verify(name, wantsJSON: request.wantsJSON, now: now))

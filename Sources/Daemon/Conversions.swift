@@ -3,6 +3,7 @@
 import AnswerCache
 import DNSWire
 import LinuxIO
+import Network
 import Resolver
 import Settings
 
@@ -37,9 +38,11 @@ extension Nameserver {
 }
 
 extension Partition {
-    /// One network for now, and in it a part for each set of subnets that providers are told: what they answer depends
-    /// on that. The same after a restart.
-    init(_ providers: [Settings.Provider]) {
+    /// Of one network a part for each set of subnets that providers are told: what they answer depends on that. The
+    /// same after a restart.
+    ///
+    /// - Parameter network: nil where nobody looks which one it is.
+    init(_ network: NetworkID?, _ providers: [Settings.Provider]) {
         let told = providers.compactMap { provider in
             provider.clientSubnet.map { "\(provider.name) \($0)" }
         }
@@ -47,7 +50,35 @@ extension Partition {
         let digest = told.sorted().joined(separator: "\n").utf8.reduce(UInt32(0x811C_9DC5)) { digest, byte in
             (digest ^ UInt32(byte)) &* 0x0100_0193
         }
-        self.init(rawValue: told.isEmpty ? 1 : digest)
+        let part = told.isEmpty ? 0 : digest
+        self.init(rawValue: network.map { $0.rawValue ^ part } ?? (told.isEmpty ? 1 : part))
+    }
+}
+
+extension NetworkTables {
+    init(_ tables: KernelTables) {
+        self.init(
+            links: tables.links.map { link in
+                Link(
+                    index: Int(link.index), name: link.name, hardwareType: Int(link.hardwareType), kind: link.kind,
+                    isWireless: link.isWireless, isUp: link.isUp)
+            },
+            addresses: tables.addresses.map { address in
+                InterfaceAddress(
+                    link: Int(address.link), address: Address(address.address), prefixLength: address.prefixLength)
+            },
+            routes: tables.routes.compactMap { route in
+                Prefix(Address(route.destination), length: route.prefixLength).map { destination in
+                    Route(
+                        destination: destination, gateway: route.gateway.map(Address.init), link: Int(route.link),
+                        metric: route.metric, table: route.table)
+                }
+            },
+            neighbours: tables.neighbours.map { neighbour in
+                Neighbour(
+                    link: Int(neighbour.link), address: Address(neighbour.address),
+                    hardwareAddress: neighbour.hardwareAddress)
+            })
     }
 }
 

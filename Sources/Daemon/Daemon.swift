@@ -6,6 +6,7 @@ import Control
 import DNSWire
 import HTTPClient
 import LinuxIO
+import Network
 import Resolver
 import Settings
 
@@ -30,6 +31,8 @@ final class Daemon {
     private let evidence: EvidenceLog
     private let threads: ServingThreads
     private let localFiles: LocalFiles
+    /// Nil: all is one network.
+    private let network: NetworkFollower?
     private var hosts = HostsTable.empty
     /// Nil before the first settings are in force.
     private var policy: Policy?
@@ -56,7 +59,12 @@ final class Daemon {
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
-            view = ServingView(Partition(settings.providers), seed: entropy.next())
+            localFiles = try LocalFiles(
+                resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
+            network =
+                try settings.network.watch
+                ? NetworkFollower(loop: loop, searchDomains: [], seed: entropy.next()) : nil
+            view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try Daemon.openStore(settings, cache: cache, loop: loop)
             let access = AccessList(settings.server.allow)
             let makeFastPath = { @Sendable [cache, view] in
@@ -76,8 +84,6 @@ final class Daemon {
             nodeLists = NodeLists(resolving)
             probeErrands = ProbeErrands(resolving)
             evidence = EvidenceLog(resolving)
-            localFiles = try LocalFiles(
-                resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
             threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
@@ -96,8 +102,10 @@ final class Daemon {
                 providers: resolving.providers.providers.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
         while stopSignal == nil {
-            try loop.turn(until: nextDeadline)
-            turn(now: Clock.now())
+            let deadline = nextDeadline
+            try loop.turn(until: deadline)
+            let now = Clock.now()
+            turn(lateBy: deadline.map { max(.zero, $0.duration(to: now)) } ?? .zero, now: now)
         }
         log(.stopping(signal: stopSignal ?? ""))
         threads.stop()
@@ -111,11 +119,13 @@ final class Daemon {
     private var nextDeadline: Instant? {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
-            tests.nextDeadline, probeErrands.nextDeadline,
+            tests.nextDeadline, probeErrands.nextDeadline, network?.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
-    private func turn(now: Instant) {
+    private func turn(lateBy: Duration, now: Instant) {
+        // Before everything that time brings about: requests that seem to have run out of time may have slept.
+        followNetwork(lateBy: lateBy, now: now)
         resolving.timePassed(now: now)
         control?.timePassed(now: now)
         for name in switches.timePassed(now: now) { log(.switchedOn(name: name)) }
@@ -130,10 +140,61 @@ final class Daemon {
             log(.nameserverLoops(server.description))
             announceUpstreams(now: now)
         }
+        noteRecovery()
         probeErrands.take(resolving.takeProbeNews(), now: now)
         recordDivergences(now: now)
         resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
+    }
+
+    // MARK: network
+
+    private func followNetwork(lateBy: Duration, now: Instant) {
+        guard let network else { return }
+        let hadWayOut = network.hasWayOut
+        network.timePassed(lateBy: lateBy, now: now)
+        if hadWayOut, !network.hasWayOut { log(.networkLost) }
+        for action in network.takeActions() {
+            switch action {
+            case .reach: announceUpstreams(now: now)
+            case .unsettled: resolving.handle(.network(.unsettled), now: now)
+            case .unchanged: resolving.handle(.network(.unchanged), now: now)
+            case .changed(let change): enter(change, network, now: now)
+            case .solicit: break
+            }
+        }
+    }
+
+    private func enter(_ change: NetworkChange, _ network: NetworkFollower, now: Instant) {
+        let forgotten = network.entered(change, now: now)
+        setView()
+        readNameservers(isOtherNetwork: true, now: now)
+        resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)
+        forget(forgotten, now: now)
+        resolving.store?.note(NetworkFollower.note, network.history.encoded, now: now)
+        log(.networkChanged(id: network.id.description, words: change.identity.words, cause: change.cause))
+    }
+
+    private func forget(_ networks: [NetworkID], now: Instant) {
+        for network in networks {
+            let partition = Partition(network, settings.providers)
+            resolving.store?.forget(partition.rawValue, now: now)
+            resolving.handle(.network(.forgotten(NetworkKey(network.rawValue))), now: now)
+        }
+    }
+
+    private func noteRecovery() {
+        guard let took = network?.noteAnswers(askedAt: resolving.askedAt, learnedAt: resolving.learnedAt) else {
+            return
+        }
+        log(.networkRecovered(after: took))
+    }
+
+    /// Which part of the cache is served.
+    private func setView() {
+        view.set(
+            Partition(network?.id, settings.providers),
+            dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
     }
 
     private func recordDivergences(now: Instant) {
@@ -169,9 +230,7 @@ final class Daemon {
     private func apply(_ settings: Settings) {
         let now = Clock.now()
         log.level = settings.log.level
-        view.set(
-            Partition(settings.providers),
-            dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
+        setView()
         nodeLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
@@ -224,7 +283,8 @@ final class Daemon {
         }
     }
 
-    private func readNameservers(now: Instant) {
+    /// - Parameter isOtherNetwork: servers with the same addresses are others, or lead elsewhere.
+    private func readNameservers(isOtherNetwork: Bool = false, now: Instant) {
         let ourselves = ListenAddresses(
             ports.addresses.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
         var list = NameserverList(settings.systemResolver.servers.map(Nameserver.init), without: ourselves)
@@ -235,7 +295,7 @@ final class Daemon {
                 log(.fileUnreadable(path: settings.systemResolver.resolvConf, reason: error.description))
             }
         }
-        if list.servers != resolving.system.servers {
+        if isOtherNetwork || list.servers != resolving.system.servers {
             resolving.setNameservers(list.servers, now: now)
             log(.nameserversChanged(list))
         }
@@ -264,7 +324,8 @@ final class Daemon {
             for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
             removeNamesOfHosts()
             removeProvidersAnswersOfSystemNames()
-            resolving.handle(.restored(report.inUse.map { RestoredAnswer($0, now: now) }), now: now)
+            let here = report.inUse.filter { $0.partition == view.partition(for: .none) }
+            resolving.handle(.restored(here.map { RestoredAnswer($0, now: now) }), now: now)
         }
     }
 
@@ -273,6 +334,10 @@ final class Daemon {
         removeProvidersAnswersOfSystemNames()
         nodeLists.begin(notes, now: now)
         evidence.restore(notes)
+        if let network {
+            forget(network.restore(notes), now: now)
+            setView()
+        }
         for report in switches.reports { log(.stillSwitchedOff(report)) }
     }
 
@@ -292,7 +357,7 @@ final class Daemon {
         let now = Clock.now()
         let statistics = Statistics(
             resolving: resolving, threads: threads, cache: cache, probeErrands: probeErrands,
-            evidence: evidence, startedAt: startedAt, now: now, listen: ports.addresses,
+            evidence: evidence, network: network, startedAt: startedAt, now: now, listen: ports.addresses,
             operatorSwitches: switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil)
         return ControlCommands(

@@ -4,6 +4,7 @@
 import Control
 import DNSWire
 import LinuxIO
+import Network
 import Resolver
 import Settings
 import Store
@@ -31,6 +32,10 @@ enum LogEvent {
     case switchedOn(name: Name)
     /// Kept over the restart.
     case stillSwitchedOff(SwitchReport)
+    case networkLost
+    case networkChanged(id: String, words: String, cause: NetworkCause)
+    /// The first answer of an upstream since.
+    case networkRecovered(after: Duration)
     case nameserverLoops(String)
     case nameserversChanged(NameserverList)
     case fileUnreadable(path: String, reason: String)
@@ -42,7 +47,8 @@ enum LogEvent {
     var level: Settings.Log.Level {
         switch self {
         case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .providerThrottled, .providerAskedAgain,
-            .nameserversChanged, .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks:
+            .networkLost, .networkChanged, .networkRecovered, .nameserversChanged, .providersAvoided, .switchedOn,
+            .stillSwitchedOff, .storeLoaded, .storeWorks:
             .info
         case .providerDown, .providerBlocked, .nameserverLoops, .fileUnreadable, .addressLeftOut, .storeSetAside,
             .storeFails, .probesOff, .divergence:
@@ -78,6 +84,9 @@ enum LogEvent {
             "\(variable) is set and direct-only is true: no provider is asked, the system resolver serves"
         case .switchedOn(let name): "providers are asked again for \(name.isRoot ? "all names" : name.description)"
         case .stillSwitchedOff(let report): "httpdns is \(report.text)"
+        case .networkLost: "no route leads out any more"
+        case .networkChanged(let id, let words, let cause): "network \(id) (\(words)): \(cause.reason)"
+        case .networkRecovered(let duration): "the network serves again after \(duration.wholeMilliseconds) ms"
         case .nameserverLoops(let server):
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
         case .nameserversChanged(let nameservers): text(nameservers)
@@ -137,6 +146,18 @@ extension LogEvent {
         case .setAside(let setAside): self = .storeSetAside(path: path, setAside)
         case .failed(let failure): self = .storeFails(path: path, failure)
         case .recovered: self = .storeWorks(path: path)
+        }
+    }
+}
+
+extension NetworkCause {
+    fileprivate var reason: String {
+        switch self {
+        case .route: "another way out"
+        case .vpn: "a VPN came or went"
+        case .restored: "there is a way out again"
+        case .wake: "the machine was asleep"
+        case .domain: "other search domains"
         }
     }
 }

@@ -96,8 +96,13 @@ struct Provider {
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// Where to dial.
-    mutating func chooseEndpoint(now: Instant) -> HTTPEndpoint { endpoints[addresses.choose(now: now)] }
+    /// Whom to dial. The way there is the passage's.
+    mutating func chooseEndpoint(by passage: Passage = Passage(), now: Instant) -> HTTPEndpoint {
+        let endpoints = endpoints
+        return endpoints[addresses.choose(where: { passage.way(to: endpoints[$0]) != nil }, now: now)]
+    }
+
+    func isReachable(by passage: Passage) -> Bool { endpoints.contains { passage.way(to: $0) != nil } }
 
     /// No address is left alone any longer.
     mutating func resetAddresses() { addresses.reset() }

@@ -5,6 +5,7 @@ import DNSWire
 import HTTPClient
 import HTTPDNS
 import LinuxIO
+import Network
 import Resolver
 import Settings
 
@@ -13,6 +14,7 @@ final class ProviderFetches {
     private let http: HTTPClient
     private(set) var providers: [Provider] = []
     private var nextProviderID = 0
+    private var passage = Passage()
     /// Fetches that wait to share a request.
     private var batches = FetchBatches()
     private var running: [TransferID: Running] = [:]
@@ -50,6 +52,7 @@ final class ProviderFetches {
         /// How many of them are still wanted: those with an entry in `transferOfFetch`.
         var wantedCount: Int
         let startedAt: Instant
+        /// As it is configured, by whatever way it was reached.
         let endpoint: HTTPEndpoint
     }
 
@@ -80,6 +83,14 @@ final class ProviderFetches {
         }
         return providers.map(\.traits)
     }
+
+    /// What is dialled from now on, and how; connections that are open stay.
+    func setReach(_ reach: NetworkReach, _ prefixes: [TranslationPrefix]) {
+        passage = Passage(reach: reach, prefixes: prefixes)
+    }
+
+    /// Those to none of whose addresses a route leads, and no translator either.
+    var unreachable: Set<ProviderID> { Set(providers.filter { !$0.isReachable(by: passage) }.map(\.id)) }
 
     /// Asks soon: where a request can carry several questions, others may join.
     func start(_ id: FetchID, _ question: Question, _ provider: ProviderID, now: Instant) {
@@ -143,7 +154,7 @@ final class ProviderFetches {
     ) -> TransferID {
         let transfer = http.start(
             TransferRequest(
-                request, to: endpoint, timeout: ProviderFetches.timeout,
+                request, to: passage.way(to: endpoint) ?? endpoint, timeout: ProviderFetches.timeout,
                 connectTimeout: ProviderFetches.connectTimeout, needsOwnConnection: isOnOwnConnection,
                 wantsCertificate: isOnOwnConnection), now: now)
         errands[transfer] = finish
@@ -159,6 +170,12 @@ final class ProviderFetches {
     func setNodes(_ list: ServiceNodes, of provider: ProviderID) {
         guard let index = providers.firstIndex(where: { $0.id == provider }) else { return }
         providers[index].setNodes(list)
+    }
+
+    /// After a change of the network. Requests on their way fail, unless they are abandoned first.
+    func renewConnections(now: Instant) {
+        http.renewConnections(now: now)
+        resetAddresses(of: nil)
     }
 
     /// - Parameter provider: nil for all.
@@ -180,7 +197,7 @@ final class ProviderFetches {
     }
 
     func connections(of provider: Provider) -> ConnectionCounts {
-        provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: $1) }
+        provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: passage.way(to: $1) ?? $1) }
     }
 
     // MARK: requests
@@ -205,10 +222,11 @@ final class ProviderFetches {
         }
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
-        let endpoint = providers[index].chooseEndpoint(now: now)
+        let endpoint = providers[index].chooseEndpoint(by: passage, now: now)
         let transfer = http.start(
             TransferRequest(
-                request, to: endpoint, timeout: ProviderFetches.timeout, connectTimeout: ProviderFetches.connectTimeout,
+                request, to: passage.way(to: endpoint) ?? endpoint, timeout: ProviderFetches.timeout,
+                connectTimeout: ProviderFetches.connectTimeout,
                 needsOwnConnection: providers[index].distrustsConnections(now: now),
                 stallTimeout: ProviderFetches.stallTimeout), now: now)
         running[transfer] = Running(

@@ -37,6 +37,9 @@ final class ResolvingLoop {
     /// Taken in every turn.
     private var probeNews: [ProbeNews] = []
     private var divergences: [Divergence] = []
+    /// When an upstream was asked last, and when an answer of one was kept last.
+    private(set) var askedAt: Instant?
+    private(set) var learnedAt: Instant?
 
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, probes: Probes, streams: StreamServer,
@@ -126,6 +129,14 @@ final class ResolvingLoop {
         let checks = LoopChecks(servers, now: now, randomness: &randomness)
         loopChecks = checks
         system.setServers(servers, checking: checks, now: now)
+    }
+
+    /// What stands on the former network goes before the resolver asks anew: connections lead nowhere, and what probes
+    /// find would be about the former one.
+    func networkChanged(to network: NetworkKey, now: Instant) {
+        probes.abandonAll()
+        providers.renewConnections(now: now)
+        handle(.network(.changed(network)), now: now)
     }
 
     func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
@@ -237,8 +248,12 @@ final class ResolvingLoop {
     /// Decisions become effects here and nowhere else.
     private func perform(_ action: Action, now: Instant) {
         switch action {
-        case .fetch(let id, let question, .provider(let provider)): providers.start(id, question, provider, now: now)
-        case .fetch(let id, let question, .system): system.start(id, question, now: now)
+        case .fetch(let id, let question, let upstream):
+            askedAt = now
+            switch upstream {
+            case .provider(let provider): providers.start(id, question, provider, now: now)
+            case .system: system.start(id, question, now: now)
+            }
         case .shadow(let id, let question, let provider): providers.start(id, question, provider, now: now)
         case .abandon(let id):
             providers.abandon(id, now: now)
@@ -263,6 +278,7 @@ final class ResolvingLoop {
 
     private func keep(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
         guard let provenance = source.provenance else { return }
+        learnedAt = now
         answers.store(question, answer, provenance, now: now)
         writeToStore(question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, ageMilliseconds: 0, now: now)
     }

@@ -12,6 +12,7 @@ struct Statistics {
     let cache: AnswerCache
     let probeErrands: ProbeErrands
     let evidence: EvidenceLog
+    let network: NetworkFollower?
     let startedAt: Instant
     let now: Instant
     let listen: [SocketAddress]
@@ -32,6 +33,7 @@ struct Statistics {
         report.systemServers = stats.system.servers
         report.cache = stats.cache
         report.switches = switches
+        report.network = currentNetwork
         return report
     }
 
@@ -65,6 +67,7 @@ struct Statistics {
         fill(&report, from: sum)
         fillUpstreams(&report)
         fillProbes(&report)
+        report.network = networkStats
         let status = ProcessStatus.current()
         report.process.residentBytes = status.residentBytes
         report.process.openDescriptors = status.openDescriptors

@@ -3,6 +3,7 @@
 
 import DNSWire
 import LinuxIO
+import Network
 import Resolver
 
 final class SystemFetches {
@@ -13,20 +14,36 @@ final class SystemFetches {
     /// Of lookups that have ended.
     private(set) var foreignReplies: UInt64 = 0
 
+    private var passage = Passage()
     private let loop: EventLoop
     private var randomness = SystemEntropy()
     private var jobs: [UInt64: Job] = [:]
     private var jobOfFetch: [FetchID: UInt64] = [:]
     private var nextJob: UInt64 = 0
     private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
+    private var finishedErrands: [(finish: Finish, result: Result<Answer, FetchFailure>)] = []
 
     /// Longer than any client waits; the resolver abandons a fetch before.
     private static let lookupTimeout: Duration = .seconds(5)
 
+    typealias Finish = (Result<Answer, FetchFailure>) -> Void
+
+    /// Whose question it is.
+    private enum Purpose {
+        case fetch(FetchID)
+        case errand(Finish)
+        /// Whose answer does not matter.
+        case loopCheck
+    }
+
+    /// A question that is not part of a fetch.
+    struct Errand {
+        fileprivate let number: UInt64
+    }
+
     private struct Job {
         var lookup: NameserverLookup
-        /// Nil for a loop check, whose answer does not matter.
-        let fetch: FetchID?
+        let purpose: Purpose
         var exchanges: [NameserverLookup.ExchangeID: SystemExchange] = [:]
     }
 
@@ -39,8 +56,11 @@ final class SystemFetches {
     /// Each server is also asked a question that would come back to us if the server leads here.
     func setServers(_ servers: [Nameserver], checking checks: LoopChecks, now: Instant) {
         self.servers = servers
-        for check in checks.checks { begin(check.question, of: [check.server], for: nil, now: now) }
+        for check in checks.checks { _ = begin(check.question, of: [check.server], for: .loopCheck, now: now) }
     }
+
+    /// Servers to which no route leads are passed over from now on.
+    func setReach(_ reach: NetworkReach) { passage = Passage(reach: reach) }
 
     func leaveOut(_ server: Nameserver) {
         servers.removeAll { $0 == server }
@@ -48,7 +68,16 @@ final class SystemFetches {
 
     func start(_ id: FetchID, _ question: Question, now: Instant) {
         requests += 1
-        begin(question, of: servers, for: id, now: now)
+        _ = begin(question, of: reachableServers, for: .fetch(id), now: now)
+    }
+
+    /// `finish` is called from `takeFinished`, unless it is cancelled.
+    func ask(_ question: Question, now: Instant, _ finish: @escaping Finish) -> Errand {
+        Errand(number: begin(question, of: reachableServers, for: .errand(finish), now: now))
+    }
+
+    func cancel(_ errand: Errand) {
+        if let job = jobs.removeValue(forKey: errand.number) { end(job) }
     }
 
     func abandon(_ id: FetchID) {
@@ -58,11 +87,14 @@ final class SystemFetches {
         end(job)
     }
 
-    var hasFinished: Bool { !finished.isEmpty }
+    var hasFinished: Bool { !finished.isEmpty || !finishedErrands.isEmpty }
 
     func takeFinished() -> [(id: FetchID, result: Result<Answer, FetchFailure>)] {
-        defer { finished.removeAll(keepingCapacity: true) }
-        return finished
+        let (fetches, errands) = (finished, finishedErrands)
+        finished = []
+        finishedErrands = []
+        for errand in errands { errand.finish(errand.result) }
+        return fetches
     }
 
     func timePassed(now: Instant) {
@@ -74,13 +106,18 @@ final class SystemFetches {
 
     // MARK: jobs
 
-    private func begin(_ question: Question, of servers: [Nameserver], for fetch: FetchID?, now: Instant) {
+    private var reachableServers: [Nameserver] { servers.filter { passage.leads(to: $0) } }
+
+    private func begin(
+        _ question: Question, of servers: [Nameserver], for purpose: Purpose, now: Instant
+    ) -> UInt64 {
         let number = nextJob
         nextJob += 1
         let lookup = NameserverLookup(question, servers: servers, deadline: now + SystemFetches.lookupTimeout)
-        jobs[number] = Job(lookup: lookup, fetch: fetch)
-        if let fetch { jobOfFetch[fetch] = number }
+        jobs[number] = Job(lookup: lookup, purpose: purpose)
+        if case .fetch(let id) = purpose { jobOfFetch[id] = number }
         advance(number, .started, now: now)
+        return number
     }
 
     /// Events that follow at once from carrying out an action, such as a send that fails, are fed in the same turn.
@@ -134,10 +171,14 @@ final class SystemFetches {
     private func finish(_ number: UInt64, _ result: Result<Answer, FetchFailure>) {
         guard let job = jobs.removeValue(forKey: number) else { return }
         end(job)
-        guard let fetch = job.fetch else { return }
-        jobOfFetch[fetch] = nil
-        if case .failure = result { failures += 1 }
-        finished.append((fetch, result))
+        switch job.purpose {
+        case .fetch(let fetch):
+            jobOfFetch[fetch] = nil
+            if case .failure = result { failures += 1 }
+            finished.append((fetch, result))
+        case .errand(let finish): finishedErrands.append((finish, result))
+        case .loopCheck: break
+        }
     }
 
     private func end(_ job: Job) {

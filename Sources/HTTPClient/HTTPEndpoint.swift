@@ -62,6 +62,26 @@ package struct HTTPEndpoint: Hashable, Sendable {
         self.maxRequestsPerConnection = maxRequestsPerConnection
     }
 
+    /// The IP literal that a socket is opened to.
+    package var dialledAddress: String { proxy?.address ?? address }
+
+    /// The same endpoint, to which another address leads: another way of the network's, and nobody else who may answer.
+    ///
+    /// - Parameter way: instead of `dialledAddress`; nil comes back if it is no IP literal.
+    package func dialled(at way: String) -> HTTPEndpoint? {
+        guard let proxy else { return with(address: way, proxy: nil) }
+        let other = HTTPProxy(
+            kind: proxy.kind, address: way, port: proxy.port, userName: proxy.userName, password: proxy.password)
+        return other.flatMap { with(address: address, proxy: $0) }
+    }
+
+    private func with(address: String, proxy: HTTPProxy?) -> HTTPEndpoint? {
+        HTTPEndpoint(
+            scheme: scheme, host: host, port: port, address: address, sni: sni, verifyName: verifyName,
+            hostHeader: hostHeader, caFile: caFile, proxy: proxy, idleSeconds: idleSeconds,
+            maxRequestsPerConnection: maxRequestsPerConnection)
+    }
+
     package var idleTimeout: Duration { .seconds(idleSeconds) }
 
     /// What libcurl takes for the host: it sends this name in the handshake and nothing else of it is used.

@@ -5,34 +5,41 @@ import DNSWire
 
 struct Footing: Equatable {
     let identity: NetworkIdentity
+    /// The interface that leads out.
+    private let link: Int?
     /// Of IPv4; addresses of IPv6 come and go by design (RFC 8981), and old ones stay good for a while.
     let source: Address?
 
-    static let isolated = Footing(identity: .isolated, source: nil)
+    static let isolated = Footing()
 
-    private init(identity: NetworkIdentity, source: Address?) {
-        self.identity = identity
-        self.source = source
+    private init() {
+        identity = .isolated
+        link = nil
+        source = nil
     }
 
     /// Nil when nothing leads out.
     ///
     /// - Parameters:
     ///   - before: of the last look, if there was a way out then.
-    ///   - lastSource: is kept as long as the interface has it, whatever else it gets.
-    init?(_ routed: RoutedLinks, searchDomains: [String], before: Footing?, lastSource: Address?) {
+    ///   - inForce: of the epoch.
+    init?(_ routed: RoutedLinks, searchDomains: [String], before: Footing?, inForce: Footing) {
         guard let wayOut = routed.wayOut else { return nil }
         let seen = NetworkIdentity(routed, wayOut, searchDomains: searchDomains)
+        link = wayOut.link.index
         // The kernel forgets who does not talk: that makes him nobody else.
-        let isForgotten = seen.gatewayHardware == nil && before?.identity.hasSameWayOut(as: seen) ?? false
+        let isForgotten =
+            seen.gatewayHardware == nil && before?.link == link && before?.identity.hasSameWayOut(as: seen) ?? false
         identity = isForgotten ? seen.with(gatewayHardware: before?.identity.gatewayHardware) : seen
 
+        // An address is kept as long as the interface has it, whatever else the interface gets.
         let addresses = wayOut.addresses.map(\.address).filter { $0.recordType == .a }
-        source = addresses.first { $0 == (before?.source ?? lastSource) } ?? addresses.first
+        let last = [before ?? inForce, inForce].first { $0.identity.hasSameWayOut(as: seen) }?.source
+        source = addresses.first { $0 == last } ?? addresses.first
     }
 
     func isCompleted(by other: Footing) -> Bool {
-        source == other.source && identity.isCompleted(by: other.identity)
+        link == other.link && source == other.source && identity.isCompleted(by: other.identity)
     }
 
     func cause(after before: Footing) -> NetworkCause {

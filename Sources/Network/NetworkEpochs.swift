@@ -65,7 +65,7 @@ package struct NetworkEpochs: Sendable {
         self.searchDomains = SearchDomains.normal(searchDomains)
         reach = NetworkReach(of: tables)
         let routed = RoutedLinks(tables)
-        present = Footing(routed, searchDomains: self.searchDomains, before: nil, lastSource: nil)
+        present = Footing(routed, searchDomains: self.searchDomains, before: nil, inForce: .isolated)
         inForce = present ?? .isolated
         usableSince = now
         lostSince = present == nil ? now : nil
@@ -111,7 +111,7 @@ extension NetworkEpochs {
 
         let routed = RoutedLinks(tables)
         let before = present
-        present = Footing(routed, searchDomains: searchDomains, before: before, lastSource: inForce.source)
+        present = Footing(routed, searchDomains: searchDomains, before: before, inForce: inForce)
         solicit(routed, actions: &actions)
         noteWayOut(before, now)
         step(from: before, now, actions: &actions)

@@ -1,8 +1,8 @@
 // The networks that were met, and the changes between them. Which are known decides what is kept of them elsewhere;
 // the rest is for people. Wall time, because it is kept over restarts; nothing is decided by it.
 //
-// Invariants: `known` is in the order of use, latest first, each network once, `NetworkBounds.maxKnown` at most;
-// `changes` likewise, `NetworkBounds.maxChanges` at most.
+// Invariants: `known` has each network once, in the order of use, `NetworkBounds.maxKnown` at most; `changes` has
+// `NetworkBounds.maxChanges` at most. Both have the latest first.
 
 package struct KnownNetwork: Equatable, Sendable {
     package let id: NetworkID

@@ -26,11 +26,11 @@ package struct NetworkReach: Hashable, Sendable {
     }
 
     private static func outermost(_ prefixes: Set<Prefix>) -> Set<Prefix> {
-        let lengths = Set(prefixes.map(\.length))
+        // The shortest first: beside a default route most blocks need one look.
+        let lengths = Set(prefixes.map(\.length)).sorted()
         return prefixes.filter { prefix in
-            !lengths.contains { length in
-                // Nil for what is longer than an IPv4 address.
-                length < prefix.length && Prefix(around: prefix.address, length: length).map(prefixes.contains) ?? false
+            !lengths.prefix { $0 < prefix.length }.contains { length in
+                Prefix(around: prefix.address, length: length).map(prefixes.contains) ?? false
             }
         }
     }

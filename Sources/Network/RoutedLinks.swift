@@ -3,7 +3,6 @@
 
 import DNSWire
 
-/// Facts of an interface that is up, with all routes over it.
 struct RoutedLinks {
     /// Where traffic leaves, nil when no family has a way out.
     let wayOut: WayOut?

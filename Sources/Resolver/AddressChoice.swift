@@ -38,10 +38,11 @@ package struct AddressChoice: Sendable {
         current = first
     }
 
+    /// - Parameter isReachable: the others are left out, unless none is.
     /// - Returns: from 0 up to the count.
-    package mutating func choose(now: Instant) -> Int {
+    package mutating func choose(where isReachable: (Int) -> Bool = { _ in true }, now: Instant) -> Int {
         choices += 1
-        let chosen = next(now)
+        let chosen = next(isReachable, now)
         addresses[chosen].chosenAs = choices
         addresses[chosen].chosenAt = now
         return chosen
@@ -61,9 +62,11 @@ package struct AddressChoice: Sendable {
 
     package func isWorking(_ index: Int, now: Instant) -> Bool { !addresses[index].breaker.isOpen(now) }
 
-    private mutating func next(_ now: Instant) -> Int {
+    private mutating func next(_ isReachable: (Int) -> Bool, _ now: Instant) -> Int {
         // From the current one around, so that equals take turns.
-        let turns = (0..<addresses.count).map { (current + $0) % addresses.count }
+        let all = (0..<addresses.count).map { (current + $0) % addresses.count }
+        let reachable = all.filter(isReachable)
+        let turns = reachable.isEmpty ? all : reachable
         let working = turns.filter { !addresses[$0].breaker.isOpen(now) }
         guard let best = working.min(by: { cost($0) < cost($1) }) else { return longestAgo(turns) ?? current }
         if working.first != current || cost(current) > nearBest(cost(best)) { current = best }

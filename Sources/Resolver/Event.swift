@@ -39,6 +39,9 @@ package enum Event: Sendable {
     case policyChanged(Policy)
     case hostsChanged(HostsTable)
     case network(NetworkNews)
+    /// Names without an IPv6 address are given one by these, the best first; empty: they are not. Comes with every other
+    /// network, too.
+    case translation([TranslationPrefix])
     /// The instant in `nextDeadline` has come.
     case timePassed
 }

@@ -32,10 +32,10 @@ struct Lookup {
     /// What the cache still holds and the policy allows.
     var expired: ExpiredAnswer?
     /// So long the expired answer waits for the upstreams.
-    private var expiredAt: Instant
+    private(set) var expiredAt: Instant
     /// Who may be asked, as it was when this began.
     let upstreams: NameUpstreams
-    private let giveUpAt: Instant
+    let giveUpAt: Instant
     /// So long the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
     /// Providers not asked yet, best first.
@@ -53,6 +53,8 @@ struct Lookup {
     var unproven: (answer: Answer, source: Source, at: Instant)?
     /// Leads nowhere, or to somebody else, as is known; given when nobody knows better.
     var useless: (answer: Answer, source: Source, at: Instant)?
+    /// It has no IPv6 address, was said; whether it is given one depends on what its IPv4 addresses are.
+    var withoutIPv6: (answer: Answer, source: Source, at: Instant)?
     /// Whose answer is to be replaced.
     var besides: Source?
     /// The same while it is not asked: until a client waits.
@@ -166,6 +168,10 @@ struct Lookup {
     /// The answer comes from elsewhere now: nobody else is asked, and who waits is answered all the same.
     mutating func keepNothing() {
         keepsAnswers = false
+        askNobodyElse()
+    }
+
+    mutating func askNobodyElse() {
         untried = []
         inReserve = []
         withheld = []
@@ -215,6 +221,7 @@ struct Lookup {
     mutating func proceed(now: Instant, _ around: inout Surroundings) {
         guard !isFinished else { return }
         dropTooOld(now)
+        if withoutIPv6 != nil { return awaitIPv4(now: now, &around) }
         if case .settled = system {
             isFinished = running.isEmpty
             return
@@ -222,6 +229,7 @@ struct Lookup {
         if now < giveUpAt { askFurther(now: now, &around) }
         settleInsteadOfExpired(now: now, &around)
         if case .settled = system { return }
+        if withoutIPv6 != nil { return }
         if case .answered(let answer, let learnedAt) = system, providersAreDone || holdUntil <= now {
             settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
         } else if running.isEmpty || giveUpAt <= now {

@@ -5,6 +5,9 @@ import DNSWire
 extension Lookup {
     /// Clients get the system resolver's answer; providers that are still running may fill the cache.
     mutating func settle(with answer: Answer, now: Instant, _ around: inout Surroundings) {
+        if around.synthesis.isWanted(for: question, answer) {
+            return beginAwaitingIPv4(answer, .system, now: now, &around)
+        }
         let kept = keep(answer, from: .system, isSubstitute: true, now: now, &around)
         replyToAll(kept, from: .system, &around)
         system = .settled(kept, at: now)
@@ -16,7 +19,7 @@ extension Lookup {
         if let useless { return concludeWithoutBetter(useless, now: now, &around) }
         // Nothing proven hides nothing good: no more than a failure would.
         let isHeld = leftOut != nil || expired.map { !$0.answer.isNegative } ?? hasGoodAnswer
-        if let unproven, !isHeld {
+        if let unproven, !isHeld || around.synthesis.isOn(for: question) {
             let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
             let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
             return finish(with: answer, from: unproven.source, now: now, &around)
@@ -24,7 +27,7 @@ extension Lookup {
         fail(now: now, &around)
     }
 
-    private mutating func fail(now: Instant, _ around: inout Surroundings) {
+    mutating func fail(now: Instant, _ around: inout Surroundings) {
         let failure = someoneFailed ? ExtendedError.networkError : .noReachableAuthority
         replyExpired(.failure, &around)
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &around) }
@@ -37,7 +40,16 @@ extension Lookup {
     }
 
     mutating func finish(with answer: Answer, from source: Source, now: Instant, _ around: inout Surroundings) {
-        let kept = keep(answer, from: source, isSubstitute: false, now: now, &around)
+        if around.synthesis.isWanted(for: question, answer) {
+            return beginAwaitingIPv4(answer, source, now: now, &around)
+        }
+        end(with: answer, from: source, isSubstitute: false, now: now, &around)
+    }
+
+    mutating func end(
+        with answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ around: inout Surroundings
+    ) {
+        let kept = keep(answer, from: source, isSubstitute: isSubstitute, now: now, &around)
         replyToAll(kept, from: source, &around)
         abandonAll(now: now, &around)
         isFinished = true
@@ -74,7 +86,7 @@ extension Lookup {
         waiters = []
     }
 
-    private mutating func abandonAll(now: Instant, _ around: inout Surroundings) {
+    mutating func abandonAll(now: Instant, _ around: inout Surroundings) {
         for attempt in running {
             around.actions.append(.abandon(attempt.id))
             around.end(attempt.id, attempt.upstream, isHeard: false, now: now)

@@ -71,9 +71,10 @@ package struct Resolver {
         case .policyChanged(let policy): redirect(now: now) { $0.policy = policy }
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
         case .network: break
+        case .translation(let prefixes): around.synthesis.setPrefixes(prefixes)
         case .timePassed: timePassed(now: now)
         }
-        carryOutConsequences(now: now)
+        repeat { carryOutConsequences(now: now) } while synthesise(now: now)
         actions += around.actions
         around.actions.removeAll(keepingCapacity: true)
     }
@@ -89,6 +90,13 @@ package struct Resolver {
         around.verification.asked(question, now: now)
         let policy = routing.policy.of(question.name)
         let expired = aged.flatMap { policy.usable($0, now: now) }.map { around.arranged($0, question, now: now) }
+        lookUp(question, policy, waiter, expired, now: now)
+    }
+
+    /// Joins the lookup that is in flight, or begins one, where that makes sense.
+    mutating func lookUp(
+        _ question: Question, _ policy: NamePolicy, _ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant
+    ) {
         if let number = numberOfQuestion[question] {
             change(number, now: now) { $0.join(waiter, expired, now: now, &$1) }
         } else if let failure = failures.failure(of: question, hasExpired: expired != nil, now: now) {
@@ -177,7 +185,7 @@ package struct Resolver {
             return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
         }
         let kept = policy.cache.applied(to: answer)
-        guard kept.ttlSeconds > 0,
+        guard kept.ttlSeconds > 0, !around.synthesis.isWanted(for: question, kept),
             !around.isUseless(question, kept, from: .provider(provider), policy, now: now)
         else { return }
         around.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
@@ -228,6 +236,7 @@ package struct Resolver {
     private mutating func forget(_ scope: QuestionScope, now: Instant) {
         failures.forget(scope)
         around.verification.forgotten(scope)
+        around.synthesis.forgetAnswers()
         for number in lookups.indices {
             guard let question = lookups[number]?.question, scope.contains(question) else { continue }
             change(number, now: now) { lookup, _ in lookup.forgetExpired() }

@@ -13,6 +13,7 @@ struct Surroundings {
     var privateAnswers: [ProviderID: UInt64] = [:]
     var shadows = ShadowFetches()
     var verification: Verification
+    var synthesis = Synthesis()
     /// How far the system resolver's word can be trusted.
     var systemTrust = Trust()
     private var nextFetch: UInt64 = 0
@@ -63,6 +64,7 @@ struct Surroundings {
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
         let arranged = verification.arranged(question, answer, now: now)
         actions.append(.store(question, arranged, source))
+        synthesis.learned(question, answer, from: source, now: now)
         return arranged
     }
 

@@ -32,6 +32,20 @@ package struct Settings: Equatable, Sendable {
         package var threads = 0
         /// Clients outside are refused.
         package var allow = ["127.0.0.0/8", "::1/128"].compactMap { Prefix($0) }
+        package var filterAAAA = AAAAFilter.never
+        package var dns64 = DNS64.off
+
+        package enum AAAAFilter: String, CaseIterable, Sendable {
+            case never
+            /// While there is no way out for IPv6, names have no IPv6 address.
+            case noRoute = "no-route"
+        }
+
+        package enum DNS64: String, CaseIterable, Sendable {
+            case off
+            /// Names without an IPv6 address get one where the network translates (RFC 6147).
+            case auto
+        }
     }
 
     package struct SystemResolver: Equatable, Sendable {

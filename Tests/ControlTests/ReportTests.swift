@@ -34,7 +34,18 @@ struct ReportTests {
         (stats.probe.running, stats.probe.skipped, stats.probe.evidence) = (3, ["overload": 6], 7)
         (stats.probe.reports.accepted, stats.probe.reports.refused) = (4, 5)
         (stats.process.residentBytes, stats.process.openDescriptors, stats.process.threads) = (7_000_000, 17, 3)
+        stats.network = network
         return stats
+    }
+
+    private var network: StatsReport.Network {
+        var network = StatsReport.Network()
+        (network.id, network.changes, network.lastRecoveryMilliseconds) = ("6f2c1a09", 3, 340)
+        network.causes = ["route": 2, "wake": 1]
+        var recovery = StatsReport.Network.Recovery()
+        (recovery.count, recovery.p50, recovery.p95) = (2, 340, 410)
+        network.recoveryMilliseconds = ["route": recovery]
+        return network
     }
 
     @Test("stats as JSON is one line with the fixed keys in order")
@@ -44,6 +55,8 @@ struct ReportTests {
                 {"cache":{"bytes":4096,"entries":10,"evictions":0,"hits":13,"insertions":0,"misses":0},\#
                 "dropped":{"malformed":1},"inflight":2,\#
                 "latency_us":{"provider":{"p50":900,"p95":0,"p99":9000},"system":{"p50":0,"p95":8,"p99":0}},\#
+                "network":{"causes":{"route":2,"wake":1},"changes":3,"id":"6f2c1a09","last_recovery_ms":340,\#
+                "recovery_ms":{"route":{"count":2,"p50":340,"p95":410}}},\#
                 "prefetch":{"failed":0,"started":0,"succeeded":0,"used":0},\#
                 "probe":{"broken_evidence":0,"divergences":1,"done":9,"dropped":2,"evidence":7,\#
                 "forgotten_names":0,"lost":0,"quarantined":1,\#
@@ -87,6 +100,14 @@ struct ReportTests {
         latency_us.system.p50                      0
         latency_us.system.p95                      8
         latency_us.system.p99                      0
+        network.causes.route                       2
+        network.causes.wake                        1
+        network.changes                            3
+        network.id                                 6f2c1a09
+        network.last_recovery_ms                   340
+        network.recovery_ms.route.count            2
+        network.recovery_ms.route.p50              340
+        network.recovery_ms.route.p95              410
         prefetch.failed                            0
         prefetch.started                           0
         prefetch.succeeded                         0
@@ -254,8 +275,8 @@ struct ReportTests {
         #expect(
             Reply.help.rendered(asJSON: true)
                 == #"""
-                {"commands":["status","stats","cache","flush","prefetch","httpdns","providers","verify","verdicts",\#
-                "report","evidence","whois","help"]}
+                {"commands":["status","stats","cache","flush","prefetch","httpdns","providers","network","verify",\#
+                "verdicts","report","evidence","whois","help"]}
 
                 """#)
     }
@@ -274,6 +295,8 @@ struct ReportTests {
         providers                                   how each provider does: share, latency, success, addresses
         providers reset [NAME]                      forgets what was measured of one provider or of all
         providers test NAME                         tries out what a provider can do and how fast it is
+        network                                     which network is in use, what leads out of it, which are known
+        network history                             when it changed, why, and how long the first fresh answer took
         verify NAME                                 probes the addresses of a name now: verdict, times, certificate
         verdicts [NAME]                             what is known of addresses: verdict, place in answers, and why
         report NAME ADDRESS                         says that an address of a name failed: it is probed at once

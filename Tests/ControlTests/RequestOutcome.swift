@@ -26,6 +26,7 @@ private func words(_ command: Command) -> String {
         "off \(rule.map { "\($0)" } ?? "all") \(seconds.map { "\($0) s" } ?? "until on")"
     case .httpdns(.on(let rule)): "on \(rule.map { "\($0)" } ?? "all")"
     case .providers(let action): "providers \(action)"
+    case .network(let view): "network \(view)"
     case .verify(let name): "verify \(name)"
     case .verdicts(let name): "verdicts \(name.map { "\($0)" } ?? "of all")"
     case .report(let name, let address): "report \(name) \(address)"
@@ -38,5 +39,5 @@ private func words(_ scope: QuestionScope) -> String {
 }
 
 let allowed =
-    "allowed: status, stats, cache, flush, prefetch, httpdns, providers, "
+    "allowed: status, stats, cache, flush, prefetch, httpdns, providers, network, "
     + "verify, verdicts, report, evidence, whois, help"

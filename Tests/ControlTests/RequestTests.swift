@@ -194,7 +194,7 @@ struct CacheRequestTests {
         }
         for line in [
             "status", "stats", "help", "cache ls", "cache get a", "cache dump", "providers", "verdicts", "verdicts a",
-            "report a 192.0.2.1", "evidence", "whois 192.0.2.1",
+            "report a 192.0.2.1", "evidence", "whois 192.0.2.1", "network", "network history",
         ] {
             let request = try Request(line: Array(line.utf8))
             #expect(rights.refusal(of: request, userID: 1000, groupID: 1000) == nil, "\(line)")
@@ -298,6 +298,7 @@ struct ProviderRequestTests {
             ("providers test a", true), ("{\"command\":\"providers\",\"verb\":\"test\",\"name\":\"a\"}", true),
             ("verify a", true), ("report a 192.0.2.1", true), ("providers", false), ("providers reset a", false),
             ("cache dump", false), ("verdicts a", false), ("evidence", false), ("whois 192.0.2.1", false),
+            ("network", false), ("network history", false),
         ] {
             #expect(try Request(line: Array(line.utf8)).command.isAnsweredInSteps == isAnsweredInSteps, "\(line)")
         }

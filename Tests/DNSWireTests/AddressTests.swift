@@ -132,6 +132,17 @@ struct PrefixTests {
         }
     }
 
+    @Test("the block around an address has its first bits, and a length that fits")
+    func around() throws {
+        let (v4, v6) = (try #require(Address("192.0.2.77")), try #require(Address("2001:db8::77")))
+        for (address, length, block) in [
+            (v4, 24, "192.0.2.0/24"), (v4, 0, "0.0.0.0/0"), (v4, 32, "192.0.2.77/32"), (v4, 33, nil), (v4, -1, nil),
+            (v6, 64, "2001:db8::/64"), (v6, 128, "2001:db8::77/128"), (v6, 129, nil),
+        ] {
+            #expect(Prefix(around: address, length: length)?.description == block)
+        }
+    }
+
     @Test("the block of length 0 has every address of its family and none of the other")
     func everything() throws {
         let v4 = try #require(Prefix("0.0.0.0/0"))

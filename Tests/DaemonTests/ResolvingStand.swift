@@ -12,7 +12,7 @@ import TestSupport
 struct ResolvingStand {
     let cache: AnswerCache
     let resolving: ResolvingLoop
-    private let view = ServingView(Partition(rawValue: 1), seed: 1)
+    let view = ServingView(Partition(rawValue: 1), seed: 1)
 
     /// - Parameter path: of the store; nil: memory only.
     init(storeAt path: String? = nil) throws {

@@ -36,6 +36,19 @@ struct AddressChoiceTests {
         #expect(choose(&choice, 20, after: .seconds(60)) == Array(repeating: 0, count: 20))
     }
 
+    @Test("an address that is out of reach is left out while another is not, and is back with its route")
+    func unreachable() {
+        var choice = AddressChoice(count: 3, seed: 0)
+        #expect(choice.choose(now: start) == 0)
+        #expect(choice.choose(where: { $0 != 0 }, now: start) == 1)
+        choice.failed(1, now: start)
+        #expect((0..<100).allSatisfy { _ in choice.choose(where: { $0 != 0 }, now: start) == 2 })
+        choice.failed(2, now: start)
+        #expect(choice.choose(where: { $0 == 1 }, now: start) == 1)
+        #expect(choose(&choice, 1) == [0])
+        #expect(choice.choose(where: { _ in false }, now: start) == 0)
+    }
+
     @Test("when all have failed, the one is dialled that was dialled longest ago")
     func allFailed() {
         var choice = AddressChoice(count: 3, seed: 0)

@@ -135,6 +135,8 @@ struct ScenarioRun {
             _ = line.rest()
         } else if line.take("hosts") {
             try handle(.hostsChanged(HostsTable(parsing: Array(line.rest().utf8))))
+        } else if line.take("translation") {
+            try handle(.translation(try vocabulary.prefixes(&line)))
         } else if line.take("wanted") {
             try handle(.wanted(try questions(&line)))
         } else if line.take("restored") {

@@ -164,6 +164,20 @@ struct ScenarioVocabulary {
         return name
     }
 
+    /// "off", or "PREFIX ...", the best first.
+    func prefixes(_ line: inout ScenarioLine) throws -> [TranslationPrefix] {
+        if line.take("off") { return [] }
+        var prefixes: [TranslationPrefix] = []
+        repeat {
+            let text = try line.word("a prefix")
+            guard let prefix = Prefix(text).flatMap({ TranslationPrefix($0) }) else {
+                throw line.error("\"\(text)\" is no translation prefix")
+            }
+            prefixes.append(prefix)
+        } while !line.isAtEnd
+        return prefixes
+    }
+
     func address(_ line: inout ScenarioLine) throws -> Address {
         let text = try line.word("an address")
         guard let address = Address(text) else { throw line.error("\"\(text)\" is no address") }

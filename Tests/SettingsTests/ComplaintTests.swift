@@ -96,7 +96,10 @@ struct ComplaintTests {
     func display() {
         #expect(
             complaints("[server]\n\"a\\u001b[31m\\n\" = 1")
-                == [#"f:2:1: unknown key "a\u001b[31m\n" in [server]; allowed: listen, threads, allow"#])
+                == [
+                    #"f:2:1: unknown key "a\u001b[31m\n" in [server]; "#
+                        + "allowed: listen, threads, allow, filter-aaaa, dns64"
+                ])
         let long = String(repeating: "x", count: 1000)
         #expect(
             complaints("[log]\nlevel = \"\(long)\"")

@@ -19,6 +19,8 @@ struct EffectiveTOMLTests {
                 listen = ["127.0.0.1:53", "[::1]:53"]
                 threads = 0
                 allow = ["127.0.0.0/8", "::1/128"]
+                filter-aaaa = "never"
+                dns64 = "off"
 
                 [[provider]]
                 name = "alidns"
@@ -49,7 +51,8 @@ struct EffectiveTOMLTests {
             "sort = true",
             "join = \"-\"", "v4 = \"data.ips\"", "v6 = \"data.ipsv6\"", "ttl = \"data.ttl\"", "success = \"msg=ok\"",
             "[probe]\nenabled = false\nports = [8443, 443]\ntimeout = \"1500ms\"\nca-file = \"/etc/ca.pem\"",
-            "http = true", "[network]\nwatch = false", "probe = true", "probe-ports = [853]",
+            "http = true", "filter-aaaa = \"no-route\"\ndns64 = \"auto\"",
+            "[network]\nwatch = false", "probe = true", "probe-ports = [853]",
             "resolver = \"system\"", "resolver = \"httpdns\"", "resolver = \"y\"", "allow-private = true",
         ] {
             #expect(settings.effectiveTOML.contains(line + "\n"), "\(line)")
@@ -101,6 +104,8 @@ private let oddFile = #"""
     listen = ["[fe80::1]:5353"]
     threads = 3
     allow = ["0.0.0.0/0", "::/0"]
+    filter-aaaa = "no-route"
+    dns64 = "auto"
     [[provider]]
     name = "x"
     dialect = "doh"

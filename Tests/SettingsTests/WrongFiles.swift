@@ -13,7 +13,10 @@ struct Case: Sendable {
 let wrongSections: [Case] = [
     Case(
         #"[server]\#nlisten = ["127.0.0.1:53"]\#n  lisen = 3"#,
-        #"f:3:3: unknown key "lisen" in [server]; did you mean "listen"? allowed: listen, threads, allow"#),
+        #"""
+        f:3:3: unknown key "lisen" in [server]; did you mean "listen"? allowed: listen, threads, \#
+        allow, filter-aaaa, dns64
+        """#),
     Case(
         #"[sever]\#nthreads = 1"#,
         #"""
@@ -22,7 +25,7 @@ let wrongSections: [Case] = [
         """#),
     Case(
         #"[server]\#nquite-something-else = 1"#,
-        #"f:2:1: unknown key "quite-something-else" in [server]; allowed: listen, threads, allow"#),
+        #"f:2:1: unknown key "quite-something-else" in [server]; allowed: listen, threads, allow, filter-aaaa, dns64"#),
     Case(
         #"[cache]\#nprefetch = 1"#,
         #"f:2:1: unknown key "prefetch" in [cache]; allowed: size, min-ttl, max-ttl, negative-max-ttl, store"#),
@@ -56,6 +59,12 @@ let wrongValues: [Case] = [
     Case(
         #"[server]\#nthreads = 1.5"#,
         #"f:2:11: server.threads: found 1.5; allowed: an integer from 0 to 256 (0 = one per core)"#),
+    Case(
+        #"[server]\#nfilter-aaaa = "noroute""#,
+        #"f:2:15: server.filter-aaaa: found "noroute"; allowed: "never", "no-route"; did you mean "no-route"?"#),
+    Case(
+        #"[server]\#ndns64 = true"#,
+        #"f:2:9: server.dns64: found true; allowed: "off", "auto""#),
     Case(
         #"[server]\#nthreads = 257"#,
         #"f:2:11: server.threads: found 257; allowed: an integer from 0 to 256 (0 = one per core)"#),

@@ -4,12 +4,14 @@
 // missing in a file that imports one of them (seen with SOCK_NONBLOCK; it depends on the order of the build).
 #pragma once
 #include "CDatagrams.h"
+#include "CNetlink.h"
 
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 
 /// accept4 with SOCK_NONBLOCK and SOCK_CLOEXEC (GNU only).
 ///

@@ -15,6 +15,14 @@ package enum Clock {
         return seconds * 1000 + attoseconds / attosecondsPerMillisecond
     }
 
+    /// Time since boot without suspended time (CLOCK_MONOTONIC): what it lags behind `now` was slept through.
+    package static func awake() -> Duration {
+        var time = timespec()
+        let result = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        precondition(result == 0, "every Linux has a clock that does not jump")
+        return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
+    }
+
     /// Milliseconds since 1970 by the clock that people and time servers set, which may jump. Only for what has to mean
     /// something after a restart.
     package static func wallMilliseconds() -> Int64 {

@@ -1,0 +1,56 @@
+// `network history`: when another network came into use, why that was thought so, and how long the first fresh answer
+// took then.
+
+package struct NetworkHistoryReport: Codable, Equatable, Sendable {
+    /// The oldest first.
+    package var changes: [Change]
+
+    package init(_ changes: [Change]) {
+        self.changes = changes
+    }
+
+    package struct Change: Codable, Equatable, Sendable {
+        /// Since 1970.
+        package let seconds: Int64
+        /// Empty: from then on there was none.
+        package let id: String
+        package let words: String
+        /// "route", "address", "wake", ...
+        package let cause: String
+        /// Nil: the next change came first, or nobody asked anything.
+        package let recoveryMilliseconds: Int?
+
+        package init(seconds: Int64, id: String, words: String, cause: String, recoveryMilliseconds: Int?) {
+            self.seconds = seconds
+            self.id = id.shown(maxBytes: NetworkReport.Bound.idBytes)
+            self.words = words.shown(maxBytes: NetworkReport.Bound.wordsBytes)
+            self.cause = cause.shown(maxBytes: NetworkReport.Bound.wordsBytes)
+            self.recoveryMilliseconds = recoveryMilliseconds
+        }
+
+        package enum CodingKeys: String, CodingKey {
+            case seconds, id, words, cause
+            case recoveryMilliseconds = "recovery_ms"
+        }
+    }
+}
+
+extension NetworkHistoryReport {
+    /// Ends with a comment that counts the changes, so that a cut answer shows.
+    package var text: String {
+        let end = "; \(counted(changes.count, "change", "changes"))"
+        guard !changes.isEmpty else { return "\(end)\n" }
+        let rows = [["time", "cause", "recovery", "network"]] + changes.map(\.columns)
+        return (LineFormat.aligned(rows) + [end]).map { "\($0)\n" }.joined()
+    }
+}
+
+extension NetworkHistoryReport.Change {
+    fileprivate var columns: [String] {
+        let network = words.isEmpty ? id : "\(id) (\(words))"
+        return [
+            LineFormat.moment(secondsSince1970: seconds), cause,
+            recoveryMilliseconds.map { "\(LineFormat.grouped($0)) ms" } ?? "-", id.isEmpty ? "none" : network,
+        ]
+    }
+}

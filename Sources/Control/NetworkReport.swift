@@ -1,0 +1,146 @@
+// `network`, and its line of `status`: which network is in use, what leads out of it, and which others are known. What
+// networks call themselves is the word of strangers, and made safe to print here.
+
+package struct NetworkReport: Codable, Equatable, Sendable {
+    /// Nil: nobody watches the network.
+    package var current: Current?
+    /// The one in use among them; the order is the caller's.
+    package var known: [Known]
+
+    package init(current: Current?, known: [Known] = []) {
+        self.current = current
+        self.known = known
+    }
+
+    package enum State: String, Codable, Sendable {
+        case settled
+        /// What routes traffic out is changing.
+        case unsettled
+        /// Nothing leads out.
+        case none = "no network"
+    }
+
+    package struct Current: Codable, Equatable, Sendable {
+        /// Eight digits; empty while there is none.
+        package let id: String
+        /// "wifi, gateway 192.168.1.1"
+        package let words: String
+        package let state: State
+        /// How long it has been in use, or there has been none.
+        package let seconds: Int
+        /// "IPv4", "IPv6": those with a way out.
+        package let families: [String]
+        /// Since the start.
+        package let changes: Int
+        /// From the first usable route to the first fresh answer; nil before the first time.
+        package let lastRecoveryMilliseconds: Int?
+        /// What makes one think that a portal stands in the way: "suspected since 12:34:56Z: ...".
+        package let portal: String?
+        /// The prefix through which IPv4 is reached: "64:ff9b::/96".
+        package let translation: String?
+        /// The file that the nameservers of the system come from; nil: the settings name them.
+        package let nameserverSource: String?
+
+        package init(
+            id: String, words: String, state: State, seconds: Int, families: [String] = [], changes: Int = 0,
+            lastRecoveryMilliseconds: Int? = nil, portal: String? = nil, translation: String? = nil,
+            nameserverSource: String? = nil
+        ) {
+            self.id = id.shown(maxBytes: Bound.idBytes)
+            self.words = words.shown(maxBytes: Bound.wordsBytes)
+            self.state = state
+            self.seconds = seconds
+            self.families = families
+            self.changes = changes
+            self.lastRecoveryMilliseconds = lastRecoveryMilliseconds
+            self.portal = portal?.shown(maxBytes: Bound.portalBytes)
+            self.translation = translation
+            self.nameserverSource = nameserverSource?.shown(maxBytes: Bound.pathBytes)
+        }
+
+        package enum CodingKeys: String, CodingKey {
+            case id, words, state, families, changes, portal, translation
+            case seconds = "age_s"
+            case lastRecoveryMilliseconds = "last_recovery_ms"
+            case nameserverSource = "resolv_conf"
+        }
+    }
+
+    /// One that is remembered.
+    package struct Known: Codable, Equatable, Sendable {
+        package let id: String
+        package let words: String
+        /// Since 1970; nil: in use now.
+        package let lastSeenSeconds: Int64?
+        /// In the cache; nil where nobody has counted them.
+        package let entries: Int?
+
+        package init(id: String, words: String, lastSeenSeconds: Int64?, entries: Int? = nil) {
+            self.id = id.shown(maxBytes: Bound.idBytes)
+            self.words = words.shown(maxBytes: Bound.wordsBytes)
+            self.lastSeenSeconds = lastSeenSeconds
+            self.entries = entries
+        }
+
+        package enum CodingKeys: String, CodingKey {
+            case id, words, entries
+            case lastSeenSeconds = "last_seen_s"
+        }
+    }
+
+    /// A line of a terminal each; a path may be as long as it likes to be.
+    enum Bound {
+        static let idBytes = 16
+        static let wordsBytes = 160
+        static let portalBytes = 300
+        static let pathBytes = 4_096
+    }
+}
+
+extension NetworkReport {
+    package var text: String {
+        let lines = current.map(\.lines) ?? ["the network is not watched"]
+        guard !known.isEmpty else { return lines.map { "\($0)\n" }.joined() }
+        let rows = [["known", "last seen", "entries", "network"]] + known.map(\.columns)
+        return (lines + [""] + LineFormat.aligned(rows)).map { "\($0)\n" }.joined()
+    }
+}
+
+extension NetworkReport.Current {
+    /// "6f2c1a09 (wifi, gateway 192.168.1.1)  for 2h14m  changes 3, last recovery 340 ms", as `status` has it.
+    var line: String { "\(name)  for \(LineFormat.uptime(seconds: seconds))\(unsettled)  changes \(history)" }
+
+    fileprivate var lines: [String] {
+        var rows = [
+            ("network", "\(name)\(unsettled)"),
+            (state == .none ? "since" : "in use", "for \(LineFormat.uptime(seconds: seconds))"),
+            ("way out", families.isEmpty ? "none" : families.joined(separator: ", ")),
+            ("changes", history),
+        ]
+        if let nameserverSource { rows.append(("servers", "from \(nameserverSource)")) }
+        if let translation { rows.append(("NAT64", translation)) }
+        if let portal { rows.append(("portal", portal)) }
+        return rows.map { LineFormat.spaced([$0.0, $0.1], widths: [StatusReport.labelWidth]) }
+    }
+
+    private var name: String {
+        guard state != .none else { return "none" }
+        return words.isEmpty ? id : "\(id) (\(words))"
+    }
+
+    private var unsettled: String { state == .unsettled ? ", changing" : "" }
+
+    private var history: String {
+        "\(LineFormat.grouped(changes))"
+            + (lastRecoveryMilliseconds.map { ", last recovery \(LineFormat.grouped($0)) ms" } ?? "")
+    }
+}
+
+extension NetworkReport.Known {
+    fileprivate var columns: [String] {
+        [
+            id, lastSeenSeconds.map(LineFormat.moment) ?? "in use", entries.map(LineFormat.grouped) ?? "-",
+            words.isEmpty ? "-" : words,
+        ]
+    }
+}

@@ -1,0 +1,30 @@
+// The counters of `stats` about networks.
+
+extension StatsReport {
+    package struct Network: Codable, Equatable, Sendable {
+        /// Empty while there is none, or nobody watches.
+        package var id = ""
+        package var changes = 0
+        /// From the first usable route to the first fresh answer; 0 before the first time.
+        package var lastRecoveryMilliseconds = 0
+        /// Changes, by cause.
+        package var causes: [String: Int] = [:]
+        /// Times from the first usable route to the first fresh answer, by the cause of the change.
+        package var recoveryMilliseconds: [String: Recovery] = [:]
+
+        package init() {}
+
+        package enum CodingKeys: String, CodingKey {
+            case id, changes, causes
+            case lastRecoveryMilliseconds = "last_recovery_ms"
+            case recoveryMilliseconds = "recovery_ms"
+        }
+
+        package struct Recovery: Codable, Equatable, Sendable {
+            package var count = 0
+            package var p50 = 0
+            package var p95 = 0
+            package init() {}
+        }
+    }
+}

@@ -1,0 +1,86 @@
+// The IPv6 prefix of a network that translates to IPv4 (NAT64), and IPv4 addresses inside it (RFC 6052). How the
+// prefix is learned from what a resolver says of ipv4only.arpa is here too (RFC 7050 section 3); asking is not.
+
+package struct TranslationPrefix: Hashable, Sendable {
+    /// Its length is one of `lengths`, and bits 64 to 71 are zero.
+    package let prefix: Prefix
+
+    /// 64:ff9b::/96 (RFC 6052 section 2.1).
+    package static let wellKnown = TranslationPrefix(high: 0x0064_FF9B_0000_0000, low: 0, length: 96)
+
+    /// RFC 6052 section 2.2.
+    package static let lengths = [32, 40, 48, 56, 64, 96]
+
+    /// The addresses that ipv4only.arpa has (RFC 7050 section 8.2): 192.0.0.170 and 192.0.0.171.
+    private static let announced: [Address] = [.v4(0xC000_00AA), .v4(0xC000_00AB)]
+
+    /// Nil for other lengths, for IPv4, and where bits 64 to 71 are not zero (RFC 6052 section 2.2).
+    package init?(_ prefix: Prefix) {
+        guard case .v6(_, let low) = prefix.address, low >> 56 == 0, TranslationPrefix.lengths.contains(prefix.length)
+        else { return nil }
+        self.prefix = prefix
+    }
+
+    /// RFC 7050 section 3: one of the two addresses that everybody knows, at exactly one of the places where a prefix
+    /// can have it. What stands behind it is ignored (RFC 6052 section 2.2).
+    package init?(announcedBy address: Address) {
+        let found = TranslationPrefix.lengths.compactMap { length -> TranslationPrefix? in
+            guard let cut = Prefix(address.masked(to: length), length: length),
+                let prefix = TranslationPrefix(cut), let inner = prefix.extract(address),
+                TranslationPrefix.announced.contains(inner)
+            else { return nil }
+            return prefix
+        }
+        guard found.count == 1, let only = found.first else { return nil }
+        self = only
+    }
+
+    private init(high: UInt64, low: UInt64, length: Int) {
+        guard let prefix = Prefix(.v6(high: high, low: low), length: length) else {
+            preconditionFailure("bits behind the length are set")
+        }
+        self.prefix = prefix
+    }
+
+    /// Those that the AAAA records of ipv4only.arpa announce, each once, in their order.
+    package static func discovered(from addresses: [Address]) -> [TranslationPrefix] {
+        addresses.reduce(into: []) { found, address in
+            guard let prefix = TranslationPrefix(announcedBy: address), !found.contains(prefix) else { return }
+            found.append(prefix)
+        }
+    }
+
+    /// The address that leads to this IPv4 host. Nil for an IPv6 address, and for one that is no host of the public
+    /// Internet where the prefix is the well-known one, which must not carry it (RFC 6052 section 3.1).
+    package func embed(_ address: Address) -> Address? {
+        guard case .v4(let value) = address, case .v6(let high, let low) = prefix.address else { return nil }
+        if self == .wellKnown, address.isPrivate, !TranslationPrefix.announced.contains(address) { return nil }
+        if prefix.length == 96 { return .v6(high: high, low: low | UInt64(value)) }
+        let split = TranslationPrefix.split(value, behind: prefix.length)
+        return .v6(high: high | split.high, low: low | split.low)
+    }
+
+    /// The IPv4 host that an address leads to. Nil for addresses outside the prefix, and where bits 64 to 71 are set.
+    package func extract(_ address: Address) -> Address? {
+        guard case .v6(let high, let low) = address, prefix.contains(address) else { return nil }
+        if prefix.length == 96 { return .v4(UInt32(truncatingIfNeeded: low)) }
+        guard low >> 56 == 0 else { return nil }
+        let behind = 64 - prefix.length
+        // The eight zero bits cut out: what follows them moves up to the upper half.
+        let upper = behind == 0 ? 0 : high & (UInt64.max >> UInt64(prefix.length))
+        let joined = behind >= 32 ? upper >> UInt64(behind - 32) : upper << UInt64(32 - behind)
+        return .v4(UInt32(truncatingIfNeeded: joined | (low << 8) >> UInt64(32 + behind)))
+    }
+
+    /// As the bits of an IPv4 address lie around the zero bits 64 to 71 (RFC 6052 section 2.2).
+    private static func split(_ value: UInt32, behind length: Int) -> (high: UInt64, low: UInt64) {
+        let room = 64 - length
+        let high = room >= 32 ? UInt64(value) << UInt64(room - 32) : UInt64(value) >> UInt64(32 - room)
+        let rest = UInt64(value) << UInt64(32 + room)
+        return (high, room >= 32 ? 0 : rest >> 8)
+    }
+}
+
+extension TranslationPrefix: CustomStringConvertible {
+    package var description: String { prefix.description }
+}

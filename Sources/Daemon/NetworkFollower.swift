@@ -1,0 +1,128 @@
+// Follows the network that the machine is on: hears the kernel and the clocks, lets `NetworkEpochs` conclude, and keeps
+// what is remembered of networks. What follows from a change is carried out by whoever takes the actions.
+
+import Crypto
+import DNSWire
+import LinuxIO
+import Network
+import Resolver
+
+final class NetworkFollower {
+    /// Of the network in use; another one on every machine, so that files do not give away where somebody was.
+    private(set) var id: NetworkID
+    private(set) var enteredAt: Instant
+    private(set) var history = NetworkHistory()
+    private(set) var recovery = NetworkRecovery()
+
+    private let salt: [UInt8]
+    private let routes: RouteWatch
+    private let clocks: ClockWatch
+    private var epochs: NetworkEpochs
+    private var wakes: WakeWatch
+    private var hasRouteChanges = false
+    private var actions: [NetworkEpochs.Action] = []
+
+    /// The note of the store that networks are remembered in.
+    static let note = "networks"
+    /// machine-id(5): it is to be hashed with a word of the program's own.
+    private static let machineID = "/etc/machine-id"
+    private static let purpose = Array("httpdnsd network".utf8)
+
+    /// - Parameters:
+    ///   - searchDomains: of resolv.conf.
+    ///   - seed: where the machine has no identity, networks are known again for as long as this process lives.
+    /// - Throws: the kernel does not let us listen.
+    init(loop: EventLoop, searchDomains: [String], seed: UInt64) throws(SystemError) {
+        let now = Clock.now()
+        let machine = (try? TextFile.read(NetworkFollower.machineID, maxBytes: 4096)) ?? []
+        salt = machine.isEmpty ? Array(String(seed).utf8) : machine
+        routes = try RouteWatch()
+        clocks = try ClockWatch()
+        epochs = NetworkEpochs(tables: NetworkTables(routes.tables), searchDomains: searchDomains, now: now)
+        wakes = WakeWatch(sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake())
+        id = NetworkFollower.id(of: epochs.identity, salt)
+        enteredAt = now
+        _ = history.entered(id, epochs.identity, cause: nil, wallSeconds: Clock.wallMilliseconds() / 1000)
+        _ = try loop.watch(routes.descriptor, for: .readable) { [unowned self] _ in hasRouteChanges = true }
+        // Whatever woke the loop, the clocks are looked at in every turn.
+        _ = try loop.watch(clocks.descriptor, for: .readable) { [unowned self] _ in try? clocks.rearm() }
+    }
+
+    var identity: NetworkIdentity { epochs.identity }
+    var reach: NetworkReach { epochs.reach }
+    var hasWayOut: Bool { reach.hasWayOut(.a) || reach.hasWayOut(.aaaa) }
+    var isUnsettled: Bool { epochs.isUnsettled }
+    var translationPrefixes: [LinuxIO.TranslationPrefix] { routes.translationPrefixes }
+    var nextDeadline: Instant? { epochs.nextDeadline }
+
+    /// In every turn of the loop.
+    ///
+    /// - Parameter lateBy: how much later than its deadline the turn has come; zero where it had none.
+    func timePassed(lateBy: Duration, now: Instant) {
+        if hasRouteChanges {
+            hasRouteChanges = false
+            // A socket that can't be read has its say again in the next turn.
+            if (try? routes.takeChanges()) ?? false { handle(.tables(NetworkTables(routes.tables)), now: now) }
+        }
+        let absence = wakes.read(
+            sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake(), lateBy: lateBy)
+        if absence != nil { handle(.woke, now: now) }
+        if let deadline = epochs.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
+    }
+
+    func found(searchDomains: [String], now: Instant) { handle(.searchDomains(searchDomains), now: now) }
+
+    func takeActions() -> [NetworkEpochs.Action] {
+        defer { actions.removeAll() }
+        return actions
+    }
+
+    private func handle(_ event: NetworkEpochs.Event, now: Instant) {
+        var news: [NetworkEpochs.Action] = []
+        epochs.handle(event, now: now, actions: &news)
+        for action in news {
+            if case .solicit(let gateway, let link) = action {
+                RouteWatch.solicit(SocketAddress(gateway, port: 0), link: Int32(truncatingIfNeeded: link))
+            } else {
+                actions.append(action)
+            }
+        }
+    }
+
+    // MARK: what is remembered
+
+    /// - Returns: the networks that are known no more.
+    func entered(_ change: NetworkChange, now: Instant) -> [NetworkID] {
+        id = NetworkFollower.id(of: change.identity, salt)
+        enteredAt = now
+        recovery.began(change)
+        return history.entered(
+            id, change.identity, cause: change.cause, wallSeconds: Clock.wallMilliseconds() / 1000)
+    }
+
+    /// - Parameters:
+    ///   - askedAt: when an upstream was asked last.
+    ///   - learnedAt: when an upstream's answer was kept last.
+    /// - Returns: how long the first answer after a change has taken, once.
+    func noteAnswers(askedAt: Instant?, learnedAt: Instant?) -> Duration? {
+        if let askedAt, askedAt >= enteredAt { recovery.wanted(now: askedAt) }
+        guard let learnedAt, learnedAt >= enteredAt, let found = recovery.learned(now: learnedAt) else { return nil }
+        history.recovered(after: found.recovery)
+        return found.recovery
+    }
+
+    /// What the store has kept.
+    ///
+    /// - Returns: the networks that are known no more.
+    func restore(_ notes: [String: String]) -> [NetworkID] {
+        notes[NetworkFollower.note].map { history.merge(NetworkHistory(restoring: $0)) } ?? []
+    }
+
+    private static func id(of identity: NetworkIdentity, _ salt: [UInt8]) -> NetworkID {
+        do throws(CryptoError) {
+            return NetworkID(digest: try Digest.hmacSHA256(key: salt, purpose + identity.canonicalBytes))
+        } catch {
+            preconditionFailure("every OpenSSL has SHA-256: \(error)")
+        }
+    }
+}

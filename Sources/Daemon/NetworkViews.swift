@@ -1,0 +1,68 @@
+// What is known of networks, as reports.
+
+import Control
+import DNSWire
+import LinuxIO
+import Network
+
+extension Statistics {
+    /// Nil: nobody watches it.
+    var currentNetwork: NetworkReport.Current? {
+        guard let network else { return nil }
+        let families = [("IPv4", network.reach.hasWayOut(.a)), ("IPv6", network.reach.hasWayOut(.aaaa))]
+        let state: NetworkReport.State =
+            if network.isUnsettled { .unsettled } else if !network.hasWayOut { .none } else { .settled }
+        return NetworkReport.Current(
+            id: network.id.description, words: network.identity.words, state: state,
+            seconds: Int(network.enteredAt.duration(to: now).components.seconds),
+            families: families.filter(\.1).map(\.0), changes: Int(clamping: network.history.changeCount),
+            lastRecoveryMilliseconds: network.history.lastRecovery?.wholeMilliseconds)
+    }
+
+    var networkReport: NetworkReport {
+        let known = network?.history.known ?? []
+        return NetworkReport(
+            current: currentNetwork,
+            known: known.map { other in
+                NetworkReport.Known(
+                    id: other.id.description, words: other.words,
+                    lastSeenSeconds: other.id == network?.id ? nil : other.lastSeen)
+            })
+    }
+
+    var networkHistory: NetworkHistoryReport {
+        NetworkHistoryReport(
+            (network?.history.changes ?? []).reversed().map { change in
+                NetworkHistoryReport.Change(
+                    seconds: change.wallSeconds, id: change.id.description, words: change.words,
+                    cause: change.cause.rawValue, recoveryMilliseconds: change.recovery?.wholeMilliseconds)
+            })
+    }
+
+    var networkStats: StatsReport.Network {
+        var stats = StatsReport.Network()
+        guard let network else { return stats }
+        stats.id = network.id.description
+        stats.changes = Int(clamping: network.history.changeCount)
+        stats.lastRecoveryMilliseconds = network.history.lastRecovery?.wholeMilliseconds ?? 0
+        for cause in NetworkCause.allCases {
+            stats.causes[cause.rawValue] = Int(clamping: network.history.countByCause[cause] ?? 0)
+            let times = network.recovery.times(cause)
+            guard times.count > 0 else { continue }
+            var recovery = StatsReport.Network.Recovery()
+            recovery.count = Int(clamping: times.count)
+            recovery.p50 = times.bound(ofShare: 0.50).wholeMilliseconds
+            recovery.p95 = times.bound(ofShare: 0.95).wholeMilliseconds
+            stats.recoveryMilliseconds[cause.rawValue] = recovery
+        }
+        return stats
+    }
+}
+
+extension NetworkRecovery.Times {
+    /// So long took at most this share of them, as far as the bounds tell; the last bound for what took longer.
+    fileprivate func bound(ofShare share: Double) -> Duration {
+        let index = atMost.firstIndex { Double($0) >= share * Double(count) } ?? NetworkRecovery.bounds.count - 1
+        return NetworkRecovery.bounds[index]
+    }
+}

@@ -1,0 +1,86 @@
+// What the routes of the network mean for the two families: finds the prefix of a network that translates to IPv4,
+// tells those who dial and the resolver, and has AAAA filtered where the settings want that. When to ask for the prefix
+// and what to believe is decided by `PrefixDiscovery`.
+
+import AnswerCache
+import DNSWire
+import LinuxIO
+import Network
+import Resolver
+import Settings
+
+final class Translation {
+    private let resolving: ResolvingLoop
+    private let cache: AnswerCache
+    private let view: ServingView
+    private var discovery = PrefixDiscovery()
+    private var reach = NetworkReach.everything
+    private var settings = Settings.defaults.server
+    private var errand: SystemFetches.Errand?
+
+    private static let everyAAAA = QuestionScope(.root, includesDescendants: true, type: .aaaa)
+
+    init(_ resolving: ResolvingLoop, _ cache: AnswerCache, _ view: ServingView) {
+        self.resolving = resolving
+        self.cache = cache
+        self.view = view
+    }
+
+    var nextDeadline: Instant? { discovery.askAt }
+
+    /// In force; empty where nothing translates, or nothing has to.
+    var prefixes: [TranslationPrefix] { discovery.prefixes }
+
+    func configure(_ settings: Settings.Server, now: Instant) {
+        let isOther = settings.dns64 != self.settings.dns64
+        self.settings = settings
+        if isOther, !prefixes.isEmpty { _ = cache.remove(Translation.everyAAAA) }
+        announce(now: now)
+    }
+
+    /// Another network is in use, or its routes have changed.
+    ///
+    /// - Parameters:
+    ///   - network: nil where networks are not told apart.
+    ///   - advertised: the prefixes of router advertisements.
+    func networkChanged(
+        to network: NetworkID? = nil, reach: NetworkReach, advertised: [TranslationPrefix] = [], now: Instant
+    ) {
+        if let errand = errand.take() { resolving.system.cancel(errand) }
+        self.reach = reach
+        let isNews = discovery.networkChanged(to: network, reach, advertised: advertised, now: now)
+        if isNews { forgetAAAA() }
+        announce(now: now)
+    }
+
+    /// Providers are new, or one of them has other addresses.
+    func providersChanged(now: Instant) { announce(now: now) }
+
+    func timePassed(now: Instant) {
+        guard let askAt = discovery.askAt, askAt <= now else { return }
+        discovery.asked()
+        errand = resolving.system.ask(PrefixDiscovery.question, now: now) { [weak self] in self?.answered($0) }
+    }
+
+    private func answered(_ result: Result<Answer, FetchFailure>) {
+        let now = Clock.now()
+        errand = nil
+        guard case .success(let answer) = result else { return discovery.failed(now: now) }
+        guard discovery.answered(answer.addresses, ttlSeconds: answer.ttlSeconds, now: now) else { return }
+        forgetAAAA()
+        announce(now: now)
+    }
+
+    /// "No IPv6 address" was said before the prefix was known, and addresses were made with another one.
+    private func forgetAAAA() {
+        if settings.dns64 == .auto { _ = cache.remove(Translation.everyAAAA) }
+    }
+
+    private func announce(now: Instant) {
+        view.setAAAAFilter(settings.filterAAAA == .noRoute && !reach.hasWayOut(.aaaa))
+        resolving.providers.setReach(reach, prefixes)
+        resolving.system.setReach(reach)
+        resolving.handle(.network(.unreachable(resolving.providers.unreachable)), now: now)
+        resolving.handle(.translation(settings.dns64 == .auto ? prefixes : []), now: now)
+    }
+}

@@ -1,0 +1,205 @@
+// The kernel's tables, kept up to date by its messages one at a time: bytes in, tables out. It never asks the kernel
+// itself; what it wants to know more of, it says.
+//
+// Invariants: a neighbour is in `neighbours` only while it is the gateway of a route; `newcomers` are in `links`.
+
+import CLinux
+import Glibc
+
+struct KernelMirror {
+    private var links: [Int32: Link] = [:]
+    private var addresses: Set<AddressReport.Place> = []
+    private var routes = RouteMirror()
+    private var neighbours: [NeighbourReport.Place: [UInt8]] = [:]
+    private(set) var translationPrefixes: [TranslationPrefix] = []
+    /// Links of which it is not known whether they are wireless.
+    private var newcomers: Set<Int32> = []
+    private var isChanged = false
+    /// Links, addresses and routes that found no room, each time they were reported.
+    private var leftOut = 0
+
+    private struct Link: Equatable {
+        var report: LinkReport
+        var isWireless: Bool
+
+        var shown: KernelTables.Link {
+            KernelTables.Link(
+                index: report.index, name: report.name, hardwareType: report.hardwareType, kind: report.kind,
+                isWireless: isWireless, isUp: report.isUp)
+        }
+    }
+
+    /// Container hosts have some hundreds; what routes packets out is made when the machine starts, and so comes first.
+    static let maxLinks = 4096
+    static let maxAddresses = 4096
+    /// Routers announce one, and another one while they renumber.
+    static let maxTranslationPrefixes = 16
+
+    /// Everything that the bytes of a datagram say. What is not understood is passed over.
+    mutating func take(_ bytes: Span<UInt8>, now: Instant) {
+        var messages = NetlinkMessages()
+        while let message = messages.next(in: bytes) { take(message, bytes, now: now) }
+    }
+
+    private mutating func take(_ message: NetlinkMessage, _ bytes: Span<UInt8>, now: Instant) {
+        let payload = message.payload
+        switch message.type {
+        case RTM_NEWLINK: if let report = LinkReport(bytes, in: payload) { linkReported(report) }
+        case RTM_DELLINK: if let report = LinkReport(bytes, in: payload) { linkWent(report.index) }
+        case RTM_NEWADDR: if let report = AddressReport(bytes, in: payload) { addressReported(report) }
+        case RTM_DELADDR: if let report = AddressReport(bytes, in: payload) { addressWent(report.place) }
+        case RTM_NEWROUTE: if let report = RouteReport(bytes, in: payload) { routeReported(report, message.flags) }
+        case RTM_DELROUTE: if let report = RouteReport(bytes, in: payload) { routeWent(report) }
+        case RTM_NEWNEIGH: if let report = NeighbourReport(bytes, in: payload) { neighbourReported(report, bytes) }
+        case RTM_DELNEIGH: if let report = NeighbourReport(bytes, in: payload) { neighbourWent(report.place) }
+        case RTM_NEWNDUSEROPT:
+            if let report = TranslationReport(bytes, in: payload) { translationReported(report, now: now) }
+        default: return
+        }
+    }
+}
+
+// What there is to know.
+extension KernelMirror {
+    var tables: KernelTables {
+        KernelTables(
+            links: links.values.map(\.shown).sorted { $0.index < $1.index },
+            addresses: addresses.map {
+                KernelTables.Address(link: $0.link, address: $0.address, prefixLength: $0.prefixLength)
+            }.sorted { $0.precedes($1) },
+            routes: routes.list { links[$0]?.report.isUp ?? true },
+            neighbours: neighbours.map {
+                KernelTables.Neighbour(link: $0.key.link, address: $0.key.address, hardwareAddress: $0.value)
+            }.sorted { $0.precedes($1) })
+    }
+
+    /// Whether anything is not what it was when this was asked for the last time.
+    mutating func takeChange() -> Bool {
+        defer { isChanged = false }
+        return isChanged
+    }
+
+    /// Gateways whose neighbours nobody has reported, because they were none when that happened.
+    mutating func takeNewGateways() -> [NeighbourReport.Place] { routes.takeNewGateways() }
+
+    /// Links that are new, by their names.
+    mutating func takeNewcomers() -> [(index: Int32, name: String)] {
+        defer { newcomers = [] }
+        return newcomers.sorted().compactMap { index in links[index].map { (index, $0.report.name) } }
+    }
+
+    mutating func linkIsWireless(_ index: Int32) {
+        guard links[index]?.isWireless == false else { return }
+        links[index]?.isWireless = true
+        isChanged = true
+    }
+
+    /// There is room again for what was left out.
+    var wantsReading: Bool {
+        let isRoomy = links.count < KernelMirror.maxLinks / 2 && addresses.count < KernelMirror.maxAddresses / 2
+        return routes.wantsReading || (leftOut > 0 && isRoomy)
+    }
+
+    /// What cannot be asked for is kept when everything else is read anew.
+    mutating func inherit(from former: KernelMirror) {
+        translationPrefixes = former.translationPrefixes.filter { links[$0.link] != nil }
+    }
+}
+
+// What was reported.
+extension KernelMirror {
+    private mutating func note(_ change: Bool) {
+        if change { isChanged = true }
+    }
+
+    private mutating func linkReported(_ report: LinkReport) {
+        guard let known = links[report.index] else {
+            guard links.count < KernelMirror.maxLinks else { return leftOut += 1 }
+            links[report.index] = Link(report: report, isWireless: false)
+            if report.kind.isEmpty { newcomers.insert(report.index) }
+            return isChanged = true
+        }
+        guard known.report != report else { return }
+        links[report.index]?.report = report
+        isChanged = true
+        if !report.isSwitchedOn { linkWentOff(report.index) }
+    }
+
+    private mutating func linkWent(_ index: Int32) {
+        newcomers.remove(index)
+        guard links.removeValue(forKey: index) != nil else { return }
+        isChanged = true
+        linkWentOff(index)
+        addresses = addresses.filter { $0.link != index }
+    }
+
+    private mutating func linkWentOff(_ index: Int32) {
+        let links = links
+        note(routes.linkWentOff(index) { $0 == index || links[$0]?.report.isSwitchedOn == false })
+        forgetFormerGateways()
+        let stay = translationPrefixes.filter { $0.link != index }
+        note(stay.count < translationPrefixes.count)
+        translationPrefixes = stay
+    }
+
+    private mutating func addressReported(_ report: AddressReport) {
+        guard report.isUsable else { return addressWent(report.place) }
+        guard !addresses.contains(report.place) else { return }
+        guard addresses.count < KernelMirror.maxAddresses else { return leftOut += 1 }
+        addresses.insert(report.place)
+        isChanged = true
+    }
+
+    private mutating func addressWent(_ place: AddressReport.Place) {
+        guard addresses.remove(place) != nil else { return }
+        isChanged = true
+        guard !place.address.isIPv6, leftOut == 0 else { return }
+        note(routes.sourceWent(place.address, table: RT_TABLE_MAIN.rawValue))
+        if !addresses.contains(where: { $0.link == place.link && !$0.address.isIPv6 }) {
+            note(routes.lastAddressWent(from: place.link))
+        }
+        forgetFormerGateways()
+    }
+
+    private mutating func routeReported(_ report: RouteReport, _ flags: Int32) {
+        // What comes in answer to a request (NLM_F_MULTI) comes in the kernel's order.
+        let isAtTheEnd = flags & (NLM_F_APPEND | NLM_F_MULTI) != 0
+        note(routes.add(report, replaces: flags & NLM_F_REPLACE != 0, appends: isAtTheEnd))
+        forgetFormerGateways()
+    }
+
+    private mutating func routeWent(_ report: RouteReport) {
+        note(routes.remove(report))
+        forgetFormerGateways()
+    }
+
+    private mutating func neighbourReported(_ report: NeighbourReport, _ bytes: Span<UInt8>) {
+        guard routes.gateways[report.place] != nil else { return }
+        guard !report.hardwareAddress.isEmpty else { return neighbourWent(report.place) }
+        let hardwareAddress = report.hardwareAddress.map { bytes[$0] }
+        note(neighbours.updateValue(hardwareAddress, forKey: report.place) != hardwareAddress)
+    }
+
+    private mutating func neighbourWent(_ place: NeighbourReport.Place) {
+        note(neighbours.removeValue(forKey: place) != nil)
+    }
+
+    private mutating func forgetFormerGateways() {
+        for place in neighbours.keys where routes.gateways[place] == nil { neighbourWent(place) }
+    }
+
+    private mutating func translationReported(_ report: TranslationReport, now: Instant) {
+        let index = translationPrefixes.firstIndex {
+            $0.link == report.link && $0.prefix == report.prefix && $0.length == report.length
+        }
+        if let index { translationPrefixes.remove(at: index) }
+        let isAnnounced = report.lifetimeSeconds > 0
+        note(isAnnounced != (index != nil))
+        guard isAnnounced else { return }
+        if translationPrefixes.count == KernelMirror.maxTranslationPrefixes { translationPrefixes.removeFirst() }
+        translationPrefixes.append(
+            TranslationPrefix(
+                link: report.link, prefix: report.prefix, length: report.length,
+                end: now + .seconds(report.lifetimeSeconds)))
+    }
+}

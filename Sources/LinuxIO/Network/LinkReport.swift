@@ -1,0 +1,86 @@
+// What the kernel says of an interface, and of an address of one: RTM_NEWLINK and RTM_NEWADDR, and their opposites.
+
+import CLinux
+import Glibc
+
+struct LinkReport: Equatable {
+    let index: Int32
+    let hardwareType: UInt16
+    let name: String
+    let kind: String
+    /// By whoever administers it. While it is not, no route leads over it.
+    let isSwitchedOn: Bool
+    let isUp: Bool
+
+    /// Nil for what is not news of the interface itself: a bridge speaks of its ports, and a wireless driver of its
+    /// events, in messages of the same type.
+    init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
+        guard let header = bytes.load(ifinfomsg.self, in: payload), Int32(header.ifi_family) == AF_UNSPEC else {
+            return nil
+        }
+        var name = ""
+        var kind = ""
+        var attributes = NetlinkAttributes(payload, skipping: MemoryLayout<ifinfomsg>.size)
+        while let attribute = attributes.next(in: bytes) {
+            switch attribute.type {
+            case IFLA_IFNAME: name = bytes.text(in: attribute.value)
+            case IFLA_LINKINFO: kind = LinkReport.kind(bytes, in: attribute.value)
+            case IFLA_WIRELESS: return nil
+            default: continue
+            }
+        }
+        index = header.ifi_index
+        hardwareType = header.ifi_type
+        self.name = name
+        self.kind = kind
+        let flags = header.ifi_flags
+        let wanted = UInt32(IFF_UP) | UInt32(IFF_RUNNING) | UInt32(clinux_link_lower_up)
+        isSwitchedOn = flags & UInt32(IFF_UP) != 0
+        isUp = flags & wanted == wanted
+    }
+
+    private static func kind(_ bytes: Span<UInt8>, in range: Range<Int>) -> String {
+        var attributes = NetlinkAttributes(range)
+        while let attribute = attributes.next(in: bytes) {
+            if attribute.type == IFLA_INFO_KIND { return bytes.text(in: attribute.value) }
+        }
+        return ""
+    }
+}
+
+struct AddressReport {
+    let place: Place
+    /// Neither tentative nor a duplicate; an optimistic address may be used before its test has ended (RFC 4429).
+    let isUsable: Bool
+
+    struct Place: Hashable {
+        let link: Int32
+        let address: SocketAddress
+        let prefixLength: Int
+    }
+
+    /// Nil for other families than IPv4 and IPv6.
+    init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
+        guard let header = bytes.load(ifaddrmsg.self, in: payload) else { return nil }
+        let link = Int32(bitPattern: header.ifa_index)
+        var flags = Int32(header.ifa_flags)
+        var address: SocketAddress?
+        var isLocal = false
+        var attributes = NetlinkAttributes(payload, skipping: MemoryLayout<ifaddrmsg>.size)
+        while let attribute = attributes.next(in: bytes) {
+            switch attribute.type {
+            case IFA_ADDRESS where !isLocal, IFA_LOCAL:
+                // At the end of a tunnel IFA_ADDRESS is the peer's, and IFA_LOCAL ours.
+                isLocal = attribute.type == IFA_LOCAL
+                address = bytes.address(in: attribute.value, family: Int32(header.ifa_family))
+            case IFA_FLAGS:
+                flags = bytes.load(Int32.self, in: attribute.value) ?? flags
+            default: continue
+            }
+        }
+        guard let address else { return nil }
+        place = Place(link: link, address: address.within(link), prefixLength: Int(header.ifa_prefixlen))
+        let isTested = flags & IFA_F_TENTATIVE == 0 || flags & IFA_F_OPTIMISTIC != 0
+        isUsable = isTested && flags & IFA_F_DADFAILED == 0
+    }
+}

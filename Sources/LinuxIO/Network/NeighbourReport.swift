@@ -1,0 +1,77 @@
+// What the kernel says of neighbours (RTM_NEWNEIGH, RTM_DELNEIGH), and what it passes on of router advertisements
+// (RTM_NEWNDUSEROPT). On a busy link most of it concerns others: reading it allocates nothing.
+
+import CLinux
+import Glibc
+
+struct NeighbourReport {
+    let place: Place
+    /// Where the hardware address lies; empty when the kernel does not use one now.
+    let hardwareAddress: Range<Int>
+
+    struct Place: Hashable {
+        let link: Int32
+        let address: SocketAddress
+    }
+
+    /// Nil for other families than IPv4 and IPv6 (a bridge reports what it learned in the same way), and for
+    /// addresses that we answer for in the place of others.
+    init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
+        guard let header = bytes.load(ndmsg.self, in: payload), Int32(header.ndm_flags) & NTF_PROXY == 0 else {
+            return nil
+        }
+        var address: SocketAddress?
+        var hardwareAddress = payload.prefix(0)
+        var attributes = NetlinkAttributes(payload, skipping: MemoryLayout<ndmsg>.size)
+        while let attribute = attributes.next(in: bytes) {
+            switch attribute.type {
+            case NDA_DST: address = bytes.address(in: attribute.value, family: Int32(header.ndm_family))
+            case NDA_LLADDR: hardwareAddress = attribute.value
+            default: continue
+            }
+        }
+        guard let address else { return nil }
+        place = Place(link: header.ndm_ifindex, address: address.within(header.ndm_ifindex))
+        let isUsable = Int32(header.ndm_state) & NeighbourReport.usableStates != 0
+        self.hardwareAddress = isUsable ? hardwareAddress.prefix(NeighbourReport.maxHardwareBytes) : payload.prefix(0)
+    }
+
+    private static let usableStates = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT | NUD_NOARP
+    /// MAX_ADDR_LEN of the kernel.
+    private static let maxHardwareBytes = 32
+}
+
+/// The PREF64 option of a router advertisement (RFC 8781 section 4).
+struct TranslationReport: Equatable {
+    let link: Int32
+    let prefix: SocketAddress
+    let length: Int
+    /// Zero: the router takes it back.
+    let lifetimeSeconds: Int64
+
+    /// Nil for every other option.
+    init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
+        let size = MemoryLayout<nduseroptmsg>.size
+        guard let header = bytes.load(nduseroptmsg.self, in: payload), Int32(header.nduseropt_family) == AF_INET6
+        else { return nil }
+        let option = payload.dropFirst(size).prefix(Int(header.nduseropt_opts_len))
+        guard option.count >= TranslationReport.optionBytes,
+            bytes[option.lowerBound] == clinux_option_translation_prefix,
+            Int(bytes[option.lowerBound + 1]) * 8 == TranslationReport.optionBytes,
+            let scaled = bytes.load(UInt16.self, in: option.dropFirst(2)).map(UInt16.init(bigEndian:)),
+            let high = bytes.load(UInt64.self, in: option.dropFirst(4)).map(UInt64.init(bigEndian:)),
+            let low = bytes.load(UInt32.self, in: option.dropFirst(12)).map(UInt32.init(bigEndian:)),
+            Int(scaled & 7) < TranslationReport.lengths.count
+        else { return nil }
+        link = header.nduseropt_ifindex
+        length = TranslationReport.lengths[Int(scaled & 7)]
+        prefix = SocketAddress(
+            high: length >= 64 ? high : high & ~(.max >> UInt64(length)),
+            low: length == 96 ? UInt64(low) << 32 : 0, isIPv6: true, port: 0)
+        lifetimeSeconds = Int64(scaled >> 3) * 8
+    }
+
+    private static let optionBytes = 16
+    /// By the prefix length code.
+    private static let lengths = [96, 64, 56, 48, 40, 32]
+}

@@ -1,0 +1,86 @@
+// Netlink's framing (netlink(7)): messages one after the other, and attributes within them. The kernel is trusted to
+// mean well, and yet every length is checked: what does not fit ends the walk.
+
+import CLinux
+import Glibc
+
+/// One message: what its header says, and where its payload lies.
+struct NetlinkMessage {
+    let type: Int
+    let flags: Int32
+    let sequence: UInt32
+    let payload: Range<Int>
+}
+
+/// Walks the messages of one datagram.
+struct NetlinkMessages {
+    private var at = 0
+
+    mutating func next(in bytes: Span<UInt8>) -> NetlinkMessage? {
+        let size = MemoryLayout<nlmsghdr>.size
+        guard let header = bytes.load(nlmsghdr.self, in: at..<bytes.count) else { return nil }
+        let length = Int(header.nlmsg_len)
+        guard length >= size, length <= bytes.count - at else { return nil }
+        defer { at = min(at + NetlinkAttributes.aligned(length), bytes.count) }
+        return NetlinkMessage(
+            type: Int(header.nlmsg_type), flags: Int32(header.nlmsg_flags), sequence: header.nlmsg_seq,
+            payload: at + size..<at + length)
+    }
+}
+
+/// Walks attributes: a length and a type of two bytes each, a value, and padding.
+struct NetlinkAttributes {
+    private var rest: Range<Int>
+
+    /// - Parameter skipping: the size of what comes before the attributes; none are found where that does not fit.
+    init(_ range: Range<Int>, skipping size: Int = 0) {
+        let skipped = NetlinkAttributes.aligned(size)
+        rest =
+            skipped <= range.count ? range.lowerBound + skipped..<range.upperBound : range.upperBound..<range.upperBound
+    }
+
+    mutating func next(in bytes: Span<UInt8>) -> (type: Int, value: Range<Int>)? {
+        let size = MemoryLayout<nlattr>.size
+        guard let header = bytes.load(nlattr.self, in: rest) else { return nil }
+        let length = Int(header.nla_len)
+        guard length >= size, length <= rest.count else { return nil }
+        let value = rest.lowerBound + size..<rest.lowerBound + length
+        rest = min(rest.lowerBound + NetlinkAttributes.aligned(length), rest.upperBound)..<rest.upperBound
+        return (Int(header.nla_type) & ~NetlinkAttributes.flags, value)
+    }
+
+    /// Messages, attributes and hops begin at multiples of four.
+    static func aligned(_ length: Int) -> Int { (length + 3) & ~3 }
+
+    private static let flags = Int(NLA_F_NESTED | NLA_F_NET_BYTEORDER)
+}
+
+extension Span<UInt8> {
+    /// What lies at the beginning of `range`, in the machine's own order of bytes; nil if it does not fit.
+    func load<Value: BitwiseCopyable>(_ type: Value.Type, in range: Range<Int>) -> Value? {
+        guard range.count >= MemoryLayout<Value>.size, range.upperBound <= count else { return nil }
+        return unsafe bytes.unsafeLoadUnaligned(fromByteOffset: range.lowerBound, as: type)
+    }
+
+    /// An address of 4 or 16 bytes, without scope; nil for other families, and where it does not fit.
+    func address(in range: Range<Int>, family: Int32) -> SocketAddress? {
+        switch family {
+        case AF_INET:
+            guard let address = load(UInt32.self, in: range) else { return nil }
+            return SocketAddress(high: 0, low: UInt64(UInt32(bigEndian: address)), isIPv6: false, port: 0)
+        case AF_INET6:
+            guard let high = load(UInt64.self, in: range).map(UInt64.init(bigEndian:)),
+                let low = load(UInt64.self, in: range.dropFirst(8)).map(UInt64.init(bigEndian:))
+            else { return nil }
+            return SocketAddress(high: high, low: low, isIPv6: true, port: 0)
+        default: return nil
+        }
+    }
+
+    /// Text that ends with the range or with a zero byte.
+    func text(in range: Range<Int>) -> String {
+        unsafe extracting(range).withUnsafeBufferPointer { buffer in
+            unsafe String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+// A socket to rtnetlink: one datagram at a time into a buffer that stays. It knows nothing of what the messages mean.
+
+import CLinux
+import Glibc
+
+final class NetlinkSocket {
+    private let socket: FileDescriptor
+    private var buffer = [UInt8](repeating: 0, count: NetlinkSocket.bufferBytes)
+
+    /// The kernel fills at most 32 KiB at a time, and what it says of one interface with all its functions takes less.
+    private static let bufferBytes = 64 * 1024
+
+    /// - Parameters:
+    ///   - groups: whose news are wanted; none for a socket that asks.
+    ///   - receiveBufferBytes: how much of it may wait; the system's own limit (net.core.rmem_max) may grant less.
+    /// - Throws: EMFILE, ENFILE, ENOBUFS; EAFNOSUPPORT in a sandbox that does not allow netlink.
+    init(groups: [rtnetlink_groups], receiveBufferBytes: Int32) throws(SystemError) {
+        let socket = try FileDescriptor(socketOf: AF_NETLINK, type: SOCK_RAW)
+        try socket.setOption(SOL_SOCKET, SO_RCVBUF, to: receiveBufferBytes)
+        var address = sockaddr_nl()
+        address.nl_family = UInt16(AF_NETLINK)
+        address.nl_groups = groups.reduce(0) { $0 | 1 << ($1.rawValue - 1) }
+        try SystemCall.run("bind") {
+            unsafe withUnsafePointer(to: &address) { pointer in
+                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    unsafe bind(socket.raw, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
+                }
+            }
+        }
+        self.socket = socket
+    }
+
+    var descriptor: Int32 { socket.raw }
+
+    enum Outcome {
+        case received, nothing
+        /// There was no room for something.
+        case lost
+    }
+
+    /// Receives one datagram, if there is one.
+    ///
+    /// - Parameter body: gets it; nothing in it if it is not from the kernel.
+    func receive(_ body: (Span<UInt8>) -> Void) throws(SystemError) -> Outcome {
+        var sender = sockaddr_nl()
+        do throws(SystemError) {
+            guard let result = try SystemCall.attempt("recvfrom", { receive(from: &sender) }) else { return .nothing }
+            // With MSG_TRUNC the whole length is told.
+            guard result <= buffer.count else { return .lost }
+            let bytes = buffer
+            // Programs that have the right to may write to us as well.
+            body(bytes.span.extracting(first: sender.nl_pid == 0 ? result : 0))
+            return .received
+        } catch {
+            guard error.code == ENOBUFS else { throw error }
+            return .lost
+        }
+    }
+
+    func send(_ bytes: [UInt8]) throws(SystemError) {
+        try SystemCall.run("send") { unsafe Glibc.send(socket.raw, bytes, bytes.count, 0) }
+    }
+
+    private func receive(from sender: inout sockaddr_nl) -> Int {
+        var length = socklen_t(MemoryLayout<sockaddr_nl>.size)
+        return unsafe withUnsafeMutablePointer(to: &sender) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe recvfrom(socket.raw, &buffer, buffer.count, Int32(MSG_TRUNC), $0, &length)
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+// What the kernel says of a route: RTM_NEWROUTE and RTM_DELROUTE.
+
+import CLinux
+import Glibc
+
+struct RouteReport {
+    let key: Key
+    let path: Path
+    /// Not a hole, and not what comes to us.
+    let isUnicast: Bool
+
+    /// What makes a route another route. Several paths may share a key (`ip route append`).
+    struct Key: Hashable {
+        let table: UInt32
+        let destination: SocketAddress
+        let prefixLength: Int
+        let metric: UInt32
+        let serviceType: UInt8
+        /// Of packets that the route is for (source-specific routing), with its length; nil: all.
+        let source: SocketAddress?
+        let sourceLength: Int
+    }
+
+    struct Path: Equatable {
+        /// One, or several between which the kernel chooses. Empty for routes that lead nowhere.
+        var hops: [Hop]
+        /// The address of ours that packets get (RTA_PREFSRC).
+        let preferredSource: SocketAddress?
+    }
+
+    struct Hop: Hashable {
+        let link: Int32
+        let gateway: SocketAddress?
+    }
+
+    /// More than anybody configures; the rest of the hops is not looked at.
+    static let maxHops = 64
+
+    /// Nil for what does not concern us: other families, the table of our own addresses, copies that the kernel made
+    /// of a route, and link-local and multicast IPv6 addresses, which every link has.
+    init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
+        guard let header = bytes.load(rtmsg.self, in: payload), header.rtm_flags & UInt32(RTM_F_CLONED) == 0 else {
+            return nil
+        }
+        let family = Int32(header.rtm_family)
+        guard family == AF_INET || family == AF_INET6 else { return nil }
+        let zero = SocketAddress(high: 0, low: 0, isIPv6: family == AF_INET6, port: 0)
+        var read = Attributes(destination: zero, table: UInt32(header.rtm_table))
+        var attributes = NetlinkAttributes(payload, skipping: MemoryLayout<rtmsg>.size)
+        while let attribute = attributes.next(in: bytes) {
+            read.take(attribute.type, bytes, in: attribute.value, family: family)
+        }
+        guard read.table != RT_TABLE_LOCAL.rawValue else { return nil }
+        guard !RouteReport.isOnEveryLink(read.destination, length: Int(header.rtm_dst_len)) else { return nil }
+        key = Key(
+            table: read.table, destination: read.destination, prefixLength: Int(header.rtm_dst_len),
+            metric: read.metric, serviceType: header.rtm_tos, source: read.source,
+            sourceLength: Int(header.rtm_src_len))
+        path = Path(hops: read.allHops, preferredSource: read.preferredSource)
+        isUnicast = Int(header.rtm_type) == RTN_UNICAST
+    }
+
+    /// Link-local and multicast: fe80::/10 and ff00::/8.
+    private static func isOnEveryLink(_ destination: SocketAddress, length: Int) -> Bool {
+        guard destination.isIPv6 else { return false }
+        return (length >= 10 && destination.isLinkLocal) || (length >= 8 && destination.high >> 56 == 0xFF)
+    }
+}
+
+/// What the attributes of a route say, as far as they were read.
+private struct Attributes {
+    var destination: SocketAddress
+    var table: UInt32
+    var metric: UInt32 = 0
+    var source: SocketAddress?
+    var preferredSource: SocketAddress?
+    private var link: Int32?
+    private var gateway: SocketAddress?
+    private var hops: [RouteReport.Hop] = []
+
+    init(destination: SocketAddress, table: UInt32) {
+        self.destination = destination
+        self.table = table
+    }
+
+    var allHops: [RouteReport.Hop] {
+        guard hops.isEmpty, let link else { return hops }
+        return [RouteReport.Hop(link: link, gateway: gateway?.within(link))]
+    }
+
+    mutating func take(_ type: Int, _ bytes: Span<UInt8>, in value: Range<Int>, family: Int32) {
+        switch rtattr_type_t(UInt32(type)) {
+        case RTA_DST: destination = bytes.address(in: value, family: family) ?? destination
+        case RTA_SRC: source = bytes.address(in: value, family: family)
+        case RTA_PREFSRC: preferredSource = bytes.address(in: value, family: family)
+        case RTA_TABLE: table = bytes.load(UInt32.self, in: value) ?? table
+        case RTA_PRIORITY: metric = bytes.load(UInt32.self, in: value) ?? metric
+        case RTA_OIF: link = bytes.load(Int32.self, in: value)
+        case RTA_GATEWAY: gateway = bytes.address(in: value, family: family)
+        case RTA_VIA: gateway = Attributes.via(bytes, in: value)
+        case RTA_MULTIPATH: takeHops(bytes, in: value, family: family)
+        default: return
+        }
+    }
+
+    /// A gateway of another family than the route's: struct rtvia.
+    private static func via(_ bytes: Span<UInt8>, in value: Range<Int>) -> SocketAddress? {
+        guard let family = bytes.load(UInt16.self, in: value) else { return nil }
+        return bytes.address(in: value.dropFirst(MemoryLayout<UInt16>.size), family: Int32(family))
+    }
+
+    /// struct rtnexthop, each with attributes of its own.
+    private mutating func takeHops(_ bytes: Span<UInt8>, in value: Range<Int>, family: Int32) {
+        let size = MemoryLayout<rtnexthop>.size
+        var rest = value
+        while hops.count < RouteReport.maxHops, let hop = bytes.load(rtnexthop.self, in: rest) {
+            let length = Int(hop.rtnh_len)
+            guard length >= size, length <= rest.count else { return }
+            var gateway: SocketAddress?
+            var attributes = NetlinkAttributes(rest.prefix(length), skipping: size)
+            while let attribute = attributes.next(in: bytes) {
+                switch rtattr_type_t(UInt32(attribute.type)) {
+                case RTA_GATEWAY: gateway = bytes.address(in: attribute.value, family: family)
+                case RTA_VIA: gateway = Attributes.via(bytes, in: attribute.value)
+                default: continue
+                }
+            }
+            hops.append(RouteReport.Hop(link: hop.rtnh_ifindex, gateway: gateway?.within(hop.rtnh_ifindex)))
+            rest = rest.dropFirst(NetlinkAttributes.aligned(length))
+        }
+    }
+}

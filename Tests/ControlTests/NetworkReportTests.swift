@@ -1,0 +1,166 @@
+// `network`, `network history` and what `status` says of networks: asked for in both forms, and answered to the letter.
+
+import Control
+import FoundationEssentials
+import Testing
+
+@Suite("Network reports")
+struct NetworkReportTests {
+    private func current(
+        state: NetworkReport.State = .settled, words: String = "wifi, gateway 192.168.1.1", portal: String? = nil,
+        translation: String? = nil
+    ) -> NetworkReport.Current {
+        NetworkReport.Current(
+            id: state == .none ? "" : "6f2c1a09", words: words, state: state, seconds: 8_040,
+            families: state == .none ? [] : ["IPv4", "IPv6"], changes: 3, lastRecoveryMilliseconds: 1_340,
+            portal: portal, translation: translation, nameserverSource: "/run/systemd/resolve/resolv.conf")
+    }
+
+    private let known = [
+        NetworkReport.Known(id: "6f2c1a09", words: "wifi, gateway 192.168.1.1", lastSeenSeconds: nil, entries: 4_812),
+        NetworkReport.Known(id: "00c0ffee", words: "", lastSeenSeconds: 1_795_264_496),
+    ]
+
+    @Test("the network in use is told in words, with what leads out of it and with those that are known")
+    func text() {
+        let report = NetworkReport(
+            current: current(
+                portal: "suspected since 12:34:56Z: all providers are redirected", translation: "64:ff9b::/96"),
+            known: known)
+        #expect(
+            Reply.network(report).rendered(asJSON: false) == """
+                network    6f2c1a09 (wifi, gateway 192.168.1.1)
+                in use     for 2h14m
+                way out    IPv4, IPv6
+                changes    3, last recovery 1,340 ms
+                servers    from /run/systemd/resolve/resolv.conf
+                NAT64      64:ff9b::/96
+                portal     suspected since 12:34:56Z: all providers are redirected
+
+                known     last seen             entries  network
+                6f2c1a09  in use                4,812    wifi, gateway 192.168.1.1
+                00c0ffee  2026-11-21 12:34:56Z  -        -
+
+                """)
+    }
+
+    @Test("no network, one that is changing, and one that nobody watches are told apart")
+    func states() {
+        #expect(
+            NetworkReport(current: current(state: .none)).text == """
+                network    none
+                since      for 2h14m
+                way out    none
+                changes    3, last recovery 1,340 ms
+                servers    from /run/systemd/resolve/resolv.conf
+
+                """)
+        let changing = NetworkReport(
+            current: NetworkReport.Current(id: "6f2c1a09", words: "", state: .unsettled, seconds: 0))
+        #expect(
+            changing.text == """
+                network    6f2c1a09, changing
+                in use     for 0s
+                way out    none
+                changes    0
+
+                """)
+        #expect(NetworkReport(current: nil).text == "the network is not watched\n")
+    }
+
+    @Test("as JSON a report is one line, and reads back the same")
+    func asJSON() throws {
+        let report = NetworkReport(current: current(), known: known)
+        let line = Reply.network(report).rendered(asJSON: true)
+        #expect(
+            line == #"""
+                {"current":{"age_s":8040,"changes":3,"families":["IPv4","IPv6"],"id":"6f2c1a09",\#
+                "last_recovery_ms":1340,"resolv_conf":"/run/systemd/resolve/resolv.conf","state":"settled",\#
+                "words":"wifi, gateway 192.168.1.1"},\#
+                "known":[{"entries":4812,"id":"6f2c1a09","words":"wifi, gateway 192.168.1.1"},\#
+                {"id":"00c0ffee","last_seen_s":1795264496,"words":""}]}
+
+                """#)
+        #expect(try JSONDecoder().decode(NetworkReport.self, from: Data(line.utf8)) == report)
+        #expect(Reply.network(NetworkReport(current: nil)).rendered(asJSON: true) == "{\"known\":[]}\n")
+    }
+
+    @Test("status says which network is in use, and that a portal may stand in the way")
+    func status() {
+        var status = StatusReport(uptimeSeconds: 0, processID: 1, listeners: [], threads: 1)
+        status.network = current()
+        #expect(
+            status.text.hasSuffix(
+                """
+                cache      0 entries, 0 B
+                network    6f2c1a09 (wifi, gateway 192.168.1.1)  for 2h14m  changes 3, last recovery 1,340 ms
+
+                """))
+        status.network = current(state: .unsettled, portal: "suspected since 12:34:56Z: x")
+        status.switches = [SwitchReport(scope: ".")]
+        #expect(
+            status.text.hasSuffix(
+                """
+                network    6f2c1a09 (wifi, gateway 192.168.1.1)  for 2h14m, changing  changes 3, last recovery 1,340 ms
+                portal     suspected since 12:34:56Z: x
+                switched   off for all names, until switched on
+
+                """))
+        status.network = current(state: .none)
+        #expect(status.text.contains("\nnetwork    none  for 2h14m  changes 3, last recovery 1,340 ms\n"))
+    }
+
+    @Test("the history has a line for each change, and counts them")
+    func history() throws {
+        let history = NetworkHistoryReport([
+            .init(
+                seconds: 1_795_264_496, id: "6f2c1a09", words: "wifi, gateway 192.168.1.1", cause: "route",
+                recoveryMilliseconds: 1_340),
+            .init(seconds: 1_795_264_499, id: "", words: "", cause: "link", recoveryMilliseconds: nil),
+        ])
+        #expect(
+            Reply.networkHistory(history).rendered(asJSON: false) == """
+                time                  cause  recovery  network
+                2026-11-21 12:34:56Z  route  1,340 ms  6f2c1a09 (wifi, gateway 192.168.1.1)
+                2026-11-21 12:34:59Z  link   -         none
+                ; 2 changes
+
+                """)
+        let line = Reply.networkHistory(history).rendered(asJSON: true)
+        #expect(
+            line == #"""
+                {"changes":[{"cause":"route","id":"6f2c1a09","recovery_ms":1340,"seconds":1795264496,\#
+                "words":"wifi, gateway 192.168.1.1"},{"cause":"link","id":"","seconds":1795264499,"words":""}]}
+
+                """#)
+        #expect(try JSONDecoder().decode(NetworkHistoryReport.self, from: Data(line.utf8)) == history)
+        #expect(Reply.networkHistory(NetworkHistoryReport([])).rendered(asJSON: false) == "; 0 changes\n")
+    }
+
+    @Test("what a network calls itself cannot move a cursor or fill a screen")
+    func words() {
+        let hostile = "wifi \"\u{1B}[2J\u{202E}\"" + String(repeating: "x", count: 500)
+        let report = NetworkReport(
+            current: current(words: hostile, portal: hostile),
+            known: [.init(id: "6f2c1a09", words: hostile, lastSeenSeconds: nil)])
+        let history = NetworkHistoryReport([
+            .init(seconds: 0, id: "1", words: hostile, cause: hostile, recoveryMilliseconds: nil)
+        ])
+        for text in [report.text, history.text] {
+            #expect(!text.unicodeScalars.contains { $0.value == 0x1B || $0.value == 0x202E })
+            #expect(text.split(separator: "\n").allSatisfy { $0.utf8.count < 400 })
+        }
+    }
+
+    @Test("both forms of a request are understood, and what is too much is refused")
+    func requests() {
+        #expect(outcome("network") == "network current")
+        #expect(outcome("network history --json") == "network history as JSON")
+        #expect(outcome("{\"command\":\"network\"}") == "network current as JSON")
+        #expect(outcome("{\"command\":\"network\",\"verb\":\"history\"}") == "network history as JSON")
+        let usage = "allowed: network, network history"
+        #expect(outcome("network current") == "error: unknown verb \"current\" of network; \(usage)\n")
+        #expect(outcome("network history 1") == "error: unknown argument \"1\" of network; \(usage)\n")
+        #expect(outcome("netwrok") == "error: unknown command \"netwrok\"; did you mean \"network\"? \(allowed)\n")
+    }
+}

@@ -1,0 +1,104 @@
+// A story of a machine's network, told line by line, and what it makes of the epochs. Virtual time in milliseconds.
+//
+// Lines: "COMMAND; COMMAND" before "start [DOMAIN ...]"; then "TIME COMMAND; COMMAND", where all of a line is seen at
+// once, "TIME search [DOMAIN ...]" and "TIME woke". "> TIME ACTION" is what must happen, all of it, in this order.
+
+import DNSWire
+import Network
+import Testing
+
+struct EpochStory: CustomTestStringConvertible {
+    let title: String
+    let text: String
+
+    init(_ title: String, _ text: String) {
+        self.title = title
+        self.text = text
+    }
+
+    var testDescription: String { title }
+
+    func play() throws {
+        var machine = Machine()
+        var run: EpochRun?
+        var expected: [String] = []
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            if words[0] == ">" {
+                expected.append(words.dropFirst().joined(separator: " "))
+            } else if words[0] == "start" {
+                run = EpochRun(tables: machine.tables, searchDomains: words.dropFirst().map(String.init))
+            } else if let time = Int(words[0]) {
+                try #require(run != nil)
+                let rest = words.dropFirst().joined(separator: " ")
+                run?.advance(to: time)
+                run?.take(try EpochStory.event(rest, &machine))
+            } else {
+                try EpochStory.change(&machine, String(line))
+            }
+        }
+        run?.finish()
+        #expect(run?.log == expected)
+    }
+
+    private static func event(_ text: String, _ machine: inout Machine) throws -> NetworkEpochs.Event {
+        if text == "woke" { return .woke }
+        if text.hasPrefix("search") { return .searchDomains(text.split(separator: " ").dropFirst().map(String.init)) }
+        try change(&machine, text)
+        return .tables(machine.tables)
+    }
+
+    private static func change(_ machine: inout Machine, _ commands: String) throws {
+        for command in commands.split(separator: ";") { try machine.run(String(command)) }
+    }
+}
+
+/// Epochs with their clock, and what they did as text.
+struct EpochRun {
+    private let start = ContinuousClock.now
+    private var milliseconds = 0
+    private(set) var epochs: NetworkEpochs
+    private(set) var actions: [(milliseconds: Int, action: NetworkEpochs.Action)] = []
+
+    init(tables: NetworkTables, searchDomains: [String]) {
+        epochs = NetworkEpochs(tables: tables, searchDomains: searchDomains, now: start)
+    }
+
+    var log: [String] { actions.map { "\($0.milliseconds) \(words($0.action))" } }
+
+    /// Wakes it at each of its deadlines until then.
+    mutating func advance(to time: Int) {
+        while let deadline = epochs.nextDeadline, deadline <= start + .milliseconds(time) {
+            milliseconds = max(milliseconds, self.time(deadline))
+            take(.timePassed)
+        }
+        milliseconds = time
+    }
+
+    /// Lets everything that is under way end.
+    mutating func finish() { advance(to: milliseconds + 10_000) }
+
+    mutating func take(_ event: NetworkEpochs.Event) {
+        var new: [NetworkEpochs.Action] = []
+        epochs.handle(event, now: start + .milliseconds(milliseconds), actions: &new)
+        actions += new.map { (milliseconds, $0) }
+    }
+
+    private func time(_ instant: Instant) -> Int {
+        Int((start.duration(to: instant) / .milliseconds(1)).rounded())
+    }
+
+    private func words(_ action: NetworkEpochs.Action) -> String {
+        switch action {
+        case .reach(let reach):
+            let families = [reach.hasWayOut(.a) ? "IPv4" : nil, reach.hasWayOut(.aaaa) ? "IPv6" : nil]
+            let words = families.compactMap { $0 }.joined(separator: "+")
+            return words.isEmpty ? "no way out" : "way out \(words)"
+        case .solicit(let gateway, _): return "solicit \(gateway)"
+        case .unsettled: return "unsettled"
+        case .unchanged: return "unchanged"
+        case .changed(let change):
+            return "\(change.cause) since \(time(change.usableSince)): \(change.identity.words)"
+        }
+    }
+}
