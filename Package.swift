@@ -79,7 +79,7 @@ let package = Package(
         tests("HTTPClientTests", ["HTTPClient", "CCurl", "TestSupport"]),
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
-        tests("LinuxIOTests", ["LinuxIO", "TestSupport"]),
+        tests("LinuxIOTests", ["LinuxIO", "TestSupport"], resources: ["Vectors"]),
         tests("ControlTests", ["Control", "DNSWire", "TestSupport"]),
         tests(
             "DaemonTests",

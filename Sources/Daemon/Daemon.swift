@@ -31,8 +31,10 @@ final class Daemon {
     private let evidence: EvidenceLog
     private let threads: ServingThreads
     private let localFiles: LocalFiles
+    private let translation: Translation
+    private let upstreams: Upstreams
     /// Nil: all is one network.
-    private let network: NetworkFollower?
+    private let roaming: Roaming?
     private var hosts = HostsTable.empty
     /// Nil before the first settings are in force.
     private var policy: Policy?
@@ -61,9 +63,11 @@ final class Daemon {
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
-            network =
+            let searchDomains = Upstreams.nameservers(settings.systemResolver, localFiles, ports) { _, _ in }
+                .searchDomains
+            let network =
                 try settings.network.watch
-                ? NetworkFollower(loop: loop, searchDomains: [], seed: entropy.next()) : nil
+                ? NetworkFollower(loop: loop, searchDomains: searchDomains, seed: entropy.next()) : nil
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try Daemon.openStore(settings, cache: cache, loop: loop)
             let access = AccessList(settings.server.allow)
@@ -81,7 +85,13 @@ final class Daemon {
                 seed: entropy.next(),
                 fastPath: makeFastPath())
             switches = ProviderSwitches(resolving, cache)
+            translation = Translation(resolving, cache, view)
             nodeLists = NodeLists(resolving)
+            upstreams = Upstreams(
+                files: localFiles, ports: ports, resolving: resolving, translation: translation, nodeLists: nodeLists)
+            roaming = network.map { [cache, view, resolving, translation, upstreams] network in
+                Roaming(network, cache, view, resolving, translation, upstreams)
+            }
             probeErrands = ProbeErrands(resolving)
             evidence = EvidenceLog(resolving)
             threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
@@ -119,82 +129,33 @@ final class Daemon {
     private var nextDeadline: Instant? {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
-            tests.nextDeadline, probeErrands.nextDeadline, network?.nextDeadline,
+            tests.nextDeadline, probeErrands.nextDeadline, roaming?.nextDeadline, translation.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
     private func turn(lateBy: Duration, now: Instant) {
         // Before everything that time brings about: requests that seem to have run out of time may have slept.
-        followNetwork(lateBy: lateBy, now: now)
+        roaming?.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
         resolving.timePassed(now: now)
         control?.timePassed(now: now)
         for name in switches.timePassed(now: now) { log(.switchedOn(name: name)) }
         nodeLists.timePassed(now: now)
+        translation.timePassed(now: now)
         tests.timePassed(now: now)
         probeErrands.timePassed(now: now)
         if localFiles.takeHostsChange() { readHosts(now: now) }
         if localFiles.takeNameserversChange() { readNameservers(now: now) }
         takeStoreEvents(now: now)
         resolving.settle(now: now)
-        for server in resolving.takeLoopingServers() {
-            log(.nameserverLoops(server.description))
-            announceUpstreams(now: now)
+        for news in resolving.system.takeLoopNews() {
+            log(news)
+            upstreams.announce(now: now)
         }
-        noteRecovery()
+        if let recovered = roaming?.noteRecovery() { log(recovered) }
         probeErrands.take(resolving.takeProbeNews(), now: now)
         recordDivergences(now: now)
         resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
-    }
-
-    // MARK: network
-
-    private func followNetwork(lateBy: Duration, now: Instant) {
-        guard let network else { return }
-        let hadWayOut = network.hasWayOut
-        network.timePassed(lateBy: lateBy, now: now)
-        if hadWayOut, !network.hasWayOut { log(.networkLost) }
-        for action in network.takeActions() {
-            switch action {
-            case .reach: announceUpstreams(now: now)
-            case .unsettled: resolving.handle(.network(.unsettled), now: now)
-            case .unchanged: resolving.handle(.network(.unchanged), now: now)
-            case .changed(let change): enter(change, network, now: now)
-            case .solicit: break
-            }
-        }
-    }
-
-    private func enter(_ change: NetworkChange, _ network: NetworkFollower, now: Instant) {
-        let forgotten = network.entered(change, now: now)
-        setView()
-        readNameservers(isOtherNetwork: true, now: now)
-        resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)
-        forget(forgotten, now: now)
-        resolving.store?.note(NetworkFollower.note, network.history.encoded, now: now)
-        log(.networkChanged(id: network.id.description, words: change.identity.words, cause: change.cause))
-    }
-
-    private func forget(_ networks: [NetworkID], now: Instant) {
-        for network in networks {
-            let partition = Partition(network, settings.providers)
-            resolving.store?.forget(partition.rawValue, now: now)
-            resolving.handle(.network(.forgotten(NetworkKey(network.rawValue))), now: now)
-        }
-    }
-
-    private func noteRecovery() {
-        guard let took = network?.noteAnswers(askedAt: resolving.askedAt, learnedAt: resolving.learnedAt) else {
-            return
-        }
-        log(.networkRecovered(after: took))
-    }
-
-    /// Which part of the cache is served.
-    private func setView() {
-        view.set(
-            Partition(network?.id, settings.providers),
-            dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
     }
 
     private func recordDivergences(now: Instant) {
@@ -230,7 +191,11 @@ final class Daemon {
     private func apply(_ settings: Settings) {
         let now = Clock.now()
         log.level = settings.log.level
-        setView()
+        upstreams.setAccounts(provisions.accounts)
+        view.set(
+            Partition(roaming?.network.id, settings.providers),
+            dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
+        translation.configure(settings.server, now: now)
         nodeLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
@@ -255,13 +220,6 @@ final class Daemon {
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
     }
 
-    private func announceUpstreams(now: Instant) {
-        let traits = resolving.providers.setProviders(provisions.accounts)
-        let hasSystem = !resolving.system.servers.isEmpty
-        resolving.handle(.upstreamsChanged(providers: traits, hasSystem: hasSystem), now: now)
-        nodeLists.begin(now: now)
-    }
-
     private func readHosts(now: Instant) {
         do throws(SystemError) {
             hosts = try localFiles.readHosts()
@@ -283,23 +241,9 @@ final class Daemon {
         }
     }
 
-    /// - Parameter isOtherNetwork: servers with the same addresses are others, or lead elsewhere.
-    private func readNameservers(isOtherNetwork: Bool = false, now: Instant) {
-        let ourselves = ListenAddresses(
-            ports.addresses.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
-        var list = NameserverList(settings.systemResolver.servers.map(Nameserver.init), without: ourselves)
-        if settings.systemResolver.servers.isEmpty {
-            do throws(SystemError) {
-                list = NameserverList(resolvConf: try localFiles.readResolvConf(), without: ourselves)
-            } catch {
-                log(.fileUnreadable(path: settings.systemResolver.resolvConf, reason: error.description))
-            }
-        }
-        if isOtherNetwork || list.servers != resolving.system.servers {
-            resolving.setNameservers(list.servers, now: now)
-            log(.nameserversChanged(list))
-        }
-        announceUpstreams(now: now)
+    private func readNameservers(now: Instant) {
+        upstreams.readNameservers(settings.systemResolver, areOthers: false, now: now).forEach { log($0) }
+        roaming?.found(searchDomains: upstreams.nameservers.searchDomains, now: now)
     }
 
     // MARK: store
@@ -334,10 +278,7 @@ final class Daemon {
         removeProvidersAnswersOfSystemNames()
         nodeLists.begin(notes, now: now)
         evidence.restore(notes)
-        if let network {
-            forget(network.restore(notes), now: now)
-            setView()
-        }
+        roaming?.restore(notes, settings, now: now)
         for report in switches.reports { log(.stillSwitchedOff(report)) }
     }
 
@@ -357,7 +298,7 @@ final class Daemon {
         let now = Clock.now()
         let statistics = Statistics(
             resolving: resolving, threads: threads, cache: cache, probeErrands: probeErrands,
-            evidence: evidence, network: network, startedAt: startedAt, now: now, listen: ports.addresses,
+            evidence: evidence, network: roaming?.network, startedAt: startedAt, now: now, listen: ports.addresses,
             operatorSwitches: switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil)
         return ControlCommands(

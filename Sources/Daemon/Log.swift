@@ -37,7 +37,9 @@ enum LogEvent {
     /// The first answer of an upstream since.
     case networkRecovered(after: Duration)
     case nameserverLoops(String)
-    case nameserversChanged(NameserverList)
+    case nameserverAskedAgain(String)
+    /// The file that they come from, where it is not the one that the settings name.
+    case nameserversChanged(NameserverList, from: String?)
     case fileUnreadable(path: String, reason: String)
     case storeLoaded(path: String, LoadReport)
     case storeSetAside(path: String, SetAside)
@@ -47,8 +49,8 @@ enum LogEvent {
     var level: Settings.Log.Level {
         switch self {
         case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .providerThrottled, .providerAskedAgain,
-            .networkLost, .networkChanged, .networkRecovered, .nameserversChanged, .providersAvoided, .switchedOn,
-            .stillSwitchedOff, .storeLoaded, .storeWorks:
+            .networkLost, .networkChanged, .networkRecovered, .nameserversChanged, .nameserverAskedAgain,
+            .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks:
             .info
         case .providerDown, .providerBlocked, .nameserverLoops, .fileUnreadable, .addressLeftOut, .storeSetAside,
             .storeFails, .probesOff, .divergence:
@@ -89,7 +91,8 @@ enum LogEvent {
         case .networkRecovered(let duration): "the network serves again after \(duration.wholeMilliseconds) ms"
         case .nameserverLoops(let server):
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
-        case .nameserversChanged(let nameservers): text(nameservers)
+        case .nameserverAskedAgain(let server): "nameserver \(server) leads back to us no more, and is asked again"
+        case .nameserversChanged(let nameservers, let path): text(nameservers, from: path)
         case .fileUnreadable(let path, let reason): "\(path) can't be read: \(reason)"
         case .storeLoaded(let path, let report): text(path, report)
         case .storeSetAside(let path, let setAside):
@@ -106,18 +109,21 @@ enum LogEvent {
     }
 
     /// Those that are not asked are said too, or an operator would look for the reason elsewhere.
-    private func text(_ nameservers: NameserverList) -> String {
+    private func text(_ nameservers: NameserverList, from path: String?) -> String {
         let omitted = nameservers.omitted.map { omitted in
             let reason =
                 switch omitted.why {
                 case .ourselves: "we listen there"
                 case .repeated: "named twice"
                 case .tooMany: "more than \(NameserverList.maxServers)"
+                case .resolvedStub: "systemd-resolved, whose servers are asked"
                 }
             return "\(omitted.server) (\(reason))"
         }
         let unreadable = nameservers.unreadable.map { "\($0.debugDescription) (no address)" }
-        let asked = "system resolver is now \(list(nameservers.servers.map(\.description)))"
+        let asked =
+            "system resolver is now \(list(nameservers.servers.map(\.description)))"
+            + (path.map { ", from \($0)" } ?? "")
         return omitted.isEmpty && unreadable.isEmpty ? asked : "\(asked); not asked: \(list(omitted + unreadable))"
     }
 

@@ -20,6 +20,8 @@ final class NetworkFollower {
     private var epochs: NetworkEpochs
     private var wakes: WakeWatch
     private var hasRouteChanges = false
+    /// What was told of it last.
+    private var toldReach: (reach: NetworkReach, prefixes: [TranslationPrefix])?
     private var actions: [NetworkEpochs.Action] = []
 
     /// The note of the store that networks are remembered in.
@@ -32,13 +34,14 @@ final class NetworkFollower {
     ///   - searchDomains: of resolv.conf.
     ///   - seed: where the machine has no identity, networks are known again for as long as this process lives.
     /// - Throws: the kernel does not let us listen.
-    init(loop: EventLoop, searchDomains: [String], seed: UInt64) throws(SystemError) {
+    init(loop: EventLoop, searchDomains: [Name], seed: UInt64) throws(SystemError) {
         let now = Clock.now()
         let machine = (try? TextFile.read(NetworkFollower.machineID, maxBytes: 4096)) ?? []
         salt = machine.isEmpty ? Array(String(seed).utf8) : machine
         routes = try RouteWatch()
         clocks = try ClockWatch()
-        epochs = NetworkEpochs(tables: NetworkTables(routes.tables), searchDomains: searchDomains, now: now)
+        epochs = NetworkEpochs(
+            tables: NetworkTables(routes.tables), searchDomains: searchDomains.map(\.description), now: now)
         wakes = WakeWatch(sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake())
         id = NetworkFollower.id(of: epochs.identity, salt)
         enteredAt = now
@@ -52,7 +55,6 @@ final class NetworkFollower {
     var reach: NetworkReach { epochs.reach }
     var hasWayOut: Bool { reach.hasWayOut(.a) || reach.hasWayOut(.aaaa) }
     var isUnsettled: Bool { epochs.isUnsettled }
-    var translationPrefixes: [LinuxIO.TranslationPrefix] { routes.translationPrefixes }
     var nextDeadline: Instant? { epochs.nextDeadline }
 
     /// In every turn of the loop.
@@ -62,7 +64,9 @@ final class NetworkFollower {
         if hasRouteChanges {
             hasRouteChanges = false
             // A socket that can't be read has its say again in the next turn.
-            if (try? routes.takeChanges()) ?? false { handle(.tables(NetworkTables(routes.tables)), now: now) }
+            if (try? routes.takeChanges()) ?? false {
+                handle(.tables(NetworkTables(routes.tables)), now: now)
+            }
         }
         let absence = wakes.read(
             sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake(), lateBy: lateBy)
@@ -70,7 +74,24 @@ final class NetworkFollower {
         if let deadline = epochs.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
     }
 
-    func found(searchDomains: [String], now: Instant) { handle(.searchDomains(searchDomains), now: now) }
+    func found(searchDomains: [Name], now: Instant) {
+        handle(.searchDomains(searchDomains.map(\.description)), now: now)
+    }
+
+    /// The prefixes of router advertisements (RFC 8781) that hold still.
+    func advertisedPrefixes(now: Instant) -> [TranslationPrefix] {
+        routes.translationPrefixes.filter { $0.end > now }.compactMap { advertised in
+            Prefix(Address(advertised.prefix), length: advertised.length).flatMap(TranslationPrefix.init)
+        }
+    }
+
+    /// Whether routes lead elsewhere, or through another translator, than when this was called last.
+    func takeReachNews(now: Instant) -> Bool {
+        let present = (reach, advertisedPrefixes(now: now))
+        if let toldReach, toldReach == present { return false }
+        toldReach = present
+        return true
+    }
 
     func takeActions() -> [NetworkEpochs.Action] {
         defer { actions.removeAll() }

@@ -27,9 +27,6 @@ final class ResolvingLoop {
     /// Of those that were handed over; the rest is in the mailbox or among the streams' misses.
     private(set) var questionsTaken: UInt64 = 0
     private(set) var latencies = SourceLatencies()
-    private var loopChecks: LoopChecks?
-    /// A server that turned out to lead back to us, for the log; taken once.
-    private var loopingServers: [Nameserver] = []
     /// Already past when it is asked for: the next turn does not wait.
     private var settledAt: Instant
     /// Expired answers by why they were given.
@@ -125,10 +122,7 @@ final class ResolvingLoop {
     /// Others are the sign of another network that there is: what probes under way find would be about the former one.
     func setNameservers(_ servers: [Nameserver], now: Instant) {
         probes.abandonAll()
-        var randomness = SystemEntropy()
-        let checks = LoopChecks(servers, now: now, randomness: &randomness)
-        loopChecks = checks
-        system.setServers(servers, checking: checks, now: now)
+        system.setServers(servers, now: now)
     }
 
     /// What stands on the former network goes before the resolver asks anew: connections lead nowhere, and what probes
@@ -156,11 +150,6 @@ final class ResolvingLoop {
         resolver.takeStateChanges(now: now).compactMap { change in
             providers.providers.first { $0.id == change.provider }.flatMap { LogEvent(change, of: $0) }
         }
-    }
-
-    func takeLoopingServers() -> [Nameserver] {
-        defer { loopingServers = [] }
-        return loopingServers
     }
 
     // MARK: verified addresses
@@ -228,9 +217,7 @@ final class ResolvingLoop {
     private func asked(_ client: Client, now: Instant) {
         questionsTaken += 1
         let question = client.question
-        if let server = loopChecks?.loopingServer(asking: question, now: now) {
-            system.leaveOut(server)
-            loopingServers.append(server)
+        if system.clientAsked(question, now: now) {
             drop(client, now: now)
             tally[.droppedLoop] += 1
             return

@@ -7,7 +7,7 @@ import Network
 import Resolver
 
 final class SystemFetches {
-    /// Asked in this order; changed when resolv.conf or the settings change, and when a server turns out to be us.
+    /// Asked in this order: those that resolv.conf or the settings name, without the ones that lead back to us.
     private(set) var servers: [Nameserver] = []
     private(set) var requests: UInt64 = 0
     private(set) var failures: UInt64 = 0
@@ -20,6 +20,10 @@ final class SystemFetches {
     private var jobs: [UInt64: Job] = [:]
     private var jobOfFetch: [FetchID: UInt64] = [:]
     private var nextJob: UInt64 = 0
+    /// How many fetches have asked this and wait.
+    private var awaited: [Question: Int] = [:]
+    private var loopChecks = LoopChecks()
+    private var loopNews: [LogEvent] = []
     private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
     private var finishedErrands: [(finish: Finish, result: Result<Answer, FetchFailure>)] = []
 
@@ -32,7 +36,7 @@ final class SystemFetches {
     private enum Purpose {
         case fetch(FetchID)
         case errand(Finish)
-        /// Whose answer does not matter.
+        /// What is answered does not matter.
         case loopCheck
     }
 
@@ -51,19 +55,37 @@ final class SystemFetches {
         self.loop = loop
     }
 
-    var nextDeadline: Instant? { jobs.values.compactMap(\.lookup.nextDeadline).min() }
+    var nextDeadline: Instant? {
+        let deadlines = jobs.values.compactMap(\.lookup.nextDeadline) + [loopChecks.nextDeadline].compactMap { $0 }
+        return deadlines.min()
+    }
 
     /// Each server is also asked a question that would come back to us if the server leads here.
-    func setServers(_ servers: [Nameserver], checking checks: LoopChecks, now: Instant) {
-        self.servers = servers
-        for check in checks.checks { _ = begin(check.question, of: [check.server], for: .loopCheck, now: now) }
+    func setServers(_ servers: [Nameserver], now: Instant) {
+        let actions = loopChecks.setServers(servers, now: now, randomness: &randomness)
+        self.servers = loopChecks.askable
+        perform(actions, now: now)
     }
 
     /// Servers to which no route leads are passed over from now on.
     func setReach(_ reach: NetworkReach) { passage = Passage(reach: reach) }
 
-    func leaveOut(_ server: Nameserver) {
-        servers.removeAll { $0 == server }
+    /// - Returns: true for what the client can know from a server of ours only. It gets no answer then.
+    func clientAsked(_ question: Question, now: Instant) -> Bool {
+        if let actions = loopChecks.clientAsked(question, now: now, randomness: &randomness) {
+            perform(actions, now: now)
+            return true
+        }
+        if awaited[question] != nil {
+            perform(loopChecks.questionReturned(now: now, randomness: &randomness), now: now)
+        }
+        return false
+    }
+
+    /// Which servers lead back to us, and which do not any more.
+    func takeLoopNews() -> [LogEvent] {
+        defer { loopNews.removeAll(keepingCapacity: true) }
+        return loopNews
     }
 
     func start(_ id: FetchID, _ question: Question, now: Instant) {
@@ -102,9 +124,24 @@ final class SystemFetches {
             guard let deadline = jobs[number]?.lookup.nextDeadline, deadline <= now else { continue }
             advance(number, .timePassed, now: now)
         }
+        perform(loopChecks.timePassed(now: now, randomness: &randomness), now: now)
+    }
+
+    private func perform(_ actions: [LoopChecks.Action], now: Instant) {
+        guard !actions.isEmpty else { return }
+        servers = loopChecks.askable
+        for action in actions {
+            switch action {
+            case .ask(let check): _ = begin(check.question, of: [check.server], for: .loopCheck, now: now)
+            case .leaveOut(let server): loopNews.append(.nameserverLoops(server.description))
+            case .takeBack(let server): loopNews.append(.nameserverAskedAgain(server.description))
+            }
+        }
     }
 
     // MARK: jobs
+
+    var hasReachableServer: Bool { !reachableServers.isEmpty }
 
     private var reachableServers: [Nameserver] { servers.filter { passage.leads(to: $0) } }
 
@@ -115,7 +152,10 @@ final class SystemFetches {
         nextJob += 1
         let lookup = NameserverLookup(question, servers: servers, deadline: now + SystemFetches.lookupTimeout)
         jobs[number] = Job(lookup: lookup, purpose: purpose)
-        if case .fetch(let id) = purpose { jobOfFetch[id] = number }
+        if case .fetch(let id) = purpose {
+            jobOfFetch[id] = number
+            awaited[question, default: 0] += 1
+        }
         advance(number, .started, now: now)
         return number
     }
@@ -127,19 +167,19 @@ final class SystemFetches {
             var actions: [NameserverLookup.Action] = []
             jobs[number]?.lookup.handle(events.removeFirst(), now: now, randomness: &randomness, actions: &actions)
             for action in actions {
-                if let failure = perform(action, number) { events.append(failure) }
+                if let failure = perform(action, number, now: now) { events.append(failure) }
             }
         }
     }
 
-    private func perform(_ action: NameserverLookup.Action, _ number: UInt64) -> NameserverLookup.Event? {
+    private func perform(_ action: NameserverLookup.Action, _ number: UInt64, now: Instant) -> NameserverLookup.Event? {
         switch action {
         case .sendDatagram(let id, let server, let message):
             return open(id, number) { SystemExchange.datagram(to: server, message) }
         case .openStream(let id, let server, let message):
             return open(id, number) { SystemExchange.stream(to: server, message) }
         case .close(let id): jobs[number]?.exchanges.removeValue(forKey: id)?.close(loop)
-        case .finished(let result): finish(number, result)
+        case .finished(let result): finish(number, result, now: now)
         }
         return nil
     }
@@ -168,7 +208,7 @@ final class SystemFetches {
         }
     }
 
-    private func finish(_ number: UInt64, _ result: Result<Answer, FetchFailure>) {
+    private func finish(_ number: UInt64, _ result: Result<Answer, FetchFailure>, now: Instant) {
         guard let job = jobs.removeValue(forKey: number) else { return }
         end(job)
         switch job.purpose {
@@ -177,12 +217,26 @@ final class SystemFetches {
             if case .failure = result { failures += 1 }
             finished.append((fetch, result))
         case .errand(let finish): finishedErrands.append((finish, result))
-        case .loopCheck: break
+        case .loopCheck:
+            let isAnswered = result.isAnswered
+            perform(loopChecks.checkFinished(job.lookup.question, isAnswered: isAnswered, now: now), now: now)
         }
     }
 
     private func end(_ job: Job) {
         foreignReplies += UInt64(job.lookup.foreignReplies)
         for exchange in job.exchanges.values { exchange.close(loop) }
+        guard case .fetch = job.purpose, let count = awaited[job.lookup.question] else { return }
+        awaited[job.lookup.question] = count > 1 ? count - 1 : nil
+    }
+}
+
+extension Result<Answer, FetchFailure> {
+    /// Somebody has answered, though it may be with a refusal.
+    fileprivate var isAnswered: Bool {
+        switch self {
+        case .success, .failure(.server), .failure(.garbage): true
+        case .failure: false
+        }
     }
 }

@@ -44,9 +44,6 @@ extension NetworkTables.Route {
 
 extension Prefix {
     var isSingleAddress: Bool { length == address.bytes.count * 8 }
-
-    /// One of those that together make a way out: half of the space, or more; for IPv6 also what is given out of it.
-    var isFarReaching: Bool { length <= (address.recordType == .a ? 1 : 4) }
 }
 
 extension Address {

@@ -47,6 +47,12 @@ package struct NetworkReach: Hashable, Sendable {
 
     var hasSomeWayOut: Bool { hasWayOut(.a) || hasWayOut(.aaaa) }
 
+    /// One of the routes that make up a way out: the default, one of its halves, or one of the blocks that some VPNs
+    /// cut it into to leave out private networks. Not a route to some site that happens to lie there.
+    static func leadsFarAway(_ prefix: Prefix) -> Bool {
+        prefix.length <= 8 && (farAway4 + farAway6).contains { prefix.contains($0) }
+    }
+
     /// Of both halves of the space that is given out: root servers (RFC 7720).
     private static let farAway4 = ["1.1.1.1", "198.41.0.4"].compactMap { Address($0) }
     private static let farAway6 = ["2001:503:ba3e::2:30", "2801:1b8:10::b"].compactMap { Address($0) }

@@ -16,7 +16,8 @@ struct RoutedLinks {
     init(_ tables: NetworkTables) {
         let links = tables.usableLinks
         var prefixesOfTunnel: [Int: Set<Prefix>] = [:]
-        for route in tables.routes where links[route.link]?.networkKind == .tunnel {
+        let tunnelLinks = Set(links.values.filter { $0.networkKind == .tunnel }.map(\.index))
+        for route in tables.routes where tunnelLinks.contains(route.link) {
             prefixesOfTunnel[route.link, default: []].insert(route.destination)
         }
         // A VPN's server has an interface with a host route for each of its clients: nothing leads out there.
@@ -34,7 +35,8 @@ struct RoutedLinks {
     private static func wayOut(_ tables: NetworkTables, _ links: [Int: NetworkTables.Link]) -> WayOut? {
         let routes = tables.routes.filter { links[$0.link] != nil }
         let reach = NetworkReach(prefixes: Set(routes.map(\.destination)))
-        let candidates = routes.filter { reach.hasWayOut($0.family) && $0.destination.isFarReaching }
+        let families = [RecordType.a, .aaaa].filter(reach.hasWayOut)
+        let candidates = routes.filter { NetworkReach.leadsFarAway($0.destination) && families.contains($0.family) }
         let ranked = candidates.compactMap { route in links[route.link].map { (route: route, link: $0) } }
         guard let best = ranked.min(by: { precedes($0, $1) }) else { return nil }
         return WayOut(best.route, best.link, tables)

@@ -9,6 +9,8 @@ package struct NameserverList: Equatable, Sendable {
         case ourselves
         case repeated
         case tooMany
+        /// It asks those who are named beside it, or us.
+        case resolvedStub
     }
 
     package struct Omitted: Equatable, Sendable {
@@ -23,50 +25,52 @@ package struct NameserverList: Equatable, Sendable {
 
     /// glibc stops at 3; more than this is never reached before a client gives up.
     package static let maxServers = 8
-    /// Lines that are read. The file is the administrator's, its generator may have gone mad.
-    static let maxLines = 1024
-    private static let maxUnreadableBytes = 64
+    private static let maxOmitted = 1024
 
     /// - Parameters:
     ///   - resolvConf: the file's bytes (resolv.conf(5)); "search", "options" and the like are ignored.
     ///   - ourselves: the addresses that the daemon listens on.
     package init(resolvConf text: [UInt8], without ourselves: ListenAddresses) {
+        self.init(ResolvConf(text), without: ourselves)
+    }
+
+    /// - Parameter orResolvedStub: without systemd-resolved's stub, too.
+    init(_ resolvConf: ResolvConf, without ourselves: ListenAddresses, orResolvedStub leavesOutStub: Bool = false) {
         var candidates: [Nameserver] = []
         var unreadable: [String] = []
-        for line in text.split(separator: UInt8(ascii: "\n")).prefix(NameserverList.maxLines) {
-            // A comment begins a line, or follows white space, as glibc and systemd read it.
-            let words = line.split { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
-                .prefix { $0.first != UInt8(ascii: "#") && $0.first != UInt8(ascii: ";") }
-            guard words.count >= 2, words[0].elementsEqual("nameserver".utf8) else { continue }
-            let word = words[1].prefix(NameserverList.maxUnreadableBytes)
-            if let server = NameserverList.server(String(decoding: word, as: UTF8.self)) {
+        for word in resolvConf.nameservers {
+            if let server = NameserverList.server(word) {
                 candidates.append(server)
             } else if unreadable.count < NameserverList.maxServers {
-                unreadable.append(String(decoding: word, as: UTF8.self))
+                unreadable.append(word)
             }
         }
-        self.init(candidates, without: ourselves, unreadable: unreadable)
+        self.init(candidates, without: ourselves, leavesOutStub: leavesOutStub, unreadable: unreadable)
     }
 
     /// For servers that the settings name; the same rules apply.
     package init(_ candidates: [Nameserver], without ourselves: ListenAddresses) {
-        self.init(candidates, without: ourselves, unreadable: [])
+        self.init(candidates, without: ourselves, leavesOutStub: false, unreadable: [])
     }
 
-    private init(_ candidates: [Nameserver], without ourselves: ListenAddresses, unreadable: [String]) {
+    private init(
+        _ candidates: [Nameserver], without ourselves: ListenAddresses, leavesOutStub: Bool, unreadable: [String]
+    ) {
         var servers: [Nameserver] = []
         var omitted: [Omitted] = []
         for server in candidates {
             let why: Omission? =
                 if ourselves.contains(server) {
                     .ourselves
+                } else if leavesOutStub, server.isResolvedStub {
+                    .resolvedStub
                 } else if servers.contains(server) {
                     .repeated
                 } else if servers.count == NameserverList.maxServers {
                     .tooMany
                 } else { nil }
             if let why {
-                if omitted.count < NameserverList.maxLines { omitted.append(Omitted(server: server, why: why)) }
+                if omitted.count < NameserverList.maxOmitted { omitted.append(Omitted(server: server, why: why)) }
             } else {
                 servers.append(server)
             }
@@ -82,6 +86,13 @@ package struct NameserverList: Equatable, Sendable {
         guard parts.count == 2 else { return Nameserver(address) }
         guard !parts[1].isEmpty, case .v6 = address else { return nil }
         return Nameserver(address, zone: parts[1])
+    }
+}
+
+extension Nameserver {
+    /// systemd-resolved.service(8): 127.0.0.53, and 127.0.0.54 for those who want answers as they come.
+    var isResolvedStub: Bool {
+        port == Nameserver.standardPort && (address == .v4(0x7F00_0035) || address == .v4(0x7F00_0036))
     }
 }
 

@@ -8,10 +8,10 @@ import Testing
 
 @Suite("Log")
 struct LogTests {
-    private func text(_ resolvConf: String) -> String {
+    private func text(_ resolvConf: String, from path: String? = nil) -> String {
         let ourselves = ListenAddresses([(address: .v4(0x7F00_0001), port: 53)])
         return LogEvent.nameserversChanged(
-            NameserverList(resolvConf: Array(resolvConf.utf8), without: ourselves)
+            NameserverList(resolvConf: Array(resolvConf.utf8), without: ourselves), from: path
         ).text
     }
 
@@ -19,6 +19,10 @@ struct LogTests {
     func plain() {
         #expect(text("nameserver 192.0.2.53\n") == "system resolver is now 192.0.2.53:53")
         #expect(text("") == "system resolver is now none")
+        #expect(
+            text("nameserver 192.0.2.53\nnameserver ::1\nnameserver 127.0.0.1", from: "/run/x")
+                == "system resolver is now 192.0.2.53:53, [::1]:53, from /run/x; "
+                + "not asked: 127.0.0.1:53 (we listen there)")
     }
 
     @Test("nameservers that are not asked are named with the reason")

@@ -329,18 +329,21 @@ remote-control:
 
 
 class Dnsmasq(Nameserver):
-    """A forwarder to one server."""
+    """A forwarder to one server, or to those of a file that it watches."""
 
-    def __init__(self, forward_to):
-        super().__init__("dnsmasq")
-        self.forward_to = forward_to
+    def __init__(self, forward_to=None, resolv_file=None, prefix=(), **options):
+        super().__init__("dnsmasq", **options)
+        self.prefix = prefix
+        self.upstream = (
+            [f"--resolv-file={resolv_file}"] if resolv_file else
+            ["--no-resolv", "--server={}#{}".format(*forward_to)])
 
     def up(self):
-        host, port = self.forward_to
         self.start(
-            "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--user=root",
+            "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-hosts", "--user=root",
             "--bind-interfaces", f"--listen-address={self.host}", f"--port={self.port}", "--cache-size=0",
-            f"--server={host}#{port}", f"--pid-file={self.directory}/pid", "--log-queries", "--log-facility=-")
+            *self.upstream, f"--pid-file={self.directory}/pid", "--log-queries", "--log-facility=-",
+            prefix=self.prefix)
         self.wait_for("started")
         return self
 

@@ -90,6 +90,25 @@ struct FileWatchTests {
         #expect(try watch.takeChangedPaths() == [path])
     }
 
+    @Test func `a directory stands for the files in it, also before it is there`() throws {
+        let path = directory("d/")
+        let watch = try FileWatch([path, directory("other")])
+        directory.makeDirectory("d")
+        #expect(try watch.takeChangedPaths() == [path])
+        directory.write("1", to: "d/eth0")
+        #expect(try watch.takeChangedPaths() == [path])
+        directory.write("2", to: "d/eth0")
+        #expect(try watch.takeChangedPaths() == [path])
+        unsafe unlink(directory("d/eth0"))
+        #expect(try watch.takeChangedPaths() == [path])
+        directory.makeDirectory("d/below")
+        #expect(try watch.takeChangedPaths() == [path])
+        directory.write("1", to: "d/below/eth0")
+        #expect(try watch.takeChangedPaths() == [], "not what is further down")
+        directory.write("1", to: "beside")
+        #expect(try watch.takeChangedPaths() == [])
+    }
+
     @Test func `links that lead in a circle end`() throws {
         directory.link("one", to: "two")
         directory.link("two", to: "one")

@@ -28,13 +28,24 @@ enum EpochStories {
             > 1250 route since 1000: wifi, gateway 10.2.0.1 (0a:00:00:00:00:02), 10.2.0.0/24
             """),
         EpochStory(
+            "from cable to wireless behind the same router",
+            """
+            join eth0 ethernet 10.1.0.2/24 via 10.1.0.1 0a:00:00:00:00:01
+            start
+            1000 leave eth0; join wlan0 wifi 10.1.0.7/24 via 10.1.0.1 0a:00:00:00:00:01
+            1020 search lan
+            > 1000 unsettled
+            > 1270 route since 1000: wifi, gateway 10.1.0.1 (0a:00:00:00:00:01), 10.1.0.0/24, search lan
+            """),
+        EpochStory(
             "the same addresses behind another gateway are another network",
             """
             join wlan0 wifi 192.168.1.20/24 via 192.168.1.1 0a:00:00:00:00:01
             start
             5000 neighbour 192.168.1.1 0a:00:00:00:00:09 wlan0
+            5010 search lan
             > 5000 unsettled
-            > 5250 route since 5000: wifi, gateway 192.168.1.1 (0a:00:00:00:00:09), 192.168.1.0/24
+            > 5260 route since 5000: wifi, gateway 192.168.1.1 (0a:00:00:00:00:09), 192.168.1.0/24, search lan
             """),
         EpochStory(
             "a storm is cut after a second",
@@ -59,6 +70,18 @@ enum EpochStories {
             join eth0 ethernet 10.1.0.2/24 via 10.1.0.1 0a:00:00:00:00:01
             link wlan0 wifi; address 10.2.0.2/24 wlan0; neighbour 10.2.0.1 0a:00:00:00:00:02 wlan0
             start
+            1000 route default wlan0 via 10.2.0.1; no route default eth0
+            1100 route default eth0 via 10.1.0.1; no route default wlan0
+            > 1000 unsettled
+            > 1350 unchanged
+            """),
+        EpochStory(
+            "there and back again, to the address that was in use",
+            """
+            join eth0 ethernet 10.1.0.20/24 via 10.1.0.1 0a:00:00:00:00:01
+            link wlan0 wifi; address 10.2.0.2/24 wlan0; neighbour 10.2.0.1 0a:00:00:00:00:02 wlan0
+            start
+            500 address 10.1.0.5/24 eth0
             1000 route default wlan0 via 10.2.0.1; no route default eth0
             1100 route default eth0 via 10.1.0.1; no route default wlan0
             > 1000 unsettled

@@ -60,8 +60,13 @@ import Testing
             (["route default wg0 via 10.9.0.1"], "10.9.0.1"),
             (["route 0.0.0.0/1 eth0 via 10.1.0.1", "route 128.0.0.0/1 eth1 via 10.2.0.1"], "10.1.0.1"),
             (["route 2000::/3 eth0 via fe80::1"], "fe80::1"),
+            // Everything but private networks.
+            (["route 0.0.0.0/5 wg0 via 10.9.0.1", "route 196.0.0.0/6 wg0 via 10.9.0.1"], "10.9.0.1"),
+            // A site in the way is none.
+            (["route 1.1.1.0/24 eth0 via 10.1.0.1", "route default wg0 via 10.9.0.1"], "10.9.0.1"),
             // Half a way out is none, and nobody leaves through an interface that is down.
             (["route 0.0.0.0/1 eth0 via 10.1.0.1"], nil), (["down eth0", "route default eth0 via 10.1.0.1"], nil),
+            (["down eth0", "route 128.0.0.0/1 eth0", "route 0.0.0.0/1 eth1 via 10.2.0.1"], nil),
             // Equals in the order of their names, whatever the order of the tables.
             (["route default eth1 via 10.2.0.1", "route default eth0 via 10.1.0.1"], "10.1.0.1"),
             (["route default6 eth0 via fe80::2", "route default6 eth0 via fe80::1"], "fe80::1"),
@@ -90,7 +95,10 @@ import Testing
     func completeness() throws {
         func isComplete(_ command: String...) throws -> Bool { try NetworkIdentityTests.identity(command).isComplete }
         #expect(try isComplete(NetworkIdentityTests.home))
-        #expect(try !isComplete("join eth0 ethernet 10.0.0.2/24 via 10.0.0.1"))
+        let wired = "join eth0 ethernet 10.0.0.2/24 via 10.0.0.1"
+        #expect(try !isComplete(wired))
+        // Who has the gateway's address on another link is somebody else.
+        #expect(try !isComplete(wired, "link eth1 ethernet", "neighbour 10.0.0.1 0a:00:00:00:00:01 eth1"))
         #expect(try isComplete("link eth0 ethernet", "route default eth0"))
         #expect(try isComplete("join wwan0 modem 100.64.0.5/30 via 100.64.0.6"))
         #expect(try isComplete("link tun0 tun", "route default tun0 via 10.8.0.1"))

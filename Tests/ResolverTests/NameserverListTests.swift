@@ -117,37 +117,3 @@ struct NameserverListTests {
         #expect(NameserverList(servers, without: ourselves).servers == [servers[1]])
     }
 }
-
-struct LoopChecksTests {
-    private let servers = [Nameserver(.v4(0xC000_0201)), Nameserver(.v4(0xC000_0202))]
-
-    @Test("each server has a token of its own, and its return names the server")
-    func tokens() throws {
-        var randomness = SeededRandom(seed: 5)
-        let now = ContinuousClock.now
-        let checks = LoopChecks(servers, now: now, randomness: &randomness)
-        try #require(checks.checks.map(\.server) == servers)
-        #expect(checks.checks[0].question != checks.checks[1].question)
-        for check in checks.checks {
-            #expect(check.question.type == .txt)
-            #expect(check.question.name.labels.first?.count == 16)
-            let shouted = try #require(Name(check.question.name.description.uppercased()))
-            #expect(checks.loopingServer(asking: Question(shouted, .txt), now: now) == check.server)
-            #expect(checks.loopingServer(asking: Question(check.question.name, .a), now: now) == nil)
-        }
-    }
-
-    @Test("a guessed, an old and an overheard token do nothing")
-    func strangers() throws {
-        var randomness = SeededRandom(seed: 6)
-        let now = ContinuousClock.now
-        let old = LoopChecks(servers, now: now, randomness: &randomness)
-        let new = LoopChecks(servers, now: now, randomness: &randomness)
-        let question = try #require(old.checks.first?.question)
-        #expect(new.loopingServer(asking: question, now: now) == nil)
-        #expect(old.loopingServer(asking: question, now: now + LoopChecks.lifetime) == nil)
-        let suffix = question.name.description.drop { $0 != "." }
-        let guess = try #require(Name("0123456789abcdef" + suffix))
-        #expect(new.loopingServer(asking: Question(guess, .txt), now: now) == nil)
-    }
-}

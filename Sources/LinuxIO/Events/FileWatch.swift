@@ -7,10 +7,15 @@ import Glibc
 package final class FileWatch {
     private let source: FileDescriptor
     private let paths: [String]
-    /// For each inotify watch, which names in it concern which paths; "" is the watched object itself.
+    /// For each inotify watch, which names in it concern which paths; "" is the watched object itself, and `anyName`
+    /// everything in it.
     private var concerns: [Int32: [String: Set<String>]] = [:]
 
-    /// - Parameter paths: absolute. Files and directories may be missing: their creation is noticed too.
+    /// No file can have this one.
+    private static let anyName = "/"
+
+    /// - Parameter paths: absolute. Files and directories may be missing: their creation is noticed too. A path that
+    ///   ends with "/" stands for a directory and the files in it.
     /// - Throws: EMFILE, ENOSPC: the limits in fs.inotify.
     package init(_ paths: [String]) throws(SystemError) {
         precondition(paths.allSatisfy { $0.utf8.first == UInt8(ascii: "/") }, "a watched path is absolute")
@@ -65,6 +70,7 @@ package final class FileWatch {
                 names.values.forEach { changed.formUnion($0) }
             } else {
                 changed.formUnion(names[String(decoding: name, as: UTF8.self)] ?? [])
+                changed.formUnion(names[FileWatch.anyName] ?? [])
             }
             if mask & UInt32(IN_IGNORED) != 0 { concerns[watch] = nil }
         }
@@ -94,7 +100,11 @@ package final class FileWatch {
                 renewed[watch, default: [:]][entry.name, default: []].insert(path)
             }
             // In a container the file itself may be mounted from elsewhere: writes then do not pass its directory.
-            if let watch = try addWatch(path) { renewed[watch, default: [:]]["", default: []].insert(path) }
+            if let watch = try addWatch(path) {
+                renewed[watch, default: [:]]["", default: []].insert(path)
+                let isDirectory = path.utf8.last == UInt8(ascii: "/")
+                if isDirectory { renewed[watch, default: [:]][FileWatch.anyName, default: []].insert(path) }
+            }
         }
         for watch in concerns.keys where renewed[watch] == nil { _ = inotify_rm_watch(source.raw, watch) }
         concerns = renewed

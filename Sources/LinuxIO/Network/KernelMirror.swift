@@ -11,7 +11,7 @@ struct KernelMirror {
     private var addresses: Set<AddressReport.Place> = []
     private var routes = RouteMirror()
     private var neighbours: [NeighbourReport.Place: [UInt8]] = [:]
-    private(set) var translationPrefixes: [TranslationPrefix] = []
+    private(set) var translationPrefixes: [AdvertisedPrefix] = []
     /// Links of which it is not known whether they are wireless.
     private var newcomers: Set<Int32> = []
     private var isChanged = false
@@ -154,7 +154,10 @@ extension KernelMirror {
         guard addresses.remove(place) != nil else { return }
         isChanged = true
         guard !place.address.isIPv6, leftOut == 0 else { return }
-        note(routes.sourceWent(place.address, table: RT_TABLE_MAIN.rawValue))
+        let isElsewhere = addresses.contains {
+            $0.address == place.address && links[$0.link]?.report.isSwitchedOn != false
+        }
+        if !isElsewhere { note(routes.sourceWent(place.address, table: RT_TABLE_MAIN.rawValue)) }
         if !addresses.contains(where: { $0.link == place.link && !$0.address.isIPv6 }) {
             note(routes.lastAddressWent(from: place.link))
         }
@@ -198,7 +201,7 @@ extension KernelMirror {
         guard isAnnounced else { return }
         if translationPrefixes.count == KernelMirror.maxTranslationPrefixes { translationPrefixes.removeFirst() }
         translationPrefixes.append(
-            TranslationPrefix(
+            AdvertisedPrefix(
                 link: report.link, prefix: report.prefix, length: report.length,
                 end: now + .seconds(report.lifetimeSeconds)))
     }

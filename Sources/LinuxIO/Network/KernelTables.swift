@@ -52,7 +52,7 @@ package struct KernelTables: Equatable, Sendable {
 }
 
 /// A prefix under which IPv6 addresses are translated to IPv4, as a router announced it (RFC 8781).
-package struct TranslationPrefix: Equatable, Sendable {
+package struct AdvertisedPrefix: Equatable, Sendable {
     package let link: Int32
     /// The bits after `length` are zero.
     package let prefix: SocketAddress

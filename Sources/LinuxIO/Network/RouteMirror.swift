@@ -52,7 +52,8 @@ struct RouteMirror {
         if report.key.destination.isIPv6 {
             for index in after.indices { after[index].hops.removeAll { report.path.hops.contains($0) } }
             after.removeAll { $0.hops.isEmpty }
-        } else if let index = after.firstIndex(of: report.path) ?? (after.count == 1 ? 0 : nil) {
+        } else if let index = after.firstIndex(of: report.path) {
+            // None: it was known to be gone.
             after.remove(at: index)
         }
         return put(after, for: report.key, before: before)

@@ -22,7 +22,8 @@ struct RouteReport {
     }
 
     struct Path: Equatable {
-        /// One, or several between which the kernel chooses. Empty for routes that lead nowhere.
+        /// One, or several between which the kernel chooses. Empty for routes that lead nowhere. In the kernel's order;
+        /// that of IPv6 differs between what it reports and what it tells when asked, so those are sorted.
         var hops: [Hop]
         /// The address of ours that packets get (RTA_PREFSRC).
         let preferredSource: SocketAddress?
@@ -31,6 +32,13 @@ struct RouteReport {
     struct Hop: Hashable {
         let link: Int32
         let gateway: SocketAddress?
+
+        fileprivate func precedes(_ other: Hop) -> Bool {
+            guard link == other.link, let gateway, let second = other.gateway else {
+                return link < other.link || (link == other.link && gateway == nil && other.gateway != nil)
+            }
+            return gateway.order < second.order
+        }
     }
 
     /// More than anybody configures; the rest of the hops is not looked at.
@@ -84,7 +92,9 @@ private struct Attributes {
     }
 
     var allHops: [RouteReport.Hop] {
-        guard hops.isEmpty, let link else { return hops }
+        guard hops.isEmpty, let link else {
+            return destination.isIPv6 ? hops.sorted { $0.precedes($1) } : hops
+        }
         return [RouteReport.Hop(link: link, gateway: gateway?.within(link))]
     }
 

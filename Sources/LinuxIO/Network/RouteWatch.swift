@@ -56,7 +56,7 @@ package final class RouteWatch {
 
     /// As of the last `takeChanges`, some of them past their end perhaps. A router that repeats itself puts off the end
     /// without a change being reported.
-    package var translationPrefixes: [TranslationPrefix] { mirror.translationPrefixes }
+    package var translationPrefixes: [AdvertisedPrefix] { mirror.translationPrefixes }
 
     /// Reads what came. After an overflow everything is read anew.
     ///
@@ -89,6 +89,8 @@ package final class RouteWatch {
     }
 
     private func readAnew(_ now: Instant) throws(SystemError) -> Bool {
+        // Some of the news may have been taken before one was lost.
+        let hadNews = mirror.takeChange()
         let before = tables
         let prefixesBefore = mirror.translationPrefixes
         mustReadAnew = true
@@ -104,7 +106,7 @@ package final class RouteWatch {
         mirror = fresh
         mustReadAnew = false
         _ = endTurn()
-        return tables != before || mirror.translationPrefixes != prefixesBefore
+        return hadNews || tables != before || mirror.translationPrefixes != prefixesBefore
     }
 
     private func askForGateways(_ now: Instant) throws(SystemError) {

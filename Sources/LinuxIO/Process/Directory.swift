@@ -1,4 +1,4 @@
-// Directories: the names in one, for /proc, and one made for a socket.
+// Directories: the names in one, and one made for a socket.
 
 import Glibc
 
@@ -14,7 +14,7 @@ package enum Directory {
     }
 
     /// Without "." and ".."; empty when the directory is missing or not ours to read.
-    static func names(in path: String) -> [String] {
+    package static func names(in path: String) -> [String] {
         guard let stream = unsafe opendir(path) else { return [] }
         defer { unsafe closedir(stream) }
         var names: [String] = []

@@ -1,0 +1,94 @@
+// Carries out what follows when the machine is on another network: another part of the cache is served, connections and
+// servers are renewed, and the resolver is told, in this order. Decides nothing; says for the log what has happened.
+
+import AnswerCache
+import DNSWire
+import LinuxIO
+import Network
+import Resolver
+import Settings
+
+final class Roaming {
+    let network: NetworkFollower
+
+    private let cache: AnswerCache
+    private let view: ServingView
+    private let resolving: ResolvingLoop
+    private let translation: Translation
+    private let upstreams: Upstreams
+
+    init(
+        _ network: NetworkFollower, _ cache: AnswerCache, _ view: ServingView, _ resolving: ResolvingLoop,
+        _ translation: Translation, _ upstreams: Upstreams
+    ) {
+        self.network = network
+        self.cache = cache
+        self.view = view
+        self.resolving = resolving
+        self.translation = translation
+        self.upstreams = upstreams
+    }
+
+    var nextDeadline: Instant? { network.nextDeadline }
+
+    /// In every turn of the loop.
+    ///
+    /// - Parameter lateBy: how much later than its deadline the turn has come; zero where it had none.
+    func follow(_ settings: Settings, lateBy: Duration, now: Instant) -> [LogEvent] {
+        let hadWayOut = network.hasWayOut
+        network.timePassed(lateBy: lateBy, now: now)
+        var news: [LogEvent] = hadWayOut && !network.hasWayOut ? [.networkLost] : []
+        for action in network.takeActions() {
+            switch action {
+            case .unsettled: resolving.handle(.network(.unsettled), now: now)
+            case .unchanged: resolving.handle(.network(.unchanged), now: now)
+            case .changed(let change): news += enter(change, settings, now: now)
+            case .reach, .solicit: break
+            }
+        }
+        if network.takeReachNews(now: now) { followRoutes(now: now) }
+        return news
+    }
+
+    /// Of resolv.conf.
+    func found(searchDomains: [Name], now: Instant) { network.found(searchDomains: searchDomains, now: now) }
+
+    /// The first answer of an upstream since the network has changed, once.
+    func noteRecovery() -> LogEvent? {
+        network.noteAnswers(askedAt: resolving.askedAt, learnedAt: resolving.learnedAt).map {
+            .networkRecovered(after: $0)
+        }
+    }
+
+    /// What the store has kept.
+    func restore(_ notes: [String: String], _ settings: Settings, now: Instant) {
+        forget(network.restore(notes), settings, now: now)
+    }
+
+    private func enter(_ change: NetworkChange, _ settings: Settings, now: Instant) -> [LogEvent] {
+        let forgotten = network.entered(change, now: now)
+        view.set(
+            Partition(network.id, settings.providers),
+            dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
+        let news = upstreams.readNameservers(settings.systemResolver, areOthers: true, now: now)
+        followRoutes(now: now)
+        resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)
+        forget(forgotten, settings, now: now)
+        resolving.store?.note(NetworkFollower.note, network.history.encoded, now: now)
+        let words = change.identity.words
+        return [.networkChanged(id: network.id.description, words: words, cause: change.cause)] + news
+    }
+
+    private func followRoutes(now: Instant) {
+        translation.networkChanged(
+            to: network.id, reach: network.reach, advertised: network.advertisedPrefixes(now: now), now: now)
+        upstreams.announce(now: now)
+    }
+
+    private func forget(_ networks: [NetworkID], _ settings: Settings, now: Instant) {
+        for network in networks {
+            resolving.store?.forget(Partition(network, settings.providers).rawValue, now: now)
+            resolving.handle(.network(.forgotten(NetworkKey(network.rawValue))), now: now)
+        }
+    }
+}

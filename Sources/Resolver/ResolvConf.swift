@@ -1,0 +1,50 @@
+// The lines of resolv.conf(5) that matter to us: the nameservers, as text still, and the domains in which names are
+// completed. Any bytes are read without harm.
+
+package import DNSWire
+
+package struct ResolvConf: Sendable {
+    /// What stands behind "nameserver", in order; most often an address. Cut to what a line of the log can hold.
+    let nameservers: [String]
+    /// Of the last "search" or "domain" line, lower case and without repetitions; "search ." is none.
+    package let searchDomains: [Name]
+
+    /// Lines that are read. The file is the administrator's, its generator may have gone mad.
+    static let maxLines = 1024
+    /// Twice as many as any resolver follows; glibc before 2.26 stopped at 6.
+    package static let maxSearchDomains = 32
+    private static let maxNameserverBytes = 64
+    /// A name in its longest spelling: every byte escaped.
+    private static let maxDomainBytes = 4 * Name.maxWireBytes
+
+    package init(_ text: [UInt8]) {
+        var nameservers: [String] = []
+        var domains: [ArraySlice<UInt8>] = []
+        for line in text.split(separator: UInt8(ascii: "\n")).prefix(ResolvConf.maxLines) {
+            // A comment begins a line, or follows white space, as glibc and systemd read it.
+            let words = line.split { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+                .prefix { $0.first != UInt8(ascii: "#") && $0.first != UInt8(ascii: ";") }
+            guard let keyword = words.first, words.count >= 2 else { continue }
+            switch String(decoding: keyword, as: UTF8.self) {
+            case "nameserver":
+                nameservers.append(String(decoding: words[1].prefix(ResolvConf.maxNameserverBytes), as: UTF8.self))
+            case "search": domains = Array(words.dropFirst())
+            case "domain": domains = [words[1]]
+            default: continue
+            }
+        }
+        self.nameservers = nameservers
+        searchDomains = ResolvConf.names(domains)
+    }
+
+    private static func names(_ words: [ArraySlice<UInt8>]) -> [Name] {
+        var names: [Name] = []
+        for word in words where names.count < maxSearchDomains && word.count <= maxDomainBytes {
+            guard let name = Name(String(decoding: word, as: UTF8.self).lowercased()), !name.isRoot,
+                !names.contains(name)
+            else { continue }
+            names.append(name)
+        }
+        return names
+    }
+}
