@@ -96,8 +96,9 @@ let package = Package(
         program("FuzzStoredAnswer", ["FuzzEntries"], path: "Tests/Fuzz/FuzzStoredAnswer"),
         program("FuzzTLSFlight", ["FuzzEntries"], path: "Tests/Fuzz/FuzzTLSFlight"),
         program("FuzzQuery", ["FuzzEntries"], path: "Tests/Fuzz/FuzzQuery"),
+        program("FuzzKernelNews", ["FuzzEntries"], path: "Tests/Fuzz/FuzzKernelNews"),
         .target(
-            name: "FuzzEntries", dependencies: ["AnswerCache", "Crypto", "DNSWire", "TestSupport"],
+            name: "FuzzEntries", dependencies: ["AnswerCache", "Crypto", "DNSWire", "LinuxIO", "TestSupport"],
             path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: ["AnswerCache", "DNSWire"], path: "Tests/TestSupport",

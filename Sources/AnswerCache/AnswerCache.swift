@@ -102,7 +102,27 @@ import Synchronization
                 guard table.freshness(entry, nowMilliseconds: nowMilliseconds, limits: limits) == .stale else {
                     continue
                 }
-                return table.copy(entry, nowMilliseconds: nowMilliseconds)
+                return table.copy(entry, origin: provenance.origin, nowMilliseconds: nowMilliseconds)
+            }
+            return nil
+        }
+    }
+
+    /// A copy of what a provider has said on another network, for when there is nothing else: fresh or not, as long as
+    /// it may be given at all. Never the system resolver's, which is for its own network alone.
+    ///
+    /// - Parameter partitions: of other networks, in the order in which they are looked at.
+    package func lastResort(
+        _ question: Question, within limits: Freshness.Limits, partitions: [Partition], nowMilliseconds: Int64
+    ) -> AgedAnswer? {
+        guard let first = partitions.first else { return nil }
+        var key = key(for: question, first, .provider)
+        return withTable(key.hash) { table in
+            for partition in partitions {
+                key.partition = partition
+                guard let entry = table.find(key) else { continue }
+                let answer = table.copy(entry, origin: .otherNetwork, nowMilliseconds: nowMilliseconds)
+                if answer.isUsable(limits) { return answer }
             }
             return nil
         }
@@ -148,6 +168,15 @@ import Synchronization
         let wire = question.name.wire
         key.set(wire.span, from: 0, count: wire.count, type: question.type, hashing: hashing)
         return key
+    }
+}
+
+extension Provenance {
+    fileprivate var origin: AgedAnswer.Origin {
+        switch self {
+        case .provider: .provider
+        case .system: .system
+        }
     }
 }
 

@@ -75,11 +75,12 @@ import DNSWire
     }
 
     /// Not a hit.
-    func copy(_ entry: UInt32, nowMilliseconds: Int64) -> AgedAnswer {
+    func copy(_ entry: UInt32, origin: AgedAnswer.Origin, nowMilliseconds: Int64) -> AgedAnswer {
         let slot = unsafe slots[Int(entry)]
         let answer = unsafe slot.withReplyBody { unsafe RenderedAnswer(copying: $0, isNegative: slot.isNegative) }
         return unsafe AgedAnswer(
-            answer, ageMilliseconds: slot.ageMilliseconds(nowMilliseconds), lifetimeSeconds: slot.lifetimeSeconds)
+            answer, ageMilliseconds: slot.ageMilliseconds(nowMilliseconds), lifetimeSeconds: slot.lifetimeSeconds,
+            origin: origin)
     }
 
     /// Counts a hit and hands the entry's bytes and age to `body`, which must not keep them.

@@ -80,6 +80,15 @@ extension AnswerCache {
         }
     }
 
+    /// Removes what was learned on one network; what others store meanwhile may stay.
+    ///
+    /// - Returns: how many entries went.
+    package func remove(_ partition: Partition) -> Int {
+        unsafe removeEach(atOnce: AnswerCache.maxSlotsAtOnce) { slot in
+            unsafe slot.storage != nil && slot.isOf(partition)
+        }
+    }
+
     private func removeAll() -> Int {
         var removed = 0
         for shard in 0..<AnswerCache.shardCount {

@@ -32,8 +32,12 @@ package final class ServingView: Sendable {
 
     /// A part of its own for each subnet: the upper half of a product is a universal hash (Dietzfelbinger 1996).
     package func partition(for subnet: ClientSubnet) -> Partition {
-        let base = partition.load(ordering: .relaxed)
+        partition(for: subnet, of: Partition(rawValue: partition.load(ordering: .relaxed)))
+    }
+
+    /// - Parameter network: in use or not.
+    package func partition(for subnet: ClientSubnet, of network: Partition) -> Partition {
         let part = UInt32(truncatingIfNeeded: (subnet.code &* multiplier) >> 32)
-        return Partition(rawValue: base ^ part)
+        return Partition(rawValue: network.rawValue ^ part)
     }
 }

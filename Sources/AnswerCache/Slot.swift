@@ -173,6 +173,8 @@ import DNSWire
 extension Slot {
     var recordType: RecordType { RecordType(rawValue: unsafe type) }
 
+    func isOf(_ partition: Partition) -> Bool { unsafe self.partition == partition.rawValue }
+
     /// In wire form and lower case; valid as long as the slot's storage.
     var foldedName: UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(rebasing: nameStorage[..<Int(nameBytes)])

@@ -6,8 +6,11 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -79,9 +82,19 @@ static inline CURLMcode ccurl_multi_set_functions(
 
 static inline const curl_version_info_data *ccurl_version(void) { return curl_version_info(CURLVERSION_NOW); }
 
-// Without SOCK_CLOEXEC a program that the daemon starts would inherit the connection.
-static inline curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address) {
-    return socket(address->family, address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address->protocol);
+// Without SOCK_CLOEXEC a program that the daemon starts would inherit the connection. A connection whose other end
+// acknowledges nothing for so long is closed by the kernel: else it would be tried again and again for a quarter of an
+// hour, and taken by the next request.
+static inline curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address, unsigned silence_milliseconds) {
+    int descriptor = socket(address->family, address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address->protocol);
+    setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_milliseconds, sizeof silence_milliseconds);
+    return descriptor;
+}
+
+// What was sent and has not been acknowledged by the other machine. 0 for what is no connection.
+static inline int ccurl_unacknowledged_bytes(int descriptor) {
+    int count = 0;
+    return ioctl(descriptor, TIOCOUTQ, &count) == 0 ? count : 0;
 }
 
 static inline int ccurl_is_open(int descriptor) { return fcntl(descriptor, F_GETFD) != -1; }

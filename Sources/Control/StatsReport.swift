@@ -136,10 +136,12 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var trust = 1.0
         /// "ADDR:PORT"
         package var servers: [String] = []
+        /// Of the same form: those that are not asked because they lead back to us.
+        package var looping: [String] = []
         package init() {}
 
         package enum CodingKeys: String, CodingKey {
-            case requests, failures, divergences, trust, servers
+            case requests, failures, divergences, trust, servers, looping
             case foreignReplies = "foreign_replies"
         }
     }

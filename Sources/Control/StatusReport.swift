@@ -11,6 +11,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var providers: [Provider] = []
     /// The nameservers of the last resort, "ADDR:PORT".
     package var systemServers: [String] = []
+    /// Those that are not asked because they lead back to us.
+    package var loopingServers: [String] = []
     package var cache = StatsReport.Cache()
     /// Those that are off.
     package var switches: [SwitchReport] = []
@@ -29,6 +31,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
         case systemServers = "system_servers"
+        case loopingServers = "looping_servers"
     }
 
     package struct Provider: Codable, Equatable, Sendable {
@@ -61,7 +64,7 @@ extension StatusReport {
         return """
             \(start)  listeners \(listening)
             providers  \(upstreams.isEmpty ? "none" : upstreams.joined(separator: " | "))
-            system     \(systemServers.isEmpty ? "none" : systemServers.joined(separator: " "))
+            system     \(systemText)
             cache      \(cacheText)
 
             """ + further.map { LineFormat.spaced([$0.0, $0.1], widths: [StatusReport.labelWidth]) + "\n" }.joined()
@@ -75,6 +78,11 @@ extension StatusReport {
             ("network", network?.line), ("portal", network?.portal),
             ("switched", switches.isEmpty ? nil : switches.map(\.text).joined(separator: " | ")),
         ].compactMap { label, text in text.map { (label, $0) } }
+    }
+
+    private var systemText: String {
+        let asked = systemServers.isEmpty ? "none" : systemServers.joined(separator: " ")
+        return asked + (loopingServers.isEmpty ? "" : " (leads back to us: \(loopingServers.joined(separator: " ")))")
     }
 
     private var cacheText: String {

@@ -22,8 +22,8 @@ package struct ExtendedError: Hashable, Sendable {
 
     package static let staleAnswer = ExtendedError(code: 3, text: "expired, and no upstream has answered")
     package static let staleNoSuchName = ExtendedError(code: 19, text: "expired, and no upstream has answered")
-    /// Of RFC 8914's codes "Filtered" (17): not given because whoever asks wants it so. "Blocked" (15) and "Censored" (16)
-    /// are said of names that others forbid.
+    /// Of RFC 8914's codes "Filtered" (17): not given because whoever asks wants it so. "Blocked" (15) and "Censored"
+    /// (16) are said of names that others forbid.
     package static let filteredFamily = ExtendedError(code: 17, text: "no IPv6 route (filter-aaaa)")
     package static let prohibited = ExtendedError(code: 18, text: "client is not in server.allow")
     package static let noReachableAuthority = ExtendedError(code: 22, text: "no upstream answered")

@@ -50,21 +50,38 @@ package enum Freshness: Equatable, Sendable {
 
 /// An answer with its age.
 package struct AgedAnswer: Equatable, Sendable {
+    package enum Origin: Sendable {
+        case provider
+        case system
+        /// A provider on another network than the one in use.
+        case otherNetwork
+    }
+
     package let answer: RenderedAnswer
     package let ageMilliseconds: Int64
     package let lifetimeSeconds: UInt32
+    package let origin: Origin
 
-    package init(_ answer: RenderedAnswer, ageMilliseconds: Int64, lifetimeSeconds: UInt32) {
+    package init(
+        _ answer: RenderedAnswer, ageMilliseconds: Int64, lifetimeSeconds: UInt32, origin: Origin = .provider
+    ) {
         self.answer = answer
         self.ageMilliseconds = ageMilliseconds
         self.lifetimeSeconds = lifetimeSeconds
+        self.origin = origin
     }
-
-    package var isExpired: Bool { ageMilliseconds >= Int64(lifetimeSeconds) * 1000 }
 
     package func freshness(_ limits: Freshness.Limits) -> Freshness {
         Freshness(
             ageMilliseconds: ageMilliseconds, lifetimeSeconds: lifetimeSeconds, isNegative: answer.isNegative,
             limits: limits)
+    }
+
+    /// It may be given when no upstream answers. Of another network any age does, as none of its answers is one here;
+    /// but no "no", whatever the limits say, and nothing where they allow no expired answer.
+    package func isUsable(_ limits: Freshness.Limits) -> Bool {
+        let freshness = freshness(limits)
+        guard origin == .otherNetwork else { return freshness == .stale }
+        return freshness != .gone && !answer.isNegative && limits.maxAgeSeconds > 0
     }
 }

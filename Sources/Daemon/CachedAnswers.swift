@@ -10,6 +10,8 @@ import Store
 struct CachedAnswers {
     private let cache: AnswerCache
     private let view: ServingView
+    /// The networks that were in use before, the latest first.
+    var otherNetworks: [Partition] = []
     private var lastRendered: (question: Question, answer: Answer, rendered: RenderedAnswer)?
 
     init(_ cache: AnswerCache, _ view: ServingView) {
@@ -17,11 +19,17 @@ struct CachedAnswers {
         self.view = view
     }
 
-    /// What is left of an answer that has expired, and not too long ago.
+    /// What is left of an answer that has expired, and not too long ago; else what another network knows.
     func expired(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
-        cache.expired(
+        let nowMilliseconds = Clock.millisecondsSinceBoot(now)
+        let here = cache.expired(
             question, within: limits, partition: view.partition(for: question.subnet),
-            nowMilliseconds: Clock.millisecondsSinceBoot(now))
+            nowMilliseconds: nowMilliseconds)
+        return here
+            ?? cache.lastResort(
+                question, within: limits,
+                partitions: otherNetworks.map { view.partition(for: question.subnet, of: $0) },
+                nowMilliseconds: nowMilliseconds)
     }
 
     func hits(_ questions: [Question]) -> Event {

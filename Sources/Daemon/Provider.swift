@@ -96,10 +96,15 @@ struct Provider {
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// Whom to dial. The way there is the passage's.
-    mutating func chooseEndpoint(by passage: Passage = Passage(), now: Instant) -> HTTPEndpoint {
+    /// Where to dial, and where else when that one is silent for so long. The way there is the passage's.
+    mutating func chooseEndpoints(
+        by passage: Passage = Passage(), now: Instant
+    ) -> (first: HTTPEndpoint, others: [HTTPEndpoint], silence: Duration) {
         let endpoints = endpoints
-        return endpoints[addresses.choose(where: { passage.way(to: endpoints[$0]) != nil }, now: now)]
+        let isReachable = { passage.way(to: endpoints[$0]) != nil }
+        let chosen = addresses.choose(where: isReachable, now: now)
+        let others = addresses.others(than: chosen, now: now).filter(isReachable).map { endpoints[$0] }
+        return (endpoints[chosen], others, addresses.silence(of: chosen))
     }
 
     func isReachable(by passage: Passage) -> Bool { endpoints.contains { passage.way(to: $0) != nil } }
@@ -160,14 +165,6 @@ extension FetchFailure {
 }
 
 extension TransferFailure {
-    /// Says something about the address that was dialled; the rest may be everybody's.
-    var isAddress: Bool {
-        switch self {
-        case .refused, .unreachable, .timeout, .tls, .reset: true
-        case .proxy, .networkChanged, .oversized, .garbage, .badRequest, .busy, .local: false
-        }
-    }
-
     /// For the log.
     var description: String {
         switch self {

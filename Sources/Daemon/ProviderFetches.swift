@@ -32,8 +32,8 @@ final class ProviderFetches {
     /// The resolver abandons a request before; these end what it forgot.
     private static let timeout: Duration = .seconds(5)
     private static let connectTimeout: Duration = .seconds(2)
-    /// A connection that was used before and keeps silent for so long is taken for dead: longer than a slow provider
-    /// takes, and a new connection still has half of the resolver's patience.
+    /// A connection that was used before and brings nothing for so long is taken for dead, even if the other machine is
+    /// there: longer than a slow provider takes, and a new connection still has half of the resolver's patience.
     private static let stallTimeout: Duration = .milliseconds(1500)
 
     /// One request on its way, for one fetch or more.
@@ -52,8 +52,10 @@ final class ProviderFetches {
         /// How many of them are still wanted: those with an entry in `transferOfFetch`.
         var wantedCount: Int
         let startedAt: Instant
-        /// As it is configured, by whatever way it was reached.
+        /// Where it was sent first, as it is configured, by whatever way that was reached.
         let endpoint: HTTPEndpoint
+        /// By what was dialled for it.
+        let configured: [HTTPEndpoint: HTTPEndpoint]
     }
 
     init(loop: EventLoop) {
@@ -117,7 +119,7 @@ final class ProviderFetches {
         http.cancel(transfer, now: now)
         // The resolver abandons what runs into its time-out; other abandoned requests were only overtaken.
         if request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout {
-            failed(request, .timeout, "time-out", isAddress: true, now: now)
+            failed(request, at: request.endpoint, .timeout, "time-out", isAddress: true, now: now)
         }
     }
 
@@ -129,11 +131,16 @@ final class ProviderFetches {
     /// What the resolver has to hear.
     func takeEvents() -> [Event] {
         let now = Clock.now()
-        for (transfer, result) in http.takeFinished() {
-            if let request = running.removeValue(forKey: transfer) {
-                conclude(request, result, now: now)
-            } else if let finish = errands.removeValue(forKey: transfer) {
-                finish(result)
+        for setback in http.takeSetbacks() {
+            guard let request = running[setback.id] else { continue }
+            let (failure, endpoint) = (setback.failure, request.configured[setback.endpoint] ?? setback.endpoint)
+            failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
+        }
+        for ended in http.takeFinished() {
+            if let request = running.removeValue(forKey: ended.id) {
+                conclude(request, ended.result, at: request.configured[ended.endpoint] ?? ended.endpoint, now: now)
+            } else if let finish = errands.removeValue(forKey: ended.id) {
+                finish(ended.result)
             }
         }
         // Failures first: what a provider answered in the same reply is the last word about it.
@@ -222,17 +229,19 @@ final class ProviderFetches {
         }
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
-        let endpoint = providers[index].chooseEndpoint(by: passage, now: now)
+        let (endpoint, others, silence) = providers[index].chooseEndpoints(by: passage, now: now)
+        let ways = ([endpoint] + others).map { (passage.way(to: $0) ?? $0, $0) }
         let transfer = http.start(
             TransferRequest(
-                request, to: passage.way(to: endpoint) ?? endpoint, timeout: ProviderFetches.timeout,
+                request, to: ways[0].0, timeout: ProviderFetches.timeout,
                 connectTimeout: ProviderFetches.connectTimeout,
                 needsOwnConnection: providers[index].distrustsConnections(now: now),
-                stallTimeout: ProviderFetches.stallTimeout), now: now)
+                stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: silence,
+                elsewhere: ways.dropFirst().map(\.0)), now: now)
         running[transfer] = Running(
             provider: provider, dialect: providers[index].dialect, fetches: fetches, questions: questions,
             clock: providers[index].clock, isRepeated: isRepeated, wantedCount: fetches.count, startedAt: now,
-            endpoint: endpoint)
+            endpoint: endpoint, configured: Dictionary(ways) { first, _ in first })
         for fetch in fetches { transferOfFetch[fetch.id] = transfer }
     }
 
@@ -252,11 +261,14 @@ final class ProviderFetches {
 
     // MARK: results
 
-    private func conclude(_ request: Running, _ result: Result<TransferReply, TransferFailure>, now: Instant) {
+    private func conclude(
+        _ request: Running, _ result: Result<TransferReply, TransferFailure>, at endpoint: HTTPEndpoint, now: Instant
+    ) {
         let wanted = request.fetches.filter { transferOfFetch.removeValue(forKey: $0.id) != nil }
         switch result {
         case .failure(let failure):
-            failed(request, FetchFailure(failure), failure.description, isAddress: failure.isAddress, now: now)
+            let isAddress = failure.isAddress
+            failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: isAddress, now: now)
             fail(wanted, FetchFailure(failure))
         case .success(let transfer):
             let reply = HTTPReply(transfer)
@@ -266,7 +278,7 @@ final class ProviderFetches {
                 return send(wanted, asking: request.questions, to: request.provider, isRepeated: true, now: now)
             }
             if !isNews { results = results.map { $0.mapError(\.withoutClock) } }
-            judge(request, results, isOverHTTP1: transfer.httpVersion == .http1, now: now)
+            judge(request, results, of: transfer, at: endpoint, now: now)
             deliver(Dictionary(zip(request.questions, results)) { first, _ in first }, to: wanted, request.provider)
         }
     }
@@ -294,21 +306,26 @@ final class ProviderFetches {
 
     /// A request counts as one failure at most, and a provider that has answered any of its questions is up.
     private func judge(
-        _ request: Running, _ results: [Result<Answer, DialectError>], isOverHTTP1: Bool, now: Instant
+        _ request: Running, _ results: [Result<Answer, DialectError>], of reply: TransferReply,
+        at endpoint: HTTPEndpoint, now: Instant
     ) {
         let errors = results.compactMap(\.failure)
         if let error = errors.first {
             let failure = FetchFailure(error)
-            if failure == .garbage, isOverHTTP1 { distrustConnections(of: request.provider, now: now) }
+            if failure == .garbage, reply.httpVersion == .http1 { distrustConnections(of: request.provider, now: now) }
             if case .throttled(let seconds?) = error {
                 throttled.append(.throttled(request.provider, for: .seconds(seconds)))
             }
             if errors.count == results.count {
-                return failed(request, failure, error.description, isAddress: error == .wrongNode, now: now)
+                let isAddress = error == .wrongNode
+                return failed(request, at: endpoint, failure, error.description, isAddress: isAddress, now: now)
             }
             failedInPart(request, failure, error.description)
         }
-        answered(request, now: now)
+        // What went before at another address is not this one's doing.
+        let elapsed = endpoint == request.endpoint ? request.startedAt.duration(to: now) : reply.totalTime
+        guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
+        providers[index].answered(at: endpoint, after: elapsed, now: now)
     }
 
     private func distrustConnections(of provider: ProviderID, now: Instant) {
@@ -316,17 +333,12 @@ final class ProviderFetches {
         providers[index].distrustConnections(now: now)
     }
 
-    private func answered(_ request: Running, now: Instant) {
-        guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
-        providers[index].answered(
-            at: request.endpoint, after: request.startedAt.duration(to: now), now: now)
-    }
-
     private func failed(
-        _ request: Running, _ failure: FetchFailure, _ reason: String, isAddress: Bool, now: Instant
+        _ request: Running, at endpoint: HTTPEndpoint, _ failure: FetchFailure, _ reason: String, isAddress: Bool,
+        now: Instant
     ) {
         guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
-        providers[index].failed(failure, reason, at: request.endpoint, isAddress: isAddress, now: now)
+        providers[index].failed(failure, reason, at: endpoint, isAddress: isAddress, now: now)
         if isAddress { addressFailures.append((request.provider, failure == .server)) }
         notable.append(.requestFailed(provider: providers[index].name, reason: reason))
     }
@@ -341,13 +353,14 @@ final class ProviderFetches {
 extension TransferRequest {
     fileprivate init(
         _ request: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration, connectTimeout: Duration,
-        needsOwnConnection: Bool, stallTimeout: Duration? = nil, wantsCertificate: Bool = false
+        needsOwnConnection: Bool, stallTimeout: Duration? = nil, silenceTimeout: Duration? = nil,
+        elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
     ) {
         self.init(
             method: request.method == .get ? .get : .post, endpoint: endpoint, target: request.url,
             headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body, timeout: timeout,
             connectTimeout: connectTimeout, needsOwnConnection: needsOwnConnection, stallTimeout: stallTimeout,
-            wantsCertificate: wantsCertificate)
+            silenceTimeout: silenceTimeout, elsewhere: elsewhere, wantsCertificate: wantsCertificate)
     }
 }
 

@@ -133,6 +133,9 @@ final class ResolvingLoop {
         handle(.network(.changed(network)), now: now)
     }
 
+    /// - Parameter partitions: of the networks whose answers are the last resort, the latest first.
+    func setOtherNetworks(_ partitions: [Partition]) { answers.otherNetworks = partitions }
+
     func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
         resolver.estimate(of: provider, now: now)
     }

@@ -31,6 +31,7 @@ struct Statistics {
                 latencyMilliseconds: provider.latency.percentile(50).map { $0 / 1000 })
         }
         report.systemServers = stats.system.servers
+        report.loopingServers = stats.system.looping
         report.cache = stats.cache
         report.switches = switches
         report.network = currentNetwork
@@ -113,6 +114,7 @@ struct Statistics {
         report.system.trust = resolving.systemTrust(now: now)
         report.system.foreignReplies = Int(resolving.system.foreignReplies)
         report.system.servers = resolving.system.servers.map(\.description)
+        report.system.looping = resolving.system.loopingServers.map(\.description)
     }
 }
 

@@ -82,6 +82,8 @@ final class SystemFetches {
         return false
     }
 
+    var loopingServers: [Nameserver] { loopChecks.looping }
+
     /// Which servers lead back to us, and which do not any more.
     func takeLoopNews() -> [LogEvent] {
         defer { loopNews.removeAll(keepingCapacity: true) }

@@ -14,6 +14,8 @@ final class ConnectionPool {
     private var generation = 0
     private var exchanges: [Exchange] = []
     private var finished: [Finished] = []
+    /// Those that are to be sent elsewhere as well.
+    private var silent: [TransferID] = []
     private var reused = 0
     private var retried = 0
     /// By sets that are gone.
@@ -69,7 +71,7 @@ final class ConnectionPool {
     func timePassed(now: ContinuousClock.Instant) {
         for set in sets { set.timePassed(now: now) }
         settle(now: now)
-        for index in exchanges.indices where exchanges[index].stalls(now: now) { _ = retry(at: index, now: now) }
+        for index in exchanges.indices { noteStall(at: index, now: now) }
         settle(now: now)
         if let at = dormantAt, at <= now { closeAll() }
     }
@@ -86,7 +88,28 @@ final class ConnectionPool {
         return finished
     }
 
+    /// Of those that have somewhere else to go, and are not heard of here.
+    func takeSilent() -> [TransferID] {
+        defer { silent.removeAll(keepingCapacity: true) }
+        return silent
+    }
+
     // MARK: exchanges
+
+    private func noteStall(at index: Int, now: ContinuousClock.Instant) {
+        guard let at = exchanges[index].stallsAt, at <= now else { return }
+        let sets = sets
+        let stall = exchanges[index].stalls(now: now) { transfer in
+            !sets.contains { $0.isUnacknowledged && $0.transfers.contains { $0 === transfer } }
+        }
+        switch stall {
+        case .none: break
+        case .here: _ = retry(at: index, now: now)
+        case .elsewhere:
+            if exchanges[index].generation == generation { retire() }
+            silent.append(exchanges[index].id)
+        }
+    }
 
     /// After every call in: takes what ended, and gives up what is not needed any more.
     private func settle(now: ContinuousClock.Instant) {

@@ -31,6 +31,8 @@ final class ConnectionSet {
     var openSockets: Int { ledger.openSockets }
     var openedSockets: Int { ledger.openedSockets }
 
+    var isUnacknowledged: Bool { ledger.isUnacknowledged }
+
     func isWatching(_ descriptor: Int32) -> Bool { ledger.isWatching(descriptor) }
 
     func start(

@@ -8,8 +8,8 @@ struct Exchange {
         /// Not sent yet, or over which connection is not known.
         case sending
         /// Sent over a connection that had been there before, which may be half-dead.
-        case exposed(stallsAt: ContinuousClock.Instant)
-        /// Over a new connection, or answered in part, or not to be watched.
+        case exposed(since: ContinuousClock.Instant, isAcknowledged: Bool)
+        /// Over a new connection, or answered in part, or sent elsewhere, or not to be watched.
         case settled
         /// Sent once more.
         case retried
@@ -37,9 +37,17 @@ struct Exchange {
         stage = request.stallTimeout == nil ? .settled : .sending
     }
 
+    /// When `stalls` has to be asked.
     var stallsAt: ContinuousClock.Instant? {
-        guard case .exposed(let at) = stage else { return nil }
-        return at
+        guard let stallTimeout = request.stallTimeout else { return nil }
+        let silenceTimeout = min(request.silenceTimeout ?? stallTimeout, stallTimeout)
+        switch stage {
+        // Another connection to the same place would not come about sooner.
+        case .sending: return request.elsewhere.isEmpty ? nil : startedAt.advanced(by: silenceTimeout)
+        case .exposed(let since, let isAcknowledged):
+            return since.advanced(by: isAcknowledged ? stallTimeout : silenceTimeout)
+        case .settled, .retried: return nil
+        }
     }
 
     var isRetried: Bool {
@@ -49,18 +57,34 @@ struct Exchange {
 
     /// To be called as often as something may have been sent.
     mutating func noteSending(now: ContinuousClock.Instant) {
-        guard case .sending = stage, let stallTimeout = request.stallTimeout, let transfer = transfers.first,
-            transfer.isSent
-        else { return }
-        stage = transfer.isExposed ? .exposed(stallsAt: now.advanced(by: stallTimeout)) : .settled
+        guard case .sending = stage, let transfer = transfers.first, transfer.isSent else { return }
+        stage = transfer.isExposed ? .exposed(since: now, isAcknowledged: false) : .settled
     }
 
-    /// True if the request is to be sent once more.
-    mutating func stalls(now: ContinuousClock.Instant) -> Bool {
-        guard let stallsAt, stallsAt <= now else { return false }
-        if transfers.first?.isExposed == true { return true }
+    enum Stall {
+        case none
+        /// The request is to be sent once more, over a new connection.
+        case here
+        /// The same, but to the next of `elsewhere`.
+        case elsewhere
+    }
+
+    /// - Parameter isAcknowledged: whether the other machine has all that was sent over the transfer's connections.
+    mutating func stalls(now: ContinuousClock.Instant, isAcknowledged: (Transfer) -> Bool) -> Stall {
+        guard let stallsAt, stallsAt <= now, let transfer = transfers.first else { return .none }
+        if case .exposed(let since, let isKnown) = stage {
+            guard transfer.isExposed else {
+                stage = .settled
+                return .none
+            }
+            if !isKnown, isAcknowledged(transfer) {
+                stage = .exposed(since: since, isAcknowledged: true)
+                return stalls(now: now, isAcknowledged: isAcknowledged)
+            }
+        }
+        guard !request.elsewhere.isEmpty else { return .here }
         stage = .settled
-        return false
+        return .elsewhere
     }
 
     /// What is to be sent once more, in the time that is left; nil if none is.

@@ -14,8 +14,26 @@ package final class HTTPClient {
 
     private let interest: ConnectionSet.Interest
     private var pools: [ConnectionPool] = []
-    private var finished: [(id: TransferID, result: Result<TransferReply, TransferFailure>)] = []
+    private var finished: [Finished] = []
+    /// Of the requests that may be sent elsewhere as well.
+    private var detours: [TransferID: Detour] = [:]
+    private var setbacks: [Setback] = []
     private var lastID: UInt64 = 0
+
+    package struct Finished {
+        package let id: TransferID
+        package let result: Result<TransferReply, TransferFailure>
+        /// Where this came from: what the request named, or one of its `elsewhere`.
+        package let endpoint: HTTPEndpoint
+    }
+
+    /// A place where a request was not heard of, and left for the next one.
+    package struct Setback {
+        package let id: TransferID
+        package let endpoint: HTTPEndpoint
+        /// `timeout`: it is silent.
+        package let failure: TransferFailure
+    }
 
     /// Once per process, before there is a second thread. The process must ignore SIGPIPE: OpenSSL writes to sockets
     /// without asking that none be sent.
@@ -47,21 +65,16 @@ package final class HTTPClient {
     package func start(_ request: TransferRequest, now: ContinuousClock.Instant) -> TransferID {
         lastID += 1
         let id = TransferID(number: lastID)
-        do throws(TransferFailure) {
-            guard transfersInFlight < HTTPClient.maxTransfers else { throw .busy }
-            let pool = try pool(for: request.endpoint)
-            try pool.start(request, id: id, now: now)
-            finished += pool.takeFinished()
-        } catch {
-            finished.append((id, .failure(error)))
-        }
+        if !request.elsewhere.isEmpty { detours[id] = Detour(request, startedAt: now) }
+        begin(request, id: id, now: now)
         return id
     }
 
     /// No result of the transfer is handed out after this. One that has ended already, or never was, is ignored.
     package func cancel(_ id: TransferID, now: ContinuousClock.Instant) {
         finished.removeAll { $0.id == id }
-        _ = pools.contains { $0.cancel(id, now: now) }
+        detours[id] = nil
+        for pool in pools { _ = pool.cancel(id, now: now) }
     }
 
     /// A descriptor that is not watched (any more) is ignored.
@@ -70,14 +83,14 @@ package final class HTTPClient {
     ) {
         guard let pool = pools.first(where: { $0.isWatching(descriptor) }) else { return }
         pool.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
-        finished += pool.takeFinished()
+        collect(from: pool, now: now)
     }
 
     package func timePassed(now: ContinuousClock.Instant) {
         for pool in pools {
             guard let deadline = pool.deadline, deadline <= now else { continue }
             pool.timePassed(now: now)
-            finished += pool.takeFinished()
+            collect(from: pool, now: now)
         }
     }
 
@@ -86,16 +99,64 @@ package final class HTTPClient {
     package func renewConnections(now: ContinuousClock.Instant) {
         for pool in pools {
             pool.renew()
-            finished += pool.takeFinished()
+            collect(from: pool, now: now)
         }
     }
 
     package var hasFinished: Bool { !finished.isEmpty }
 
     /// To be drained after every call in.
-    package func takeFinished() -> [(id: TransferID, result: Result<TransferReply, TransferFailure>)] {
+    package func takeFinished() -> [Finished] {
         defer { finished.removeAll(keepingCapacity: true) }
         return finished
+    }
+
+    /// Since it was called last.
+    package func takeSetbacks() -> [Setback] {
+        defer { setbacks.removeAll() }
+        return setbacks
+    }
+
+    // MARK: requests
+
+    private func begin(_ request: TransferRequest, id: TransferID, now: ContinuousClock.Instant) {
+        do throws(TransferFailure) {
+            guard transfersInFlight < HTTPClient.maxTransfers else { throw .busy }
+            let pool = try pool(for: request.endpoint)
+            try pool.start(request, id: id, now: now)
+            collect(from: pool, now: now)
+        } catch {
+            ended(id, .failure(error), at: request.endpoint, now: now)
+        }
+    }
+
+    private func collect(from pool: ConnectionPool, now: ContinuousClock.Instant) {
+        for id in pool.takeSilent() { goElsewhere(id, from: pool.endpoint, .timeout, now: now) }
+        for (id, result) in pool.takeFinished() { ended(id, result, at: pool.endpoint, now: now) }
+    }
+
+    /// As far as there is a place to go to; it may end there at once.
+    private func goElsewhere(
+        _ id: TransferID, from endpoint: HTTPEndpoint, _ failure: TransferFailure, now: ContinuousClock.Instant
+    ) {
+        guard let next = detours[id]?.next(now: now) else { return }
+        setbacks.append(Setback(id: id, endpoint: endpoint, failure: failure))
+        begin(next, id: id, now: now)
+    }
+
+    private func ended(
+        _ id: TransferID, _ result: Result<TransferReply, TransferFailure>, at endpoint: HTTPEndpoint,
+        now: ContinuousClock.Instant
+    ) {
+        detours[id]?.ended()
+        if case .failure(let failure) = result, detours[id] != nil {
+            if failure.isAddress { goElsewhere(id, from: endpoint, failure, now: now) }
+            // What goes on elsewhere will end there, or has ended by now.
+            guard let left = detours[id], left.runningCount == 0 else { return }
+        }
+        finished.append(Finished(id: id, result: result, endpoint: endpoint))
+        guard let detour = detours.removeValue(forKey: id), detour.runningCount > 0 else { return }
+        for pool in pools { _ = pool.cancel(id, now: now) }
     }
 
     private func pool(for endpoint: HTTPEndpoint) throws(TransferFailure) -> ConnectionPool {

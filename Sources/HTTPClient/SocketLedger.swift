@@ -17,6 +17,9 @@ final class SocketLedger {
         case after(milliseconds: Int)
     }
 
+    /// As long as a request to a provider is worth waiting for; the next one then takes a new connection.
+    static let silenceMilliseconds: UInt32 = 3000
+
     private(set) var openedSockets = 0
     private var sockets: Set<Int32> = []
     private var wanted: [Int32: SocketInterest] = [:]
@@ -32,6 +35,9 @@ final class SocketLedger {
     }
 
     var openSockets: Int { sockets.count }
+
+    /// Something that was sent has not reached the other machine, or its word has not come back.
+    var isUnacknowledged: Bool { sockets.contains { ccurl_unacknowledged_bytes($0) > 0 } }
 
     func isWatching(_ descriptor: Int32) -> Bool { told[descriptor] != nil }
 
@@ -72,7 +78,7 @@ final class SocketLedger {
             easy,
             { context, _, address in
                 guard let address = unsafe address else { return -1 }
-                let descriptor = unsafe ccurl_open_socket(address)
+                let descriptor = unsafe ccurl_open_socket(address, SocketLedger.silenceMilliseconds)
                 unsafe SocketLedger.at(context)?.record(opened: descriptor)
                 return descriptor
             },

@@ -29,6 +29,14 @@ package enum TransferFailure: Error, Hashable, Sendable {
     /// The machine ran out of memory or descriptors, or libcurl lacks something.
     case local(String)
 
+    /// Another address of the same provider may do better.
+    package var isAddress: Bool {
+        switch self {
+        case .refused, .unreachable, .timeout, .tls, .reset: true
+        case .proxy, .networkChanged, .oversized, .garbage, .badRequest, .busy, .local: false
+        }
+    }
+
     /// Stable, for counters.
     package var kind: String {
         switch self {

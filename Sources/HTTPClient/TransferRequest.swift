@@ -27,6 +27,12 @@ package struct TransferRequest: Sendable {
     /// once more over a new one, within `timeout`; the first reply counts. Nil: never. (A connection that ends before
     /// the reply begins always leads to that.)
     package var stallTimeout: Duration?
+    /// The same when not even the other machine's kernel has acknowledged what was sent, or when no connection stands:
+    /// then it is the path, and no slow server. At most `stallTimeout`; nil: as long as that.
+    package var silenceTimeout: Duration?
+    /// Where it is sent once more instead, each in its turn: when the one before is silent, or cannot be reached. The
+    /// first reply counts, and all of it has to be over within `timeout`.
+    package var elsewhere: [HTTPEndpoint]
     /// Only a new connection shows a certificate, so this goes together with `needsOwnConnection`.
     package var wantsCertificate: Bool
 
@@ -34,7 +40,7 @@ package struct TransferRequest: Sendable {
         method: Method = .get, endpoint: HTTPEndpoint, target: String,
         headers: [(name: String, value: String)] = [], body: [UInt8] = [], timeout: Duration,
         connectTimeout: Duration, needsOwnConnection: Bool = false, stallTimeout: Duration? = nil,
-        wantsCertificate: Bool = false
+        silenceTimeout: Duration? = nil, elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
     ) {
         self.method = method
         self.endpoint = endpoint
@@ -45,6 +51,8 @@ package struct TransferRequest: Sendable {
         self.connectTimeout = connectTimeout
         self.needsOwnConnection = needsOwnConnection
         self.stallTimeout = stallTimeout
+        self.silenceTimeout = silenceTimeout
+        self.elsewhere = elsewhere
         self.wantsCertificate = wantsCertificate
     }
 }

@@ -5,8 +5,6 @@
 package import DNSWire
 
 package struct PrefixDiscovery: Equatable, Sendable {
-    package typealias Instant = ContinuousClock.Instant
-
     /// What IPv4 hosts are reached through, the best first; empty where nothing translates, or nothing has to.
     package private(set) var prefixes: [TranslationPrefix] = []
     /// When to ask; nil while a question is out, and where nobody needs a prefix.

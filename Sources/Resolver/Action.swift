@@ -39,11 +39,21 @@ package struct ExpiredAnswer: Equatable, Sendable {
     package let extendedError: ExtendedError
     /// Its limit may pass while the upstreams are asked, or while the machine sleeps.
     let usableUntil: Instant
+    let origin: AgedAnswer.Origin
 
     /// - Parameter answer: with the TTLs of an expired answer.
     func with(_ answer: RenderedAnswer) -> ExpiredAnswer {
-        ExpiredAnswer(answer: answer, extendedError: extendedError, usableUntil: usableUntil)
+        ExpiredAnswer(answer: answer, extendedError: extendedError, usableUntil: usableUntil, origin: origin)
     }
+
+    /// As it is when the network has changed. What the system resolver said never crosses networks, nor does a "no".
+    var onOtherNetwork: ExpiredAnswer? {
+        guard origin != .system, !answer.isNegative else { return nil }
+        return ExpiredAnswer(
+            answer: answer, extendedError: extendedError, usableUntil: usableUntil, origin: .otherNetwork)
+    }
+
+    func cause(_ cause: StaleCause) -> StaleCause { origin == .otherNetwork ? .otherNetwork : cause }
 }
 
 /// Why an expired answer was given, in the words that statistics use.
@@ -54,6 +64,8 @@ package enum StaleCause: String, Sendable, CaseIterable {
     case failure
     /// Every upstream failed a short while ago.
     case recheck
+    /// The same, and there was nothing but what another network's provider had said.
+    case otherNetwork = "other-network"
 }
 
 /// Where an answer comes from.

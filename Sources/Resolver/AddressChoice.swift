@@ -48,6 +48,21 @@ package struct AddressChoice: Sendable {
         return chosen
     }
 
+    /// Where to go, in this order, when nothing is heard from the one that was chosen.
+    package func others(than chosen: Int, now: Instant) -> [Int] {
+        let others = addresses.indices.filter { $0 != chosen }
+        let working = others.filter { !addresses[$0].breaker.isOpen(now) }.sorted { cost($0) < cost($1) }
+        let failing = others.filter { addresses[$0].breaker.isOpen(now) }
+            .sorted { addresses[$0].chosenAs < addresses[$1].chosenAs }
+        return Array((working + failing).prefix(Bounds.maxAddressesPerRequest - 1))
+    }
+
+    /// Nothing is heard from it when not even an acknowledgement has come after so long.
+    package func silence(of index: Int) -> Duration {
+        guard let patience = addresses[index].latency.patience else { return Bounds.silenceUnmeasured }
+        return min(max(.milliseconds(patience) * Bounds.silenceFactor, Bounds.silenceFloor), Bounds.silenceCeiling)
+    }
+
     package mutating func answered(_ index: Int, after elapsed: Duration, now: Instant) {
         guard addresses.indices.contains(index) else { return }
         addresses[index].latency.measure(elapsed, now: now)

@@ -21,6 +21,12 @@ struct Check {
 
     mutating func putOff(until instant: Instant) { nextAt = instant }
 
+    /// What was found was found at another time.
+    mutating func becomesDue() {
+        nextAt = nil
+        repeats = 0
+    }
+
     /// - Parameter ttlSeconds: of the answer that led to the address.
     mutating func found(_ result: ProbeResult, ttlSeconds: UInt32, now: Instant) {
         guard result.verdict != .unprobed else {
@@ -90,6 +96,10 @@ struct KnownAddress {
     mutating func setPorts(_ ports: [UInt16]) {
         guard checks.map(\.port) != ports else { return }
         checks = ports.map { port in checks.first { $0.port == port } ?? Check(port: port) }
+    }
+
+    mutating func becomesDue() {
+        for index in checks.indices { checks[index].becomesDue() }
     }
 
     mutating func putOff(port: UInt16, until instant: Instant) {

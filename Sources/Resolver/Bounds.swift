@@ -15,16 +15,34 @@ package enum Bounds {
     static let answerWithin: Duration = .milliseconds(4500)
     /// One request to a provider, connection included.
     package static let providerTimeout: Duration = .milliseconds(3000)
+    /// A provider's address that is silent for so many times what it usually takes, within these limits, is doubted,
+    /// and another one asked as well. The kernel repeats after 200 ms and more what was not acknowledged: when that is
+    /// not either, it is no single packet that was lost.
+    static let silenceFactor = 3
+    static let silenceFloor: Duration = .milliseconds(250)
+    static let silenceCeiling: Duration = .milliseconds(1500)
+    /// For an address that has not been measured.
+    static let silenceUnmeasured: Duration = .milliseconds(500)
+    /// Addresses of a provider that a request goes to, one after the other.
+    static let maxAddressesPerRequest = 3
     /// Fetches wait so long for others to share their request: far less than any request takes.
     static let gatherWithin: Duration = .milliseconds(1)
     /// Room for each of 32 providers and both families; with more, the oldest leaves early.
     static let maxOpenBatches = 64
-    /// When nothing has come from the providers, the system resolver is asked as well.
+    /// When nothing has come from the providers, the system resolver is asked as well: after so many times what the
+    /// slowest of them usually takes, within these limits; at the latest where one was not measured. What takes less
+    /// than the first is not to be told to the system resolver.
+    static let systemHedgeFactor = 4
+    static let systemHedgeFloor: Duration = .milliseconds(300)
     static let systemHedge: Duration = .milliseconds(1000)
-    /// A system resolver's answer waits so long for a provider's; RFC 8767 section 5 has 1.8 s for the same choice.
+    /// A system resolver's answer waits so long for a provider's, likewise. A connection that turns out to be dead
+    /// costs three times the usual, and a new one four times: after eight times and more nothing is on its way. RFC
+    /// 8767 section 5 has 1.8 s for the same choice.
+    static let systemPatienceFactor = 8
+    static let systemPatienceFloor: Duration = .milliseconds(600)
     static let systemPatience: Duration = .milliseconds(1800)
-    /// The same two while every provider is backed off: an outage must not cost each new name 1.8 s, and a provider
-    /// that is back still has time for a new connection.
+    /// The same two while no provider has answered since it failed: an outage must not cost each new name 1.8 s, and a
+    /// provider that is back still has time for a new connection.
     static let systemHedgeInTrouble: Duration = .milliseconds(100)
     static let systemPatienceInTrouble: Duration = .milliseconds(400)
     /// What the system resolver said in a provider's place is kept so long at most: soon the provider is asked again.
@@ -39,6 +57,10 @@ package enum Bounds {
     /// A failing provider is asked last for a time that doubles from the first to the second value.
     static let backOffFloor: Duration = .seconds(1)
     static let backOffCeiling: Duration = .seconds(30)
+    /// The same for one that is not heard at all: where its path was cut it is there again from one moment to the next.
+    /// A trial takes 2 s at most (the time for a connection), so that it is noticed within 3.5 s and a question. In a
+    /// long outage that is a request every two seconds and more.
+    static let unheardBackOffCeiling: Duration = .milliseconds(1500)
 
     /// A provider that does not serve our account will not do so soon; its SDKs wait an hour too (providers.md 9.3).
     static let accountBlock: Duration = .seconds(3600)
@@ -130,6 +152,22 @@ package enum Bounds {
     static let maxHeldBytes = 2048
     /// What was said longer ago tells nothing about who says it.
     static let saidLately: Duration = .seconds(600)
+
+    /// Networks of which something is known, the one in use included: home, work, a telephone, a VPN on each.
+    package static let maxNetworks = 8
+    /// Of a network that is not in use the names that were touched last keep what is known of them.
+    static let maxPastNames = 256
+    /// Of a network that comes back so many names are probed at once, at the usual pace: ten seconds' worth.
+    static let maxReverifiedNames = 50
+    /// So long after a change of the network nobody knows what works there.
+    static let firstSeconds: Duration = .seconds(2)
+    /// In that time the system resolver is asked along with the first provider, and its answer waits so long: a provider
+    /// that works needs three round trips for a new connection, and nobody notices a quarter of a second once.
+    static let systemPatienceAtFirst: Duration = .milliseconds(250)
+    /// After a change what is in use is asked for at this pace: 50 questions a second.
+    static let refreshStep: Duration = .milliseconds(20)
+    /// What was learned on another network waits so long for the upstreams of this one (RFC 8767 section 5).
+    static let otherNetworkPatience: Duration = .milliseconds(1800)
 
     /// Handshakes that take at most so much longer than the quickest are as good. Nobody notices 20 ms.
     static let nearQuickest = 1.5

@@ -18,12 +18,14 @@ struct Breaker: Sendable {
     func isHalfOpen(_ now: Instant) -> Bool { openUntil.map { $0 <= now } ?? false }
 
     /// Failures while it is open are the same trouble: many requests break together.
-    mutating func failed(now: Instant) {
+    ///
+    /// - Parameter ceiling: no longer than that, however often it has failed.
+    mutating func failed(ceiling: Duration = Bounds.backOffCeiling, now: Instant) {
         guard !isOpen(now) else { return }
         let doublings = min(failuresInARow, 5)
         failuresInARow += 1
         isBlocked = false
-        openUntil = now + min(Bounds.backOffFloor * (1 << doublings), Bounds.backOffCeiling)
+        openUntil = now + min(Bounds.backOffFloor * (1 << doublings), ceiling)
     }
 
     mutating func refused(now: Instant) {

@@ -39,8 +39,8 @@ package enum Event: Sendable {
     case policyChanged(Policy)
     case hostsChanged(HostsTable)
     case network(NetworkNews)
-    /// Names without an IPv6 address are given one by these, the best first; empty: they are not. Comes with every other
-    /// network, too.
+    /// Names without an IPv6 address are given one by these, the best first; empty: they are not. Comes with every
+    /// other network, too.
     case translation([TranslationPrefix])
     /// The instant in `nextDeadline` has come.
     case timePassed
@@ -161,4 +161,12 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     case clock
     /// This upstream can't be asked this question.
     case unsupported
+
+    /// No reply came, whoever is at fault: it may be the path.
+    var isUnheard: Bool {
+        switch self {
+        case .refused, .unreachable, .timeout, .tls, .reset: true
+        case .status, .throttled, .garbage, .server, .overload, .account, .clock, .unsupported: false
+        }
+    }
 }

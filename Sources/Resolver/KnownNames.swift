@@ -14,6 +14,22 @@ struct KnownNames {
 
     var nextMark: Instant? { marks.earliest }
 
+    init() {}
+
+    /// - Parameters:
+    ///   - names: each once, and no more than there is room for.
+    ///   - former: what it was evicted from so far counts on.
+    init(_ names: [NameKnowledge], after former: KnownNames) {
+        self.names = names
+        for (number, name) in names.enumerated() { numberOf[name.name] = number }
+        evictions = former.evictions
+    }
+
+    /// The latest first.
+    func touchedLast(atMost count: Int) -> [NameKnowledge] {
+        Array(names.sorted { $0.touchedAt > $1.touchedAt }.prefix(count))
+    }
+
     func number(of name: Name) -> Int? { numberOf[name] }
 
     subscript(name: Name) -> NameKnowledge? { numberOf[name].map { names[$0] } }

@@ -2,15 +2,18 @@
 //
 //     asked ──> asking providers ──────────── a provider answers ──> finished
 //                 │ hedge: second provider         │
-//                 │ all failed, or 1 s gone        │ (also after the clients were settled)
+//                 │ all failed, or `systemHedge`   │ (also after the clients were settled)
 //                 ▼                                │
 //               asking the system resolver too ────┘
-//                 │ it answers; providers get until 1.8 s (both sooner while all of them are in trouble)
+//                 │ it answers; providers get until `systemPatience` (soonest just after a change of the network)
 //                 ▼
 //               settled: clients have the system resolver's answer, a late provider's still goes to the cache
 //
+//     anywhere ── the network changes ──> asking anew, without what was heard; finished when nobody waits
+//
 // Beside that, where there is an expired answer: at `clientTimeout`, or when all have failed, the clients get it; the
-// fetches go on, and what comes late still goes to the cache. A refresh is a lookup that nobody waits for yet.
+// fetches go on, and what comes late still goes to the cache. Another network's answer is given likewise, but never
+// before 1.8 s. A refresh is a lookup that nobody waits for yet.
 //
 // Every path ends: each fetch by its time-out, the whole by `giveUpAt`.
 
@@ -26,25 +29,28 @@ struct Lookup {
     /// Why there was no answer; nil while it is in flight, and when there was one.
     var failure: ExtendedError?
     var hasLearned = false
+    /// There was an answer while nobody knew of which network it was.
+    var hasAnsweredUnsettled = false
     var keepsAnswers = true
     /// Better than the word of somebody who cannot tell.
     var hasGoodAnswer: Bool
     /// What the cache still holds and the policy allows.
     var expired: ExpiredAnswer?
-    /// So long the expired answer waits for the upstreams.
-    private(set) var expiredAt: Instant
+    /// So long the expired answer waits for the upstreams, unless it is another network's.
+    private var expiredAt: Instant
     /// Who may be asked, as it was when this began.
     let upstreams: NameUpstreams
-    let giveUpAt: Instant
+    private let startedAt: Instant
+    private(set) var giveUpAt: Instant
     /// So long the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
     /// Providers not asked yet, best first.
-    private var untried: ArraySlice<ProviderID>
+    var untried: ArraySlice<ProviderID>
     private var attemptsLeft = Bounds.maxProviderAttempts
     /// Those that another lookup tries just now: only asked when the system resolver does not stand in for them.
-    private var inReserve: [ProviderID]
+    var inReserve: [ProviderID]
     /// Those that want to be asked less: only asked when nobody else has anything to say.
-    private var withheld: [ProviderID]
+    var withheld: [ProviderID]
     /// When the first of them is asked: at once after a failure, else as a hedge.
     var nextProviderAt: Instant?
     var system: SystemStep
@@ -68,33 +74,55 @@ struct Lookup {
 
     /// - Parameters:
     ///   - hasRecords: the answer that stands has what is asked for.
-    ///   - mistrustsSystem: what the system resolver says is for when the providers say nothing.
     init(
         _ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, hasRecords: Bool,
-        mistrustsSystem: Bool, now: Instant
+        _ terms: SystemTerms, now: Instant
     ) {
         self.question = question
         hasGoodAnswer = isRefresh && hasRecords
         self.policy = policy
         self.isRefresh = isRefresh
         upstreams = route.upstreams
+        startedAt = now
         giveUpAt = now + Bounds.answerWithin
         expiredAt = now + policy.stale.clientTimeout
-        let patience = mistrustsSystem ? Bounds.systemPatienceMistrusted : Bounds.systemPatience
-        holdUntil = now + (route.inTrouble ? Bounds.systemPatienceInTrouble : patience)
+        holdUntil = now + terms.patience
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
         inReserve = Array(route.inReserve.prefix(Bounds.maxProviderAttempts - untried.count))
         withheld = route.withheld
         nextProviderAt = now
-        let hedge = route.inTrouble ? Bounds.systemHedgeInTrouble : Bounds.systemHedge
-        system = route.hasSystem ? .waiting(until: now + hedge) : .absent
+        system = route.hasSystem ? .waiting(until: now + terms.hedge) : .absent
+    }
+
+    /// The same clients with the same question, on another network: all that was heard was heard elsewhere. They still
+    /// have their answer in time.
+    ///
+    /// - Parameter route: on the network in use now.
+    func startedAnew(along route: Route, policy: NamePolicy, _ terms: SystemTerms, now: Instant) -> Lookup {
+        var new = Lookup(
+            question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: false, terms, now: now)
+        new.waiters = waiters
+        new.giveUpAt = giveUpAt
+        new.holdUntil = min(new.holdUntil, giveUpAt)
+        new.expiredAt = expiredAt
+        new.expired = expired?.onOtherNetwork
+        return new
     }
 
     /// The system resolver is the proper source for this name and not a substitute.
     var isSystemName: Bool { upstreams == .system }
 
     /// After a failure: how long the expired answer stands in at once; nil without one.
-    var recheck: Duration? { expired == nil ? nil : policy.stale.recheck }
+    var recheck: Duration? { ownExpired == nil ? nil : policy.stale.recheck }
+
+    /// Of the network in use.
+    var ownExpired: ExpiredAnswer? { expired.flatMap { $0.origin == .otherNetwork ? nil : $0 } }
+
+    /// When what is held ready is given. Another network's answer is for when those of this one had their time.
+    var expiredDueAt: Instant {
+        guard expired?.origin == .otherNetwork else { return expiredAt }
+        return max(expiredAt, startedAt + Bounds.otherNetworkPatience)
+    }
 
     var nextDeadline: Instant {
         var earliest = running.first?.until ?? giveUpAt
@@ -108,34 +136,31 @@ struct Lookup {
         earliest = min(earliest, giveUpAt)
         if !inReserve.isEmpty || mayAskWithheld(at: holdUntil) { earliest = min(earliest, holdUntil) }
         if let nextProviderAt { earliest = min(earliest, nextProviderAt) }
-        if expired != nil, !waiters.isEmpty { earliest = min(earliest, expiredAt) }
+        if expired != nil, !waiters.isEmpty { earliest = min(earliest, expiredDueAt) }
         return earliest
     }
 
     // MARK: what happens
 
-    /// All providers turn out to be in trouble: the waits are those of trouble, from the beginning.
-    mutating func hurry(now: Instant, _ around: inout Surroundings) {
-        let startedAt = giveUpAt - Bounds.answerWithin
-        holdUntil = min(holdUntil, startedAt + Bounds.systemPatienceInTrouble)
-        if case .waiting(let until) = system {
-            system = .waiting(until: min(until, startedAt + Bounds.systemHedgeInTrouble))
-        }
+    /// Other terms turn out to be in force, from the beginning.
+    mutating func hurry(_ terms: SystemTerms, now: Instant, _ around: inout Surroundings) {
+        holdUntil = min(holdUntil, startedAt + terms.patience)
+        if case .waiting(let until) = system { system = .waiting(until: min(until, startedAt + terms.hedge)) }
         proceed(now: now, &around)
     }
 
     /// - Parameter expired: for all who wait, where there was none so far.
     mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ around: inout Surroundings) {
         dropTooOld(now)
-        if self.expired == nil, let expired { hold(expired) }
+        if ownExpired == nil, let expired { hold(expired) }
         // A refresh spares those who want to be asked less; for a client they are asked, and have their time.
         if isRefresh, waiters.isEmpty, !withheld.isEmpty { expiredAt = now + policy.stale.clientTimeout }
         settleInsteadOfExpired(now: now, &around)
         if case .settled(let answer, let learnedAt) = system {
             let arranged = around.verification.arranged(question, answer, now: now)
             around.actions.append(.reply(waiter, arranged.aged(since: learnedAt, now: now), .system))
-        } else if expiredAt <= now, let expired = self.expired {
-            around.actions.append(.replyExpired(waiter, expired, .timeout))
+        } else if expiredDueAt <= now, let expired = self.expired {
+            around.actions.append(.replyExpired(waiter, expired, expired.cause(.timeout)))
         } else if waiters.count < Bounds.maxWaiters {
             waiters.append(waiter)
             if askLeftOut(now: now) || mayAskWithheld(at: now) { proceed(now: now, &around) }
@@ -161,7 +186,7 @@ struct Lookup {
 
     /// What the system resolver has said goes before the expired answer when that one's time has come.
     private mutating func settleInsteadOfExpired(now: Instant, _ around: inout Surroundings) {
-        guard case .answered(let answer, let learnedAt) = system, expired != nil, expiredAt <= now else { return }
+        guard case .answered(let answer, let learnedAt) = system, expired != nil, expiredDueAt <= now else { return }
         settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
     }
 
@@ -187,6 +212,7 @@ struct Lookup {
     /// An expired answer that is given soon must leave the system resolver some of the time before.
     private mutating func hold(_ expired: ExpiredAnswer) {
         self.expired = expired
+        guard expired.origin != .otherNetwork else { return }
         if case .waiting(let until) = system, policy.stale.clientTimeout > .zero {
             system = .waiting(until: min(until, expiredAt - policy.stale.clientTimeout / 2))
         }
@@ -207,8 +233,7 @@ struct Lookup {
 
     mutating func timePassed(now: Instant, _ around: inout Surroundings) {
         for attempt in running where attempt.until <= now {
-            around.actions.append(.abandon(attempt.id))
-            around.end(attempt.id, attempt.upstream, isHeard: false, now: now)
+            around.abandon(attempt, now: now)
             failed(attempt, .timeout, now: now, &around)
         }
         running.removeAll { $0.until <= now }
@@ -234,7 +259,7 @@ struct Lookup {
             settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
         } else if running.isEmpty || giveUpAt <= now {
             conclude(now: now, &around)
-        } else if !waiters.isEmpty, expiredAt <= now {
+        } else if !waiters.isEmpty, expiredDueAt <= now {
             replyExpired(.timeout, &around)
         }
     }
@@ -271,7 +296,7 @@ struct Lookup {
     }
 
     private mutating func askNextProvider(now: Instant, _ around: inout Surroundings) {
-        untried.removeAll { !around.ranking.knows($0) }
+        untried.removeAll { !around.ranking.knows($0) || around.ranking.isUnreachable($0) }
         guard let provider = untried.popFirst() else { return }
         // The first one of a refresh was charged before.
         if isRefresh, attemptsLeft < Bounds.maxProviderAttempts { _ = around.ranking.spend(on: provider, now: now) }

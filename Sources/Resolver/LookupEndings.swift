@@ -18,7 +18,7 @@ extension Lookup {
     mutating func conclude(now: Instant, _ around: inout Surroundings) {
         if let useless { return concludeWithoutBetter(useless, now: now, &around) }
         // Nothing proven hides nothing good: no more than a failure would.
-        let isHeld = leftOut != nil || expired.map { !$0.answer.isNegative } ?? hasGoodAnswer
+        let isHeld = leftOut != nil || ownExpired.map { !$0.answer.isNegative } ?? hasGoodAnswer
         if let unproven, !isHeld || around.synthesis.isOn(for: question) {
             let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
             let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
@@ -61,6 +61,10 @@ extension Lookup {
     private mutating func keep(
         _ answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ around: inout Surroundings
     ) -> Answer {
+        guard around.isSettled else {
+            hasAnsweredUnsettled = true
+            return around.verification.arranged(question, answer, now: now)
+        }
         around.learned = Learned(
             ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute)
         around.shadows.used(question, answer)
@@ -82,19 +86,51 @@ extension Lookup {
 
     mutating func replyExpired(_ cause: StaleCause, _ around: inout Surroundings) {
         guard let expired else { return }
-        around.actions += waiters.map { .replyExpired($0, expired, cause) }
+        around.actions += waiters.map { .replyExpired($0, expired, expired.cause(cause)) }
         waiters = []
     }
 
     mutating func abandonAll(now: Instant, _ around: inout Surroundings) {
         for attempt in running {
-            around.actions.append(.abandon(attempt.id))
-            around.end(attempt.id, attempt.upstream, isHeard: false, now: now)
+            around.abandon(attempt, now: now)
             if case .provider(let provider) = attempt.upstream {
                 around.ranking.overtaken(provider, after: attempt.startedAt.duration(to: now))
             }
         }
         running = []
+    }
+
+    // MARK: networks
+
+    /// What was asked there does not come any more, and nobody is to blame for that. Without clients it is over.
+    mutating func leaveNetwork(now: Instant, _ around: inout Surroundings) {
+        for attempt in running { around.abandon(attempt, now: now) }
+        running = []
+        isFinished = waiters.isEmpty
+    }
+
+    /// Providers that no route leads to any more have not failed; the next one is asked.
+    mutating func leaveUnreachable(now: Instant, _ around: inout Surroundings) {
+        let ranking = around.ranking
+        let isLost = { (attempt: Attempt) in
+            if case .provider(let provider) = attempt.upstream { ranking.isUnreachable(provider) } else { false }
+        }
+        for attempt in running where isLost(attempt) {
+            around.abandon(attempt, now: now)
+            someoneIsUnheard = true
+            nextProviderAt = now
+        }
+        running.removeAll(where: isLost)
+        untried.removeAll(where: ranking.isUnreachable)
+        inReserve.removeAll(where: ranking.isUnreachable)
+        withheld.removeAll(where: ranking.isUnreachable)
+        proceed(now: now, &around)
+    }
+
+    /// We know it ourselves by now.
+    mutating func answeredHere(_ answer: Answer, _ around: inout Surroundings) {
+        replyToAll(answer, from: .local, &around)
+        isFinished = true
     }
 
     // MARK: verified addresses
@@ -153,13 +189,14 @@ extension Lookup {
         let (kept, worth) = (verification.worthKept(question), verification.worth(question, answer))
         // Whoever gave what stands was not asked again.
         if leftOut != nil { return kept >= worth }
-        let stands = expired.map { !$0.answer.isNegative } ?? (hasGoodAnswer && waiters.isEmpty)
+        let stands = ownExpired.map { !$0.answer.isNegative } ?? (hasGoodAnswer && waiters.isEmpty)
         return stands && kept > worth
     }
 
     /// The cache's answer has changed, and with it the expired one that is held ready here.
     mutating func rearranged(_ answer: Answer) {
+        guard let ownExpired else { return }
         let rendered = RenderedAnswer(answer, to: question).withEveryTTL(policy.stale.answerTTLSeconds)
-        expired = expired?.with(rendered)
+        expired = ownExpired.with(rendered)
     }
 }

@@ -12,8 +12,10 @@ extension Lookup {
         /// As the name was to be asked when it began.
         let upstreams: NameUpstreams
         let hasSystem: Bool
-        /// All providers failed lately, are silent, or are not to be asked.
+        /// All providers failed lately and have not answered since, are silent, or are not to be asked.
         let inTrouble: Bool
+        /// What the slowest of those that will be asked, and work, usually takes; nil while one was not measured.
+        let patience: Duration?
 
         var isEmpty: Bool { providers.isEmpty && inReserve.isEmpty && withheld.isEmpty && !hasSystem }
 
@@ -23,7 +25,7 @@ extension Lookup {
             return Route(
                 providers: providers.filter(isOther), inReserve: inReserve.filter(isOther),
                 withheld: withheld.filter(isOther), upstreams: upstreams, hasSystem: hasSystem && source != .system,
-                inTrouble: inTrouble)
+                inTrouble: inTrouble, patience: patience)
         }
 
         func includes(_ source: Source) -> Bool {
@@ -32,6 +34,23 @@ extension Lookup {
             case .system: hasSystem
             case .local, .fallback: false
             }
+        }
+
+        /// So long the providers are asked alone.
+        var systemHedge: Duration {
+            guard !inTrouble else { return Bounds.systemHedgeInTrouble }
+            guard let patience else { return Bounds.systemHedge }
+            return min(max(patience * Bounds.systemHedgeFactor, Bounds.systemHedgeFloor), Bounds.systemHedge)
+        }
+
+        /// So long the system resolver's answer waits for theirs.
+        ///
+        /// - Parameter isMistrusted: what it says is for when the providers say nothing.
+        func systemPatience(isMistrusted: Bool) -> Duration {
+            guard !inTrouble else { return Bounds.systemPatienceInTrouble }
+            guard !isMistrusted else { return Bounds.systemPatienceMistrusted }
+            guard let patience else { return Bounds.systemPatience }
+            return min(max(patience * Bounds.systemPatienceFactor, Bounds.systemPatienceFloor), Bounds.systemPatience)
         }
 
         /// Nobody is to be asked as long as nobody waits.

@@ -17,6 +17,20 @@ extension Lookup {
         }
     }
 
+    /// When the system resolver is asked as well, and how long its answer waits for a provider's: both from the
+    /// beginning.
+    struct SystemTerms {
+        let hedge: Duration
+        let patience: Duration
+
+        /// All providers are in trouble.
+        static let inTrouble = SystemTerms(
+            hedge: Bounds.systemHedgeInTrouble, patience: Bounds.systemPatienceInTrouble)
+        /// The network is a new one.
+        static let atFirst = SystemTerms(hedge: .zero, patience: Bounds.systemPatienceAtFirst)
+        static let mistrustedAtFirst = SystemTerms(hedge: .zero, patience: Bounds.systemPatienceMistrusted)
+    }
+
     enum SystemStep {
         case absent
         case waiting(until: Instant)

@@ -64,6 +64,8 @@ package struct LoopChecks: Sendable {
     /// Those that may be asked for clients.
     package var askable: [Nameserver] { servers.filter { $0.standing == .asked }.map(\.server) }
 
+    package var looping: [Nameserver] { servers.filter { $0.standing != .asked }.map(\.server) }
+
     /// When `timePassed` is due.
     package var nextDeadline: Instant? {
         servers.compactMap { server in
@@ -76,7 +78,7 @@ package struct LoopChecks: Sendable {
     package mutating func setServers(
         _ servers: [Nameserver], now: Instant, randomness: inout some RandomNumberGenerator
     ) -> [Action] {
-        let leftOut = Set(self.servers.filter { $0.standing != .asked }.map(\.server))
+        let leftOut = Set(looping)
         self.servers = servers.map { Server(server: $0, standing: leftOut.contains($0) ? .tried : .asked) }
         return checkAll(now: now, randomness: &randomness)
     }

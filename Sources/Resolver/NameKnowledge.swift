@@ -138,6 +138,20 @@ struct NameKnowledge {
         addresses[index].putOff(port: target.port, until: instant)
     }
 
+    /// The network has changed since: every verdict is to be looked at again, and everybody may be asked.
+    mutating func becomesDue() {
+        for index in addresses.indices { addresses[index].becomesDue() }
+        for index in questions.indices {
+            questions[index].noneBetterUntil = nil
+            questions[index].askedElsewhereAt = nil
+        }
+    }
+
+    /// The cache does not have these any more.
+    mutating func forget(_ scope: QuestionScope) {
+        for index in questions.indices where scope.contains(questions[index].question) { questions[index].kept = nil }
+    }
+
     /// A name that has no TLS is left alone, but for what nobody has looked at yet.
     func leavesAlone(_ check: Check, _ now: Instant) -> Bool {
         check.probedAt != nil && leftAloneUntil.map { now < $0 } ?? false

@@ -97,12 +97,12 @@ struct NamePolicy {
 
     /// Nil when it may not be used.
     func usable(_ aged: AgedAnswer, now: Instant) -> ExpiredAnswer? {
-        guard aged.isExpired, aged.freshness(limits) == .stale else { return nil }
+        guard aged.isUsable(limits) else { return nil }
         let wholeSeconds = Int64(aged.lifetimeSeconds) + Int64(limits.maxAgeSeconds)
         return ExpiredAnswer(
             answer: aged.answer.withEveryTTL(stale.answerTTLSeconds),
             extendedError: aged.answer.responseCode == .noSuchName ? .staleNoSuchName : .staleAnswer,
-            usableUntil: now + .milliseconds(wholeSeconds * 1000 - aged.ageMilliseconds))
+            usableUntil: now + .milliseconds(wholeSeconds * 1000 - aged.ageMilliseconds), origin: aged.origin)
     }
 
     /// What is left when every upstream and every expired answer has failed: the operator's own addresses. Nil for

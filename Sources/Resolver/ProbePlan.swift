@@ -30,6 +30,10 @@ struct ProbePlan {
     private var nextNumber: UInt64 = 0
     /// Since `begin`.
     private var hasChanged = false
+    /// Nothing begins.
+    var isHeld = false {
+        didSet { hasChanged = true }
+    }
     /// When `begin` or `takeLost` has something to do; nil when nothing waits for time.
     private(set) var nextDeadline: Instant?
     /// Not taken, or pushed out, because there was no room.
@@ -46,9 +50,10 @@ struct ProbePlan {
 
     /// One that is waiting or running already is not taken twice; if it is wanted now, it goes first.
     ///
+    /// - Parameter notBefore: for one that nobody waits for; nil: spread.
     /// - Returns: false when there is no room.
     @discardableResult
-    mutating func add(_ target: ProbeTarget, isWanted: Bool, now: Instant) -> Bool {
+    mutating func add(_ target: ProbeTarget, isWanted: Bool, notBefore: Instant? = nil, now: Instant) -> Bool {
         if known.contains(target) {
             guard isWanted, let index = waiting.firstIndex(where: { $0.target == target && !$0.isWanted }) else {
                 return true
@@ -61,7 +66,7 @@ struct ProbePlan {
         }
         hasChanged = true
         known.insert(target)
-        let readyAt = isWanted ? now : now + chance.duration(upTo: Bounds.probeJitter)
+        let readyAt = isWanted ? now : notBefore ?? now + chance.duration(upTo: Bounds.probeJitter)
         let index = waiting.firstIndex { !$0.isWanted && (isWanted || $0.readyAt > readyAt) } ?? waiting.count
         waiting.insert(Waiting(target: target, isWanted: isWanted, readyAt: readyAt), at: index)
         return true
@@ -74,10 +79,26 @@ struct ProbePlan {
         waiting.removeAll { $0.target.name == name }
     }
 
+    /// Nothing is waited for any more.
+    ///
+    /// - Returns: those that ran, and those that somebody wants to know of.
+    mutating func reset() -> [ProbeTarget] {
+        let wanted = waiting.filter(\.isWanted).map(\.target)
+        for entry in waiting { known.remove(entry.target) }
+        waiting = []
+        var ran: [ProbeTarget] = []
+        while !running.isEmpty { ran.append(end(0)) }
+        return ran + wanted
+    }
+
     /// All that may begin now, in this order. To be called after every change.
     mutating func begin(now: Instant) -> [(id: ProbeID, target: ProbeTarget)] {
         guard hasChanged || nextDeadline.map({ $0 <= now }) ?? false else { return [] }
         hasChanged = false
+        guard !isHeld else {
+            nextDeadline = running.first?.lostAt
+            return []
+        }
         var begun: [(id: ProbeID, target: ProbeTarget)] = []
         var left: [Waiting] = []
         for (index, entry) in waiting.enumerated() {

@@ -11,6 +11,8 @@ struct ProviderStanding {
     private var breaker = Breaker()
     private(set) var trust = Trust()
     private var pausedUntil: Instant?
+    /// It did not say for how long it wants to be left alone.
+    private var hasOwnPause = false
     private var pausesInARow = 0
     /// Requests out, and since when no answer has come although one was out.
     private(set) var outstanding = 0
@@ -57,7 +59,7 @@ struct ProviderStanding {
     /// Several requests are out and nothing comes back: it will be known to fail when they have timed out.
     func isSilent(_ now: Instant) -> Bool {
         guard let silentSince, outstanding >= Bounds.silentRequests else { return false }
-        let usual = latency.patience.map { Duration.milliseconds(2 * $0) } ?? Bounds.hedgeCeiling
+        let usual = patience.map { $0 * 2 } ?? Bounds.hedgeCeiling
         return now - silentSince > max(usual, Bounds.silentFloor)
     }
 
@@ -77,9 +79,12 @@ struct ProviderStanding {
         return good / (good + failures.value(now))
     }
 
+    /// So long an answer is worth waiting for; nil until it is measured.
+    var patience: Duration? { latency.patience.map { .milliseconds($0) } }
+
     var hedgeDelay: Duration {
-        guard let patience = latency.patience else { return Bounds.hedgeUnmeasured }
-        return min(max(.milliseconds(patience), Bounds.hedgeFloor), Bounds.hedgeCeiling)
+        guard let patience else { return Bounds.hedgeUnmeasured }
+        return min(max(patience, Bounds.hedgeFloor), Bounds.hedgeCeiling)
     }
 
     func state(_ now: Instant) -> ProviderState {
@@ -111,6 +116,24 @@ struct ProviderStanding {
         self = new
     }
 
+    /// Failures are forgotten; what was spent, what the provider wants and what is on its way is the same everywhere.
+    ///
+    /// - Parameter known: what was measured on the network that is in use now; nil: nothing.
+    func moved(to known: ProviderStanding?) -> ProviderStanding {
+        var new = known ?? ProviderStanding(traits)
+        new.refreshes = refreshes
+        new.questions = questions
+        new.outstanding = outstanding
+        new.firstChoices = firstChoices
+        new.reportedState = reportedState
+        new.breaker = breaker.isBlocked ? breaker : Breaker()
+        new.pausedUntil = hasOwnPause ? nil : pausedUntil
+        new.hasOwnPause = false
+        new.pausesInARow = 0
+        new.silentSince = nil
+        return new
+    }
+
     mutating func begun(now: Instant) {
         silentSince = silentSince ?? now
         triedAt = now
@@ -127,13 +150,16 @@ struct ProviderStanding {
         if outstanding == 0 { silentSince = nil }
     }
 
+    /// The answer that ends an outage is no measure: it took a new connection, perhaps at the second attempt.
+    ///
     /// - Returns: whether it had failed before.
     mutating func answered(after elapsed: Duration, now: Instant) -> Bool {
-        latency.measure(elapsed, now: now)
+        let isBack = breaker.answered()
+        if !isBack || !isMeasured { latency.measure(elapsed, now: now) }
         doubt = nil
         answers.add(1, now: now)
         pausesInARow = 0
-        return breaker.answered()
+        return isBack
     }
 
     /// Another upstream was quicker: this one takes at least so long, which is news only beyond what was presumed.
@@ -146,9 +172,10 @@ struct ProviderStanding {
 
     /// An outage counts as one failure, however often it was tried meanwhile: it would be held against a provider that
     /// is back.
-    mutating func failed(now: Instant) {
+    mutating func failed(_ failure: FetchFailure, now: Instant) {
         if breaker.isClosed { failures.add(1, now: now) }
-        breaker.failed(now: now)
+        breaker.failed(
+            ceiling: failure.isUnheard ? Bounds.unheardBackOffCeiling : Bounds.backOffCeiling, now: now)
     }
 
     mutating func refused(now: Instant) { breaker.refused(now: now) }
@@ -157,8 +184,10 @@ struct ProviderStanding {
     mutating func throttled(for pause: Duration?, now: Instant) {
         if let pause {
             pausedUntil = now + min(pause, Bounds.throttleLimit)
+            hasOwnPause = false
         } else if !isPaused(now) {
             pausedUntil = now + min(Bounds.throttleFloor * (1 << min(pausesInARow, 5)), Bounds.throttleCeiling)
+            hasOwnPause = true
             pausesInARow += 1
         }
     }

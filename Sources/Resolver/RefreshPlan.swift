@@ -35,6 +35,8 @@ struct RefreshPlan {
         /// The provider whose budget has been charged for the refresh to come, and from when on that holds: whoever is
         /// called earlier has to pay anew.
         var payment: (to: ProviderID, from: Instant)?
+        /// Its answer was learned on another network: nothing is known to stand here.
+        var isElsewhere = false
         /// Asks and hits, one at least.
         var uses = 1
 
@@ -48,11 +50,31 @@ struct RefreshPlan {
         /// Asked before the end, the upstream would say the same end again.
         var waitsForTurnover: Bool { countsDown || usualSeconds != nil }
 
-        var isInUse: Bool {
+        /// When it was counted last.
+        var isInUse: Bool { isInUse(demand.perSecond) }
+
+        func isInUse(at now: Instant) -> Bool { isInUse(demand.perSecond(at: now)) }
+
+        private func isInUse(_ asksPerSecond: Double) -> Bool {
             // What does not exist must be asked for again: a scan of invented names is not worth a single refresh.
             guard unread < Bounds.maxUnreadRefreshes, uses > 1 || !isNegative else { return false }
             let lifetime = max(lifetimeSeconds, usualSeconds ?? 0)
-            return demand.perSecond * Double(lifetime) >= Bounds.expectedAsksWorthRefreshing
+            return asksPerSecond * Double(lifetime) >= Bounds.expectedAsksWorthRefreshing
+        }
+
+        /// What a place in the plan is worth.
+        func worth(at now: Instant) -> Double { isWanted ? .infinity : demand.perSecond(at: now) }
+
+        /// Ends, turnovers and payments were another network's; how long it usually lives is a guess.
+        mutating func networkChanged(isKnown: Bool, now: Instant) {
+            expiresAt = now
+            lifetimeSeconds = max(lifetimeSeconds, usualSeconds ?? 0)
+            usualSeconds = nil
+            countsDown = false
+            isRefreshed = false
+            isPostponed = false
+            payment = nil
+            isElsewhere = isElsewhere || !isKnown
         }
     }
 
@@ -77,12 +99,25 @@ struct RefreshPlan {
 
     /// The last answer had what was asked for.
     func hasRecords(_ question: Question) -> Bool {
-        numberOf[question].map { entries[$0].lifetimeSeconds > 0 && !entries[$0].isNegative } ?? false
+        guard let number = numberOf[question] else { return false }
+        let entry = entries[number]
+        return entry.lifetimeSeconds > 0 && !entry.isNegative && !entry.isElsewhere
     }
 
     /// Asks per second; 0 for what is not known.
     func demand(for question: Question) -> Double {
         numberOf[question].map { entries[$0].demand.perSecond } ?? 0
+    }
+
+    /// The most asked first; no more than so many.
+    func hottest(atMost count: Int, now: Instant) -> [Name] {
+        var seen: Set<Name> = []
+        var hottest: [Name] = []
+        for number in byDemand(now, where: { _ in true }) where hottest.count < count {
+            let name = entries[number].question.name
+            if seen.insert(name).inserted { hottest.append(name) }
+        }
+        return hottest
     }
 
     // MARK: what happens
@@ -131,6 +166,7 @@ struct RefreshPlan {
     ) {
         guard let number = numberOf[question] else { return }
         entries[number].isWanted = false
+        entries[number].isElsewhere = false
         entries[number].isRefreshed = isRefresh
         entries[number].isNegative = answer.isNegative
         if !answer.isSubstitute { judgeLifetime(number, answer.ttlSeconds) }
@@ -177,6 +213,35 @@ struct RefreshPlan {
         entries[number].isPostponed = true
         entries[number].payment = (provider, instant)
         schedule(number, at: instant)
+    }
+
+    // MARK: networks
+
+    /// What is in use is due, the most asked first, at a bounded pace; the rest when somebody asks for it.
+    ///
+    /// - Parameter isKnown: there may be answers from an earlier time on this network.
+    mutating func networkChanged(isKnown: Bool, now: Instant) {
+        for number in entries.indices {
+            deadlines.remove(number)
+            entries[number].networkChanged(isKnown: isKnown, now: now)
+        }
+        pace(byDemand(now) { $0.isWanted || $0.isInUse(at: now) }, now: now)
+    }
+
+    /// What fell due while nobody could be asked comes at the same pace.
+    mutating func resumed(now: Instant) {
+        let isDue = { (entry: Entry) in entry.dueAt <= now + Bounds.turnoverDelay }
+        pace(byDemand(now, where: isDue).filter(deadlines.contains), now: now)
+    }
+
+    private mutating func pace(_ numbers: [Int], now: Instant) {
+        for (place, number) in numbers.enumerated() { schedule(number, at: now + Bounds.refreshStep * place) }
+    }
+
+    /// The most asked first, what is wanted before all; equals in the order in which they came.
+    private func byDemand(_ now: Instant, where isMeant: (Entry) -> Bool) -> [Int] {
+        let meant = entries.indices.filter { isMeant(entries[$0]) }.map { ($0, entries[$0].worth(at: now)) }
+        return meant.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.map(\.0)
     }
 
     // MARK: what is due
@@ -280,11 +345,10 @@ struct RefreshPlan {
 
     /// Of a few, which change from time to time: a full table costs no more than a small one.
     private mutating func leastInUse(now: Instant) -> Int {
-        let worth = { (entry: Entry) in entry.isWanted ? .infinity : entry.demand.perSecond(at: now) }
         var least = hand
         for _ in 0..<Bounds.planSample {
             hand = (hand + 1) % entries.count
-            if worth(entries[hand]) < worth(entries[least]) { least = hand }
+            if entries[hand].worth(at: now) < entries[least].worth(at: now) { least = hand }
         }
         hand = (hand + 1) % entries.count
         return least

@@ -8,7 +8,7 @@ package struct Resolver {
     var around: Surroundings
     private(set) var routing = Routing()
     /// By number; free ones are used again.
-    private var lookups: [Lookup?] = []
+    private(set) var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
     private(set) var numberOfQuestion: [Question: Int] = [:]
     private var lookupOfFetch: [FetchID: Int] = [:]
@@ -17,7 +17,8 @@ package struct Resolver {
     var plan: RefreshPlan
     private(set) var refreshesInFlight = 0
     /// The providers that were in trouble when they were last looked at.
-    private var troubled: Set<ProviderID> = []
+    var troubled: Set<ProviderID> = []
+    var networks = KnownNetworks()
     package internal(set) var refreshes = RefreshCounts()
 
     /// - Parameter seed: spreads refreshes in time, and picks among providers.
@@ -63,14 +64,16 @@ package struct Resolver {
         case .throttled(let provider, let pause): around.ranking.throttled(provider, for: pause, now: now)
         case .providerReset(let provider):
             around.ranking.reset(provider)
+            networks.reset(provider)
             retry(failures.removeAll(), now: now)
         case .upstreamsChanged(let providers, let hasSystem):
             routing.hasSystem = hasSystem
             around.keep(providers)
+            networks.keep(providers)
             retry(failures.removeAll(), now: now)
         case .policyChanged(let policy): redirect(now: now) { $0.policy = policy }
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
-        case .network: break
+        case .network(let news): learned(news, now: now)
         case .translation(let prefixes): around.synthesis.setPrefixes(prefixes)
         case .timePassed: timePassed(now: now)
         }
@@ -98,8 +101,12 @@ package struct Resolver {
         _ question: Question, _ policy: NamePolicy, _ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant
     ) {
         if let number = numberOfQuestion[question] {
-            change(number, now: now) { $0.join(waiter, expired, now: now, &$1) }
-        } else if let failure = failures.failure(of: question, hasExpired: expired != nil, now: now) {
+            let terms = networks.isNew(now) ? around.termsAtFirst(now) : nil
+            change(number, now: now) { lookup, around in
+                lookup.join(waiter, expired, now: now, &around)
+                if let terms { lookup.hurry(terms, now: now, &around) }
+            }
+        } else if let failure = failures.failure(of: question, hasExpired: isOwn(expired), now: now) {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
         } else if lookupsInFlight < Bounds.maxLookups {
             let route = routing.route(question, policy, &around.ranking, now: now)
@@ -111,12 +118,15 @@ package struct Resolver {
         }
     }
 
+    /// What another network knows is not as good as an answer.
+    private func isOwn(_ expired: ExpiredAnswer?) -> Bool { expired.map { $0.origin != .otherNetwork } ?? false }
+
     /// It has failed a moment ago.
     private mutating func replyInsteadOfAsking(
         _ question: Question, _ waiter: Waiter, _ expired: ExpiredAnswer?, _ policy: NamePolicy, _ reason: ExtendedError
     ) {
         if let expired {
-            around.actions.append(.replyExpired(waiter, expired, .recheck))
+            around.actions.append(.replyExpired(waiter, expired, expired.cause(.recheck)))
         } else if let fallback = policy.fallback(for: question) {
             around.actions.append(.reply(waiter, fallback, .fallback))
         } else {
@@ -134,7 +144,7 @@ package struct Resolver {
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: plan.hasRecords(question),
-            mistrustsSystem: around.systemTrust.isLost(now), now: now)
+            terms(for: route, isRefresh: isRefresh, now: now), now: now)
         change(number, now: now) { lookup, around in
             join(&lookup, &around)
             lookup.proceed(now: now, &around)
@@ -157,7 +167,7 @@ package struct Resolver {
             guard let type = lookups[number]?.question.type else { continue }
             let order = around.ranking.order(for: type, now: now)
             guard order.allSatisfy(troubled.contains) else { continue }
-            change(number, now: now) { $0.hurry(now: now, &$1) }
+            change(number, now: now) { $0.hurry(.inTrouble, now: now, &$1) }
         }
     }
 
@@ -174,7 +184,7 @@ package struct Resolver {
 
     /// Nobody waits for it by this event's doing; a lookup that is in flight is spared its own request.
     private mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
-        guard answer.kind != .unprovenEmpty else { return }
+        guard answer.kind != .unprovenEmpty, around.isSettled || numberOfQuestion[question] != nil else { return }
         let policy = routing.policy.of(question.name)
         let upstreams = routing.upstreams(for: question, policy, around.ranking, now: now)
         guard let traits = around.ranking.traits(of: provider),
@@ -225,7 +235,7 @@ package struct Resolver {
 
     /// It may go better now: what failed and is in use is refreshed at once, and not when its pause is over.
     /// What failed may be asked again.
-    private mutating func retry(_ questions: [Question], now: Instant) {
+    mutating func retry(_ questions: [Question], now: Instant) {
         for question in questions where isPlanned(question) { plan.failed(question, retryAt: now) }
     }
 
@@ -237,6 +247,7 @@ package struct Resolver {
         failures.forget(scope)
         around.verification.forgotten(scope)
         around.synthesis.forgetAnswers()
+        networks.forget(scope)
         for number in lookups.indices {
             guard let question = lookups[number]?.question, scope.contains(question) else { continue }
             change(number, now: now) { lookup, _ in lookup.forgetExpired() }
@@ -286,6 +297,8 @@ package struct Resolver {
             } else {
                 plan.gained(lookup.question)
             }
+        } else if lookup.hasAnsweredUnsettled {
+            if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: now) }
         } else if lookup.foundNothingBetter {
             plan.failed(lookup.question, retryAt: now + Bounds.failureCeiling)
         } else if let failure = lookup.failure {

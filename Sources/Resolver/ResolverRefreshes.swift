@@ -12,7 +12,11 @@ extension Resolver {
         }
     }
 
-    var mayRefresh: Bool { refreshesInFlight < Bounds.maxRefreshes && lookupsInFlight < Bounds.maxLookups }
+    /// There is room; and it is known which network is asked, and somebody can be reached there.
+    var mayRefresh: Bool {
+        refreshesInFlight < Bounds.maxRefreshes && lookupsInFlight < Bounds.maxLookups && around.isSettled
+            && (routing.hasSystem || !around.ranking.isCutOff)
+    }
 
     mutating func popDueRefreshes(now: Instant) {
         guard mayRefresh else { return }

@@ -29,17 +29,21 @@ struct Routing {
         case .providers: order = ranking.choose(for: question.type, now: now)
         case .provider(let only):
             withheld = withheld.filter { $0 == only }
-            let isAsked = withheld.isEmpty && ranking.state(of: only, now: now) != .blocked
+            let isAsked =
+                withheld.isEmpty && ranking.state(of: only, now: now) != .blocked && !ranking.isUnreachable(only)
             order = isAsked ? [only] : []
         }
         if let paid, let index = order.firstIndex(of: paid), !ranking.isInTrouble(paid, now) {
             order.insert(order.remove(at: index), at: 0)
         }
-        let inTrouble = order.allSatisfy { ranking.isInTrouble($0, now) }
+        // Somebody finds out whether one is back that failed, and is to wait no longer for it than others do.
+        let working = order.filter { !ranking.isInTrouble($0, now) && !ranking.mayBeBack($0, now) }
+        let inTrouble = working.isEmpty
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
             providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial,
-            withheld: withheld, upstreams: upstreams, hasSystem: hasSystem, inTrouble: inTrouble)
+            withheld: withheld, upstreams: upstreams, hasSystem: hasSystem, inTrouble: inTrouble,
+            patience: ranking.patience(of: working.prefix(Bounds.maxProviderAttempts)))
     }
 
     /// Who may be asked: what the settings say of the name, as far as there is somebody who can be asked.

@@ -57,6 +57,15 @@ struct ShadowFetches {
         return ended
     }
 
+    /// Takes out those that `isMeant` says yes to, compared or not.
+    ///
+    /// - Returns: the fetches that were running.
+    mutating func drop(where isMeant: (ProviderID) -> Bool) -> [Pending] {
+        let dropped = pending.filter { isMeant($0.provider) }
+        pending.removeAll { isMeant($0.provider) }
+        return dropped.filter(\.isRunning)
+    }
+
     /// This is what the lookup's clients and the cache have been given.
     mutating func used(_ question: Question, _ answer: Answer) {
         for index in pending.indices.reversed() where pending[index].question == question {

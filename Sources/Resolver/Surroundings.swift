@@ -14,6 +14,10 @@ struct Surroundings {
     var shadows = ShadowFetches()
     var verification: Verification
     var synthesis = Synthesis()
+    /// What comes now is of the network in use; else of that one or of another, and it is not kept.
+    var isSettled = true {
+        didSet { verification.isSettled = isSettled }
+    }
     /// How far the system resolver's word can be trusted.
     var systemTrust = Trust()
     private var nextFetch: UInt64 = 0
@@ -34,7 +38,7 @@ struct Surroundings {
     /// There is no room for this client. An upstream that cannot be asked is as good as one that fails.
     mutating func refuse(_ waiter: Waiter, _ expired: ExpiredAnswer?) {
         if let expired {
-            actions.append(.replyExpired(waiter, expired, .failure))
+            actions.append(.replyExpired(waiter, expired, expired.cause(.failure)))
         } else {
             actions.append(.fail(waiter, .notReady))
         }
@@ -50,6 +54,12 @@ struct Surroundings {
     mutating func end(_ id: FetchID, _ upstream: Upstream, isHeard: Bool, now: Instant) {
         ended.append(id)
         if case .provider(let provider) = upstream { ranking.ended(provider, isHeard: isHeard, now: now) }
+    }
+
+    /// Nothing is heard of it any more.
+    mutating func abandon(_ attempt: Lookup.Attempt, now: Instant) {
+        actions.append(.abandon(attempt.id))
+        end(attempt.id, attempt.upstream, isHeard: false, now: now)
     }
 
     /// Keeps an answer, without the addresses that nobody is to be led to.
@@ -125,6 +135,43 @@ struct Surroundings {
             ranking.ended(fetch.provider, isHeard: false, now: now)
             ranking.failed(fetch.provider, .timeout, now: now)
         }
+    }
+
+    /// Nobody is to blame for what does not come any more.
+    mutating func dropBeside(now: Instant, where isMeant: (ProviderID) -> Bool = { _ in true }) {
+        for fetch in shadows.drop(where: isMeant) {
+            actions.append(.abandon(fetch.id))
+            ranking.ended(fetch.provider, isHeard: false, now: now)
+        }
+    }
+
+    // MARK: networks
+
+    /// All that was learned here.
+    func past(_ key: NetworkKey) -> KnownNetworks.Past {
+        KnownNetworks.Past(
+            key, providers: ranking.standings, systemTrust: systemTrust,
+            names: verification.known.touchedLast(atMost: Bounds.maxPastNames))
+    }
+
+    /// - Parameters:
+    ///   - known: what was learned there; nil: it is new.
+    ///   - hottest: names, the most asked first.
+    mutating func move(to known: KnownNetworks.Past?, hottest: [Name], now: Instant) {
+        ranking.moved(to: known?.providers ?? [])
+        systemTrust = known?.systemTrust ?? Trust()
+        verification.networkChanged(known?.names ?? [], hottest: hottest, now: now)
+    }
+
+    /// To the network that was in use: after a sleep, or a gap.
+    mutating func comeBack(hottest: [Name], now: Instant) {
+        ranking.moved(to: ranking.standings)
+        verification.networkChanged(nil, hottest: hottest, now: now)
+    }
+
+    /// Just after a change of the network.
+    func termsAtFirst(_ now: Instant) -> Lookup.SystemTerms {
+        systemTrust.isLost(now) ? .mistrustedAtFirst : .atFirst
     }
 
     // MARK: truth

@@ -142,7 +142,7 @@ extension Lookup {
     mutating func awaitIPv4(now: Instant, _ around: inout Surroundings) {
         if giveUpAt <= now {
             fail(now: now, &around)
-        } else if !waiters.isEmpty, expiredAt <= now {
+        } else if !waiters.isEmpty, expiredDueAt <= now {
             replyExpired(.timeout, &around)
         }
     }

@@ -4,7 +4,10 @@
 import DNSWire
 
 struct UpstreamRanking {
-    private var standings: [ProviderStanding] = []
+    /// As they are on the network in use.
+    private(set) var standings: [ProviderStanding] = []
+    /// No route leads to them: they are not asked, and nothing is held against them.
+    private var unreachable: Set<ProviderID> = []
     private var chance: Chance
     private var lookupsSinceExploration = 0
     /// A provider that had failed has answered; whoever reads it sets it back.
@@ -26,6 +29,34 @@ struct UpstreamRanking {
             standings[index].reset()
         }
     }
+
+    // MARK: networks
+
+    /// - Parameter known: what was measured on the network that is in use now.
+    mutating func moved(to known: [ProviderStanding]) {
+        standings = standings.map { standing in standing.moved(to: known.first { $0.traits == standing.traits }) }
+        lookupsSinceExploration = 0
+        hasRecovered = false
+    }
+
+    /// Those that are reached again have failed for the last time.
+    ///
+    /// - Returns: whether there are any.
+    mutating func setUnreachable(_ providers: Set<ProviderID>) -> Bool {
+        let reached = standings.indices.filter {
+            unreachable.contains(standings[$0].traits.id) && !providers.contains(standings[$0].traits.id)
+        }
+        unreachable = providers
+        for index in reached { standings[index] = standings[index].moved(to: standings[index]) }
+        return !reached.isEmpty
+    }
+
+    /// There are providers, and none is reached.
+    var isCutOff: Bool {
+        standings.contains { !$0.isShadow } && standings.allSatisfy { $0.isShadow || isUnreachable($0.traits.id) }
+    }
+
+    func isUnreachable(_ provider: ProviderID) -> Bool { unreachable.contains(provider) }
 
     // MARK: the order
 
@@ -62,7 +93,7 @@ struct UpstreamRanking {
 
     /// Those that want to be asked less, and those that do not serve our account: for when nobody else can serve.
     func withheld(for type: RecordType, now: Instant) -> [ProviderID] {
-        standings.filter { candidate($0, type, now) && $0.isWithheld(now) }.map(\.traits.id)
+        standings.filter { isCandidate($0, type) && $0.isWithheld(now) }.map(\.traits.id)
     }
 
     private enum Rank: Int, Comparable {
@@ -80,12 +111,12 @@ struct UpstreamRanking {
         let index: Int
     }
 
-    private func candidate(_ standing: ProviderStanding, _ type: RecordType, _ now: Instant) -> Bool {
-        !standing.isShadow && standing.traits.supports(type)
+    private func isCandidate(_ standing: ProviderStanding, _ type: RecordType) -> Bool {
+        !standing.isShadow && standing.traits.supports(type) && !isUnreachable(standing.traits.id)
     }
 
     private func places(for type: RecordType, _ now: Instant) -> [Place] {
-        standings.indices.filter { candidate(standings[$0], type, now) && !standings[$0].isWithheld(now) }
+        standings.indices.filter { isCandidate(standings[$0], type) && !standings[$0].isWithheld(now) }
             .map { place($0, now) }.sorted { ($0.rank, $0.cost, $0.index) < ($1.rank, $1.cost, $1.index) }
     }
 
@@ -122,6 +153,7 @@ struct UpstreamRanking {
     private mutating func isShadowed(_ index: Int, _ type: RecordType, _ now: Instant) -> Bool {
         let standing = standings[index]
         guard let share = standing.traits.shadowShare, standing.traits.supports(type) else { return false }
+        guard !isUnreachable(standing.traits.id) else { return false }
         guard !standing.isFailing(now), !standing.isWithheld(now) else { return false }
         return chance.hits(share)
     }
@@ -168,6 +200,11 @@ struct UpstreamRanking {
         standing(provider).map { $0.isFailing(now) || $0.isWithheld(now) } ?? false
     }
 
+    /// Failed lately, and the next request tells whether it is back.
+    func mayBeBack(_ provider: ProviderID, _ now: Instant) -> Bool {
+        standing(provider).map { $0.isHalfOpen(now) } ?? false
+    }
+
     /// In trouble, and a request is out that will tell whether it is back.
     func isOnTrial(_ provider: ProviderID, _ now: Instant) -> Bool {
         standing(provider).map { $0.outstanding > 0 && $0.isFailing(now) } ?? false
@@ -185,6 +222,16 @@ struct UpstreamRanking {
     /// without providers.
     func patience(for type: RecordType, now: Instant) -> Duration {
         best(for: type, now: now).map { hedgeDelay($0) * 2 } ?? .zero
+    }
+
+    /// So long the slowest of these usually takes; nil when one of them was not measured, or there is none.
+    func patience(of providers: some Sequence<ProviderID>) -> Duration? {
+        var longest: Duration?
+        for provider in providers {
+            guard let patience = standing(provider)?.patience else { return nil }
+            longest = max(patience, longest ?? patience)
+        }
+        return longest
     }
 
     func state(of provider: ProviderID, now: Instant) -> ProviderState? { standing(provider)?.state(now) }
@@ -239,7 +286,7 @@ struct UpstreamRanking {
         case .throttled: throttled(provider, for: nil, now: now)
         case .account: update(provider) { $0.refused(now: now) }
         case .refused, .unreachable, .timeout, .tls, .reset, .status, .garbage, .server, .clock:
-            update(provider) { $0.failed(now: now) }
+            update(provider) { $0.failed(failure, now: now) }
         }
     }
 

@@ -28,6 +28,10 @@ struct Verification {
     var consequences: [Consequence] = []
     var tally = ProbeCounts()
     var ownTrouble = OwnTrouble()
+    /// Else nothing begins, and nothing is learned.
+    var isSettled = true {
+        didSet { plan.isHeld = !isSettled }
+    }
 
     /// - Parameter seed: spreads probes in time, and shuffles addresses that are about as quick.
     init(seed: UInt64) {
@@ -81,7 +85,7 @@ struct Verification {
     mutating func heard(
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, now: Instant
     ) {
-        guard question.type.isAddress, answer.kind == .records,
+        guard isSettled, question.type.isAddress, answer.kind == .records,
             let number = enter(question, answer, from: source, terms, isKept: false, now: now)
         else { return }
         conclude(number, now: now)
@@ -126,7 +130,7 @@ struct Verification {
         tally.done += 1
         tally.verdicts[result.verdict, default: 0] += 1
         guard let target = plan.ended(id) else { return }
-        learn(target, result, now: now)
+        learn(target, isSettled ? result : ProbeResult(.unprobed, detail: "the network is changing"), now: now)
         begin(now: now)
     }
 
@@ -135,11 +139,7 @@ struct Verification {
         let numbers =
             scope.includesDescendants ? Array(known.names.indices) : [known.number(of: scope.name)].compactMap { $0 }
         for number in numbers {
-            known.change(number) { name in
-                for index in name.questions.indices where scope.contains(name.questions[index].question) {
-                    name.change(index) { $0.kept = nil }
-                }
-            }
+            known.change(number) { $0.forget(scope) }
         }
     }
 
@@ -148,14 +148,17 @@ struct Verification {
             tally.lost += 1
             learn(target, ProbeResult(.unprobed, detail: "no result"), now: now)
         }
-        while let number = known.popMark(now) {
-            let name = known.names[number]
-            for due in name.questions where name.hasDue(due, now) {
-                guard let kept = due.kept, kept.endsAt > now else { continue }
-                consequences.append(.awaitAsk(due.question, kept.source))
-            }
-        }
+        while let number = known.popMark(now) { awaitAsks(number, now: now) }
         begin(now: now)
+    }
+
+    /// Whoever asks next brings about the probes that are due.
+    mutating func awaitAsks(_ number: Int, now: Instant) {
+        let name = known.names[number]
+        for due in name.questions where name.hasDue(due, now) {
+            guard let kept = due.kept, kept.endsAt > now else { continue }
+            consequences.append(.awaitAsk(due.question, kept.source))
+        }
     }
 
     mutating func takeConsequences() -> [Consequence] {

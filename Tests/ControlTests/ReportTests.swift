@@ -29,6 +29,7 @@ struct ReportTests {
         provider.addresses = [.init("192.0.2.1", state: "up")]
         stats.providers = [provider]
         stats.system.servers = ["192.0.2.53:53", "[2001:db8::53]:53"]
+        stats.system.looping = ["127.0.0.2:53"]
         (stats.probe.done, stats.probe.verdicts) = (9, ["verified": 8, "name-mismatch": 1])
         (stats.probe.quarantined, stats.probe.dropped, stats.probe.divergences) = (1, 2, 1)
         (stats.probe.running, stats.probe.skipped, stats.probe.evidence) = (3, ["overload": 6], 7)
@@ -73,7 +74,7 @@ struct ReportTests {
                 "stale":6,"system":4},"schema":1,"stale":{},\#
                 "store":{"batches":0,"dropped":0,"failures":0,"loaded":0,"refused_notes":0,\#
                 "written":0},\#
-                "system":{"divergences":0,"failures":0,"foreign_replies":5,"requests":0,\#
+                "system":{"divergences":0,"failures":0,"foreign_replies":5,"looping":["127.0.0.2:53"],"requests":0,\#
                 "servers":["192.0.2.53:53","[2001:db8::53]:53"],"trust":1},"tcp":{"open":3,"refused":4},\#
                 "unsent":1,"uptime_s":61,"version":"0.9.0"}
 
@@ -171,6 +172,7 @@ struct ReportTests {
         system.divergences                         0
         system.failures                            0
         system.foreign_replies                     5
+        system.looping.0                           127.0.0.2:53
         system.requests                            0
         system.servers.0                           192.0.2.53:53
         system.servers.1                           [2001:db8::53]:53
@@ -218,20 +220,21 @@ struct ReportTests {
             .init(name: "alidns", state: "up", latencyMilliseconds: 18),
             .init(name: "volc", state: "throttled, retry in 12 s"),
         ]
-        status.systemServers = ["192.0.2.53:53"]
+        (status.systemServers, status.loopingServers) = (["192.0.2.53:53"], ["127.0.0.2:53"])
         (status.cache.entries, status.cache.bytes, status.cache.hits, status.cache.misses) = (4812, 3_250_586, 964, 36)
         #expect(
             Reply.status(status).rendered(asJSON: false) == """
                 httpdnsd 0.9.0  up 3d04h  pid 812  listeners 127.0.0.1:53 [::1]:53 (udp x4, tcp)
                 providers  alidns up 18 ms | volc throttled, retry in 12 s
-                system     192.0.2.53:53
+                system     192.0.2.53:53 (leads back to us: 127.0.0.2:53)
                 cache      4,812 entries, 3.1 MiB, 96.4 % hits
 
                 """)
         #expect(
             Reply.status(status).rendered(asJSON: true) == #"""
                 {"cache":{"bytes":3250586,"entries":4812,"evictions":0,"hits":964,"insertions":0,"misses":36},\#
-                "listeners":["127.0.0.1:53","[::1]:53"],"pid":812,"providers":[{"latency_ms":18,"name":"alidns",\#
+                "listeners":["127.0.0.1:53","[::1]:53"],"looping_servers":["127.0.0.2:53"],\#
+                "pid":812,"providers":[{"latency_ms":18,"name":"alidns",\#
                 "state":"up"},{"name":"volc","state":"throttled, retry in 12 s"}],"switches":[],\#
                 "system_servers":["192.0.2.53:53"],"threads":4,"uptime_s":273600,"version":"0.9.0"}
 

@@ -45,7 +45,7 @@ struct TranslationPrefixTests {
 
     @Test("only the lengths of RFC 6052, without the bits 64 to 71, are prefixes")
     func shapes() throws {
-        for text in ["2001:db8::/33", "2001:db8::/0", "::/128", "10.0.0.0/8", "10.1.2.3/32", "64:ff9b:0:0:100::/96"] {
+        for text in ["2001:db8::/33", "::/0", "::/128", "10.0.0.0/8", "10.1.2.3/32", "64:ff9b:0:0:100::/96"] {
             #expect(TranslationPrefix(try #require(Prefix(text))) == nil, "\(text)")
         }
         #expect(TranslationPrefix.wellKnown.description == "64:ff9b::/96")

@@ -23,12 +23,12 @@ struct ProviderTests {
     @Test("an address that fails makes room for the next one, and what is not its fault does not")
     func addresses() throws {
         var provider = try provider()
-        let first = provider.chooseEndpoint(now: Clock.now())
+        let first = provider.chooseEndpoints(now: Clock.now()).first
         #expect(first.address == "223.5.5.5")
         fail(&provider, at: first, isAddress: false)
-        #expect(provider.chooseEndpoint(now: Clock.now()) == first)
+        #expect(provider.chooseEndpoints(now: Clock.now()).first == first)
         fail(&provider, at: first, isAddress: true)
-        #expect(provider.chooseEndpoint(now: Clock.now()).address == "223.6.6.6")
+        #expect(provider.chooseEndpoints(now: Clock.now()).first.address == "223.6.6.6")
         #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [false, true])
         #expect(provider.failures == [.timeout: 2] && provider.lastReason == "time-out")
     }
@@ -36,16 +36,16 @@ struct ProviderTests {
     @Test("after a reset no address is left alone")
     func reset() throws {
         var provider = try provider()
-        fail(&provider, at: provider.chooseEndpoint(now: Clock.now()), isAddress: true)
+        fail(&provider, at: provider.chooseEndpoints(now: Clock.now()).first, isAddress: true)
         provider.resetAddresses()
         #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true])
-        #expect(provider.chooseEndpoint(now: Clock.now()).address == "223.5.5.5")
+        #expect(provider.chooseEndpoints(now: Clock.now()).first.address == "223.5.5.5")
     }
 
     @Test("a list of nodes goes before the settings' addresses, which stand in when all nodes fail")
     func nodes() throws {
         var provider = try provider()
-        let old = provider.chooseEndpoint(now: Clock.now())
+        let old = provider.chooseEndpoints(now: Clock.now()).first
         let list = try #require(ServiceNodes(text: "203.0.113.1 203.0.113.2:8443"))
         provider.setNodes(list)
         #expect(provider.endpoints.map(\.address) == ["203.0.113.1", "203.0.113.2", "223.5.5.5", "223.6.6.6"])
@@ -54,11 +54,11 @@ struct ProviderTests {
         fail(&provider, at: old, isAddress: true)
         #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true, false, true])
         for _ in 0..<2 {
-            let node = provider.chooseEndpoint(now: Clock.now())
+            let node = provider.chooseEndpoints(now: Clock.now()).first
             #expect(provider.endpoints.prefix(2).contains(node))
             fail(&provider, at: node, isAddress: true)
         }
-        #expect(provider.chooseEndpoint(now: Clock.now()).address == "223.6.6.6")
+        #expect(provider.chooseEndpoints(now: Clock.now()).first.address == "223.6.6.6")
         #expect(provider.configuredEndpoints.first == old)
     }
 

@@ -87,11 +87,11 @@ struct TranslationTests {
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
         #expect(stand.kept.count == 2, "no addresses are made without dns64")
         translation.configure(try settings("dns64 = \"auto\""), now: now)
-        #expect(stand.kept == ["www.example. provider"])
+        #expect(stand.kept == ["www.example provider"])
         keep()
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
         #expect(stand.kept.count == 2)
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [.wellKnown], now: now)
-        #expect(stand.kept == ["www.example. provider"])
+        #expect(stand.kept == ["www.example provider"])
     }
 }

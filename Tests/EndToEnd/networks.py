@@ -141,6 +141,7 @@ class Host(Node):
                 shutil.copytree(source, self.etc / name, symlinks=True)
             elif source.exists():
                 shutil.copy2(source, self.etc / name, follow_symlinks=False)
+        (self.etc / "machine-id").write_text("0123456789abcdef0123456789abcdef\n")
         (self.etc / "hosts").write_text("127.0.0.1 localhost\n")
         (self.etc / "nsswitch.conf").write_text("hosts: files dns\n")
         self.write_resolv_conf("")
@@ -173,7 +174,9 @@ class Host(Node):
 
     def leave(self):
         """The addresses of the present network, and its routes with them; no FIN, no RST. The link stays up."""
-        self.ip(f"address flush dev {self.network.link} scope global")
+        # Routes of IPv6 outlive the addresses that they were made for.
+        self.ip(f"address flush dev {self.network.link} scope global",
+                f"-6 route flush dev {self.network.link} proto boot")
         self.network = None
 
     def switch(self, router, families=None):

@@ -11,7 +11,7 @@ from cases import Case, closed_provider
 from digging import Dug
 from namespace import Namespace
 from places import eventually
-from programs import NSD, Daemon, Dnsmasq
+from programs import NSD, Daemon, Dnsmasq, ctl
 
 US, OTHER, REAL = "127.0.0.1", "127.0.0.2", "127.0.0.3"
 LOOPS = r"sends our own questions back to us"
@@ -142,7 +142,9 @@ class InBetween(Machine):
         server.wait_for(f"nameserver {OTHER}:53 {LOOPS}")
         for number in range(10):
             self.assertEqual("SERVFAIL", self.dig(US, f"n{number}.example").status)
-        self.assertEqual([], server.stats()["system"]["servers"])
+        system = server.stats()["system"]
+        self.assertEqual(([], [f"{OTHER}:53"]), (system["servers"], system["looping"]))
+        self.assertIn(f"system     none (leads back to us: {OTHER}:53)", ctl(server, "status").stdout)
         self.assertNoStorm(server, asked=10)
         self.assertEqual(1, self.count(server, LOOPS))
 

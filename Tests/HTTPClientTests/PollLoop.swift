@@ -31,6 +31,9 @@ final class PollLoop {
     let client: HTTPClient
     private(set) var results: [TransferID: Result<TransferReply, TransferFailure>] = [:]
 
+    /// By those that have ended.
+    private(set) var answeredAt: [TransferID: HTTPEndpoint] = [:]
+
     /// How far the client's clock is ahead of the time.
     private var ahead = Duration.zero
     /// How often there was something to read.
@@ -52,6 +55,9 @@ final class PollLoop {
     }
 
     var watchedDescriptors: Int { watched.interest.count }
+
+    /// The other ends have acknowledged all that was sent.
+    var isAcknowledged: Bool { watched.interest.keys.allSatisfy { Sockets.unacknowledgedBytes($0) == 0 } }
 
     func start(_ request: TransferRequest) -> TransferID {
         let id = client.start(request, now: now)
@@ -106,9 +112,10 @@ final class PollLoop {
 
     func collect() {
         watched.checkIdentities()
-        for (id, result) in client.takeFinished() {
-            #expect(results[id] == nil, "a transfer ended twice")
-            results[id] = result
+        for ended in client.takeFinished() {
+            #expect(results[ended.id] == nil, "a transfer ended twice")
+            results[ended.id] = ended.result
+            answeredAt[ended.id] = ended.endpoint
         }
     }
 

@@ -90,6 +90,11 @@ enum Sockets {
         return unsafe fstat(descriptor, &status) == 0 ? status.st_ino : nil
     }
 
+    static func unacknowledgedBytes(_ descriptor: Int32) -> Int32 {
+        var count: Int32 = 0
+        return unsafe ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? count : 0
+    }
+
     static func end(_ descriptor: Int32) {
         close(descriptor)
     }

@@ -141,7 +141,7 @@ struct KernelMirrorTests {
         return count
     }
 
-    private func line(_ prefix: TranslationPrefix) -> String {
+    private func line(_ prefix: AdvertisedPrefix) -> String {
         "translation \(prefix.prefix)/\(prefix.length) on \(prefix.link) for \(start.duration(to: prefix.end))"
     }
 }

@@ -59,6 +59,35 @@ struct AddressChoiceTests {
         #expect(choose(&choice, 7) == [0, 1, 2, 0, 1, 2, 0])
     }
 
+    @Test("after the one that was chosen come those that work, the quickest first, and then those that failed")
+    func others() {
+        var choice = AddressChoice(count: 4, seed: 0)
+        for (index, milliseconds) in [(1, 90), (2, 30), (3, 60)] {
+            choice.answered(index, after: .milliseconds(milliseconds), now: start)
+        }
+        #expect(choice.others(than: 2, now: start) == [3, 1])
+        choice.failed(3, now: start)
+        #expect(choice.others(than: 2, now: start) == [1, 0])
+        choice.failed(1, now: start)
+        choice.failed(0, now: start)
+        #expect(choice.others(than: 2, now: start).count == 2)
+        #expect(AddressChoice(count: 1, seed: 0).others(than: 0, now: start).isEmpty)
+    }
+
+    @Test("silence is several times what an address usually takes, and within its limits")
+    func silence() {
+        var choice = AddressChoice(count: 4, seed: 0)
+        #expect(choice.silence(of: 0) == .milliseconds(500))
+        for _ in 0..<64 {
+            for (index, milliseconds) in [(1, 5), (2, 100), (3, 900)] {
+                choice.answered(index, after: .milliseconds(milliseconds), now: start)
+            }
+        }
+        #expect(choice.silence(of: 1) == .milliseconds(250))
+        #expect(abs(choice.silence(of: 2).milliseconds - 309) < 1)
+        #expect(choice.silence(of: 3) == .milliseconds(1500))
+    }
+
     @Test("a reserve is dialled when all others have failed, and only until one of them is back")
     func reserve() {
         var choice = AddressChoice(count: 3, inReserve: 1, seed: 2)

@@ -66,4 +66,81 @@ struct AfterSleepTests {
         #expect(counted == 1000 && resolver.refreshes.started == 10)
         #expect(resolver.nextDeadline.map { $0 > awake } == true)
     }
+
+    @Test(
+        "the wave after a sleep keeps to its pace, loses nobody, and lets clients go first", arguments: [3600, 86_400])
+    func wave(asleepSeconds: Int) throws {
+        let budget = 10
+        var wave = Wave(resolver(maxAgeSeconds: 0, budgetPerSecond: budget), awake: start + .seconds(asleepSeconds))
+        let names = try (0..<200).map { try question($0) }
+        let restored = names.map {
+            RestoredAnswer(
+                $0, demandPerSecond: 1, lifetimeSeconds: 600, expiresAt: start + .seconds(60), isNegative: false)
+        }
+        wave.handle(.restored(restored), at: start)
+
+        // In the first moments: a name that nobody knew, and one whose turn has not come.
+        wave.handle(.timePassed, at: wave.awake)
+        let hurried = [try question(1000), try #require(names.last { !wave.fetched.keys.contains($0) })]
+        for (number, question) in hurried.enumerated() {
+            wave.handle(.asked(question, Waiter(UInt64(number)), expired: nil), at: wave.awake)
+            #expect(wave.fetched[question] == [.zero], "a client does not wait for the wave")
+        }
+
+        wave.run(until: .seconds(40))
+        #expect(wave.replied == 2)
+        #expect(names.allSatisfy { wave.fetched[$0]?.count == 1 }, "each once")
+        let seconds = wave.fetched.values.joined().map { $0.components.seconds }
+        for second in 0..<40 {
+            // What is saved up, in the first second.
+            let most = budget + (second == 0 ? budget + hurried.count : 1)
+            #expect(seconds.count { $0 == second } <= most, "in second \(second)")
+        }
+    }
+}
+
+/// A provider that answers everything after 20 ms, and names that are asked once between two looks.
+private struct Wave {
+    private var resolver: Resolver
+    let awake: Instant
+    private var underWay: [(at: Instant, id: FetchID, question: Question)] = []
+    /// When, from the wake on.
+    private(set) var fetched: [Question: [Duration]] = [:]
+    private(set) var replied = 0
+
+    init(_ resolver: Resolver, awake: Instant) {
+        self.resolver = resolver
+        self.awake = awake
+    }
+
+    mutating func handle(_ event: Event, at now: Instant) {
+        var actions: [Action] = []
+        resolver.handle(event, now: now, actions: &actions)
+        for action in actions {
+            switch action {
+            case .fetch(let id, let question, _):
+                fetched[question, default: []].append(awake.duration(to: now))
+                underWay.append((now + .milliseconds(20), id, question))
+            case .countHits(let questions): handle(.hitsCounted(questions.map { ($0, 1) }), at: now)
+            case .reply: replied += 1
+            default: break
+            }
+        }
+    }
+
+    mutating func run(until end: Duration) {
+        while true {
+            let due = resolver.nextDeadline ?? awake + end
+            let reply = underWay.first
+            let next = max(min(due, reply?.at ?? due), awake)
+            guard next < awake + end else { return }
+            guard let reply, reply.at <= due else {
+                handle(.timePassed, at: next)
+                continue
+            }
+            underWay.removeFirst()
+            let record = ResourceRecord(owner: reply.question.name, address: .v4(0xC000_0201), ttlSeconds: 600)
+            handle(.fetchFinished(reply.id, .success(Answer(records: [record]))), at: next)
+        }
+    }
 }

@@ -10,6 +10,7 @@ struct ScenarioCache {
         let question: Question
         /// Provider and system resolver are kept apart, which provider it was does not matter.
         let isSystems: Bool
+        let network: UInt32
     }
 
     private struct Entry {
@@ -29,19 +30,29 @@ struct ScenarioCache {
     }
 
     private var entries: [Key: Entry] = [:]
+    private var network: UInt32 = 0
+    /// The latest first.
+    private var otherNetworks: [UInt32] = []
+
+    mutating func change(to network: NetworkKey) {
+        guard network.number != self.network else { return }
+        otherNetworks.removeAll { $0 == network.number }
+        otherNetworks.insert(self.network, at: 0)
+        self.network = network.number
+    }
 
     /// - Parameter age: of an answer that comes from somewhere else than an upstream.
     mutating func store(_ question: Question, _ answer: Answer, isSystems: Bool, age: Duration = .zero, now: Instant) {
-        let key = Key(question: question, isSystems: isSystems)
+        let key = self.key(question, isSystems)
         // Hits that nobody has counted yet belong to the question, not to the answer.
         entries[key] = Entry(answer: answer, storedAt: now - age, hits: entries[key]?.hits ?? 0)
-        if !isSystems { entries[Key(question: question, isSystems: true)] = nil }
+        if !isSystems { entries[self.key(question, true)] = nil }
     }
 
     /// A client's question: nil unless it can be answered at once, by a provider's answer before the system resolver's.
     mutating func ask(_ question: Question, now: Instant) -> Hit? {
         for isSystems in [false, true] {
-            let key = Key(question: question, isSystems: isSystems)
+            let key = self.key(question, isSystems)
             guard var entry = entries[key] else { continue }
             let freshness = aged(entry, question, now).freshness(Freshness.Limits(maxAgeSeconds: 0))
             guard freshness == .fresh || freshness == .due else { continue }
@@ -58,23 +69,26 @@ struct ScenarioCache {
     }
 
     func expired(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
-        [false, true].lazy.compactMap { entries[Key(question: question, isSystems: $0)] }
-            .map { aged($0, question, now) }.first { $0.freshness(limits) == .stale }
+        let here = [false, true].compactMap { entries[key(question, $0)] }.map { aged($0, question, now) }
+        let elsewhere = otherNetworks.compactMap {
+            entries[Key(question: question, isSystems: false, network: $0)]
+        }.map { aged($0, question, now, .otherNetwork) }
+        return (here + elsewhere).first { $0.isUsable(limits) }
     }
 
     mutating func awaitHit(_ question: Question, isSystems: Bool) {
-        entries[Key(question: question, isSystems: isSystems)]?.isAwaited = true
+        entries[key(question, isSystems)]?.isAwaited = true
     }
 
     mutating func rearrange(_ question: Question, _ answer: Answer, isSystems: Bool) {
-        entries[Key(question: question, isSystems: isSystems)]?.answer = answer
+        entries[key(question, isSystems)]?.answer = answer
     }
 
     /// Since the last time.
     mutating func takeHits(_ question: Question) -> Int {
         var hits = 0
         for isSystems in [false, true] {
-            let key = Key(question: question, isSystems: isSystems)
+            let key = self.key(question, isSystems)
             hits += entries[key]?.hits ?? 0
             entries[key]?.hits = 0
         }
@@ -88,11 +102,17 @@ struct ScenarioCache {
 
     private func ageSeconds(_ entry: Entry, _ now: Instant) -> UInt32 { UInt32((now - entry.storedAt) / .seconds(1)) }
 
-    private func aged(_ entry: Entry, _ question: Question, _ now: Instant) -> AgedAnswer {
+    private func key(_ question: Question, _ isSystems: Bool) -> Key {
+        Key(question: question, isSystems: isSystems, network: network)
+    }
+
+    private func aged(
+        _ entry: Entry, _ question: Question, _ now: Instant, _ origin: AgedAnswer.Origin = .provider
+    ) -> AgedAnswer {
         AgedAnswer(
             RenderedAnswer(entry.answer, to: question),
             ageMilliseconds: Int64(((now - entry.storedAt) / .milliseconds(1)).rounded(.down)),
-            lifetimeSeconds: entry.answer.ttlSeconds)
+            lifetimeSeconds: entry.answer.ttlSeconds, origin: origin)
     }
 }
 

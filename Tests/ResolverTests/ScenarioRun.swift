@@ -147,6 +147,10 @@ struct ScenarioRun {
             try handle(try volunteered(&line))
         } else if line.take("switch") {
             try handle(try switched(&line))
+        } else if line.take("network") {
+            let news = try vocabulary.network(&line)
+            if case .changed(let key) = news { cache.change(to: key) }
+            try handle(.network(news))
         } else if line.take("throttled") {
             let provider = try vocabulary.providerID(&line)
             try line.require("for")

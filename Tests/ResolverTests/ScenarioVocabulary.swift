@@ -87,6 +87,22 @@ struct ScenarioVocabulary {
         return ProviderID(number)
     }
 
+    /// "unsettled", "unchanged", "changed NUMBER", "forgotten NUMBER", "unreachable PROVIDER ..." or "reachable": all.
+    func network(_ line: inout ScenarioLine) throws -> NetworkNews {
+        switch try line.word("what becomes of the network") {
+        case "unsettled": return .unsettled
+        case "unchanged": return .unchanged
+        case "changed": return .changed(NetworkKey(try line.number("a network's number")))
+        case "forgotten": return .forgotten(NetworkKey(try line.number("a network's number")))
+        case "reachable": return .unreachable([])
+        case "unreachable":
+            var providers: Set<ProviderID> = []
+            while !line.isAtEnd { providers.insert(try providerID(&line)) }
+            return .unreachable(providers)
+        case let word: throw line.error("\"\(word)\" does not become of a network")
+        }
+    }
+
     // MARK: what happens and what is expected
 
     /// "NUMBER asks NAME TYPE"
@@ -108,7 +124,7 @@ struct ScenarioVocabulary {
     /// "fetch UPSTREAM", "shadow PROVIDER", "abandon UPSTREAM", "store ANSWER from SOURCE", each with "for NAME TYPE"
     /// behind the first word where it is not clear, likewise "rearrange ANSWER from SOURCE", "remove" and "await from
     /// SOURCE"; "reply CLIENT ANSWER from SOURCE", where the source may be the cache; "reply CLIENT ANSWER stale by
-    /// timeout|failure|recheck [ede 19]"; "fail CLIENT ede CODE"; "probe TARGET"; "refuse ADDRESS REASON"; "diverged
+    /// timeout|failure|recheck|other-network [ede 19]"; "fail CLIENT ede CODE"; "probe TARGET"; "refuse ADDRESS REASON"; "diverged
     /// ADDRESS from SOURCE against ADDRESS from SOURCE".
     func expectation(_ line: inout ScenarioLine) throws -> Expectation {
         switch try line.word("what is expected") {

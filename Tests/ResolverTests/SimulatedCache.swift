@@ -21,6 +21,7 @@ struct SimulatedCache {
     private struct Key: Hashable {
         let question: Question
         let isSystems: Bool
+        let network: UInt32
     }
 
     private struct Entry {
@@ -30,30 +31,49 @@ struct SimulatedCache {
         var wasDue = false
         var isAwaited = false
 
-        func aged(_ question: Question, _ now: Instant) -> AgedAnswer {
+        func aged(_ question: Question, _ now: Instant, _ origin: AgedAnswer.Origin = .provider) -> AgedAnswer {
             AgedAnswer(
                 RenderedAnswer(answer, to: question),
                 ageMilliseconds: Int64(storedAt.duration(to: now) / .milliseconds(1)),
-                lifetimeSeconds: answer.ttlSeconds)
+                lifetimeSeconds: answer.ttlSeconds, origin: origin)
         }
     }
 
     private var entries: [Key: Entry] = [:]
+    private var network: UInt32 = 0
+    /// The latest first.
+    private var otherNetworks: [UInt32] = []
+
+    mutating func change(to key: NetworkKey) {
+        guard key.number != network else { return }
+        otherNetworks.removeAll { $0 == key.number }
+        if network > 0 { otherNetworks.insert(network, at: 0) }
+        network = key.number
+    }
+
+    mutating func forget(_ key: NetworkKey) {
+        otherNetworks.removeAll { $0 == key.number }
+        entries = entries.filter { $0.key.network != key.number }
+    }
+
+    private func key(_ question: Question, _ isSystems: Bool) -> Key {
+        Key(question: question, isSystems: isSystems, network: network)
+    }
 
     mutating func store(_ question: Question, _ answer: Answer, isSystems: Bool, now: Instant) {
-        let key = Key(question: question, isSystems: isSystems)
+        let key = self.key(question, isSystems)
         let hits = entries[key]?.hits ?? 0
         entries[key] = Entry(answer: answer, storedAt: now, hits: hits)
-        if !isSystems { entries[Key(question: question, isSystems: true)] = nil }
+        if !isSystems { entries[self.key(question, true)] = nil }
     }
 
     mutating func ask(_ question: Question, now: Instant) -> Found {
         var expired: AgedAnswer?
         for isSystems in [false, true] {
-            let key = Key(question: question, isSystems: isSystems)
+            let key = self.key(question, isSystems)
             guard var entry = entries[key] else { continue }
             let aged = entry.aged(question, now)
-            guard !aged.isExpired else {
+            guard aged.ageMilliseconds < Int64(aged.lifetimeSeconds) * 1000 else {
                 expired = expired ?? aged
                 continue
             }
@@ -70,27 +90,33 @@ struct SimulatedCache {
                     answer: entry.answer, ttlSeconds: entry.answer.ttlSeconds - age, isFirstDue: isFirstDue,
                     isAwaited: isAwaited))
         }
-        return .none(expired: expired)
+        return .none(expired: expired ?? lastResort(question, now: now))
+    }
+
+    /// Whether it may be given is the resolver's to judge.
+    private func lastResort(_ question: Question, now: Instant) -> AgedAnswer? {
+        otherNetworks.lazy.compactMap { entries[Key(question: question, isSystems: false, network: $0)] }
+            .map { $0.aged(question, now, .otherNetwork) }.first { !$0.answer.isNegative }
     }
 
     mutating func takeHits(_ question: Question) -> Int {
         [false, true].reduce(0) { sum, isSystems in
-            let key = Key(question: question, isSystems: isSystems)
+            let key = self.key(question, isSystems)
             defer { entries[key]?.hits = 0 }
             return sum + (entries[key]?.hits ?? 0)
         }
     }
 
     mutating func awaitHit(_ question: Question, isSystems: Bool) {
-        entries[Key(question: question, isSystems: isSystems)]?.isAwaited = true
+        entries[key(question, isSystems)]?.isAwaited = true
     }
 
     mutating func rearrange(_ question: Question, _ answer: Answer, isSystems: Bool) {
-        entries[Key(question: question, isSystems: isSystems)]?.answer = answer
+        entries[key(question, isSystems)]?.answer = answer
     }
 
     mutating func remove(_ question: Question) {
-        for isSystems in [false, true] { entries[Key(question: question, isSystems: isSystems)] = nil }
+        entries = entries.filter { $0.key.question != question }
     }
 
     mutating func removeAll() { entries = [:] }

@@ -19,11 +19,11 @@ struct SimulatedProbes {
 
     var next: Instant? { coming.last?.at }
 
-    /// Four for each name, in a part of the Internet of the name's own.
-    static func address(_ question: Question, _ number: UInt32) -> Address {
+    /// Four for each name on each network, in a part of the Internet of the name's own.
+    static func address(_ question: Question, _ number: UInt32, on network: UInt32) -> Address {
         let mark = mark(question.name) & 0xFFFF
-        guard question.type == .aaaa else { return .v4(0x1400_0000 | mark << 8 | number % 4) }
-        return .v6(high: 0x2A00_0000_0000_0000 | UInt64(mark) << 8, low: UInt64(number % 4))
+        guard question.type == .aaaa else { return .v4(0x1400_0000 | mark << 8 | network << 2 | number % 4) }
+        return .v6(high: 0x2A00_0000_0000_0000 | UInt64(mark) << 8, low: UInt64(network << 2 | number % 4))
     }
 
     private static func mark(_ name: Name) -> UInt32 { name.wire.reduce(5381) { $0 &* 33 &+ UInt32($1) } }
@@ -68,6 +68,11 @@ struct SimulatedProbes {
         guard let last = coming.last, last.at <= now else { return nil }
         coming.removeLast()
         return (last.id, last.result)
+    }
+
+    /// What the resolver has forgotten is not held against it.
+    mutating func forget(_ network: NetworkKey) {
+        found = found.filter { SimulatedNetworks.network(of: $0.key.address) != network.number }
     }
 
     /// Before what follows from it.

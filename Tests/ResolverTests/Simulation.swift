@@ -16,6 +16,8 @@ struct Simulation {
     private var account = SimulationAccount()
     private var cache = SimulatedCache()
     private(set) var probes = SimulatedProbes()
+    private(set) var networks = SimulatedNetworks()
+    private let isRoaming: Bool
     private var policy: Policy
     /// Results on their way, the earliest last.
     private var coming: [(at: Instant, id: FetchID, result: Result<Answer, FetchFailure>)] = []
@@ -27,7 +29,8 @@ struct Simulation {
     private static let types: [RecordType] = [.a, .a, .a, .aaaa, .mx]
 
     /// - Parameter origin: virtual time has to begin somewhere; the same for runs that are compared.
-    init(seed: UInt64, probing: Bool = false, origin: Instant) {
+    init(seed: UInt64, probing: Bool = false, roaming: Bool = false, origin: Instant) {
+        isRoaming = roaming
         random = SeededRandom(seed: seed)
         self.origin = origin
         policy = Simulation.policy(seed: seed)
@@ -63,6 +66,7 @@ struct Simulation {
         }
         policy.prefetches = false
         try handle(.policyChanged(policy))
+        if !networks.isSettled { try roam() }
         while resolver.lookupsInFlight > 0 || !coming.isEmpty || probes.areRunning, let next = nextInstant {
             try advance(to: max(now, next))
         }
@@ -106,6 +110,7 @@ struct Simulation {
             try handle(.providerReset(provider))
         case 46..<50: try advance(to: now + .seconds(chance(3) ? .random(in: 0...900, using: &random) : 20))
         case 50..<52: sleep()
+        case 52..<80 where isRoaming: try roam()
         default: try ask(Simulation.names.randomElement(using: &random) ?? "", .a)
         }
     }
@@ -117,6 +122,7 @@ struct Simulation {
         case .fresh(let hit):
             try account.given(question, ttlSeconds: hit.ttlSeconds, nil, now: now)
             try probes.check(question, hit.answer)
+            if isRoaming { try networks.check(question, hit.answer) }
             if hit.isFirstDue { try handle(.foundDue(question)) }
             if hit.isAwaited { try handle(.givenAgain(question)) }
         case .none(let expired):
@@ -153,6 +159,21 @@ struct Simulation {
             }
             try handle(.restored(answers))
         }
+    }
+
+    private mutating func roam() throws {
+        let news = networks.next(providers.map(\.id), &random)
+        switch news {
+        case .changed(let key):
+            cache.change(to: key)
+            account.networkChanged()
+        case .forgotten(let key):
+            cache.forget(key)
+            probes.forget(key)
+        case .unreachable(let providers): account.setUnreachable(providers)
+        case .unsettled, .unchanged: break
+        }
+        try handle(.network(news))
     }
 
     private mutating func sleep() {
@@ -256,9 +277,11 @@ struct Simulation {
         default:
             let ttl = UInt32.random(in: 0...(chance(2) ? 10 : 900), using: &random)
             let number = UInt32.random(in: 0x0100_0000...0x09FF_FFFF, using: &random)
-            var addresses = [Address.v4(number)]
+            var addresses = [Address.v4(isRoaming ? networks.tagged(number) : number)]
             if policy.probes.isEnabled {
-                addresses = (0...number / 4 % 3).map { SimulatedProbes.address(question, number + $0) }
+                addresses = (0...number / 4 % 3).map {
+                    SimulatedProbes.address(question, number + $0, on: networks.present)
+                }
             }
             return .success(
                 Answer(
@@ -280,7 +303,9 @@ struct Simulation {
         for action in new { try perform(action) }
         let notAsked: [ProviderState?] = [.throttled, .blocked, .overBudget]
         account.settled(
-            without: providers.map(\.id).filter { notAsked.contains(resolver.state(of: $0, now: now)) }, now: now)
+            without: providers.map(\.id).filter {
+                notAsked.contains(resolver.state(of: $0, now: now)) || networks.unreachable.contains($0)
+            }, now: now)
         for case .countHits(let questions) in new {
             try handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
         }
@@ -306,14 +331,18 @@ struct Simulation {
                 "\(question): not to be stored")
             try account.given(question, ttlSeconds: answer.ttlSeconds, source, now: now)
             try probes.check(question, answer)
+            if isRoaming { try networks.checkStored(question, answer) }
             cache.store(question, answer, isSystems: source == .system, now: now)
         case .reply(let waiter, let answer, let source):
             try account.require(answer.kind != .unprovenEmpty, "an unproven answer is handed out")
             let question = try account.replied(waiter, now: now)
             try account.given(question, ttlSeconds: answer.ttlSeconds, source, now: now)
-            if source != .fallback, source != .local { try probes.check(question, answer) }
+            guard source != .fallback, source != .local else { return }
+            try probes.check(question, answer)
+            if isRoaming { try networks.check(question, answer) }
         case .replyExpired(let waiter, let expired, let cause):
             let question = try account.repliedExpired(waiter, cause, policy.of, now: now)
+            if isRoaming { try networks.check(question, expired, cause) }
             let mayBeNegative = question.name == Name("n1.example")
             try account.require(
                 !expired.answer.isNegative || mayBeNegative, "\(question): a negative answer after its time")
@@ -329,6 +358,7 @@ struct Simulation {
         switch action {
         case .rearrange(let question, let answer, let source):
             try probes.check(question, answer, isRearranged: true)
+            if isRoaming { try networks.checkStored(question, answer) }
             cache.rearrange(question, answer, isSystems: source == .system)
         case .remove(let question): cache.remove(question)
         case .awaitAsk(let question, let source): cache.awaitHit(question, isSystems: source == .system)

@@ -26,6 +26,7 @@ struct SimulationAccount {
         let at: Instant
         let expired: AgedAnswer?
         let slept: Duration
+        let moves: Int
     }
 
     private struct Lookup {
@@ -34,6 +35,8 @@ struct SimulationAccount {
         let candidates: [ProviderID]
         let hasSystem: Bool
         let upstreamChanges: Int
+        /// For clients who have waited already.
+        let isStartedAnew: Bool
         var asked: [Upstream: Fate] = [:]
         var running = 0
     }
@@ -59,9 +62,12 @@ struct SimulationAccount {
     private var pausedUntil: [ProviderID: Instant] = [:]
     private var providers: [ProviderTraits] = []
     private var hasSystem = false
+    private var unreachable: Set<ProviderID> = []
     private var upstreamChanges = 0
     /// In the event in hand.
     private var askedNow: Question?
+    private var isMoving = false
+    private var moves = 0
     private var touched: [Question] = []
 
     var waiting: Int { debts.count }
@@ -93,11 +99,23 @@ struct SimulationAccount {
         if providers.contains(where: { $0.id == provider }) { pausedUntil[provider] = instant }
     }
 
+    /// Every lookup begins anew.
+    mutating func networkChanged() {
+        lookups = [:]
+        isMoving = true
+        moves += 1
+    }
+
+    mutating func setUnreachable(_ providers: Set<ProviderID>) {
+        unreachable = providers
+        upstreamChanges += 1
+    }
+
     mutating func reset(_ provider: ProviderID) { pausedUntil[provider] = nil }
 
     mutating func asked(_ question: Question, _ waiter: Waiter, expired: AgedAnswer?, now: Instant) {
         askedNow = question
-        debts[waiter] = Debt(question: question, at: now, expired: expired, slept: slept)
+        debts[waiter] = Debt(question: question, at: now, expired: expired, slept: slept, moves: moves)
     }
 
     /// Everything that an upstream says ends by itself; `lowest` is what a rule makes of it.
@@ -113,6 +131,7 @@ struct SimulationAccount {
     /// - Parameter notAsked: the providers that are left alone just now.
     mutating func settled(without notAsked: [ProviderID], now: Instant) {
         askedNow = nil
+        isMoving = false
         leftAlone = notAsked
         for provider in notAsked { leftAloneAt[provider] = now }
         for question in touched where lookups[question]?.running == 0 { lookups[question] = nil }
@@ -129,6 +148,7 @@ struct SimulationAccount {
             try require(traits?.supports(question.type) == true, "\(upstream) cannot be asked \(question)")
             try require(LocalNames.route(question, .empty) == .anywhere, "\(question) leaves the local network")
             try require(traits?.shadowShare == nil, "a shadow is asked for a client")
+            try require(!unreachable.contains(provider), "\(provider) is not reachable")
             try checkAppetite(provider, question, now: now)
         }
         if lookups[question] == nil { try lookupBegun(question, upstream, now: now) }
@@ -155,11 +175,12 @@ struct SimulationAccount {
         // Whoever is paid by the question need not be asked.
         let candidates = providers.filter {
             $0.supports(question.type) && $0.shadowShare == nil && $0.questionsPerSecond == nil && !isLocal
+                && !unreachable.contains($0.id)
         }
         lookups[question] = Lookup(
             startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
-            upstreamChanges: upstreamChanges)
-        guard case .provider(let provider) = upstream, question != askedNow,
+            upstreamChanges: upstreamChanges, isStartedAnew: isMoving)
+        guard case .provider(let provider) = upstream, question != askedNow, !isMoving,
             let traits = providers.first(where: { $0.id == provider })
         else { return }
         let recent = refreshesOf[upstream, default: []].filter { now - $0 < .seconds(1) } + [now]
@@ -176,6 +197,7 @@ struct SimulationAccount {
         let traits = providers.first { $0.id == provider }
         try require(traits?.supports(question.type) == true, "\(provider) cannot be asked \(question)")
         try require(LocalNames.route(question, .empty) == .anywhere, "\(question) leaves the local network")
+        try require(!unreachable.contains(provider), "\(provider) is not reachable")
         try checkAppetite(provider, question, now: now)
         let isShadow = traits?.shadowShare != nil
         let isNew = explored.allSatisfy { shadows[$0] != provider }
@@ -187,7 +209,10 @@ struct SimulationAccount {
 
     mutating func abandon(_ id: FetchID) throws {
         if shadows.removeValue(forKey: id) != nil { return spent.append(id) }
-        try require(end(id) != nil, "a fetch is abandoned that does not run")
+        let fetch = end(id)
+        try require(fetch != nil, "a fetch is abandoned that does not run")
+        guard let fetch, case .provider(let provider) = fetch.upstream, unreachable.contains(provider) else { return }
+        lookups[fetch.question]?.asked[fetch.upstream] = .fails
     }
 
     private mutating func end(_ id: FetchID) -> Fetch? {
@@ -224,14 +249,20 @@ struct SimulationAccount {
         _ waiter: Waiter, _ cause: StaleCause, _ policyOf: (Name) -> NamePolicy, now: Instant
     ) throws -> Question {
         let kept = debts[waiter]?.expired
+        let hasStayed = debts[waiter]?.moves == moves
         let question = try replied(waiter, now: now)
         let policy = policyOf(question.name)
         // One client's expired answer is everybody's.
-        if let kept {
-            try require(kept.freshness(policy.limits) == .stale, "\(question): an expired answer against the policy")
+        if let kept, hasStayed, cause != .otherNetwork {
+            try require(kept.isUsable(policy.limits), "\(question): an expired answer against the policy")
         }
-        guard cause != .recheck, policy.stale.clientTimeout > .zero else { return question }
+        let isOthers = cause == .otherNetwork
+        try require(!isOthers || policy.limits.maxAgeSeconds > 0, "\(question): another network's against the policy")
+        let patience = max(policy.stale.clientTimeout, isOthers ? Bounds.otherNetworkPatience : .zero)
+        guard cause != .recheck, patience > .zero else { return question }
         guard let lookup = lookups[question] else {
+            // It may have failed a moment ago.
+            if isOthers { return question }
             // Nobody to ask, or no room to.
             let candidates = providers.filter { $0.supports(question.type) && $0.shadowShare == nil }
             let isAlone =
@@ -244,13 +275,13 @@ struct SimulationAccount {
         }
         // What came during a sleep has not been heard.
         guard lookup.slept == slept else { return question }
-        let end = min(now, lookup.startedAt + policy.stale.clientTimeout)
+        let end = min(now, lookup.startedAt + patience)
         for (upstream, fate) in lookup.asked {
             guard case .answers(let at) = fate else { continue }
             // What time brings in the same instant comes first.
             try require(at >= end, "\(question): expired by \(cause), and \(upstream) has answered in time")
         }
-        guard lookup.upstreamChanges == upstreamChanges, policy.stale.clientTimeout >= .milliseconds(1800) else {
+        guard lookup.upstreamChanges == upstreamChanges, patience >= .milliseconds(1800), !lookup.isStartedAnew else {
             return question
         }
         // A third provider's turn may come later than `clientTimeout` allows.

@@ -10,6 +10,8 @@ struct SimulationTests {
     private static let seeds: [UInt64] = Array(1...10) + [17, 19, 28, 36, 57]
     /// A few, as they take long.
     private static let probingSeeds = Array(seeds.prefix(5))
+    /// Every other one with probes.
+    private static let roamingSeeds: [UInt64] = [1, 2, 4, 5, 6, 7, 8, 17]
     private static let steps = 1000
 
     @Test("whatever goes wrong, each client has one reply in time and nothing is left over", arguments: seeds)
@@ -33,6 +35,20 @@ struct SimulationTests {
         #expect(counts.done > 10 && counts.lost > 0 && simulation.probes.rearranged > 0, "seed \(seed): \(counts)")
         let tables = SimulationTests.tables(of: simulation.resolver)
         #expect(tables.allSatisfy { $0.value == 0 }, "seed \(seed): \(tables)")
+    }
+
+    @Test(
+        "from network to network each client has one reply in time, and no answer strays into another",
+        arguments: roamingSeeds)
+    func roaming(_ seed: UInt64) throws {
+        var simulation = Simulation(seed: seed, probing: seed % 2 == 0, roaming: true, origin: .now)
+        #expect(throws: Never.self, "seed \(seed)") { try simulation.run(steps: SimulationTests.steps) }
+        let others = simulation.actions.count {
+            if case .replyExpired(_, _, .otherNetwork) = $0 { true } else { false }
+        }
+        #expect(simulation.networks.changes > 5 && others > 0, "seed \(seed): hardly a move")
+        let tables = SimulationTests.tables(of: simulation.resolver)
+        #expect(tables.count == 2 && tables.allSatisfy { $0.value == 0 }, "seed \(seed): \(tables)")
     }
 
     @Test("the same seed gives the same actions")

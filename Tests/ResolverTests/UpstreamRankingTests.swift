@@ -151,12 +151,18 @@ struct UpstreamRankingTests {
         #expect(order(ranking) == [1, 0])
     }
 
-    @Test("the back-off doubles from 1 s to 30 s with each failure after it, and one answer ends it")
-    func backOff() {
+    @Test(
+        "the back-off grows with each failure, up to 30 s or to 1.5 s where nothing is heard, and one answer ends it",
+        arguments: [
+            (FetchFailure.status, [1, 2, 4, 8, 16, 30, 30, 30]), (.garbage, [1, 2, 4]), (.server, [1, 2, 4]),
+            (.refused, [1, 1.5, 1.5, 1.5]), (.unreachable, [1, 1.5]), (.timeout, [1, 1.5]), (.tls, [1, 1.5]),
+            (.reset, [1, 1.5]),
+        ])
+    func backOff(_ failure: FetchFailure, _ pauses: [Double]) {
         var ranking = measured(20, 40)
         var now = Duration.zero
-        for seconds in [1, 2, 4, 8, 16, 30, 30, 30] {
-            ranking.failed(Self.a, .refused, now: start + now)
+        for seconds in pauses {
+            ranking.failed(Self.a, failure, now: start + now)
             #expect(ranking.isInTrouble(Self.a, start + now + .seconds(seconds) - .milliseconds(1)))
             now += .seconds(seconds)
             #expect(!ranking.isInTrouble(Self.a, start + now), "it may be tried")
@@ -165,7 +171,7 @@ struct UpstreamRankingTests {
         answer(&ranking, Self.a, 20, at: now)
         answer(&ranking, Self.b, 40, times: 3, at: now)
         #expect(order(ranking, after: now + .seconds(30)) == [0, 1])
-        ranking.failed(Self.a, .refused, now: start + now)
+        ranking.failed(Self.a, failure, now: start + now)
         #expect(!ranking.isInTrouble(Self.a, start + now + .seconds(1)))
     }
 

@@ -6,12 +6,12 @@
 import CLinux
 import Glibc
 
-struct KernelMirror {
+package struct KernelMirror {
     private var links: [Int32: Link] = [:]
     private var addresses: Set<AddressReport.Place> = []
     private var routes = RouteMirror()
     private var neighbours: [NeighbourReport.Place: [UInt8]] = [:]
-    private(set) var translationPrefixes: [AdvertisedPrefix] = []
+    package private(set) var translationPrefixes: [AdvertisedPrefix] = []
     /// Links of which it is not known whether they are wireless.
     private var newcomers: Set<Int32> = []
     private var isChanged = false
@@ -35,8 +35,10 @@ struct KernelMirror {
     /// Routers announce one, and another one while they renumber.
     static let maxTranslationPrefixes = 16
 
+    package init() {}
+
     /// Everything that the bytes of a datagram say. What is not understood is passed over.
-    mutating func take(_ bytes: Span<UInt8>, now: Instant) {
+    package mutating func take(_ bytes: Span<UInt8>, now: Instant) {
         var messages = NetlinkMessages()
         while let message = messages.next(in: bytes) { take(message, bytes, now: now) }
     }
@@ -61,7 +63,7 @@ struct KernelMirror {
 
 // What there is to know.
 extension KernelMirror {
-    var tables: KernelTables {
+    package var tables: KernelTables {
         KernelTables(
             links: links.values.map(\.shown).sorted { $0.index < $1.index },
             addresses: addresses.map {
@@ -154,12 +156,13 @@ extension KernelMirror {
         guard addresses.remove(place) != nil else { return }
         isChanged = true
         guard !place.address.isIPv6, leftOut == 0 else { return }
+        let links = links
         let isElsewhere = addresses.contains {
             $0.address == place.address && links[$0.link]?.report.isSwitchedOn != false
         }
         if !isElsewhere { note(routes.sourceWent(place.address, table: RT_TABLE_MAIN.rawValue)) }
         if !addresses.contains(where: { $0.link == place.link && !$0.address.isIPv6 }) {
-            note(routes.lastAddressWent(from: place.link))
+            note(routes.lastAddressWent(from: place.link) { links[$0]?.report.isSwitchedOn == false })
         }
         forgetFormerGateways()
     }

@@ -4,8 +4,8 @@
 // address of their link goes, and (before Linux 6.8) when the address goes that they name as source. So that is
 // followed here. Of IPv6 it says so, unless it was told not to (skip_notify_on_dev_down).
 //
-// Invariants: no list in `paths` is empty and no path is without hops; `gateways` and `uses` count the hops of all
-// paths, `count` the paths.
+// Invariants: no list in `paths` is empty, and each is in the kernel's order, with what leads nowhere, because a
+// replacement takes the place of the first; `gateways` and `uses` count the hops of all paths, `count` the paths.
 
 struct RouteMirror {
     private var paths: [RouteReport.Key: [RouteReport.Path]] = [:]
@@ -30,28 +30,27 @@ struct RouteMirror {
         let before = paths[report.key] ?? []
         var after = before
         if replaces, !after.isEmpty { after.removeFirst() }
-        if report.isUnicast, !report.path.hops.isEmpty {
-            // An IPv6 route that got another hop is reported with all of them.
-            after.removeAll { $0 == report.path || (report.key.destination.isIPv6 && $0.isPart(of: report.path)) }
-            let limit =
-                report.key.prefixLength > RouteMirror.longestDefault
-                ? RouteMirror.maxRoutes : RouteMirror.maxRoutesWithDefaults
-            if count - before.count + after.count < limit {
-                after.insert(report.path, at: appends ? after.count : 0)
-            } else {
-                leftOut += 1
-            }
+        // An IPv6 route that got another hop is reported with all of them.
+        after.removeAll { $0 == report.path || (report.key.destination.isIPv6 && $0.isPart(of: report.path)) }
+        let isDefault = report.key.prefixLength <= RouteMirror.longestDefault
+        let limit = isDefault ? RouteMirror.maxRoutesWithDefaults : RouteMirror.maxRoutes
+        if count - before.count + after.count < limit {
+            after.insert(report.path, at: appends ? after.count : 0)
+        } else {
+            leftOut += 1
         }
         return put(after, for: report.key, before: before)
     }
 
     /// - Returns: whether anything is not what it was.
     mutating func remove(_ report: RouteReport) -> Bool {
-        guard report.isUnicast, let before = paths[report.key] else { return false }
+        guard let before = paths[report.key] else { return false }
         var after = before
         if report.key.destination.isIPv6 {
-            for index in after.indices { after[index].hops.removeAll { report.path.hops.contains($0) } }
-            after.removeAll { $0.hops.isEmpty }
+            for index in after.indices where after[index].type == report.path.type {
+                after[index].hops.removeAll { report.path.hops.contains($0) }
+            }
+            after.removeAll { $0.type == report.path.type && $0.hops.isEmpty }
         } else if let index = after.firstIndex(of: report.path) {
             // None: it was known to be gone.
             after.remove(at: index)
@@ -67,9 +66,12 @@ struct RouteMirror {
         return drop { _, path in path.uses(link) && path.hops.allSatisfy { isOff($0.link) } }
     }
 
-    mutating func lastAddressWent(from link: Int32) -> Bool {
+    /// The last IPv4 address.
+    mutating func lastAddressWent(from link: Int32, isOff: (Int32) -> Bool) -> Bool {
         guard uses[link] != nil else { return false }
-        return drop { key, path in !key.destination.isIPv6 && path.hops.allSatisfy { $0.link == link } }
+        return drop { key, path in
+            !key.destination.isIPv6 && path.uses(link) && path.hops.allSatisfy { $0.link == link || isOff($0.link) }
+        }
     }
 
     /// - Parameter table: the only one in which the kernel looks for routes that name the address.
@@ -90,7 +92,7 @@ struct RouteMirror {
         var routes: [KernelTables.Route] = []
         routes.reserveCapacity(count)
         for (key, list) in paths {
-            for path in list {
+            for path in list where path.isUnicast {
                 guard let hop = path.hops.first(where: { isUp($0.link) }) ?? path.hops.first else { continue }
                 routes.append(
                     KernelTables.Route(
@@ -103,12 +105,15 @@ struct RouteMirror {
 
     private mutating func drop(_ isDropped: (RouteReport.Key, RouteReport.Path) -> Bool) -> Bool {
         let affected = paths.filter { key, list in list.contains { isDropped(key, $0) } }
+        var isChanged = false
         for (key, list) in affected {
-            _ = put(list.filter { !isDropped(key, $0) }, for: key, before: list)
+            let shows = put(list.filter { !isDropped(key, $0) }, for: key, before: list)
+            isChanged = isChanged || shows
         }
-        return !affected.isEmpty
+        return isChanged
     }
 
+    /// - Returns: whether that shows.
     private mutating func put(_ after: [RouteReport.Path], for key: RouteReport.Key, before: [RouteReport.Path]) -> Bool
     {
         guard after != before else { return false }
@@ -117,7 +122,7 @@ struct RouteMirror {
         before.forEach { path in path.hops.forEach { release($0) } }
         paths[key] = after.isEmpty ? nil : after
         count += after.count - before.count
-        return true
+        return after.filter(\.isUnicast) != before.filter(\.isUnicast)
     }
 
     private mutating func use(_ hop: RouteReport.Hop) {
@@ -146,5 +151,7 @@ extension RouteReport.Hop {
 extension RouteReport.Path {
     fileprivate func uses(_ link: Int32) -> Bool { hops.contains { $0.link == link } }
 
-    fileprivate func isPart(of other: RouteReport.Path) -> Bool { hops.allSatisfy { other.hops.contains($0) } }
+    fileprivate func isPart(of other: RouteReport.Path) -> Bool {
+        type == other.type && hops.allSatisfy { other.hops.contains($0) }
+    }
 }

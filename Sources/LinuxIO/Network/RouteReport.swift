@@ -6,8 +6,6 @@ import Glibc
 struct RouteReport {
     let key: Key
     let path: Path
-    /// Not a hole, and not what comes to us.
-    let isUnicast: Bool
 
     /// What makes a route another route. Several paths may share a key (`ip route append`).
     struct Key: Hashable {
@@ -22,11 +20,16 @@ struct RouteReport {
     }
 
     struct Path: Equatable {
-        /// One, or several between which the kernel chooses. Empty for routes that lead nowhere. In the kernel's order;
+        /// RTN_UNICAST, RTN_BLACKHOLE and the like.
+        let type: UInt8
+        /// One, or several between which the kernel chooses. Empty for most that lead nowhere. In the kernel's order;
         /// that of IPv6 differs between what it reports and what it tells when asked, so those are sorted.
         var hops: [Hop]
         /// The address of ours that packets get (RTA_PREFSRC).
         let preferredSource: SocketAddress?
+
+        /// It leads somewhere, and not to us.
+        var isUnicast: Bool { Int(type) == RTN_UNICAST && !hops.isEmpty }
     }
 
     struct Hop: Hashable {
@@ -64,8 +67,7 @@ struct RouteReport {
             table: read.table, destination: read.destination, prefixLength: Int(header.rtm_dst_len),
             metric: read.metric, serviceType: header.rtm_tos, source: read.source,
             sourceLength: Int(header.rtm_src_len))
-        path = Path(hops: read.allHops, preferredSource: read.preferredSource)
-        isUnicast = Int(header.rtm_type) == RTN_UNICAST
+        path = Path(type: header.rtm_type, hops: read.allHops, preferredSource: read.preferredSource)
     }
 
     /// Link-local and multicast: fe80::/10 and ff00::/8.

@@ -6,5 +6,5 @@ package struct FuzzEntry: Sendable {
     package let name: String
     package let run: @Sendable ([UInt8]) -> Void
 
-    package static let all = [query, storedAnswer, tlsFlight, upstreamReply]
+    package static let all = [kernelNews, query, storedAnswer, tlsFlight, upstreamReply]
 }

@@ -1,0 +1,75 @@
+// What a change of the network means: what was learned goes and comes with it, what is on its way is asked again,
+// failures are forgotten, and what is in use is fetched before somebody has to wait.
+//
+//     settled ──── unsettled ────> unsettled: answers are given and not kept, nothing begins that nobody waits for
+//        ▲                             │
+//        └─── unchanged, changed ──────┘
+
+import DNSWire
+
+extension Resolver {
+    mutating func learned(_ news: NetworkNews, now: Instant) {
+        switch news {
+        case .unsettled: around.isSettled = false
+        case .unchanged: around.isSettled = true
+        case .changed(let key): changed(to: key, now: now)
+        case .forgotten(let key): networks.forget(key)
+        case .unreachable(let providers): setUnreachable(providers, now: now)
+        }
+        around.verification.begin(now: now)
+    }
+
+    private mutating func changed(to key: NetworkKey, now: Instant) {
+        for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
+        around.dropBeside(now: now)
+        around.isSettled = true
+        troubled = []
+        let hottest = plan.hottest(atMost: Bounds.maxReverifiedNames, now: now)
+        let failed = failures.removeAll()
+        let former = networks.present
+        let returning = networks.change(to: key, leaving: former == key ? nil : former.map(around.past), now: now)
+        if former == key {
+            around.comeBack(hottest: hottest, now: now)
+        } else {
+            around.move(to: returning, hottest: hottest, now: now)
+        }
+        if former == nil {
+            // Whatever was planned before anybody knew the network was planned for this one.
+            retry(failed, now: now)
+        } else {
+            plan.networkChanged(isKnown: former == key || returning != nil, now: now)
+        }
+        for number in lookups.indices { startAnew(number, now: now) }
+    }
+
+    /// A client waits: what leads to an answer on this network is asked at once.
+    private mutating func startAnew(_ number: Int, now: Instant) {
+        guard let question = lookups[number]?.question else { return }
+        if case .here(let answer) = routing.place(of: question) {
+            return change(number, now: now) { $0.answeredHere(answer, &$1) }
+        }
+        let policy = routing.policy.of(question.name)
+        let route = routing.route(question, policy, &around.ranking, now: now)
+        let terms = terms(for: route, isRefresh: false, now: now)
+        change(number, now: now) { lookup, around in
+            lookup = lookup.startedAnew(along: route, policy: policy, terms, now: now)
+            lookup.proceed(now: now, &around)
+        }
+    }
+
+    private mutating func setUnreachable(_ providers: Set<ProviderID>, now: Instant) {
+        let isSomebodyBack = around.ranking.setUnreachable(providers)
+        around.dropBeside(now: now, where: providers.contains)
+        for number in lookups.indices { change(number, now: now) { $0.leaveUnreachable(now: now, &$1) } }
+        guard isSomebodyBack else { return }
+        retry(failures.removeAll(), now: now)
+        plan.resumed(now: now)
+    }
+
+    /// The terms of a lookup that begins now.
+    func terms(for route: Lookup.Route, isRefresh: Bool, now: Instant) -> Lookup.SystemTerms {
+        if networks.isNew(now), !isRefresh { return around.termsAtFirst(now) }
+        return Lookup.SystemTerms(
+            hedge: route.systemHedge, patience: route.systemPatience(isMistrusted: around.systemTrust.isLost(now)))
+    }
+}

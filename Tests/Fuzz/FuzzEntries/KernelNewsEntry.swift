@@ -1,0 +1,20 @@
+// Bytes as they come from the kernel about links, addresses, routes and neighbours. They are trusted, but their lengths
+// are not.
+
+import LinuxIO
+
+extension FuzzEntry {
+    package static let kernelNews = FuzzEntry(name: "KernelNews") { bytes in
+        var mirror = KernelMirror()
+        // A link, an address, a route and its gateway may each come in a datagram of their own, or all in one.
+        mirror.take(bytes.span, now: now)
+        mirror.take(bytes.span, now: now)
+        let tables = mirror.tables
+        precondition(Set(tables.links.map(\.index)).count == tables.links.count, "a link is there once")
+        precondition(tables.neighbours.allSatisfy { (1...32).contains($0.hardwareAddress.count) }, "with an address")
+        precondition(mirror.translationPrefixes.count <= 16, "a router announces few")
+        precondition(mirror.translationPrefixes.allSatisfy { (32...96).contains($0.length) }, "RFC 8781 section 4")
+    }
+
+    private static let now = Clock.now()
+}

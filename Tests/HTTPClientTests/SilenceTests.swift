@@ -1,0 +1,178 @@
+// Places that are not heard of: whether it is the path or the server that is slow, and requests that have somewhere
+// else to go.
+
+import HTTPClient
+import Testing
+
+@Suite struct SilenceTests {
+    private typealias Script = [StubServer.Step]
+
+    private let loop = PollLoop()
+    /// No test lasts so long: a request is late when a test says so.
+    private static let silence = Duration.seconds(20)
+    private static let stall = Duration.seconds(40)
+
+    private static func answer(_ body: String) -> StubServer.Step {
+        .send("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+    }
+
+    private func endpoint(_ port: UInt16, _ scheme: HTTPEndpoint.Scheme = .http) throws -> HTTPEndpoint {
+        try #require(HTTPEndpoint(scheme: scheme, host: "provider.example", port: port, address: "127.0.0.1"))
+    }
+
+    private func request(
+        _ endpoint: HTTPEndpoint, body: [UInt8]? = nil, elsewhere: [HTTPEndpoint] = []
+    ) -> TransferRequest {
+        TransferRequest(
+            method: body == nil ? .get : .post, endpoint: endpoint, target: "/", headers: [("Expect", "")],
+            body: body ?? [], timeout: .seconds(60), connectTimeout: .seconds(60), stallTimeout: SilenceTests.stall,
+            silenceTimeout: SilenceTests.silence, elsewhere: elsewhere)
+    }
+
+    private func text(_ id: TransferID) -> String? {
+        loop.reply(id).map { String(decoding: $0.body, as: UTF8.self) }
+    }
+
+    /// Nobody listens there.
+    private func closedPort() -> UInt16 {
+        let (descriptor, port) = Sockets.listen()
+        Sockets.end(descriptor)
+        return port
+    }
+
+    @Test("what the other machine does not even acknowledge is sent once more early")
+    func unacknowledged() throws {
+        let scripts: [Script] = [
+            [.awaitRequest, SilenceTests.answer("one"), .hold], [.awaitRequest, SilenceTests.answer("two"), .hang],
+        ]
+        try StubServer.with(scripts: scripts) { server in
+            let endpoint = try endpoint(server.port)
+            #expect(loop.reply(to: request(endpoint)) != nil)
+            // More than its kernel takes for a server that reads nothing.
+            let id = loop.start(request(endpoint, body: [UInt8](repeating: 0, count: 32 << 20)))
+            loop.skip(SilenceTests.silence)
+            loop.run { loop.results[id] != nil }
+            #expect(text(id) == "two" && loop.reply(id)?.wasRetried == true)
+            server.goOn()
+        }
+    }
+
+    @Test("a server that has the request and is slow has more time, and then it is sent once more all the same")
+    func acknowledged() throws {
+        let scripts: [Script] = [
+            [.awaitRequest, SilenceTests.answer("one"), .awaitRequest, .hang],
+            [.awaitRequest, SilenceTests.answer("two"), .hang],
+        ]
+        try StubServer.with(scripts: scripts) { server in
+            let request = request(try endpoint(server.port))
+            #expect(loop.reply(to: request) != nil)
+            let id = loop.start(request)
+            loop.run { server.received.count == 2 && loop.isAcknowledged }
+            loop.skip(SilenceTests.silence)
+            #expect(loop.client.connections.retried == 0)
+            #expect(loop.client.nextDeadline.map { $0 > loop.now } == true)
+            loop.skip(SilenceTests.stall - SilenceTests.silence)
+            #expect(loop.client.connections.retried == 1)
+            loop.run { loop.results[id] != nil }
+            #expect(text(id) == "two" && server.acceptedConnections == 2)
+        }
+    }
+
+    @Test("where no connection comes about, the request goes elsewhere as well, and the first reply counts")
+    func noConnection() throws {
+        // It takes the connection and never says a word of TLS.
+        try StubServer.with([.hang]) { silent in
+            try StubServer.with([.awaitRequest, SilenceTests.answer("here"), .hang]) { other in
+                let (first, second) = (try endpoint(silent.port, .https), try endpoint(other.port))
+                let id = loop.start(request(first, elsewhere: [second]))
+                loop.run { silent.acceptedConnections == 1 }
+                loop.skip(SilenceTests.silence)
+                loop.run { loop.results[id] != nil }
+                #expect(text(id) == "here" && loop.answeredAt[id] == second)
+                let setbacks = loop.client.takeSetbacks()
+                #expect(setbacks.map(\.endpoint) == [first] && setbacks.map(\.failure) == [.timeout])
+                #expect(setbacks.map(\.id) == [id] && loop.client.takeSetbacks().isEmpty)
+                #expect(loop.client.transfersInFlight == 0)
+                // What was begun there is not waited for any more.
+                loop.run { silent.openConnections == 0 }
+            }
+        }
+    }
+
+    @Test("without another place a connection that does not come about is waited for")
+    func nowhereElse() throws {
+        try StubServer.with([.hang]) { silent in
+            let id = loop.start(request(try endpoint(silent.port, .https)))
+            loop.run { silent.acceptedConnections == 1 }
+            loop.skip(SilenceTests.stall)
+            #expect(loop.client.transfersInFlight == 1 && silent.acceptedConnections == 1)
+            #expect(loop.client.takeSetbacks().isEmpty)
+            loop.client.cancel(id, now: loop.now)
+        }
+    }
+
+    @Test("a half-dead connection leads elsewhere, and the next request there opens a new one")
+    func halfDead() throws {
+        let half: Script = [.awaitRequest, SilenceTests.answer("one"), .awaitRequest, .hang]
+        let scripts: [Script] = [half, [.awaitRequest, SilenceTests.answer("again"), .hang]]
+        try StubServer.with(scripts: scripts) { server in
+            try StubServer.with([.awaitRequest, SilenceTests.answer("two"), .hang]) { other in
+                let (first, second) = (try endpoint(server.port), try endpoint(other.port))
+                let request = request(first, elsewhere: [second])
+                #expect(loop.reply(to: request) != nil)
+                let id = loop.start(request)
+                loop.run { server.received.count == 2 }
+                loop.skip(SilenceTests.stall)
+                loop.run { loop.results[id] != nil }
+                #expect(text(id) == "two" && loop.answeredAt[id] == second)
+                let next = loop.start(request)
+                loop.run { loop.results[next] != nil }
+                #expect(text(next) == "again" && loop.answeredAt[next] == first)
+                #expect(loop.client.takeSetbacks().map(\.endpoint) == [first])
+            }
+        }
+    }
+
+    @Test("a place that refuses costs no time, and when all refuse the last one is what failed")
+    func refused() throws {
+        try StubServer.with([.awaitRequest, SilenceTests.answer("third"), .hang]) { server in
+            let closed = [try endpoint(closedPort()), try endpoint(closedPort())]
+            let id = loop.start(request(closed[0], elsewhere: [closed[1], try endpoint(server.port)]))
+            loop.run { loop.results[id] != nil }
+            #expect(text(id) == "third")
+            #expect(loop.client.takeSetbacks().map(\.endpoint) == closed)
+            let failing = loop.start(request(closed[1], elsewhere: [closed[0]]))
+            loop.run { loop.results[failing] != nil }
+            #expect(loop.failure(failing) == .refused && loop.answeredAt[failing] == closed[0])
+            #expect(loop.client.takeSetbacks().map(\.endpoint) == [closed[1]])
+            #expect(loop.client.transfersInFlight == 0)
+        }
+    }
+
+    @Test("an answer that is no good is the answer, wherever else it could have been sent")
+    func answered() throws {
+        try StubServer.with([.awaitRequest, .send("SSH-2.0-OpenSSH_9.2\r\n\r\n")]) { server in
+            let id = loop.start(request(try endpoint(server.port), elsewhere: [try endpoint(closedPort())]))
+            loop.run { loop.results[id] != nil }
+            #expect(loop.failure(id)?.kind == "garbage" && loop.client.takeSetbacks().isEmpty)
+        }
+    }
+
+    @Test("a request in two places is cancelled as one, and ends once when connections are renewed", arguments: [0, 1])
+    func cancelled(_ way: Int) throws {
+        try StubServer.with([.hang]) { silent in
+            try StubServer.with([.hang]) { other in
+                let second = try endpoint(other.port, .https)
+                let id = loop.start(request(try endpoint(silent.port, .https), elsewhere: [second]))
+                loop.skip(SilenceTests.silence)
+                loop.run { other.acceptedConnections == 1 }
+                let now = loop.now
+                if way == 0 { loop.client.cancel(id, now: now) } else { loop.client.renewConnections(now: now) }
+                loop.collect()
+                #expect(loop.failure(id) == (way == 0 ? nil : .networkChanged))
+                #expect(loop.client.transfersInFlight == 0 && loop.client.connections.open == 0)
+                #expect(loop.watchedDescriptors == 0)
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+// What is remembered of networks that are not in use, and the bounds of that.
+
+import DNSWire
+import Testing
+
+@testable import Resolver
+
+@Suite("Known networks")
+struct KnownNetworksTests {
+    private let start = ContinuousClock.now
+    private let provider = ProviderTraits(id: ProviderID(0), types: .any, budgetPerSecond: 5, questionsPerSecond: 5)
+
+    private func past(_ number: UInt32, names: [NameKnowledge] = []) -> KnownNetworks.Past {
+        KnownNetworks.Past(
+            NetworkKey(number), providers: [ProviderStanding(provider)], systemTrust: Trust(), names: names)
+    }
+
+    /// From each to the next.
+    private func networks(upTo last: UInt32) -> KnownNetworks {
+        var networks = KnownNetworks()
+        for number in 1...last {
+            let past = networks.present.map { self.past($0.number) }
+            _ = networks.change(to: NetworkKey(number), leaving: past, now: start)
+        }
+        return networks
+    }
+
+    @Test("eight are known, the one in use among them; the one that was left the longest ago goes")
+    func bound() {
+        var networks = networks(upTo: 9)
+        #expect(networks.pasts.map(\.key.number) == [2, 3, 4, 5, 6, 7, 8])
+        #expect(networks.change(to: NetworkKey(1), leaving: past(9), now: start) == nil)
+        #expect(networks.pasts.map(\.key.number) == [3, 4, 5, 6, 7, 8, 9])
+        #expect(networks.change(to: NetworkKey(3), leaving: past(1), now: start)?.key == NetworkKey(3))
+        #expect(networks.pasts.map(\.key.number) == [4, 5, 6, 7, 8, 9, 1])
+    }
+
+    @Test("one that is forgotten is new when it comes back")
+    func forgotten() {
+        var networks = networks(upTo: 3)
+        networks.forget(NetworkKey(1))
+        #expect(networks.change(to: NetworkKey(1), leaving: past(3), now: start) == nil)
+        #expect(networks.change(to: NetworkKey(2), leaving: past(1), now: start) != nil)
+    }
+
+    @Test("a network is new for two seconds")
+    func isNew() {
+        let networks = networks(upTo: 1)
+        #expect(networks.isNew(start) && networks.isNew(start + .milliseconds(1999)))
+        #expect(!networks.isNew(start + .seconds(2)) && !KnownNetworks().isNew(start))
+    }
+
+    @Test("a provider that is reset or not configured any more is a stranger on every network")
+    func strangers() {
+        var networks = networks(upTo: 2)
+        networks.keep([provider])
+        networks.reset(ProviderID(1))
+        #expect(networks.pasts.map(\.providers.count) == [1])
+        networks.reset(nil)
+        #expect(networks.pasts.map(\.providers.count) == [0])
+    }
+
+    @Test("of a past network the names that were touched last keep what is known of them")
+    func names() throws {
+        var around = Surroundings(seed: 1)
+        for number in 0..<1000 {
+            let name = try #require(Name("n\(number).example"))
+            around.verification.asked(Question(name, .a), now: start + .seconds(number))
+        }
+        let kept = around.past(NetworkKey(1)).names.map(\.name.description)
+        #expect(kept.count == Bounds.maxPastNames)
+        #expect(kept == (0..<Bounds.maxPastNames).map { "n\(999 - $0).example" })
+    }
+
+    @Test("what a provider was asked counts against its budgets on the next network too")
+    func budgets() {
+        var ranking = UpstreamRanking(seed: 1)
+        ranking.setProviders([provider])
+        let paid = (0..<5).map { _ in ranking.spend(on: provider.id, now: start) }
+        #expect(paid == [nil, nil, nil, nil, nil])
+        for _ in 0..<5 {
+            ranking.begun(provider.id, now: start)
+            ranking.ended(provider.id, isHeard: false, now: start)
+        }
+        ranking.moved(to: [])
+        #expect(ranking.spend(on: provider.id, now: start) != nil)
+        #expect(ranking.state(of: provider.id, now: start) == .overBudget)
+    }
+
+    @Test("a system resolver that lies on one network is believed on the next, and is not when the first comes back")
+    func systemTrust() {
+        var around = Surroundings(seed: 1)
+        for _ in 0..<3 { around.toldFalsehood(.system, now: start) }
+        #expect(around.termsAtFirst(start).patience == Bounds.systemPatienceMistrusted)
+        let past = around.past(NetworkKey(1))
+        around.move(to: nil, hottest: [], now: start)
+        #expect(around.termsAtFirst(start).patience == Bounds.systemPatienceAtFirst)
+        around.move(to: past, hottest: [], now: start)
+        #expect(around.termsAtFirst(start).patience == Bounds.systemPatienceMistrusted)
+        #expect(around.termsAtFirst(start).hedge == .zero)
+    }
+
+    @Test("the names that are asked most are probed first when a network comes back, and the rest when asked for")
+    func reverified() throws {
+        var stand = Verification(seed: 1)
+        var names: [Name] = []
+        for number in 0..<60 {
+            let name = try #require(Name("n\(number).example"))
+            let record = ResourceRecord(
+                owner: name, address: .v4(0x0100_0001 + UInt32(number) << 12), ttlSeconds: 600)
+            stand.kept(
+                Question(name, .a), Answer(records: [record]), from: .system, VerificationStand.terms(), isInUse: true,
+                isDoubted: false, now: start)
+            names.append(name)
+        }
+        _ = stand.takeConsequences()
+        stand.networkChanged(nil, hottest: names.reversed(), now: start)
+        var probed: [Name] = []
+        var awaited: [Name] = []
+        for step in 0...200 {
+            for consequence in stand.takeConsequences() {
+                if case .probe(_, let target) = consequence { probed.append(target.name) }
+                if case .awaitAsk(let question, _) = consequence { awaited.append(question.name) }
+            }
+            stand.timePassed(now: start + .milliseconds(50 * step))
+        }
+        #expect(probed == Array(names.suffix(Bounds.maxReverifiedNames).reversed()))
+        #expect(awaited == Array(names.prefix(60 - Bounds.maxReverifiedNames)))
+    }
+}

@@ -1,0 +1,76 @@
+// The networks of the simulation: which one is in use, whether that is known, and where routes lead. Every address tells
+// on which network it was said, so that one that strays into another is seen.
+
+import DNSWire
+import TestSupport
+
+@testable import Resolver
+
+struct SimulatedNetworks {
+    private(set) var present: UInt32 = 0
+    private(set) var isSettled = true
+    private(set) var unreachable: Set<ProviderID> = []
+    private(set) var changes = 0
+
+    /// As many as are remembered, so that none is forgotten but by `forgotten`.
+    private static let keys = 1...UInt32(Bounds.maxNetworks)
+
+    /// What happens next; whatever is held of a network that is forgotten has to go.
+    mutating func next(_ providers: [ProviderID], _ random: inout SeededRandom) -> NetworkNews {
+        guard isSettled else {
+            isSettled = true
+            if Int.random(in: 0..<3, using: &random) == 0 { return .unchanged }
+            return change(&random)
+        }
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0..<3:
+            isSettled = false
+            return .unsettled
+        case 3..<5: return change(&random)
+        case 5:
+            let key = UInt32.random(in: SimulatedNetworks.keys, using: &random)
+            return key == present ? .unchanged : .forgotten(NetworkKey(key))
+        case 6:
+            let isAll = Int.random(in: 0..<3, using: &random) == 0
+            unreachable = Set(providers.filter { _ in isAll || Bool.random(using: &random) })
+            return .unreachable(unreachable)
+        default:
+            unreachable = []
+            return .unreachable([])
+        }
+    }
+
+    private mutating func change(_ random: inout SeededRandom) -> NetworkNews {
+        present = .random(in: SimulatedNetworks.keys, using: &random)
+        changes += 1
+        return .changed(NetworkKey(present))
+    }
+
+    /// The last bits of an address but two, which say what probes find.
+    func tagged(_ number: UInt32) -> UInt32 { number & ~0x3C | present << 2 }
+
+    static func network(of address: Address) -> UInt32 { UInt32(address.bytes.last ?? 0) >> 2 & 0xF }
+
+    /// What is stored, or given as fresh.
+    func check(_ question: Question, _ answer: Answer) throws {
+        for address in answer.addresses where SimulatedNetworks.network(of: address) != present {
+            throw SimulationAccount.Broken(description: "\(question): \(address) is not of network \(present)")
+        }
+    }
+
+    func checkStored(_ question: Question, _ answer: Answer) throws {
+        guard isSettled else {
+            throw SimulationAccount.Broken(description: "\(question): stored without knowing the network")
+        }
+        try check(question, answer)
+    }
+
+    /// What is given after its time is of this network, or said to be of another.
+    func check(_ question: Question, _ expired: ExpiredAnswer, _ cause: StaleCause) throws {
+        if cause == .otherNetwork, expired.answer.isNegative {
+            throw SimulationAccount.Broken(description: "\(question): a \"no\" of another network")
+        }
+        guard cause != .otherNetwork, question.type.isAddress, !expired.answer.isNegative else { return }
+        try check(question, Answer(records: try expired.answer.records(of: question)))
+    }
+}
