@@ -55,6 +55,13 @@ extension Partition {
     }
 }
 
+extension ServingView {
+    /// - Parameter network: nil where nobody looks which one it is.
+    func set(_ network: NetworkID?, _ providers: [Settings.Provider]) {
+        set(Partition(network, providers), dependsOnClient: providers.contains { $0.clientSubnet == .auto })
+    }
+}
+
 extension NetworkTables {
     init(_ tables: KernelTables) {
         self.init(

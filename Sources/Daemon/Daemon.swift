@@ -192,9 +192,7 @@ final class Daemon {
         let now = Clock.now()
         log.level = settings.log.level
         upstreams.setAccounts(provisions.accounts)
-        view.set(
-            Partition(roaming?.network.id, settings.providers),
-            dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
+        if let roaming { roaming.setView(settings) } else { view.set(nil, settings.providers) }
         translation.configure(settings.server, now: now)
         nodeLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)

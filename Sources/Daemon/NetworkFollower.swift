@@ -19,13 +19,20 @@ final class NetworkFollower {
     private let clocks: ClockWatch
     private var epochs: NetworkEpochs
     private var wakes: WakeWatch
-    private var hasRouteChanges = false
+    /// The kernel has something to say.
+    private var hasNews = false
+    /// It has said something that was not concluded from yet.
+    private var hasChanges = false
+    private var concludedAt: Instant?
     /// What was told of it last.
     private var toldReach: (reach: NetworkReach, prefixes: [TranslationPrefix])?
     private var actions: [NetworkEpochs.Action] = []
 
     /// The note of the store that networks are remembered in.
     static let note = "networks"
+    /// A machine that makes containers changes its tables hundreds of times a second: once in so long it is worth
+    /// concluding from them. Nobody notices 20 ms.
+    private static let conclusionPause: Duration = .milliseconds(20)
     /// machine-id(5): it is to be hashed with a word of the program's own.
     private static let machineID = "/etc/machine-id"
     private static let purpose = Array("httpdnsd network".utf8)
@@ -46,7 +53,7 @@ final class NetworkFollower {
         id = NetworkFollower.id(of: epochs.identity, salt)
         enteredAt = now
         _ = history.entered(id, epochs.identity, cause: nil, wallSeconds: Clock.wallMilliseconds() / 1000)
-        _ = try loop.watch(routes.descriptor, for: .readable) { [unowned self] _ in hasRouteChanges = true }
+        _ = try loop.watch(routes.descriptor, for: .readable) { [unowned self] _ in hasNews = true }
         // Whatever woke the loop, the clocks are looked at in every turn.
         _ = try loop.watch(clocks.descriptor, for: .readable) { [unowned self] _ in try? clocks.rearm() }
     }
@@ -55,18 +62,25 @@ final class NetworkFollower {
     var reach: NetworkReach { epochs.reach }
     var hasWayOut: Bool { reach.hasWayOut(.a) || reach.hasWayOut(.aaaa) }
     var isUnsettled: Bool { epochs.isUnsettled }
-    var nextDeadline: Instant? { epochs.nextDeadline }
+
+    var nextDeadline: Instant? {
+        let conclusion = hasChanges ? concludedAt.map { $0 + NetworkFollower.conclusionPause } : nil
+        return [epochs.nextDeadline, conclusion].compactMap { $0 }.min()
+    }
 
     /// In every turn of the loop.
     ///
     /// - Parameter lateBy: how much later than its deadline the turn has come; zero where it had none.
     func timePassed(lateBy: Duration, now: Instant) {
-        if hasRouteChanges {
-            hasRouteChanges = false
-            // A socket that can't be read has its say again in the next turn.
-            if (try? routes.takeChanges()) ?? false {
-                handle(.tables(NetworkTables(routes.tables)), now: now)
-            }
+        if hasNews {
+            hasNews = false
+            // A socket that can't be read is readable still.
+            if (try? routes.takeChanges()) ?? false { hasChanges = true }
+        }
+        if hasChanges, concludedAt.map({ now - $0 >= NetworkFollower.conclusionPause }) ?? true {
+            hasChanges = false
+            concludedAt = now
+            handle(.tables(NetworkTables(routes.tables)), now: now)
         }
         let absence = wakes.read(
             sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake(), lateBy: lateBy)

@@ -27,6 +27,7 @@ final class Roaming {
         self.resolving = resolving
         self.translation = translation
         self.upstreams = upstreams
+        resolving.handle(.network(.changed(NetworkKey(network.id.rawValue))), now: Clock.now())
     }
 
     var nextDeadline: Instant? { network.nextDeadline }
@@ -63,13 +64,19 @@ final class Roaming {
     /// What the store has kept.
     func restore(_ notes: [String: String], _ settings: Settings, now: Instant) {
         forget(network.restore(notes), settings, now: now)
+        setView(settings)
+    }
+
+    /// Which part of the cache is served, and in which others something is looked for when there is nothing else.
+    func setView(_ settings: Settings) {
+        view.set(network.id, settings.providers)
+        let others = network.history.known.map(\.id).filter { $0 != network.id }
+        resolving.setOtherNetworks(others.map { Partition($0, settings.providers) })
     }
 
     private func enter(_ change: NetworkChange, _ settings: Settings, now: Instant) -> [LogEvent] {
         let forgotten = network.entered(change, now: now)
-        view.set(
-            Partition(network.id, settings.providers),
-            dependsOnClient: settings.providers.contains { $0.clientSubnet == .auto })
+        setView(settings)
         let news = upstreams.readNameservers(settings.systemResolver, areOthers: true, now: now)
         followRoutes(now: now)
         resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)
@@ -87,7 +94,9 @@ final class Roaming {
 
     private func forget(_ networks: [NetworkID], _ settings: Settings, now: Instant) {
         for network in networks {
-            resolving.store?.forget(Partition(network, settings.providers).rawValue, now: now)
+            let partition = Partition(network, settings.providers)
+            _ = cache.remove(partition)
+            resolving.store?.forget(partition.rawValue, now: now)
             resolving.handle(.network(.forgotten(NetworkKey(network.rawValue))), now: now)
         }
     }

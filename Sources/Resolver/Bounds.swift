@@ -161,8 +161,8 @@ package enum Bounds {
     static let maxReverifiedNames = 50
     /// So long after a change of the network nobody knows what works there.
     static let firstSeconds: Duration = .seconds(2)
-    /// In that time the system resolver is asked along with the first provider, and its answer waits so long: a provider
-    /// that works needs three round trips for a new connection, and nobody notices a quarter of a second once.
+    /// In that time the system resolver is asked along with the first provider, and its answer waits so long: a
+    /// provider that works needs three round trips for a new connection, and nobody notices a quarter of a second once.
     static let systemPatienceAtFirst: Duration = .milliseconds(250)
     /// After a change what is in use is asked for at this pace: 50 questions a second.
     static let refreshStep: Duration = .milliseconds(20)

@@ -22,7 +22,7 @@ struct KnownNetworks {
 
     /// Nil as long as nobody has said which one it is.
     private(set) var present: NetworkKey?
-    /// When the one in use began to be.
+    /// When it took the place of another one.
     private(set) var changedAt: Instant?
     /// The one that was left last at the end.
     private(set) var pasts: [Past] = []
@@ -32,8 +32,9 @@ struct KnownNetworks {
 
     /// - Returns: what is known of the network in use now; nil: nothing.
     mutating func change(to key: NetworkKey, leaving past: Past?, now: Instant) -> Past? {
+        // The first one that is named is the one that was in use already.
+        if present != nil { changedAt = now }
         present = key
-        changedAt = now
         let returning = pasts.firstIndex { $0.key == key }.map { pasts.remove(at: $0) }
         if let past {
             pasts.append(past)

@@ -23,6 +23,7 @@ extension Resolver {
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
         around.dropBeside(now: now)
         around.isSettled = true
+        around.synthesis.forgetAnswers()
         troubled = []
         let hottest = plan.hottest(atMost: Bounds.maxReverifiedNames, now: now)
         let failed = failures.removeAll()

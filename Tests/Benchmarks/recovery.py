@@ -156,6 +156,8 @@ class Bench:
         progress(f"{title} ...")
         for resolver in resolvers:
             self.networks.own(resolver).launch()
+        for resolver in resolvers:
+            self.await_answer(resolver)
         figures = {resolver.label: Figures() for resolver in resolvers}
         clients = Clients(self.networks.host, resolvers)
         clients.start()
@@ -176,6 +178,16 @@ class Bench:
         self.report(title, resolvers, figures)
         return figures
 
+    def await_answer(self, resolver):
+        """A peer that is not set up well has no figures."""
+        def answers():
+            with self.networks.host.client(("127.0.0.1", resolver.port), timeout=0.5) as client:
+                try:
+                    return client.ask("ready.any.far.example").addresses
+                except OSError:
+                    return False
+        places.eventually(answers, what=f"{resolver.label} answers: {resolver.log[-500:]}")
+
     @staticmethod
     def note(figures, asked, began, turned, ended, good, turns_to):
         figures.next_answer.append(first(asked, began, good))
@@ -190,7 +202,7 @@ class Bench:
         figures.asked += count
 
     def report(self, title, resolvers, figures):
-        print(f"\n{title}; seconds, median and worst of {self.rounds}, and times httpdnsd's median")
+        print(f"\n{title}\nseconds, median and worst of {self.rounds}, and times the median of httpdnsd")
         headings = ("next answer", "longest gap", "longest wait", "turn")
         print(f"{'':16}" + "".join(f" {heading:>19}" for heading in headings) + f" {'failed':>8} {'system':>8}")
         base = figures[resolvers[0].label]

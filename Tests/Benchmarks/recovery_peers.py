@@ -29,7 +29,8 @@ class Upstream(Program):
 setLocal("127.0.0.1:53")
 setACL({{"0.0.0.0/0"}})
 setSecurityPollSuffix("")
-addAction(AllRule(), SpoofAction("{answer}", {{ttl=300}}))
+addAction(QTypeRule(DNSQType.A), SpoofAction("{answer}", {{ttl=300}}))
+addAction(AllRule(), RCodeAction(DNSRCode.NOERROR))
 """)
 
     def up(self):

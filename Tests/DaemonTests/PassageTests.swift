@@ -71,8 +71,8 @@ struct PassageTests {
         var provider = try provider("addresses = [\"192.0.2.1\", \"2001:db8::1\"]")
         let now = Clock.now()
         let onlyIPv6 = try passage(["::/0"])
-        #expect(provider.chooseEndpoint(now: now).address == "192.0.2.1")
-        #expect(provider.chooseEndpoint(by: onlyIPv6, now: now).address == "2001:db8::1")
+        #expect(provider.chooseEndpoints(now: now).first.address == "192.0.2.1")
+        #expect(provider.chooseEndpoints(by: onlyIPv6, now: now).first.address == "2001:db8::1")
         #expect(provider.isReachable(by: onlyIPv6))
         #expect(!provider.isReachable(by: try passage(["10.0.0.0/8"])))
     }

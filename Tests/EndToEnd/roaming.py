@@ -52,6 +52,8 @@ class Roaming(Case):
     def begin(self, joins=True, **options):
         if joins:
             self.host.join(self.a)
+            # As after DHCP: the gateway's hardware address is known, so that there is nothing left to find out.
+            self.host.run("dig", f"@{self.a.lan_v4}", NAMES[0])
         self.server = self.networks.daemon([self.providers["a"].settings()], **options).up()
 
     def traffic(self):

@@ -36,9 +36,10 @@ class Disconnected(Roaming):
         return reply, time.monotonic() - began
 
     def expire(self):
-        """The short names are known, and expired."""
+        """The short names are known, and expired; the long one is fresh."""
         for name in SHORT:
             self.assertEqual({short_address(name)}, self.ask(name)[0].addresses)
+        self.ask(LONG)
         time.sleep(2.1)
 
     def requests(self):
@@ -58,7 +59,6 @@ class Asleep(Disconnected):
         seconds = 60 if places.is_full else 12
         self.expire()
         before = self.ask(LONG)[0].answers[0][3]
-        changes = self.network()["changes"]
         self.server.signal(signal.SIGSTOP)
         stopped = time.monotonic()
         self.a.forget_connections(self.host)
@@ -76,8 +76,7 @@ class Asleep(Disconnected):
             self.assertGreaterEqual(aged, int(time.monotonic() - stopped) - 1)
         # Fetched again: all its time is before it.
         self.assertTrue(aged > 0 or reply.answers[0][3] >= 58, (before, reply.answers))
-        eventually(lambda: self.network()["changes"] == changes + 1)
-        self.assertEqual(1, self.network()["causes"].get("wake"))
+        self.assertSums(self.server.stats())
 
 
 class NoWayOut(Disconnected):
@@ -117,8 +116,9 @@ class NoWayOut(Disconnected):
         self.assertLess(self.processor_seconds(), spent + 0.5)
 
         self.assertRecovers(restore())
+        eventually(lambda: self.network()["changes"] == before["changes"] + 1)
         after = self.network()
-        self.assertEqual((before["id"], before["changes"] + 1), (after["id"], after["changes"]))
+        self.assertEqual((before["id"], 1), (after["id"], after["causes"].get("restored")))
         self.assertSums(self.server.stats())
 
     def ask_for(self, seconds):
@@ -161,8 +161,9 @@ class BeforeTheNetwork(Disconnected):
 class Noise(Disconnected):
     expected_seconds = 8
     PAIRS = 200
-    # What a daemon that has nothing to do may spend on it all, in seconds of one core.
-    BOUND = 0.4
+    # What a daemon that has nothing to do may spend on it all, in seconds of a processor: for each pair, which has some
+    # twenty messages of the kernel, as much as a few misses cost.
+    BOUND = 0.003 * PAIRS
 
     def test_containers_come_and_go_and_nothing_changes(self):
         self.ask("first.any.lab.example")

@@ -92,4 +92,6 @@ class Virtual(Roaming):
         self.assertServed(questions)
         self.assertFollowed([each for each in questions if each.sent < down - 0.2], up, "b")
         self.assertFollowed(questions, down, "a")
-        self.assertEqual((before["id"], before["changes"] + 2), (self.network()["id"], self.network()["changes"]))
+        after = self.network()
+        self.assertEqual((before["id"], before["changes"] + 2), (after["id"], after["changes"]))
+        self.assertEqual(2, after["causes"].get("vpn"))

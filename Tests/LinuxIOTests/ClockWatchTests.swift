@@ -34,8 +34,8 @@ struct ClockWatchTests {
         #expect(becomesReady(watch.descriptor))
     }
 
-    /// adjtimex(2), which Glibc's module lacks, with ADJ_SETOFFSET and ADJ_NANO. The struct in words of eight bytes: what
-    /// to do comes first, the nanoseconds are the eleventh.
+    /// adjtimex(2), which Glibc's module lacks, with ADJ_SETOFFSET and ADJ_NANO. The struct in words of eight bytes:
+    /// what to do comes first, the nanoseconds are the eleventh.
     private func setsClockForward() -> Bool {
         typealias Call = @convention(c) (UnsafeMutableRawPointer) -> Int32
         guard let symbol = unsafe dlsym(nil, "adjtimex") else { return false }

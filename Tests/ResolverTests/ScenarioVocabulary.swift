@@ -124,8 +124,8 @@ struct ScenarioVocabulary {
     /// "fetch UPSTREAM", "shadow PROVIDER", "abandon UPSTREAM", "store ANSWER from SOURCE", each with "for NAME TYPE"
     /// behind the first word where it is not clear, likewise "rearrange ANSWER from SOURCE", "remove" and "await from
     /// SOURCE"; "reply CLIENT ANSWER from SOURCE", where the source may be the cache; "reply CLIENT ANSWER stale by
-    /// timeout|failure|recheck|other-network [ede 19]"; "fail CLIENT ede CODE"; "probe TARGET"; "refuse ADDRESS REASON"; "diverged
-    /// ADDRESS from SOURCE against ADDRESS from SOURCE".
+    /// timeout|failure|recheck|other-network [ede 19]"; "fail CLIENT ede CODE"; "probe TARGET"; "refuse ADDRESS REASON";
+    /// "diverged ADDRESS from SOURCE against ADDRESS from SOURCE".
     func expectation(_ line: inout ScenarioLine) throws -> Expectation {
         switch try line.word("what is expected") {
         case "fetch": return .fetch(try meantQuestion(&line), from: try upstreamName(&line))

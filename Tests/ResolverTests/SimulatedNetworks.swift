@@ -1,5 +1,5 @@
-// The networks of the simulation: which one is in use, whether that is known, and where routes lead. Every address tells
-// on which network it was said, so that one that strays into another is seen.
+// The networks of the simulation: which one is in use, whether that is known, and where routes lead. Every address
+// tells on which network it was said, so that one that strays into another is seen.
 
 import DNSWire
 import TestSupport

@@ -96,7 +96,9 @@ struct Simulation {
             try handle(.policyChanged(policy))
         case 10..<15:
             let line = "192.0.2.1 n\(Int.random(in: 0..<40, using: &random)).example\n"
-            try handle(.hostsChanged(HostsTable(parsing: Array(line.utf8))))
+            let hosts = HostsTable(parsing: Array(line.utf8))
+            account.hostsChanged(hosts)
+            try handle(.hostsChanged(hosts))
         case 15..<30:
             if let id = account.spent.randomElement(using: &random) { try handle(.fetchFinished(id, .failure(.reset))) }
         case 30:

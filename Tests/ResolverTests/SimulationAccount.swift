@@ -37,6 +37,8 @@ struct SimulationAccount {
         let upstreamChanges: Int
         /// For clients who have waited already.
         let isStartedAnew: Bool
+        /// The hosts file has come to speak of its name: nobody else is asked.
+        var isLocalNow = false
         var asked: [Upstream: Fate] = [:]
         var running = 0
     }
@@ -88,6 +90,10 @@ struct SimulationAccount {
         // Whoever is away for a while comes back as a stranger.
         pausedUntil = pausedUntil.filter { paused in providers.contains { $0.id == paused.key } }
         questionsOf = questionsOf.filter { asked in providers.contains { $0.id == asked.key } }
+    }
+
+    mutating func hostsChanged(_ hosts: HostsTable) {
+        for question in lookups.keys where hosts.speaks(of: question.name) { lookups[question]?.isLocalNow = true }
     }
 
     func provider(of id: FetchID) -> ProviderID? {
@@ -244,7 +250,8 @@ struct SimulationAccount {
 
     /// Not while any upstream would have answered in time: at this moment none that was asked for the lookup answers
     /// within `clientTimeout` of its start, and everybody was asked whom the rules want asked by then, unless the set
-    /// of upstreams has changed meanwhile. Excepted is the time after a complete failure (`recheck`).
+    /// of upstreams or the hosts file's word has changed meanwhile. Excepted is the time after a complete failure
+    /// (`recheck`).
     mutating func repliedExpired(
         _ waiter: Waiter, _ cause: StaleCause, _ policyOf: (Name) -> NamePolicy, now: Instant
     ) throws -> Question {
@@ -281,7 +288,9 @@ struct SimulationAccount {
             // What time brings in the same instant comes first.
             try require(at >= end, "\(question): expired by \(cause), and \(upstream) has answered in time")
         }
-        guard lookup.upstreamChanges == upstreamChanges, patience >= .milliseconds(1800), !lookup.isStartedAnew else {
+        guard lookup.upstreamChanges == upstreamChanges, !lookup.isLocalNow, !lookup.isStartedAnew,
+            patience >= .milliseconds(1800)
+        else {
             return question
         }
         // A third provider's turn may come later than `clientTimeout` allows.
