@@ -245,7 +245,7 @@ struct Verification {
     /// Of what was found; the address may be forgotten since.
     private mutating func learn(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) {
         consequences.append(.news(.found(target, result)))
-        ownTrouble.learned(target, result.verdict)
+        ownTrouble.learned(target, result)
         guard let number = known.number(of: target.name),
             known.change(number, { $0.found(target, result, now: now) })
         else { return }
