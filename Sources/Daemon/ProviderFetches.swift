@@ -312,7 +312,9 @@ final class ProviderFetches {
         let errors = results.compactMap(\.failure)
         if let error = errors.first {
             let failure = FetchFailure(error)
-            if failure == .garbage, reply.httpVersion == .http1 { distrustConnections(of: request.provider, now: now) }
+            // Whoever redirects us may stand in the way, and this connection would lead to him for as long as it lasts.
+            let isDoubtful = failure == .garbage || failure == .redirected
+            if isDoubtful, reply.httpVersion == .http1 { distrustConnections(of: request.provider, now: now) }
             if case .throttled(let seconds?) = error {
                 throttled.append(.throttled(request.provider, for: .seconds(seconds)))
             }

@@ -145,13 +145,15 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     case tls
     /// The connection ended before the reply did.
     case reset
-    /// An HTTP status other than 200.
+    /// An HTTP status that is neither 200 nor a redirect.
     case status
     /// The upstream asks us to ask less.
     case throttled
     /// What came is not a reply to the question.
     case garbage
     /// The upstream itself failed: SERVFAIL, REFUSED and the like.
+    /// HTTP sends us elsewhere.
+    case redirected
     case server
     /// A bound of our own was reached.
     case overload
@@ -166,7 +168,7 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     var isUnheard: Bool {
         switch self {
         case .refused, .unreachable, .timeout, .tls, .reset: true
-        case .status, .throttled, .garbage, .server, .overload, .account, .clock, .unsupported: false
+        case .status, .redirected, .throttled, .garbage, .server, .overload, .account, .clock, .unsupported: false
         }
     }
 }

@@ -285,7 +285,7 @@ struct UpstreamRanking {
         case .overload, .unsupported: break
         case .throttled: throttled(provider, for: nil, now: now)
         case .account: update(provider) { $0.refused(now: now) }
-        case .refused, .unreachable, .timeout, .tls, .reset, .status, .garbage, .server, .clock:
+        case .refused, .unreachable, .timeout, .tls, .reset, .status, .redirected, .garbage, .server, .clock:
             update(provider) { $0.failed(failure, now: now) }
         }
     }
