@@ -57,7 +57,8 @@ struct Provider {
         return ProviderTraits(
             id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
-            questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow)
+            questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow,
+            verifies: settings.url.isSecure)
     }
 
     /// Refreshes have a bound even where nobody set one.

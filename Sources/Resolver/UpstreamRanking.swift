@@ -30,6 +30,11 @@ struct UpstreamRanking {
         }
     }
 
+    /// What all failed by is gone: nobody is held to account for it.
+    mutating func forgiveFailures() {
+        for index in standings.indices { standings[index].forgive() }
+    }
+
     // MARK: networks
 
     /// - Parameter known: what was measured on the network that is in use now.
