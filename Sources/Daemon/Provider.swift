@@ -153,8 +153,8 @@ extension FetchFailure {
 
     init(_ error: DialectError) {
         switch error {
-        case .status: self = .status
         case .status(300..<400): self = .redirected
+        case .status: self = .status
         case .throttled: self = .throttled
         case .garbage, .wrongQuestion: self = .garbage
         case .account: self = .account
