@@ -162,7 +162,7 @@ import Synchronization
         unsafe shards[Int(hash >> 60)].withLock { table in body(&table) }
     }
 
-    private func key(for question: Question, _ partition: Partition, _ provenance: Provenance) -> AnswerKey {
+    func key(for question: Question, _ partition: Partition, _ provenance: Provenance) -> AnswerKey {
         var key = AnswerKey(partition: partition)
         key.provenance = provenance
         let wire = question.name.wire

@@ -69,6 +69,14 @@ extension AnswerCache {
         return unsafe removeEach(atOnce: AnswerCache.maxSlotsAtOnce) { slot in unsafe folded.contains(slot) }
     }
 
+    /// What is kept under exactly this key, if anything is.
+    package func remove(_ question: Question, partition: Partition, provenance: Provenance) {
+        let key = key(for: question, partition, provenance)
+        withTable(key.hash) { table in
+            if let entry = table.find(key) { table.remove(entry) }
+        }
+    }
+
     /// Removes all types of what `isMeant` says yes to, in every partition, with one walk however many names
     /// these are. What others store meanwhile may stay.
     ///

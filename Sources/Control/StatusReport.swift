@@ -18,6 +18,11 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var switches: [SwitchReport] = []
     /// Nil: nobody watches the network.
     package var network: NetworkReport.Current?
+    /// What makes one think that a captive portal stands in the way, whether or not the network is watched. It names
+    /// hosts as the portal chose them.
+    package var portal: String? {
+        didSet { portal = portal?.shown(maxBytes: StatusReport.maxPortalBytes) }
+    }
 
     package init(uptimeSeconds: Int, processID: Int, listeners: [String], threads: Int) {
         self.uptimeSeconds = uptimeSeconds
@@ -27,7 +32,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case version, listeners, threads, providers, cache, switches, network
+        case version, listeners, threads, providers, cache, switches, network, portal
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
         case systemServers = "system_servers"
@@ -71,11 +76,12 @@ extension StatusReport {
     }
 
     static let labelWidth = 9
+    private static let maxPortalBytes = 300
 
     /// What not every daemon has to say.
     private var further: [(String, String)] {
         [
-            ("network", network?.line), ("portal", network?.portal),
+            ("network", network?.line), ("portal", portal ?? network?.portal),
             ("switched", switches.isEmpty ? nil : switches.map(\.text).joined(separator: " | ")),
         ].compactMap { label, text in text.map { (label, $0) } }
     }

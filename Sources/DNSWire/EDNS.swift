@@ -27,6 +27,8 @@ package struct ExtendedError: Hashable, Sendable {
     package static let filteredFamily = ExtendedError(code: 17, text: "no IPv6 route (filter-aaaa)")
     package static let prohibited = ExtendedError(code: 18, text: "client is not in server.allow")
     package static let noReachableAuthority = ExtendedError(code: 22, text: "no upstream answered")
+    package static let portalSuspected = ExtendedError(
+        code: 22, text: "a portal is suspected: sign in to the network")
     package static let networkError = ExtendedError(code: 23, text: "every upstream failed")
     package static let notReady = ExtendedError(code: 14, text: "too many queries are waiting")
 

@@ -57,6 +57,13 @@ struct CachedAnswers {
 
     func remove(_ question: Question) { _ = cache.remove(QuestionScope(question.name, type: question.type)) }
 
+    func remove(_ question: Question, _ provenance: Provenance) {
+        cache.remove(question, partition: view.partition(for: question.subnet), provenance: provenance)
+    }
+
+    /// Of every network: they are asked anew at little cost.
+    func remove(_ names: (Name) -> Bool) { _ = cache.remove { name, _ in names(name) } }
+
     /// The same answer for the store; nil for one that a single subnet's clients get: it is for this process only.
     ///
     /// - Parameters:

@@ -29,6 +29,7 @@ final class Daemon {
     private let tests = ProviderTests()
     private let probeErrands: ProbeErrands
     private let evidence: EvidenceLog
+    private let portalErrand: PortalErrand
     private let threads: ServingThreads
     private let localFiles: LocalFiles
     private let translation: Translation
@@ -94,6 +95,7 @@ final class Daemon {
             }
             probeErrands = ProbeErrands(resolving)
             evidence = EvidenceLog(resolving)
+            portalErrand = PortalErrand(resolving)
             threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
@@ -130,6 +132,7 @@ final class Daemon {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
             tests.nextDeadline, probeErrands.nextDeadline, roaming?.nextDeadline, translation.nextDeadline,
+            portalErrand.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
@@ -143,6 +146,7 @@ final class Daemon {
         translation.timePassed(now: now)
         tests.timePassed(now: now)
         probeErrands.timePassed(now: now)
+        portalErrand.timePassed(now: now)
         if localFiles.takeHostsChange() { readHosts(now: now) }
         if localFiles.takeNameserversChange() { readNameservers(now: now) }
         takeStoreEvents(now: now)
@@ -154,6 +158,10 @@ final class Daemon {
         if let recovered = roaming?.noteRecovery() { log(recovered) }
         probeErrands.take(resolving.takeProbeNews(), now: now)
         recordDivergences(now: now)
+        for news in resolving.takePortalNews() {
+            portalErrand.take(news, now: now)
+            log(.portal(news))
+        }
         resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
     }

@@ -36,6 +36,7 @@ enum LogEvent {
     case networkChanged(id: String, words: String, cause: NetworkCause)
     /// The first answer of an upstream since.
     case networkRecovered(after: Duration)
+    case portal(PortalNews)
     case nameserverLoops(String)
     case nameserverAskedAgain(String)
     /// The file that they come from, where it is not the one that the settings name.
@@ -49,11 +50,11 @@ enum LogEvent {
     var level: Settings.Log.Level {
         switch self {
         case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .providerThrottled, .providerAskedAgain,
-            .networkLost, .networkChanged, .networkRecovered, .nameserversChanged, .nameserverAskedAgain,
-            .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks:
+            .networkLost, .networkChanged, .networkRecovered, .portal(.redirects), .portal(.ended), .nameserversChanged,
+            .nameserverAskedAgain, .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks:
             .info
-        case .providerDown, .providerBlocked, .nameserverLoops, .fileUnreadable, .addressLeftOut, .storeSetAside,
-            .storeFails, .probesOff, .divergence:
+        case .providerDown, .providerBlocked, .portal(.suspected), .nameserverLoops, .fileUnreadable, .addressLeftOut,
+            .storeSetAside, .storeFails, .probesOff, .divergence:
             .warning
         case .settingsRefused: .error
         case .requestFailed: .debug
@@ -89,6 +90,11 @@ enum LogEvent {
         case .networkLost: "no route leads out any more"
         case .networkChanged(let id, let words, let cause): "network \(id) (\(words)): \(cause.reason)"
         case .networkRecovered(let duration): "the network serves again after \(duration.wholeMilliseconds) ms"
+        case .portal(.suspected):
+            "a captive portal is suspected: every provider fails its TLS check or is redirected, and the system "
+                + "resolver answers; it alone is asked for the names that portals are found by"
+        case .portal(.redirects(let host)): "the captive portal redirects to \(host)"
+        case .portal(.ended(let end)): "no captive portal is suspected any more: \(end.rawValue)"
         case .nameserverLoops(let server):
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
         case .nameserverAskedAgain(let server): "nameserver \(server) leads back to us no more, and is asked again"

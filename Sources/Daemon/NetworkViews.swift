@@ -16,7 +16,7 @@ extension Statistics {
             id: network.id.description, words: network.identity.words, state: state,
             seconds: Int(network.enteredAt.duration(to: now).components.seconds),
             families: families.filter(\.1).map(\.0), changes: Int(clamping: network.history.changeCount),
-            lastRecoveryMilliseconds: network.history.lastRecovery?.wholeMilliseconds,
+            lastRecoveryMilliseconds: network.history.lastRecovery?.wholeMilliseconds, portal: portal,
             translation: translationPrefix?.description, nameserverSource: nameserverSource)
     }
 

@@ -57,7 +57,8 @@ struct Provider {
         return ProviderTraits(
             id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
-            questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow)
+            questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow,
+            verifies: settings.url.isSecure)
     }
 
     /// Refreshes have a bound even where nobody set one.
@@ -152,6 +153,7 @@ extension FetchFailure {
 
     init(_ error: DialectError) {
         switch error {
+        case .status(300..<400): self = .redirected
         case .status: self = .status
         case .throttled: self = .throttled
         case .garbage, .wrongQuestion: self = .garbage

@@ -24,6 +24,7 @@ final class ProviderFetches {
     private var errands: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
     private var addressFailures: [(provider: ProviderID, isWrongNode: Bool)] = []
     /// What replies said beside that: before the results, and behind them.
+    private var redirected: [Event] = []
     private var throttled: [Event] = []
     private var volunteered: [Event] = []
     /// Requests that failed, for the log; taken once.
@@ -147,10 +148,11 @@ final class ProviderFetches {
         let inOrder = finished.filter { $0.result.failure != nil } + finished.filter { $0.result.failure == nil }
         defer {
             finished.removeAll(keepingCapacity: true)
+            redirected.removeAll(keepingCapacity: true)
             throttled.removeAll(keepingCapacity: true)
             volunteered.removeAll(keepingCapacity: true)
         }
-        return throttled + inOrder.map { .fetchFinished($0.id, $0.result) } + volunteered
+        return redirected + throttled + inOrder.map { .fetchFinished($0.id, $0.result) } + volunteered
     }
 
     /// A request that is not part of a fetch. `finish` is called from `takeEvents`, unless it is cancelled.
@@ -272,6 +274,8 @@ final class ProviderFetches {
             fail(wanted, FetchFailure(failure))
         case .success(let transfer):
             let reply = HTTPReply(transfer)
+            // Over TLS it is the provider's own word, and none about the network.
+            if request.endpoint.scheme == .http, let host = reply.redirectHost { redirected.append(.redirected(host)) }
             let isNews = learnClock(from: reply.headers["Date"], to: request)
             var results = request.dialect.answers(from: reply, to: request.questions)
             if results.first?.failure == .clock, isNews, !request.isRepeated {
@@ -312,7 +316,9 @@ final class ProviderFetches {
         let errors = results.compactMap(\.failure)
         if let error = errors.first {
             let failure = FetchFailure(error)
-            if failure == .garbage, reply.httpVersion == .http1 { distrustConnections(of: request.provider, now: now) }
+            // Whoever redirects us may stand in the way, and this connection would lead to him for as long as it lasts.
+            let isDoubtful = failure == .garbage || failure == .redirected
+            if isDoubtful, reply.httpVersion == .http1 { distrustConnections(of: request.provider, now: now) }
             if case .throttled(let seconds?) = error {
                 throttled.append(.throttled(request.provider, for: .seconds(seconds)))
             }

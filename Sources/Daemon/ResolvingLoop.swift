@@ -37,6 +37,7 @@ final class ResolvingLoop {
     /// When an upstream was asked last, and when an answer of one was kept last.
     private(set) var askedAt: Instant?
     private(set) var learnedAt: Instant?
+    private var portalNews: [PortalNews] = []
 
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, probes: Probes, streams: StreamServer,
@@ -178,6 +179,26 @@ final class ResolvingLoop {
         return divergences
     }
 
+    // MARK: captive portal
+
+    /// Nil when none is suspected.
+    var portal: PortalState? { resolver.portal }
+
+    func takePortalNews() -> [PortalNews] {
+        defer { portalNews = [] }
+        return portalNews
+    }
+
+    /// What the cache has of these names would keep clients from the portal.
+    private func heard(_ news: PortalNews) {
+        portalNews.append(news)
+        switch news {
+        case .suspected: answers.remove { PortalNames().cover($0) }
+        case .redirects(let host): answers.remove { $0.isWithin(host) }
+        case .ended: break
+        }
+    }
+
     // MARK: questions
 
     private func takeNotices() {
@@ -258,6 +279,10 @@ final class ResolvingLoop {
         case .remove(let question):
             answers.remove(question)
             store?.forget(QuestionScope(question.name, type: question.type), now: now)
+        case .withdraw(let question, let source):
+            if let provenance = source.provenance { answers.remove(question, provenance) }
+            store?.forget(QuestionScope(question.name, type: question.type), now: now)
+        case .portal(let news): heard(news)
         case .probeNews(let news): probeNews.append(news)
         case .diverged(let divergence): divergences.append(divergence)
         case .countHits(let questions): handle(answers.hits(questions), now: now)

@@ -40,7 +40,18 @@ struct Statistics {
         report.cache = stats.cache
         report.switches = switches
         report.network = currentNetwork
+        report.portal = portal
         return report
+    }
+
+    /// Nil while none is suspected.
+    var portal: String? {
+        resolving.portal.map { portal in
+            let (age, left) = (portal.since.duration(to: now), now.duration(to: portal.until))
+            let page = portal.hosts.isEmpty ? "" : ", at \(portal.hosts.map(\.description).joined(separator: " or "))"
+            return "suspected for \(age.components.seconds) s, for \(left.components.seconds) s more at most: "
+                + "sign in to the network\(page)"
+        }
     }
 
     var stats: StatsReport {

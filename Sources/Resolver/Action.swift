@@ -21,6 +21,8 @@ package enum Action: Equatable, Sendable {
     case rearrange(Question, Answer, Source)
     /// The cache is to give nothing for it any more.
     case remove(Question)
+    /// The cache is not to give what this source said any more.
+    case withdraw(Question, Source)
     /// Report the next time that the cache gives its answer from this source: `givenAgain`.
     case awaitAsk(Question, Source)
     /// Connect to an address as a client would; report `probeFinished` under this ID.
@@ -28,6 +30,7 @@ package enum Action: Equatable, Sendable {
     case probeNews(ProbeNews)
     /// To be recorded: somebody's word was shown to be false.
     case diverged(Divergence)
+    case portal(PortalNews)
     /// Report how often the cache has answered these since the last time: `hitsCounted`.
     case countHits([Question])
 }

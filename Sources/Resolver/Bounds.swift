@@ -191,6 +191,18 @@ package enum Bounds {
     /// again.
     static let uselessTTLSeconds: UInt32 = 60
 
+    /// Behind a portal every name fails within seconds; what is older may have been another trouble.
+    static let portalSignLife: Duration = .seconds(30)
+    /// Nobody stands at a log-in page for longer, and whoever only plays a portal has no more than half of the time.
+    static let portalLimit: Duration = .seconds(600)
+    static let portalRest: Duration = .seconds(600)
+    /// A portal that lets us through is noticed soon, by one request every so often.
+    static let portalTrialPause: Duration = .seconds(2)
+    /// What the system resolver says behind a portal is short-lived, in clients too: it may lead to the portal.
+    static let portalSubstituteTTLSeconds: UInt32 = 5
+    /// Taken out of the cache when it is over; the rest ends by itself within the time above.
+    static let maxPortalSubstitutes = 1024
+
     /// When so many names are untrusted and none was ever verified, it is not the names.
     static let untrustedNamesAreOurs = 3
 

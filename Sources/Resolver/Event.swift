@@ -38,6 +38,8 @@ package enum Event: Sendable {
     case upstreamsChanged(providers: [ProviderTraits], hasSystem: Bool)
     case policyChanged(Policy)
     case hostsChanged(HostsTable)
+    /// Somebody answered in a provider's place, or for a check name, and sent us to this host.
+    case redirected(Name)
     case network(NetworkNews)
     /// Names without an IPv6 address are given one by these, the best first; empty: they are not. Comes with every
     /// other network, too.
@@ -106,10 +108,12 @@ package struct ProviderTraits: Hashable, Sendable {
     /// Its answers are compared with those that are used, and never used themselves: for so large a share of the
     /// lookups, from 0 to 1. Nil: an ordinary provider.
     package let shadowShare: Double?
+    /// It proves by TLS who it is.
+    package let verifies: Bool
 
     package init(
         id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, budgetPerSecond: Int = 100,
-        questionsPerSecond: Int? = nil, shadowShare: Double? = nil
+        questionsPerSecond: Int? = nil, shadowShare: Double? = nil, verifies: Bool = true
     ) {
         self.id = id
         self.types = types
@@ -118,6 +122,7 @@ package struct ProviderTraits: Hashable, Sendable {
         self.budgetPerSecond = budgetPerSecond
         self.questionsPerSecond = questionsPerSecond
         self.shadowShare = shadowShare
+        self.verifies = verifies
     }
 
     func supports(_ type: RecordType) -> Bool {
@@ -145,8 +150,10 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     case tls
     /// The connection ended before the reply did.
     case reset
-    /// An HTTP status other than 200.
+    /// An HTTP status that is neither 200 nor a redirect.
     case status
+    /// HTTP sends us elsewhere.
+    case redirected
     /// The upstream asks us to ask less.
     case throttled
     /// What came is not a reply to the question.
@@ -166,7 +173,7 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     var isUnheard: Bool {
         switch self {
         case .refused, .unreachable, .timeout, .tls, .reset: true
-        case .status, .throttled, .garbage, .server, .overload, .account, .clock, .unsupported: false
+        case .status, .redirected, .throttled, .garbage, .server, .overload, .account, .clock, .unsupported: false
         }
     }
 }

@@ -223,6 +223,7 @@ struct Lookup {
     ) {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return }
         let attempt = running.remove(at: index)
+        around.heard(attempt.upstream, result, now: now)
         around.end(attempt.id, attempt.upstream, isHeard: true, now: now)
         switch result {
         case .success(let answer): answered(attempt, answer, now: now, &around)
@@ -251,6 +252,7 @@ struct Lookup {
             isFinished = running.isEmpty
             return
         }
+        dropWithheld(around)
         if now < giveUpAt { askFurther(now: now, &around) }
         settleInsteadOfExpired(now: now, &around)
         if case .settled = system { return }

@@ -7,6 +7,9 @@ extension Lookup {
     mutating func answered(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
     ) {
+        if attempt.upstream == .system, around.portal.covers(question.name) {
+            return finishForPortal(with: answer, now: now, &around)
+        }
         let isProper = attempt.upstream == .system && isSystemName
         guard let answer = isProper ? answer : policy.withoutPrivateAddresses(answer) else {
             return hasOnlyPrivateAddresses(attempt, answer, now: now, &around)
@@ -32,7 +35,7 @@ extension Lookup {
         case .system where isSystemName:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &around)
         case .system:
-            let substitute = policy.cache.applied(to: answer).withTTL(to: Bounds.systemSubstituteTTLSeconds)
+            let substitute = policy.cache.applied(to: answer).withTTL(to: around.substituteTTLSeconds)
             system = .answered(substitute, at: now)
         }
     }

@@ -19,7 +19,9 @@ extension Lookup {
         if let useless { return concludeWithoutBetter(useless, now: now, &around) }
         // Nothing proven hides nothing good: no more than a failure would.
         let isHeld = leftOut != nil || ownExpired.map { !$0.answer.isNegative } ?? hasGoodAnswer
-        if let unproven, !isHeld || around.synthesis.isOn(for: question) {
+        // Behind a portal its address is what stands for every name.
+        let isPortals = around.portal.isSuspected && unproven?.source == .system
+        if let unproven, !isPortals, !isHeld || around.synthesis.isOn(for: question) {
             let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
             let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
             return finish(with: answer, from: unproven.source, now: now, &around)
@@ -28,7 +30,8 @@ extension Lookup {
     }
 
     mutating func fail(now: Instant, _ around: inout Surroundings) {
-        let failure = someoneFailed ? ExtendedError.networkError : .noReachableAuthority
+        var failure = someoneFailed ? ExtendedError.networkError : .noReachableAuthority
+        if around.portal.isSuspected { failure = .portalSuspected }
         replyExpired(.failure, &around)
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &around) }
         around.actions += waiters.map { .fail($0, failure) }
@@ -53,6 +56,12 @@ extension Lookup {
         replyToAll(kept, from: source, &around)
         abandonAll(now: now, &around)
         isFinished = true
+    }
+
+    /// A name that a portal is found by; who has waited for it so far waits for where it leads now.
+    mutating func finishForPortal(with answer: Answer, now: Instant, _ around: inout Surroundings) {
+        keepNothing()
+        finish(with: answer.withTTL(to: 0), from: .system, now: now, &around)
     }
 
     /// TTL 0 is for those who asked, and is not kept (RFC 1035 section 3.2.1).
@@ -140,6 +149,7 @@ extension Lookup {
     private mutating func concludeWithoutBetter(
         _ useless: (answer: Answer, source: Source, at: Instant), now: Instant, _ around: inout Surroundings
     ) {
+        guard !around.isWithheld(question, useless.answer) else { return fail(now: now, &around) }
         let isCertain = !someoneIsUnheard && running.isEmpty
         let stands = standsBefore(useless.answer, around.verification)
         if isCertain || !stands {
@@ -158,6 +168,13 @@ extension Lookup {
         } else {
             fail(now: now, &around)
         }
+    }
+
+    /// It was not known to be forged when it came.
+    mutating func dropWithheld(_ around: Surroundings) {
+        guard case .answered(let answer, let learnedAt) = system, around.isWithheld(question, answer) else { return }
+        system = .failed
+        holdUseless(answer, .system, around.verification, now: learnedAt)
     }
 
     /// The best of them is given in the end.
@@ -180,6 +197,8 @@ extension Lookup {
             holdUseless(forged, source, verification, now: now)
             hasGoodAnswer = false
             leftOut = nil
+            // It is not given to those who come now either.
+            if verification.isGuarded, case .settled = system { system = .failed }
         } else if route.includes(source) {
             leftOut = source
         }

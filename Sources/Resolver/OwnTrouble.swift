@@ -10,10 +10,13 @@ struct OwnTrouble {
     /// The first few of them.
     private var untrusted: Set<Name> = []
 
-    mutating func learned(_ target: ProbeTarget, _ verdict: Verdict) {
+    mutating func learned(_ target: ProbeTarget, _ result: ProbeResult) {
+        let verdict = result.verdict
         if verdict != .unprobed, !verdict.isDead { reached.insert(target.address.recordType) }
         if verdict == .verified { hasVerified = true }
-        if verdict == .untrusted, untrusted.count < Bounds.untrustedNamesAreOurs { untrusted.insert(target.name) }
+        // Whoever reads along shows a certificate for the name, and so does a name whose authority we lack.
+        guard verdict == .untrusted, result.certificate?.isFor(target.name) ?? true else { return }
+        if untrusted.count < Bounds.untrustedNamesAreOurs { untrusted.insert(target.name) }
     }
 
     func explains(_ verdict: Verdict, in family: RecordType) -> Bool {
@@ -23,6 +26,17 @@ struct OwnTrouble {
         case .verified, .nameMismatch, .expiredCertificate, .tlsReset, .tlsAlert, .tlsTimeout, .refused, .timeout,
             .notTLS, .timeDoubtful, .unprobed:
             false
+        }
+    }
+}
+
+extension SeenCertificate {
+    /// By its names alone, a wildcard standing for one label (RFC 9525 section 6.3).
+    fileprivate func isFor(_ name: Name) -> Bool {
+        names.contains { text in
+            guard let own = Name(text) else { return false }
+            guard own.labels.first?.elementsEqual([UInt8(ascii: "*")]) ?? false else { return own == name }
+            return own.parent == name.parent
         }
     }
 }

@@ -13,6 +13,8 @@ package struct Policy: Equatable, Sendable {
     package var onlyListed = false
     /// No name goes to a provider.
     package var isSystemOnly = false
+    /// While a captive portal is suspected: the system resolver alone says where these lead, and nobody keeps it.
+    var exceptions: PortalNames?
 
     package init() {}
 
@@ -31,6 +33,7 @@ package struct Policy: Equatable, Sendable {
     }
 
     func of(_ name: Name) -> NamePolicy {
+        if let exceptions, exceptions.cover(name) { return NamePolicy(ofPortalNames: stale) }
         let found = rules.rule(for: name)
         let rule = found ?? Rule()
         let limits = Freshness.Limits(
@@ -115,5 +118,16 @@ struct NamePolicy {
         }
         return records.isEmpty
             ? Answer(negative: .noData, ttlSeconds: Bounds.fallbackTTLSeconds) : Answer(records: records)
+    }
+}
+
+extension NamePolicy {
+    /// TTL 0 is never kept. The portal is in the local network, and its certificate is nobody's.
+    fileprivate init(ofPortalNames stale: StalePolicy) {
+        self.init(
+            upstreams: .system, allowsPrivate: true,
+            cache: CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 0, negativeMaxTTLSeconds: 0),
+            limits: Freshness.Limits(maxAgeSeconds: 0, allowsNegative: false), stale: stale, prefetches: false,
+            probes: .none, fallbackAddresses: [])
     }
 }

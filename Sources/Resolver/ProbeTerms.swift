@@ -22,6 +22,9 @@ struct ProbeTerms: Equatable {
     let scope: Scope
     let ports: [UInt16]
 
+    /// For names that nobody's certificate is to be expected for.
+    static let none = ProbeTerms(ProbePolicy(), Rule())
+
     init(_ policy: ProbePolicy, _ rule: Rule) {
         switch rule.probe {
         case nil: scope = policy.isEnabled ? .publicAddresses : .nothing

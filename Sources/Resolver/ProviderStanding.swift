@@ -178,6 +178,11 @@ struct ProviderStanding {
             ceiling: failure.isUnheard ? Bounds.unheardBackOffCeiling : Bounds.backOffCeiling, now: now)
     }
 
+    /// It was not its own fault. Who refuses us does so all the same.
+    mutating func forgive() {
+        if !breaker.isBlocked { breaker = Breaker() }
+    }
+
     mutating func refused(now: Instant) { breaker.refused(now: now) }
 
     /// - Parameter pause: as the provider wants it; nil: it did not say, and has it from us unless it is paused.

@@ -34,6 +34,7 @@ package struct Resolver {
         var earliest = deadlines.earliest
         for other in [
             mayRefresh ? plan.nextDeadline : nil, around.shadows.nextDeadline, around.verification.nextDeadline,
+            around.portal.nextDeadline,
         ] {
             if let other { earliest = min(other, earliest ?? other) }
         }
@@ -68,15 +69,20 @@ package struct Resolver {
             retry(failures.removeAll(), now: now)
         case .upstreamsChanged(let providers, let hasSystem):
             routing.hasSystem = hasSystem
-            around.keep(providers)
+            around.keep(providers, hasSystem: hasSystem, now: now)
             networks.keep(providers)
             retry(failures.removeAll(), now: now)
-        case .policyChanged(let policy): redirect(now: now) { $0.policy = policy }
+        case .policyChanged(let policy): redirect(now: now) { $0.set(policy) }
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
-        case .network(let news): learned(news, now: now)
+        case .redirected(let host): around.portal.redirected(to: host, now: now)
+        case .network(let news):
+            around.portal.heard(news, now: now)
+            followPortal(now: now)
+            learned(news, now: now)
         case .translation(let prefixes): around.synthesis.setPrefixes(prefixes)
         case .timePassed: timePassed(now: now)
         }
+        followPortal(now: now)
         repeat { carryOutConsequences(now: now) } while synthesise(now: now)
         actions += around.actions
         around.actions.removeAll(keepingCapacity: true)
@@ -92,7 +98,7 @@ package struct Resolver {
         plan.asked(question, now: now)
         around.verification.asked(question, now: now)
         let policy = routing.policy.of(question.name)
-        let expired = aged.flatMap { policy.usable($0, now: now) }.map { around.arranged($0, question, now: now) }
+        let expired = aged.flatMap { policy.usable($0, now: now) }.flatMap { around.arranged($0, question, now: now) }
         lookUp(question, policy, waiter, expired, now: now)
     }
 
@@ -152,6 +158,7 @@ package struct Resolver {
         // What a rule gives to one provider is nobody else's to know.
         if policy.upstreams == .providers, let first = route.providers.first {
             around.beginBeside(question, first, now: now)
+            around.portal.asked(question)
         }
         noticeTrouble(route, now: now)
     }
@@ -172,7 +179,7 @@ package struct Resolver {
     }
 
     /// What is on its way from somebody who would not be asked now is for those who wait, and is not kept.
-    private mutating func redirect(now: Instant, _ change: (inout Routing) -> Void) {
+    mutating func redirect(now: Instant, _ change: (inout Routing) -> Void) {
         change(&routing)
         for case (let number, let lookup?) in lookups.enumerated() {
             let policy = routing.policy.of(lookup.question.name)

@@ -33,12 +33,17 @@ extension Resolver {
 
     /// A lookup that is in flight judges what comes by itself; what is forged is not given until it ends.
     private mutating func askElsewhere(_ question: Question, besides source: Source, _ forged: Answer?, now: Instant) {
+        let number = numberOfQuestion[question]
+        if forged != nil, around.verification.isGuarded {
+            around.actions.append(.withdraw(question, source))
+            // What another one says has no better chance than when a client asks.
+            if number == nil { return }
+        }
         let policy = routing.policy.of(question.name)
         let everybody = routing.route(question, policy, &around.ranking, now: now)
         let route = everybody.without(source)
-        let number = numberOfQuestion[question]
         guard !route.isEmpty, !route.hasOnlyWithheld, number == nil ? mayRefresh : forged != nil else { return }
-        if forged != nil { around.actions.append(.remove(question)) }
+        if forged != nil, !around.verification.isGuarded { around.actions.append(.remove(question)) }
         if let number {
             return change(number, now: now) { lookup, around in
                 lookup.isBesides(source, forged, on: everybody, around.verification, now: now)

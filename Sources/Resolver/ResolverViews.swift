@@ -33,5 +33,8 @@ extension Resolver {
     /// From 0 to 1; 1 while it was never found out.
     package func systemTrust(now: Instant) -> Double { around.systemTrust.share(now) }
 
+    /// Nil when none is suspected.
+    package var portal: PortalState? { around.portal.state }
+
     package func shadowCounts(of provider: ProviderID) -> ShadowCounts { around.shadows.counts(of: provider) }
 }

@@ -10,6 +10,13 @@ struct Routing {
     /// The names that are kept from the providers for now; until when, nil for no end.
     var switchedOff: [Name: Instant?] = [:]
 
+    /// Other settings; what is an exception for now stays one.
+    mutating func set(_ new: Policy) {
+        let exceptions = policy.exceptions
+        policy = new
+        policy.exceptions = exceptions
+    }
+
     /// What special names have to say before anybody is asked.
     func place(of question: Question) -> LocalNames.Route { LocalNames.route(question, hosts) }
 

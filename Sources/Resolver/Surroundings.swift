@@ -12,6 +12,7 @@ struct Surroundings {
     var learned: Learned?
     var privateAnswers: [ProviderID: UInt64] = [:]
     var shadows = ShadowFetches()
+    var portal = PortalWatch()
     var verification: Verification
     var synthesis = Synthesis()
     /// What comes now is of the network in use; else of that one or of another, and it is not kept.
@@ -45,7 +46,8 @@ struct Surroundings {
     }
 
     /// Of those that are not configured any more nobody asks for the counts.
-    mutating func keep(_ providers: [ProviderTraits]) {
+    mutating func keep(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {
+        portal.keep(providers, hasSystem: hasSystem, now: now)
         ranking.setProviders(providers)
         shadows.keep(providers)
         privateAnswers = privateAnswers.filter { known in providers.contains { $0.id == known.key } }
@@ -70,6 +72,7 @@ struct Surroundings {
         _ question: Question, _ answer: Answer, from source: Source, _ policy: NamePolicy, isInUse: Bool,
         isDoubted: Bool, now: Instant
     ) -> Answer {
+        if isDoubted { portal.stoodIn(question) }
         verification.kept(
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
         let arranged = verification.arranged(question, answer, now: now)
@@ -88,10 +91,13 @@ struct Surroundings {
     }
 
     /// As it is to be given now: the cache may have kept it from a time when less was known.
-    mutating func arranged(_ expired: ExpiredAnswer, _ question: Question, now: Instant) -> ExpiredAnswer {
+    ///
+    /// - Returns: nil when it is not to be given.
+    mutating func arranged(_ expired: ExpiredAnswer, _ question: Question, now: Instant) -> ExpiredAnswer? {
         guard !expired.answer.isNegative, question.type.leadsToAddresses else { return expired }
         do throws(MalformedMessage) {
             let answer = Answer(records: try expired.answer.records(of: question))
+            guard !isWithheld(question, answer) else { return nil }
             let arranged = verification.arranged(question, answer, now: now)
             guard arranged != answer else { return expired }
             return expired.with(RenderedAnswer(arranged, to: question))
@@ -121,6 +127,8 @@ struct Surroundings {
         _ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant
     ) -> ShadowFetches.Pending? {
         guard let fetch = shadows.finished(id, result) else { return nil }
+        heard(.provider(fetch.provider), result, now: now)
+        portal.trialEnded(id)
         ranking.ended(fetch.provider, isHeard: true, now: now)
         switch result {
         case .success: ranking.answered(fetch.provider, after: fetch.startedAt.duration(to: now), now: now)
@@ -132,14 +140,49 @@ struct Surroundings {
     mutating func timePassedBeside(now: Instant) {
         for fetch in shadows.popDue(now) {
             actions.append(.abandon(fetch.id))
+            portal.trialEnded(fetch.id)
             ranking.ended(fetch.provider, isHeard: false, now: now)
             ranking.failed(fetch.provider, .timeout, now: now)
         }
     }
 
+    // MARK: portal
+
+    /// An upstream has said something, or failed to.
+    mutating func heard(_ upstream: Upstream, _ result: Result<Answer, FetchFailure>, now: Instant) {
+        portal.heard(upstream, result, now: now)
+        verification.isGuarded = portal.isSuspected
+    }
+
+    /// Behind a portal a forged answer is worse than none.
+    func isWithheld(_ question: Question, _ answer: Answer) -> Bool {
+        verification.isGuarded && verification.isForged(question, answer)
+    }
+
+    /// What stands in for a provider's answer is kept for so long at most.
+    var substituteTTLSeconds: UInt32 {
+        portal.isSuspected ? Bounds.portalSubstituteTTLSeconds : Bounds.systemSubstituteTTLSeconds
+    }
+
+    mutating func tryBehindPortal(now: Instant) {
+        portal.timePassed(now: now)
+        guard shadows.hasRoom,
+            let trial = portal.takeTrial(now: now, mayAsk: { !ranking.isWithheld($0, now) }),
+            let traits = ranking.traits(of: trial.provider)
+        else { return }
+        // Everybody can be asked for A.
+        let question = traits.supports(trial.question.type) ? trial.question : trial.question.with(.a)
+        let id = nextID()
+        ranking.begun(trial.provider, now: now)
+        shadows.begin(id, question, traits, now: now)
+        portal.trialBegan(id)
+        actions.append(.shadow(id, question, trial.provider))
+    }
+
     /// Nobody is to blame for what does not come any more.
     mutating func dropBeside(now: Instant, where isMeant: (ProviderID) -> Bool = { _ in true }) {
         for fetch in shadows.drop(where: isMeant) {
+            portal.trialEnded(fetch.id)
             actions.append(.abandon(fetch.id))
             ranking.ended(fetch.provider, isHeard: false, now: now)
         }

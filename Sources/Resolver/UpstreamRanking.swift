@@ -30,6 +30,11 @@ struct UpstreamRanking {
         }
     }
 
+    /// What all failed by is gone: nobody is held to account for it.
+    mutating func forgiveFailures() {
+        for index in standings.indices { standings[index].forgive() }
+    }
+
     // MARK: networks
 
     /// - Parameter known: what was measured on the network that is in use now.
@@ -285,7 +290,7 @@ struct UpstreamRanking {
         case .overload, .unsupported: break
         case .throttled: throttled(provider, for: nil, now: now)
         case .account: update(provider) { $0.refused(now: now) }
-        case .refused, .unreachable, .timeout, .tls, .reset, .status, .garbage, .server, .clock:
+        case .refused, .unreachable, .timeout, .tls, .reset, .status, .redirected, .garbage, .server, .clock:
             update(provider) { $0.failed(failure, now: now) }
         }
     }

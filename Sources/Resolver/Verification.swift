@@ -32,6 +32,8 @@ struct Verification {
     var isSettled = true {
         didSet { plan.isHeld = !isSettled }
     }
+    /// A captive portal is suspected: what is forged is kept from everybody, whoever knows better.
+    var isGuarded = false
 
     /// - Parameter seed: spreads probes in time, and shuffles addresses that are about as quick.
     init(seed: UInt64) {
@@ -152,6 +154,23 @@ struct Verification {
         begin(now: now)
     }
 
+    /// What is forged is not kept any longer.
+    ///
+    /// - Returns: what it was, and whose.
+    mutating func takeForged(now: Instant) -> [(Question, Source)] {
+        var taken: [(Question, Source)] = []
+        for (number, name) in known.names.enumerated() where name.hasCondemned {
+            for (index, question) in name.questions.enumerated() {
+                guard let kept = question.kept, kept.endsAt > now, isForged(question.question, kept.answer) else {
+                    continue
+                }
+                known.change(number) { $0.change(index) { $0.kept = nil } }
+                taken.append((question.question, kept.source))
+            }
+        }
+        return taken
+    }
+
     /// Whoever asks next brings about the probes that are due.
     mutating func awaitAsks(_ number: Int, now: Instant) {
         let name = known.names[number]
@@ -173,8 +192,15 @@ struct Verification {
         guard question.type.isAddress, let name = known[question.name], name.leadsNowhere(answer.addresses),
             name.wasAlive(question.type), !isOurTrouble(answer.addresses, name)
         else { return false }
+        if isGuarded, isForged(question, answer) { return true }
         let hasNoneBetter = name.index(of: question).map { name.questions[$0].hasNoneBetter(now) } ?? false
         return !hasNoneBetter || name.knowsBetter(than: name.worth(answer.addresses), question.type, now: now)
+    }
+
+    /// Every address in it is somebody else's.
+    func isForged(_ question: Question, _ answer: Answer) -> Bool {
+        guard question.type.isAddress, !answer.addresses.isEmpty, let name = known[question.name] else { return false }
+        return name.worth(answer.addresses) == .somebodyElses && !isOurTrouble(answer.addresses, name)
     }
 
     func worth(_ question: Question, _ answer: Answer) -> Worth {
@@ -245,7 +271,7 @@ struct Verification {
     /// Of what was found; the address may be forgotten since.
     private mutating func learn(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) {
         consequences.append(.news(.found(target, result)))
-        ownTrouble.learned(target, result.verdict)
+        ownTrouble.learned(target, result)
         guard let number = known.number(of: target.name),
             known.change(number, { $0.found(target, result, now: now) })
         else { return }
@@ -286,15 +312,18 @@ struct Verification {
         let name = known.names[number]
         for (index, question) in name.questions.enumerated() where question.question.type.isAddress {
             guard let kept = question.kept, isMeant(kept), name.leadsNowhere(kept.answer.addresses),
-                !isOurTrouble(kept.answer.addresses, name), somebodyKnows || !question.hasNoneBetter(now)
+                !isOurTrouble(kept.answer.addresses, name)
             else { continue }
+            let isWithheld = isGuarded && kept.endsAt > now && isForged(question.question, kept.answer)
+            guard isWithheld || somebodyKnows || !question.hasNoneBetter(now) else { continue }
             let pause = name.wasAlive(question.question.type) ? Bounds.elsewherePause : nil
             let isTooSoon = question.askedElsewhereAt.map { asked in pause.map { now - asked < $0 } ?? true } ?? false
-            guard !isTooSoon else { continue }
+            guard isWithheld || !isTooSoon else { continue }
             known.change(number) {
                 $0.change(index) { known in
                     known.askedElsewhereAt = now
                     if somebodyKnows { known.noneBetterUntil = nil }
+                    if isWithheld { known.kept = nil }
                 }
             }
             let isForged = kept.answer.addresses.contains { name.judgement(of: $0).verdict.isCondemned }

@@ -108,6 +108,24 @@ struct CacheWalkTests {
         #expect(cache.counts().entries == 6 - count)
     }
 
+    @Test("one key is removed, and what another source said of the same question stays")
+    func oneKey() throws {
+        let www = try name("www.example")
+        for provenance in [Provenance.provider, .system] {
+            // A provider's answer takes the place of the system resolver's, and not the other way round.
+            store(www, provenance: provenance)
+            store(www, partition: 2, provenance: provenance)
+        }
+        store(www, .aaaa)
+        let partition = Partition(rawValue: 1)
+        cache.remove(Question(try name("WWW.example"), .a), partition: partition, provenance: .system)
+        #expect(walk().count == 4)
+        #expect(!walk().contains { $0.provenance == .system && $0.partition == partition })
+        cache.remove(Question(www, .a), partition: partition, provenance: .system)
+        cache.remove(Question(www, .mx), partition: partition, provenance: .provider)
+        #expect(walk().count == 4)
+    }
+
     @Test("one question after the other is removed with all its partitions, and nothing else is")
     func oneByOne() throws {
         let names = try (0..<3_000).map { try name("n\($0).example") }

@@ -208,6 +208,7 @@ struct Day: ~Copyable {
         case .store(let question, let answer, let source):
             if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
         case .countHits(let questions): try handle(answers.hits(questions))
+        case .withdraw, .portal: throw account.broken("\(action) without a portal")
         case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged:
             throw account.broken("\(action) without probes")
         case .reply(let waiter, let answer, _):

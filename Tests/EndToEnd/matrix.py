@@ -78,7 +78,7 @@ FAULTS = {
     "429": Fault(("throttled",), "status", 429),
     "429-retry-after": Fault(("throttled",), "status", 429, "7"),
     "500": Fault(("status",), "status", 500),
-    "302": Fault(("status",), "redirect"),
+    "302": Fault(("redirected",), "redirect"),
     # Where emptiness is proof, it is the answer.
     "valid-but-empty": Fault(("",), "nothing", spares=lambda kind: KINDS[kind].says_missing),
     "empty-body": Fault(("garbage",), "empty", exceptions=SAYS_NOTHING),

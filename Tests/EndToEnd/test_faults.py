@@ -10,7 +10,7 @@ from programs import NSD
 QUICK = [
     ("reset", None, "reset"), ("garbage", None, "garbage"), ("empty", None, "garbage"), ("short", None, "reset"),
     ("long", None, "garbage"), ("huge", None, "garbage"), ("status", 500, "status"), ("status", 404, "status"),
-    ("status", 302, "status"), ("status", 429, "throttled"),
+    ("status", 302, "redirected"), ("status", 429, "throttled"),
 ]
 # Ended by a time-out only.
 SLOW = ["hang", "drip", "delay"]

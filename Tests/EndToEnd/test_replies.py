@@ -69,7 +69,7 @@ DISBELIEVED = [
     ("a broken chunk", lambda query: chunked(right(query)).replace(b"\r\n\r\n", b"\r\n\r\nzz", 1), "garbage"),
     ("no HTTP", lambda query: b"SSH-2.0-OpenSSH_9.2\r\n", "garbage"),
     ("endless headers", lambda query: http(right(query), "X-Padding: 0123456789abcdef\r\n" * 60_000), "garbage"),
-    ("a redirect", lambda query: http(b"", "Location: /elsewhere\r\n", "301 Moved"), "status"),
+    ("a redirect", lambda query: http(b"", "Location: /elsewhere\r\n", "301 Moved"), "redirected"),
     ("nothing", lambda query: b"", "reset"),
     ("a cut head", lambda query: b"HTTP/1.1 200 OK\r\nContent-", "reset"),
 ]

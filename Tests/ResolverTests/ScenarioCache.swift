@@ -84,6 +84,19 @@ struct ScenarioCache {
         entries[key(question, isSystems)]?.answer = answer
     }
 
+    mutating func withdraw(_ question: Question, isSystems: Bool) {
+        entries[key(question, isSystems)] = nil
+    }
+
+    /// What the daemon's loop does with the news.
+    mutating func forget(behind news: PortalNews) {
+        switch news {
+        case .suspected: entries = entries.filter { !PortalNames().cover($0.key.question.name) }
+        case .redirects(let host): entries = entries.filter { !$0.key.question.name.isWithin(host) }
+        case .ended: break
+        }
+    }
+
     /// Since the last time.
     mutating func takeHits(_ question: Question) -> Int {
         var hits = 0

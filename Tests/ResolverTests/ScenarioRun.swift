@@ -144,7 +144,7 @@ struct ScenarioRun {
         } else if line.take("flush") {
             try forget(&line)
         } else if line.take("volunteers") {
-            try handle(try volunteered(&line))
+            try handle(try vocabulary.volunteered(&line))
         } else if line.take("switch") {
             try handle(try switched(&line))
         } else if line.take("network") {
@@ -152,11 +152,11 @@ struct ScenarioRun {
             if case .changed(let key) = news { cache.change(to: key) }
             try handle(.network(news))
         } else if line.take("throttled") {
-            let provider = try vocabulary.providerID(&line)
-            try line.require("for")
-            try handle(.throttled(provider, for: try line.duration()))
+            try handle(try vocabulary.throttled(&line))
         } else if line.take("probe") {
             try handle(try probeFinished(&line))
+        } else if line.take("redirected") {
+            try handle(.redirected(try vocabulary.name(&line)))
         } else if line.take("verify") {
             let name = try vocabulary.name(&line)
             try handle(.probeWanted(name, line.isAtEnd ? nil : try vocabulary.address(&line)))
@@ -231,13 +231,6 @@ struct ScenarioRun {
         let question = line.take("all") ? nil : try vocabulary.newQuestion(&line)
         cache.forget(question)
         try handle(.forgotten(question.map { QuestionScope($0.name, type: $0.type) } ?? .everything))
-    }
-
-    /// "PROVIDER NAME TYPE ANSWER"
-    private mutating func volunteered(_ line: inout ScenarioLine) throws -> Event {
-        let provider = try vocabulary.provider(&line)
-        let question = try vocabulary.newQuestion(&line)
-        return .volunteered(question, try vocabulary.answer(&line, to: question), provider)
     }
 
     /// "on" or "off NAME|all [until TIME]"
@@ -321,6 +314,12 @@ struct ScenarioRun {
         case .remove(let question):
             cache.forget(question)
             happened.append((.remove(question), now))
+        case .withdraw(let question, let source):
+            cache.withdraw(question, isSystems: source == .system)
+            happened.append((.withdraw(question, from: vocabulary.name(source)), now))
+        case .portal(let news):
+            cache.forget(behind: news)
+            happened.append((.portal(news), now))
         case .awaitAsk(let question, let source):
             cache.awaitHit(question, isSystems: source == .system)
             happened.append((.awaitAsk(question, from: vocabulary.name(source)), now))

@@ -22,6 +22,8 @@ struct ScenarioVocabulary {
         case fail(UInt64, extendedError: UInt16)
         case rearrange(Question, Answer, from: String)
         case remove(Question)
+        case withdraw(Question, from: String)
+        case portal(PortalNews)
         case awaitAsk(Question, from: String)
         case probe(ProbeTarget)
         case refuse(Address, ProbeRefusal)
@@ -47,7 +49,7 @@ struct ScenarioVocabulary {
     // MARK: what is given
 
     /// - Parameter parts: "provider NAME a|addresses|any [batch N] [budget N] [quota N] [shadow PERCENT]" and "system";
-    ///   a provider keeps its number wherever it comes.
+    ///   behind that "plain" for one without TLS; a provider keeps its number wherever it comes.
     mutating func upstreams(_ parts: [ScenarioLine]) throws -> Event {
         var providers: [ProviderTraits] = []
         var hasSystem = false
@@ -77,7 +79,8 @@ struct ScenarioVocabulary {
             maxNames: part.take("batch") ? try part.number("how many questions") : 1,
             budgetPerSecond: part.take("budget") ? try part.number("how many refreshes per second") : 100,
             questionsPerSecond: part.take("quota") ? try part.number("how many questions per second") : nil,
-            shadowShare: part.take("shadow") ? Double(try part.number("percent") as Int) / 100 : nil)
+            shadowShare: part.take("shadow") ? Double(try part.number("percent") as Int) / 100 : nil,
+            verifies: !part.take("plain"))
     }
 
     /// "NAME" of a provider.
@@ -105,6 +108,20 @@ struct ScenarioVocabulary {
 
     // MARK: what happens and what is expected
 
+    /// "PROVIDER NAME TYPE ANSWER"
+    mutating func volunteered(_ line: inout ScenarioLine) throws -> Event {
+        let provider = try providerID(&line)
+        let question = try newQuestion(&line)
+        return .volunteered(question, try answer(&line, to: question), provider)
+    }
+
+    /// "PROVIDER for TIME"
+    func throttled(_ line: inout ScenarioLine) throws -> Event {
+        let provider = try providerID(&line)
+        try line.require("for")
+        return .throttled(provider, for: try line.duration())
+    }
+
     /// "NUMBER asks NAME TYPE"
     mutating func asked(_ line: inout ScenarioLine) throws -> (Waiter, Question) {
         let waiter = Waiter(try line.number("a client's number"))
@@ -124,8 +141,8 @@ struct ScenarioVocabulary {
     /// "fetch UPSTREAM", "shadow PROVIDER", "abandon UPSTREAM", "store ANSWER from SOURCE", each with "for NAME TYPE"
     /// behind the first word where it is not clear, likewise "rearrange ANSWER from SOURCE", "remove" and "await from
     /// SOURCE"; "reply CLIENT ANSWER from SOURCE", where the source may be the cache; "reply CLIENT ANSWER stale by
-    /// timeout|failure|recheck|other-network [ede 19]"; "fail CLIENT ede CODE"; "probe TARGET"; "refuse ADDRESS REASON";
-    /// "diverged ADDRESS from SOURCE against ADDRESS from SOURCE".
+    /// timeout|failure|recheck|other-network [ede 19]"; "fail CLIENT ede CODE"; "probe TARGET"; "refuse ADDRESS
+    /// REASON"; "diverged ADDRESS from SOURCE against ADDRESS from SOURCE"; "withdraw from SOURCE"; "portal NEWS".
     func expectation(_ line: inout ScenarioLine) throws -> Expectation {
         switch try line.word("what is expected") {
         case "fetch": return .fetch(try meantQuestion(&line), from: try upstreamName(&line))
@@ -143,6 +160,8 @@ struct ScenarioVocabulary {
             let question = try meantQuestion(&line)
             return .rearrange(question, try answer(&line, to: question), from: try sourceName(&line))
         case "remove": return .remove(try meantQuestion(&line))
+        case "withdraw": return .withdraw(try meantQuestion(&line), from: try sourceName(&line))
+        case "portal": return .portal(try portalNews(&line))
         case "await": return .awaitAsk(try meantQuestion(&line), from: try sourceName(&line))
         case "probe": return .probe(try target(&line))
         case "refuse":
@@ -156,6 +175,19 @@ struct ScenarioVocabulary {
             return .diverged(condemned, source, try address(&line), try sourceName(&line))
         case let word: throw line.error("\"\(word)\" is nothing that the resolver does")
         }
+    }
+
+    /// "suspected", "redirects NAME", "ended verified|network|upstreams|time".
+    private func portalNews(_ line: inout ScenarioLine) throws -> PortalNews {
+        let ends: [String: PortalEnd] = [
+            "verified": .verified, "network": .networkChanged, "upstreams": .upstreamsChanged, "time": .timeLimit,
+        ]
+        if line.take("suspected") { return .suspected }
+        if line.take("redirects") { return .redirects(try name(&line)) }
+        try line.require("ended")
+        let word = try line.word("why it ended")
+        guard let end = ends[word] else { throw line.error("\"\(word)\" is no such reason") }
+        return .ended(end)
     }
 
     private func reply(_ line: inout ScenarioLine) throws -> Expectation {
@@ -223,12 +255,6 @@ struct ScenarioVocabulary {
         if line.take("for") { return try question(&line) }
         guard let only = questions.first, questions.count == 1 else { throw line.error("say for which question") }
         return only
-    }
-
-    func provider(_ line: inout ScenarioLine) throws -> ProviderID {
-        let name = try line.word("a provider")
-        guard let number = providerNames.firstIndex(of: name) else { throw line.error("no provider \"\(name)\"") }
-        return ProviderID(number)
     }
 
     func upstreamName(_ line: inout ScenarioLine) throws -> String {
@@ -307,6 +333,8 @@ extension ScenarioVocabulary.Expectation: CustomStringConvertible {
         case .rearrange(let question, let answer, let source):
             "rearrange for \(question) \(words(answer)) from \(source)"
         case .remove(let question): "remove for \(question)"
+        case .withdraw(let question, let source): "withdraw for \(question) from \(source)"
+        case .portal(let news): "portal \(news)"
         case .awaitAsk(let question, let source): "await for \(question) from \(source)"
         case .probe(let target): "probe \(target.address) for \(target.name)"
         case .refuse(let address, let reason): "refuse \(address) \(reason.rawValue)"

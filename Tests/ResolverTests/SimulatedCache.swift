@@ -119,5 +119,9 @@ struct SimulatedCache {
         entries = entries.filter { $0.key.question != question }
     }
 
+    mutating func withdraw(_ question: Question, isSystems: Bool) {
+        entries[key(question, isSystems)] = nil
+    }
+
     mutating func removeAll() { entries = [:] }
 }

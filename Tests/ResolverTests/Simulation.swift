@@ -349,7 +349,8 @@ struct Simulation {
             try account.require(
                 !expired.answer.isNegative || mayBeNegative, "\(question): a negative answer after its time")
         case .fail(let waiter, _): _ = try account.replied(waiter, now: now)
-        case .countHits: break
+        case .countHits, .portal: break
+        case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
         case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged:
             try account.require(policy.probes.isEnabled, "\(action) without probes")
             try performOfProbes(action)
