@@ -87,7 +87,9 @@ static inline const curl_version_info_data *ccurl_version(void) { return curl_ve
 // hour, and taken by the next request.
 static inline curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address, unsigned silence_milliseconds) {
     int descriptor = socket(address->family, address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address->protocol);
-    setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_milliseconds, sizeof silence_milliseconds);
+    if (descriptor >= 0) {
+        setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_milliseconds, sizeof silence_milliseconds);
+    }
     return descriptor;
 }
 

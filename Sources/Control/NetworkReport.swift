@@ -72,18 +72,15 @@ package struct NetworkReport: Codable, Equatable, Sendable {
         package let words: String
         /// Since 1970; nil: in use now.
         package let lastSeenSeconds: Int64?
-        /// In the cache; nil where nobody has counted them.
-        package let entries: Int?
 
-        package init(id: String, words: String, lastSeenSeconds: Int64?, entries: Int? = nil) {
+        package init(id: String, words: String, lastSeenSeconds: Int64?) {
             self.id = id.shown(maxBytes: Bound.idBytes)
             self.words = words.shown(maxBytes: Bound.wordsBytes)
             self.lastSeenSeconds = lastSeenSeconds
-            self.entries = entries
         }
 
         package enum CodingKeys: String, CodingKey {
-            case id, words, entries
+            case id, words
             case lastSeenSeconds = "last_seen_s"
         }
     }
@@ -101,7 +98,7 @@ extension NetworkReport {
     package var text: String {
         let lines = current.map(\.lines) ?? ["the network is not watched"]
         guard !known.isEmpty else { return lines.map { "\($0)\n" }.joined() }
-        let rows = [["known", "last seen", "entries", "network"]] + known.map(\.columns)
+        let rows = [["known", "last seen", "network"]] + known.map(\.columns)
         return (lines + [""] + LineFormat.aligned(rows)).map { "\($0)\n" }.joined()
     }
 }
@@ -113,7 +110,7 @@ extension NetworkReport.Current {
     fileprivate var lines: [String] {
         var rows = [
             ("network", "\(name)\(unsettled)"),
-            (state == .none ? "since" : "in use", "for \(LineFormat.uptime(seconds: seconds))"),
+            (state == .none ? "lost" : "in use", "for \(LineFormat.uptime(seconds: seconds))"),
             ("way out", families.isEmpty ? "none" : families.joined(separator: ", ")),
             ("changes", history),
         ]
@@ -139,7 +136,7 @@ extension NetworkReport.Current {
 extension NetworkReport.Known {
     fileprivate var columns: [String] {
         [
-            id, lastSeenSeconds.map(LineFormat.moment) ?? "in use", entries.map(LineFormat.grouped) ?? "-",
+            id, lastSeenSeconds.map(LineFormat.moment) ?? "in use",
             words.isEmpty ? "-" : words,
         ]
     }

@@ -55,7 +55,8 @@ struct CachedAnswers {
             provenance: provenance)
     }
 
-    func remove(_ question: Question) { _ = cache.remove(QuestionScope(question.name, type: question.type)) }
+    /// Of the network in use.
+    func remove(_ question: Question) { for provenance in Provenance.allCases { remove(question, provenance) } }
 
     func remove(_ question: Question, _ provenance: Provenance) {
         cache.remove(question, partition: view.partition(for: question.subnet), provenance: provenance)

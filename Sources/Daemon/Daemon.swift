@@ -64,11 +64,9 @@ final class Daemon {
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
-            let searchDomains = Upstreams.nameservers(settings.systemResolver, localFiles, ports) { _, _ in }
+            let searchDomains = Upstreams.nameservers(settings.systemResolver, localFiles, ports)
                 .searchDomains
-            let network =
-                try settings.network.watch
-                ? NetworkFollower(loop: loop, searchDomains: searchDomains, seed: entropy.next()) : nil
+            let network = try Daemon.follower(settings, loop, searchDomains, seed: entropy.next())
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try Daemon.openStore(settings, cache: cache, loop: loop)
             let access = AccessList(settings.server.allow)
@@ -113,17 +111,31 @@ final class Daemon {
                 listen: ports.addresses.map(\.description), threads: threads.count,
                 providers: resolving.providers.providers.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
+        var turnedAt = Clock.now()
         while stopSignal == nil {
-            let deadline = nextDeadline
+            // One that was held back and is past already says nothing of an absence.
+            let deadline = nextDeadline.map { max($0, turnedAt) }
             try loop.turn(until: deadline)
             let now = Clock.now()
             turn(lateBy: deadline.map { max(.zero, $0.duration(to: now)) } ?? .zero, now: now)
+            turnedAt = now
         }
         log(.stopping(signal: stopSignal ?? ""))
         threads.stop()
         control = nil
         resolving.store?.stop()
         log(.stopped)
+    }
+
+    private static func follower(
+        _ settings: Settings, _ loop: EventLoop, _ searchDomains: [Name], seed: UInt64
+    ) throws(StartFailure) -> NetworkFollower? {
+        guard settings.network.watch else { return nil }
+        do throws(SystemError) {
+            return try NetworkFollower(loop: loop, searchDomains: searchDomains, seed: seed)
+        } catch {
+            throw StartFailure(network: error)
+        }
     }
 
     // MARK: one turn
@@ -137,6 +149,7 @@ final class Daemon {
     }
 
     private func turn(lateBy: Duration, now: Instant) {
+        if localFiles.takeNameserversChange() { readNameservers(now: now) }
         // Before everything that time brings about: requests that seem to have run out of time may have slept.
         roaming?.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
         resolving.timePassed(now: now)
@@ -148,7 +161,6 @@ final class Daemon {
         probeErrands.timePassed(now: now)
         portalErrand.timePassed(now: now)
         if localFiles.takeHostsChange() { readHosts(now: now) }
-        if localFiles.takeNameserversChange() { readNameservers(now: now) }
         takeStoreEvents(now: now)
         resolving.settle(now: now)
         for news in resolving.system.takeLoopNews() {

@@ -51,7 +51,7 @@ final class LocalFiles {
     /// What stands in the files that may name nameservers, by path. Where one can't be read, what stood there last.
     ///
     /// - Parameter complain: called for a file that can't be read, once until it can be again.
-    func readNameserverFiles(complain: (_ path: String, SystemError) -> Void) -> [String: [UInt8]] {
+    func readNameserverFiles(complain: ((_ path: String, SystemError) -> Void)?) -> [String: [UInt8]] {
         var contents: [String: [UInt8]] = [:]
         for path in nameserverFiles {
             do throws(SystemError) {
@@ -59,7 +59,7 @@ final class LocalFiles {
                 unreadable.remove(path)
             } catch {
                 contents[path] = lastRead[path]
-                if unreadable.insert(path).inserted { complain(path, error) }
+                if let complain, unreadable.insert(path).inserted { complain(path, error) }
             }
         }
         lastRead = contents

@@ -24,6 +24,10 @@ final class NetworkFollower {
     /// It has said something that was not concluded from yet.
     private var hasChanges = false
     private var concludedAt: Instant?
+    /// The kernel could not be read.
+    private var retryAt: Instant?
+    /// Since then nothing leads out; nil: something does.
+    private(set) var lostAt: Instant?
     /// What was told of it last.
     private var toldReach: (reach: NetworkReach, prefixes: [TranslationPrefix])?
     private var actions: [NetworkEpochs.Action] = []
@@ -33,6 +37,7 @@ final class NetworkFollower {
     /// A machine that makes containers changes its tables hundreds of times a second: once in so long it is worth
     /// concluding from them. Nobody notices 20 ms.
     private static let conclusionPause: Duration = .milliseconds(20)
+    private static let retryPause: Duration = .seconds(1)
     /// machine-id(5): it is to be hashed with a word of the program's own.
     private static let machineID = "/etc/machine-id"
     private static let purpose = Array("httpdnsd network".utf8)
@@ -49,9 +54,10 @@ final class NetworkFollower {
         clocks = try ClockWatch()
         epochs = NetworkEpochs(
             tables: NetworkTables(routes.tables), searchDomains: searchDomains.map(\.description), now: now)
-        wakes = WakeWatch(sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake())
+        wakes = WakeWatch(sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(Clock.now())), awake: Clock.awake())
         id = NetworkFollower.id(of: epochs.identity, salt)
         enteredAt = now
+        lostAt = epochs.reach.hasWayOut(.a) || epochs.reach.hasWayOut(.aaaa) ? nil : now
         _ = history.entered(id, epochs.identity, cause: nil, wallSeconds: Clock.wallMilliseconds() / 1000)
         _ = try loop.watch(routes.descriptor, for: .readable) { [unowned self] _ in hasNews = true }
         // Whatever woke the loop, the clocks are looked at in every turn.
@@ -65,27 +71,36 @@ final class NetworkFollower {
 
     var nextDeadline: Instant? {
         let conclusion = hasChanges ? concludedAt.map { $0 + NetworkFollower.conclusionPause } : nil
-        return [epochs.nextDeadline, conclusion].compactMap { $0 }.min()
+        return [epochs.nextDeadline, conclusion, retryAt].compactMap { $0 }.min()
     }
 
     /// In every turn of the loop.
     ///
     /// - Parameter lateBy: how much later than its deadline the turn has come; zero where it had none.
     func timePassed(lateBy: Duration, now: Instant) {
-        if hasNews {
-            hasNews = false
-            // A socket that can't be read is readable still.
-            if (try? routes.takeChanges()) ?? false { hasChanges = true }
-        }
+        // First: what takes long from here on is no sleep.
+        let absence = wakes.read(
+            sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake(), lateBy: lateBy)
+        if hasNews || retryAt.map({ $0 <= now }) ?? false { readRoutes(now: now) }
         if hasChanges, concludedAt.map({ now - $0 >= NetworkFollower.conclusionPause }) ?? true {
             hasChanges = false
             concludedAt = now
             handle(.tables(NetworkTables(routes.tables)), now: now)
+            lostAt = hasWayOut ? nil : lostAt ?? now
         }
-        let absence = wakes.read(
-            sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake(), lateBy: lateBy)
         if absence != nil { handle(.woke, now: now) }
         if let deadline = epochs.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
+    }
+
+    /// The kernel may have no room for what we ask; what it has to say then is asked for again.
+    private func readRoutes(now: Instant) {
+        hasNews = false
+        do throws(SystemError) {
+            retryAt = nil
+            if try routes.takeChanges() { hasChanges = true }
+        } catch {
+            retryAt = now + NetworkFollower.retryPause
+        }
     }
 
     func found(searchDomains: [Name], now: Instant) {

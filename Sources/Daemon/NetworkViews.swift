@@ -13,8 +13,8 @@ extension Statistics {
         let state: NetworkReport.State =
             if network.isUnsettled { .unsettled } else if !network.hasWayOut { .none } else { .settled }
         return NetworkReport.Current(
-            id: network.id.description, words: network.identity.words, state: state,
-            seconds: Int(network.enteredAt.duration(to: now).components.seconds),
+            id: network.hasWayOut ? network.id.description : "", words: network.identity.words, state: state,
+            seconds: Int((network.lostAt ?? network.enteredAt).duration(to: now).components.seconds),
             families: families.filter(\.1).map(\.0), changes: Int(clamping: network.history.changeCount),
             lastRecoveryMilliseconds: network.history.lastRecovery?.wholeMilliseconds, portal: portal,
             translation: translationPrefix?.description, nameserverSource: nameserverSource)
@@ -43,7 +43,7 @@ extension Statistics {
     var networkStats: StatsReport.Network {
         var stats = StatsReport.Network()
         guard let network else { return stats }
-        stats.id = network.id.description
+        if network.hasWayOut { stats.id = network.id.description }
         stats.changes = Int(clamping: network.history.changeCount)
         stats.lastRecoveryMilliseconds = network.history.lastRecovery?.wholeMilliseconds ?? 0
         for cause in NetworkCause.allCases {

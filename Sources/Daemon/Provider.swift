@@ -104,7 +104,7 @@ struct Provider {
         let endpoints = endpoints
         let isReachable = { passage.way(to: endpoints[$0]) != nil }
         let chosen = addresses.choose(where: isReachable, now: now)
-        let others = addresses.others(than: chosen, now: now).filter(isReachable).map { endpoints[$0] }
+        let others = addresses.others(than: chosen, where: isReachable, now: now).map { endpoints[$0] }
         return (endpoints[chosen], others, addresses.silence(of: chosen))
     }
 

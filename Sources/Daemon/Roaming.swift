@@ -16,6 +16,8 @@ final class Roaming {
     private let resolving: ResolvingLoop
     private let translation: Translation
     private let upstreams: Upstreams
+    /// What the store has kept was told: a note before that would take its place.
+    private var knowsPast = false
 
     init(
         _ network: NetworkFollower, _ cache: AnswerCache, _ view: ServingView, _ resolving: ResolvingLoop,
@@ -39,16 +41,27 @@ final class Roaming {
         let hadWayOut = network.hasWayOut
         network.timePassed(lateBy: lateBy, now: now)
         var news: [LogEvent] = hadWayOut && !network.hasWayOut ? [.networkLost] : []
+        let enteredAt = network.enteredAt
         for action in network.takeActions() {
             switch action {
             case .unsettled: resolving.handle(.network(.unsettled), now: now)
-            case .unchanged: resolving.handle(.network(.unchanged), now: now)
+            case .unchanged: settled(now: now)
             case .changed(let change): news += enter(change, settings, now: now)
             case .reach, .solicit: break
             }
         }
+        // What comes while nothing leads out is of some other network: a nameserver on the link may still answer.
+        if hadWayOut, !network.hasWayOut { resolving.handle(.network(.unsettled), now: now) }
+        if !hadWayOut, network.enteredAt == enteredAt, !network.isUnsettled { settled(now: now) }
         if network.takeReachNews(now: now) { followRoutes(now: now) }
         return news
+    }
+
+    /// It is the network that it was.
+    private func settled(now: Instant) {
+        guard network.hasWayOut else { return }
+        resolving.handle(.network(.unchanged), now: now)
+        followRoutes(now: now)
     }
 
     /// Of resolv.conf.
@@ -63,8 +76,14 @@ final class Roaming {
 
     /// What the store has kept.
     func restore(_ notes: [String: String], _ settings: Settings, now: Instant) {
+        knowsPast = true
         forget(network.restore(notes), settings, now: now)
+        keepHistory(now: now)
         setView(settings)
+    }
+
+    private func keepHistory(now: Instant) {
+        if knowsPast { resolving.store?.note(NetworkFollower.note, network.history.encoded, now: now) }
     }
 
     /// Which part of the cache is served, and in which others something is looked for when there is nothing else.
@@ -81,14 +100,16 @@ final class Roaming {
         followRoutes(now: now)
         resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)
         forget(forgotten, settings, now: now)
-        resolving.store?.note(NetworkFollower.note, network.history.encoded, now: now)
+        keepHistory(now: now)
         let words = change.identity.words
         return [.networkChanged(id: network.id.description, words: words, cause: change.cause)] + news
     }
 
     private func followRoutes(now: Instant) {
+        // Routes change before it is known which network they are of.
         translation.networkChanged(
-            to: network.id, reach: network.reach, advertised: network.advertisedPrefixes(now: now), now: now)
+            to: network.isUnsettled ? nil : network.id, reach: network.reach,
+            advertised: network.advertisedPrefixes(now: now), now: now)
         upstreams.announce(now: now)
     }
 

@@ -9,9 +9,14 @@ struct StartFailure: Error {
     init(_ error: any Error) {
         switch error {
         case let failure as PortBinding.Failure: text = failure.description
+        case let failure as StartFailure: text = failure.text
         case let failure as TransferFailure: text = "libcurl does not start: \(failure.description)"
         default: text = "\(error)"
         }
+    }
+
+    init(network error: SystemError) {
+        text = "the network can't be watched: \(error); [network] watch = false does without"
     }
 
     init(control path: String, _ error: SystemError) {

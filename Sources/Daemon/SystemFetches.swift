@@ -25,7 +25,7 @@ final class SystemFetches {
     private var loopChecks = LoopChecks()
     private var loopNews: [LogEvent] = []
     private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
-    private var finishedErrands: [(finish: Finish, result: Result<Answer, FetchFailure>)] = []
+    private var finishedErrands: [(number: UInt64, finish: Finish, result: Result<Answer, FetchFailure>)] = []
 
     /// Longer than any client waits; the resolver abandons a fetch before.
     private static let lookupTimeout: Duration = .seconds(5)
@@ -101,6 +101,7 @@ final class SystemFetches {
     }
 
     func cancel(_ errand: Errand) {
+        finishedErrands.removeAll { $0.number == errand.number }
         if let job = jobs.removeValue(forKey: errand.number) { end(job) }
     }
 
@@ -218,7 +219,7 @@ final class SystemFetches {
             jobOfFetch[fetch] = nil
             if case .failure = result { failures += 1 }
             finished.append((fetch, result))
-        case .errand(let finish): finishedErrands.append((finish, result))
+        case .errand(let finish): finishedErrands.append((number, finish, result))
         case .loopCheck:
             let isAnswered = result.isAnswered
             perform(loopChecks.checkFinished(job.lookup.question, isAnswered: isAnswered, now: now), now: now)

@@ -17,6 +17,8 @@ final class Translation {
     private var reach = NetworkReach.everything
     private var settings = Settings.defaults.server
     private var errand: SystemFetches.Errand?
+    /// As of the last change.
+    private var ways: Ways?
 
     private static let everyAAAA = QuestionScope(.root, includesDescendants: true, type: .aaaa)
 
@@ -34,7 +36,7 @@ final class Translation {
     func configure(_ settings: Settings.Server, now: Instant) {
         let isOther = settings.dns64 != self.settings.dns64
         self.settings = settings
-        if isOther, !prefixes.isEmpty { _ = cache.remove(Translation.everyAAAA) }
+        if isOther, !prefixes.isEmpty { forgetAAAA(now: now) }
         announce(now: now)
     }
 
@@ -46,10 +48,14 @@ final class Translation {
     func networkChanged(
         to network: NetworkID? = nil, reach: NetworkReach, advertised: [TranslationPrefix] = [], now: Instant
     ) {
-        if let errand = errand.take() { resolving.system.cancel(errand) }
+        let ways = Ways(network, reach, advertised)
         self.reach = reach
+        // A container's route is no reason to ask for the prefix again.
+        guard ways != self.ways else { return announce(now: now) }
+        self.ways = ways
+        if let errand = errand.take() { resolving.system.cancel(errand) }
         let isNews = discovery.networkChanged(to: network, reach, advertised: advertised, now: now)
-        if isNews { forgetAAAA() }
+        if isNews, settings.dns64 == .auto { forgetAAAA(now: now) }
         announce(now: now)
     }
 
@@ -67,13 +73,14 @@ final class Translation {
         errand = nil
         guard case .success(let answer) = result else { return discovery.failed(now: now) }
         guard discovery.answered(answer.addresses, ttlSeconds: answer.ttlSeconds, now: now) else { return }
-        forgetAAAA()
+        if settings.dns64 == .auto { forgetAAAA(now: now) }
         announce(now: now)
     }
 
     /// "No IPv6 address" was said before the prefix was known, and addresses were made with another one.
-    private func forgetAAAA() {
-        if settings.dns64 == .auto { _ = cache.remove(Translation.everyAAAA) }
+    private func forgetAAAA(now: Instant) {
+        _ = cache.remove(Translation.everyAAAA)
+        resolving.store?.forget(Translation.everyAAAA, now: now)
     }
 
     private func announce(now: Instant) {
@@ -82,5 +89,20 @@ final class Translation {
         resolving.system.setReach(reach)
         resolving.handle(.network(.unreachable(resolving.providers.unreachable)), now: now)
         resolving.handle(.translation(settings.dns64 == .auto ? prefixes : []), now: now)
+    }
+}
+
+/// What the prefix depends on.
+private struct Ways: Equatable {
+    let network: NetworkID?
+    let advertised: [TranslationPrefix]
+    let hasIPv4: Bool
+    let hasIPv6: Bool
+
+    init(_ network: NetworkID?, _ reach: NetworkReach, _ advertised: [TranslationPrefix]) {
+        self.network = network
+        self.advertised = advertised
+        hasIPv4 = reach.hasWayOut(.a)
+        hasIPv6 = reach.hasWayOut(.aaaa)
     }
 }

@@ -57,7 +57,7 @@ final class Upstreams {
 
     static func nameservers(
         _ settings: Settings.SystemResolver, _ files: LocalFiles, _ ports: PortBinding,
-        complain: (_ path: String, SystemError) -> Void
+        complain: ((_ path: String, SystemError) -> Void)? = nil
     ) -> NameserverSources {
         let ourselves = ListenAddresses(
             ports.addresses.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))

@@ -49,8 +49,10 @@ package struct AddressChoice: Sendable {
     }
 
     /// Where to go, in this order, when nothing is heard from the one that was chosen.
-    package func others(than chosen: Int, now: Instant) -> [Int] {
-        let others = addresses.indices.filter { $0 != chosen }
+    package func others(
+        than chosen: Int, where isReachable: (Int) -> Bool = { _ in true }, now: Instant
+    ) -> [Int] {
+        let others = addresses.indices.filter { $0 != chosen && isReachable($0) }
         let working = others.filter { !addresses[$0].breaker.isOpen(now) }.sorted { cost($0) < cost($1) }
         let failing = others.filter { addresses[$0].breaker.isOpen(now) }
             .sorted { addresses[$0].chosenAs < addresses[$1].chosenAs }

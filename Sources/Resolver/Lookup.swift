@@ -40,7 +40,7 @@ struct Lookup {
     private var expiredAt: Instant
     /// Who may be asked, as it was when this began.
     let upstreams: NameUpstreams
-    private let startedAt: Instant
+    let startedAt: Instant
     private(set) var giveUpAt: Instant
     /// So long the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
@@ -97,15 +97,19 @@ struct Lookup {
     /// The same clients with the same question, on another network: all that was heard was heard elsewhere. They still
     /// have their answer in time.
     ///
-    /// - Parameter route: on the network in use now.
-    func startedAnew(along route: Route, policy: NamePolicy, _ terms: SystemTerms, now: Instant) -> Lookup {
+    /// - Parameters:
+    ///   - route: on the network in use now.
+    ///   - isElsewhere: it is another one, and not the same after a sleep.
+    func startedAnew(
+        along route: Route, policy: NamePolicy, _ terms: SystemTerms, isElsewhere: Bool, now: Instant
+    ) -> Lookup {
         var new = Lookup(
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: false, terms, now: now)
         new.waiters = waiters
         new.giveUpAt = giveUpAt
         new.holdUntil = min(new.holdUntil, giveUpAt)
         new.expiredAt = expiredAt
-        new.expired = expired?.onOtherNetwork
+        new.expired = isElsewhere ? expired?.onOtherNetwork : expired
         return new
     }
 

@@ -37,8 +37,8 @@ extension Lookup {
         around.actions += waiters.map { .fail($0, failure) }
         waiters = []
         abandonAll(now: now, &around)
-        // Whoever was left out has not failed.
-        self.failure = leftOut == nil ? failure : nil
+        // Whoever was left out has not failed, nor who was not asked on this network because time was over.
+        self.failure = leftOut == nil && startedAt < giveUpAt ? failure : nil
         isFinished = true
     }
 

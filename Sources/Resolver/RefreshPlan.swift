@@ -66,7 +66,9 @@ struct RefreshPlan {
         func worth(at now: Instant) -> Double { isWanted ? .infinity : demand.perSecond(at: now) }
 
         /// Ends, turnovers and payments were another network's; how long it usually lives is a guess.
-        mutating func networkChanged(isKnown: Bool, now: Instant) {
+        ///
+        /// - Parameter isElsewhere: nothing is kept of it on the network in use; nil: it is the same network.
+        mutating func networkChanged(isElsewhere: Bool?, now: Instant) {
             expiresAt = now
             lifetimeSeconds = max(lifetimeSeconds, usualSeconds ?? 0)
             usualSeconds = nil
@@ -74,7 +76,7 @@ struct RefreshPlan {
             isRefreshed = false
             isPostponed = false
             payment = nil
-            isElsewhere = isElsewhere || !isKnown
+            if let isElsewhere { self.isElsewhere = isElsewhere }
         }
     }
 
@@ -219,11 +221,11 @@ struct RefreshPlan {
 
     /// What is in use is due, the most asked first, at a bounded pace; the rest when somebody asks for it.
     ///
-    /// - Parameter isKnown: there may be answers from an earlier time on this network.
-    mutating func networkChanged(isKnown: Bool, now: Instant) {
+    /// - Parameter isElsewhere: nothing is kept on the network in use; nil: it is the same network.
+    mutating func networkChanged(isElsewhere: Bool?, now: Instant) {
         for number in entries.indices {
             deadlines.remove(number)
-            entries[number].networkChanged(isKnown: isKnown, now: now)
+            entries[number].networkChanged(isElsewhere: isElsewhere, now: now)
         }
         pace(byDemand(now) { $0.isWanted || $0.isInUse(at: now) }, now: now)
     }

@@ -156,7 +156,7 @@ package struct Resolver {
             lookup.proceed(now: now, &around)
         }
         // What a rule gives to one provider is nobody else's to know.
-        if policy.upstreams == .providers, let first = route.providers.first {
+        if around.isSettled, policy.upstreams == .providers, let first = route.providers.first {
             around.beginBeside(question, first, now: now)
             around.portal.asked(question)
         }

@@ -38,13 +38,13 @@ extension Resolver {
             // Whatever was planned before anybody knew the network was planned for this one.
             retry(failed, now: now)
         } else {
-            plan.networkChanged(isKnown: former == key || returning != nil, now: now)
+            plan.networkChanged(isElsewhere: former == key ? nil : returning == nil, now: now)
         }
-        for number in lookups.indices { startAnew(number, now: now) }
+        for number in lookups.indices { startAnew(number, isElsewhere: former != key, now: now) }
     }
 
     /// A client waits: what leads to an answer on this network is asked at once.
-    private mutating func startAnew(_ number: Int, now: Instant) {
+    private mutating func startAnew(_ number: Int, isElsewhere: Bool, now: Instant) {
         guard let question = lookups[number]?.question else { return }
         if case .here(let answer) = routing.place(of: question) {
             return change(number, now: now) { $0.answeredHere(answer, &$1) }
@@ -53,7 +53,7 @@ extension Resolver {
         let route = routing.route(question, policy, &around.ranking, now: now)
         let terms = terms(for: route, isRefresh: false, now: now)
         change(number, now: now) { lookup, around in
-            lookup = lookup.startedAnew(along: route, policy: policy, terms, now: now)
+            lookup = lookup.startedAnew(along: route, policy: policy, terms, isElsewhere: isElsewhere, now: now)
             lookup.proceed(now: now, &around)
         }
     }

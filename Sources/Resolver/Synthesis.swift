@@ -154,12 +154,16 @@ extension Lookup {
             return fail(now: now, &around)
         }
         let left = withoutIPv6.answer.aged(since: withoutIPv6.at, now: now)
-        if let made = around.synthesis.answer(from: answer, left) {
-            let isSubstitute = source == .system && upstreams != .system
-            end(with: policy.cache.applied(to: made), from: source, isSubstitute: isSubstitute, now: now, &around)
-        } else {
-            end(with: left, from: withoutIPv6.source, isSubstitute: false, now: now, &around)
+        let isSystems = withoutIPv6.source == .system && upstreams != .system
+        guard let made = around.synthesis.answer(from: answer, left) else {
+            return end(with: left, from: withoutIPv6.source, isSubstitute: isSystems, now: now, &around)
         }
+        // It is worth no more than the weaker of the two words.
+        let isSubstitute = isSystems || source == .system && upstreams != .system
+        let kept = policy.cache.applied(to: made)
+        end(
+            with: isSubstitute ? kept.withTTL(to: Bounds.systemSubstituteTTLSeconds) : kept,
+            from: isSubstitute ? .system : source, isSubstitute: isSubstitute, now: now, &around)
     }
 }
 

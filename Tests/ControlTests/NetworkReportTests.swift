@@ -17,7 +17,7 @@ struct NetworkReportTests {
     }
 
     private let known = [
-        NetworkReport.Known(id: "6f2c1a09", words: "wifi, gateway 192.168.1.1", lastSeenSeconds: nil, entries: 4_812),
+        NetworkReport.Known(id: "6f2c1a09", words: "wifi, gateway 192.168.1.1", lastSeenSeconds: nil),
         NetworkReport.Known(id: "00c0ffee", words: "", lastSeenSeconds: 1_795_264_496),
     ]
 
@@ -37,9 +37,9 @@ struct NetworkReportTests {
                 NAT64      64:ff9b::/96
                 portal     suspected since 12:34:56Z: all providers are redirected
 
-                known     last seen             entries  network
-                6f2c1a09  in use                4,812    wifi, gateway 192.168.1.1
-                00c0ffee  2026-11-21 12:34:56Z  -        -
+                known     last seen             network
+                6f2c1a09  in use                wifi, gateway 192.168.1.1
+                00c0ffee  2026-11-21 12:34:56Z  -
 
                 """)
     }
@@ -49,7 +49,7 @@ struct NetworkReportTests {
         #expect(
             NetworkReport(current: current(state: .none)).text == """
                 network    none
-                since      for 2h14m
+                lost       for 2h14m
                 way out    none
                 changes    3, last recovery 1,340 ms
                 servers    from /run/systemd/resolve/resolv.conf
@@ -77,7 +77,7 @@ struct NetworkReportTests {
                 {"current":{"age_s":8040,"changes":3,"families":["IPv4","IPv6"],"id":"6f2c1a09",\#
                 "last_recovery_ms":1340,"resolv_conf":"/run/systemd/resolve/resolv.conf","state":"settled",\#
                 "words":"wifi, gateway 192.168.1.1"},\#
-                "known":[{"entries":4812,"id":"6f2c1a09","words":"wifi, gateway 192.168.1.1"},\#
+                "known":[{"id":"6f2c1a09","words":"wifi, gateway 192.168.1.1"},\#
                 {"id":"00c0ffee","last_seen_s":1795264496,"words":""}]}
 
                 """#)

@@ -72,6 +72,7 @@ struct AddressChoiceTests {
         choice.failed(0, now: start)
         #expect(choice.others(than: 2, now: start).count == 2)
         #expect(AddressChoice(count: 1, seed: 0).others(than: 0, now: start).isEmpty)
+        #expect(AddressChoice(count: 4, seed: 0).others(than: 0, where: { $0 == 3 }, now: start) == [3])
     }
 
     @Test("silence is several times what an address usually takes, and within its limits")

@@ -21,7 +21,7 @@ let wrongSections: [Case] = [
         #"[sever]\#nthreads = 1"#,
         #"""
         f:1:1: unknown key "sever" at the top; did you mean "server"? allowed: only-listed, \#
-        direct-only, server, provider, system-resolver, cache, prefetch, stale, probe, control, log, rule
+        direct-only, server, provider, system-resolver, cache, prefetch, stale, probe, network, control, log, rule
         """#),
     Case(
         #"[server]\#nquite-something-else = 1"#,
@@ -48,7 +48,7 @@ let wrongSections: [Case] = [
         #"a = {b = {c = 1}}"#,
         #"""
         f:1:1: unknown key "a" at the top; allowed: only-listed, direct-only, server, provider, \#
-        system-resolver, cache, prefetch, stale, probe, control, log, rule
+        system-resolver, cache, prefetch, stale, probe, network, control, log, rule
         """#),
 ]
 
