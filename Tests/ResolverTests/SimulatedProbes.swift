@@ -70,6 +70,14 @@ struct SimulatedProbes {
         return (last.id, last.result)
     }
 
+    /// Of a network that comes back not all names are remembered.
+    mutating func cameBack(_ network: NetworkKey, knowing names: [Name]) {
+        let names = Set(names)
+        found = found.filter {
+            SimulatedNetworks.network(of: $0.key.address) != network.number || names.contains($0.key.name)
+        }
+    }
+
     /// What the resolver has forgotten is not held against it.
     mutating func forget(_ network: NetworkKey) {
         found = found.filter { SimulatedNetworks.network(of: $0.key.address) != network.number }

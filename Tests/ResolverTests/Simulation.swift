@@ -176,6 +176,7 @@ struct Simulation {
         case .unsettled, .unchanged: break
         }
         try handle(.network(news))
+        if case .changed(let key) = news { probes.cameBack(key, knowing: resolver.judgedNames) }
     }
 
     private mutating func sleep() {
