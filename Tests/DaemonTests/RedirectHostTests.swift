@@ -28,7 +28,7 @@ struct RedirectHostTests {
             "", "/login", "login.html", "http://", "http:///", "http://10.0.0.1/login", "http://[fd00::1]/",
             "http://:80/",
             "ftp://login.hotel.example/", "mailto:a@b.example", "/back?to=http://login.hotel.example/",
-            "http://log in.example/", "http://a..b/", "http://b\\@c.example/", "http://h\u{E9}.example/",
+            "http://log in.example/", "http://a..b/", "http://h\u{E9}.example/",
         ])
     func notFound(_ location: String) { #expect(host(302, location) == nil) }
 
