@@ -65,7 +65,8 @@ extension CacheEntryReport {
         switch view {
         case .list: return "\(line)\n"
         case .get:
-            let facts = "age \(ageSeconds) s of \(lifetimeSeconds) s, hits \(hits), network \(partition)"
+            let facts =
+                "age \(ageSeconds) s of \(lifetimeSeconds) s, hits \(hits), network \(LineFormat.network(partition))"
             return "\(line)\n  \(facts)\n" + (records ?? []).map { "  \($0.line)\n" }.joined()
         case .dump:
             // What is found by a word must say what it belongs to.

@@ -94,7 +94,7 @@ extension EvidenceReport {
 
     var text: String {
         """
-        \(LineFormat.moment(secondsSince1970: seconds)) \(name) \(type), network \(network)
+        \(LineFormat.moment(secondsSince1970: seconds)) \(name) \(type), network \(LineFormat.network(network))
           \(condemned.text)
           \(verified.text)
 

@@ -17,6 +17,12 @@ enum LineFormat {
         return parts.isEmpty ? "0s" : parts.map { "\($0.0)\($0.1)" }.joined()
     }
 
+    /// "6f2c1a09", as `network` names them; the number of a part of a network, where providers are told of clients.
+    static func network(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: max(0, 8 - digits.count)) + digits
+    }
+
     /// "2026-11-21 12:34:56Z", UTC.
     static func moment(secondsSince1970 seconds: Int64) -> String {
         "\(day(secondsSince1970: seconds)) \(timeOfDay(secondsSince1970: Int(seconds)))"

@@ -28,7 +28,8 @@ package struct TransferRequest: Sendable {
     /// the reply begins always leads to that.)
     package var stallTimeout: Duration?
     /// The same when not even the other machine's kernel has acknowledged what was sent, or, where there is an
-    /// `elsewhere`, when no connection stands: then it is the path, and no slow server. At most `stallTimeout`; nil: as long as that.
+    /// `elsewhere`, when no connection stands: then it is the path, and no slow server. At most `stallTimeout`; nil: as
+    /// long as that.
     package var silenceTimeout: Duration?
     /// Where it is sent once more instead, each in its turn: when the one before is silent, or cannot be reached. The
     /// first reply counts, and all of it has to be over within `timeout`.

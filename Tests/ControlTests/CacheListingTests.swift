@@ -63,7 +63,7 @@ struct CacheListingTests {
         #expect(
             listing(.get, [[www]]) == """
                 www.example.com A fresh 42 provider NOERROR
-                  age 18 s of 60 s, hits 7, network 1
+                  age 18 s of 60 s, hits 7, network 00000001
                   www.example.com. 42 IN CNAME cdn.example.net.
                   cdn.example.net. 42 IN A 192.0.2.1
 

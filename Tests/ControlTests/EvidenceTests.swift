@@ -35,7 +35,7 @@ struct EvidenceTests {
     func text() {
         #expect(
             listing([[evidence], []]) == """
-                2026-11-21 12:34:56Z www.example.com A, network 1
+                2026-11-21 12:34:56Z www.example.com A, network 00000001
                   alidns led to 192.0.2.66 (name-mismatch: of evil\\u{1B}[2J.example; certificate evil.example, \
                 by CN=Good CA, until 2026-12-01, sha256 ab12), of 192.0.2.66 192.0.2.67
                   dnspod led to 192.0.2.1 (verified; certificate www.example.com, by CN=Good CA, until 2026-12-01, \

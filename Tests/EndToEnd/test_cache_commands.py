@@ -46,7 +46,7 @@ class CacheCommands(Case):
         self.ask("shop.lab.example", "shop.lab.example", "other.lab.example")
         text = self.ctl("cache", "get", "shop.lab.example")
         self.assertRegex(text, r"^shop\.lab\.example A fresh \d+ provider NOERROR\n")
-        self.assertRegex(text, r"\n  age \d+ s of 30 s, hits 1, network 1\n")
+        self.assertRegex(text, r"\n  age \d+ s of 30 s, hits 1, network [0-9a-f]{8}\n")
         self.assertRegex(text, r"\n  shop\.lab\.example\. \d+ IN CNAME cdn\.lab\.example\.\n")
         self.assertRegex(text, r"\n  node7\.edge\.cdn\.lab\.example\. \d+ IN A 192\.0\.2\.70\n")
         self.assertEqual(

@@ -56,7 +56,9 @@ class Traffic(Program):
 
     def asked(self, since=0.0):
         """What is known by now of the questions that were sent since then, in the order of their replies."""
-        lines = (self.directory / "asked").read_text().split("\n")[:-1]
+        # The file comes with the first reply.
+        path = self.directory / "asked"
+        lines = path.read_text().split("\n")[:-1] if path.exists() else []
         return [each for each in map(_read, lines) if each.sent >= since]
 
     def finish(self):
