@@ -43,7 +43,7 @@ struct SimulationTests {
     func roaming(_ seed: UInt64) throws {
         var simulation = Simulation(seed: seed, probing: seed % 2 == 0, roaming: true, origin: .now)
         #expect(throws: Never.self, "seed \(seed)") { try simulation.run(steps: SimulationTests.steps) }
-        #expect(simulation.networks.changes > 5, "seed \(seed): hardly a move")
+        #expect(simulation.networks.changes > 3, "seed \(seed): hardly a move")
         let tables = SimulationTests.tables(of: simulation.resolver)
         #expect(tables.count == 2 && tables.allSatisfy { $0.value == 0 }, "seed \(seed): \(tables)")
     }
