@@ -80,7 +80,11 @@ extension Lookup {
         hasLearned = true
         // The cache would go on giving what is known to lead nowhere before anything of the system resolver.
         if besides != nil, source == .system { around.actions.append(.remove(question)) }
-        guard answer.ttlSeconds > 0, keepsAnswers else {
+        // The cache gives a provider's answer first: what stands in for its refresh, and ends before it, is for nobody.
+        let isIdle =
+            isRefresh && isSubstitute && besides == nil
+            && around.verification.outlives(answer.ttlSeconds, question, now: now)
+        guard answer.ttlSeconds > 0, keepsAnswers, !isIdle else {
             if keepsAnswers { around.verification.heard(question, answer, from: source, policy.probes, now: now) }
             return around.verification.arranged(question, answer, now: now)
         }

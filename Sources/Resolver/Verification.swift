@@ -207,6 +207,13 @@ struct Verification {
         answer.addresses.isEmpty ? .empty : known[question.name]?.worth(answer.addresses) ?? .open
     }
 
+    /// A provider's answer is kept for longer than so many seconds.
+    func outlives(_ seconds: UInt32, _ question: Question, now: Instant) -> Bool {
+        guard let name = known[question.name], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
+        else { return false }
+        return kept.source != .system && kept.endsAt >= now + .seconds(Int64(seconds))
+    }
+
     /// Of what is kept; `open` where nothing is known of it.
     func worthKept(_ question: Question) -> Worth {
         guard let name = known[question.name], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
