@@ -105,6 +105,8 @@ final class Daemon {
     func run() throws(SystemError) {
         _ = try loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
         apply(settings)
+        // Where routes lead is known before the first question.
+        roaming?.follow(settings, lateBy: .zero, now: Clock.now()).forEach { log($0) }
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
         log(
             .ready(

@@ -211,7 +211,9 @@ struct PortalWatch {
         let reachable = watched.filter { !unreachable.contains($0.id) }
         let hindered = reachable.compactMap(\.hinderedAt)
         guard hasSystem, let first = hindered.min(), hindered.count == reachable.count,
-            now - first <= Bounds.portalSignLife, let systemAnsweredAt, systemAnsweredAt >= first
+            now - first <= Bounds.portalSignLife,
+            // It may have been the quicker one for the same question: on a new network both are asked at once.
+            let systemAnsweredAt, first - systemAnsweredAt <= Bounds.portalSystemLead
         else { return }
         phase = .suspected(Suspicion(since: now, until: now + Bounds.portalLimit, tryAt: now + Bounds.portalTrialPause))
         names = PortalNames()
