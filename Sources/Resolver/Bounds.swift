@@ -193,9 +193,6 @@ package enum Bounds {
 
     /// Behind a portal every name fails within seconds; what is older may have been another trouble.
     static let portalSignLife: Duration = .seconds(30)
-    /// So much sooner than the first of them the system resolver may have answered: a handshake with a portal in the
-    /// same house takes less.
-    static let portalSystemLead: Duration = .milliseconds(500)
     /// Nobody stands at a log-in page for longer, and whoever only plays a portal has no more than half of the time.
     static let portalLimit: Duration = .seconds(600)
     static let portalRest: Duration = .seconds(600)

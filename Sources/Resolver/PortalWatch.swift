@@ -212,8 +212,7 @@ struct PortalWatch {
         let hindered = reachable.compactMap(\.hinderedAt)
         guard hasSystem, let first = hindered.min(), hindered.count == reachable.count,
             now - first <= Bounds.portalSignLife,
-            // It may have been the quicker one for the same question: on a new network both are asked at once.
-            let systemAnsweredAt, first - systemAnsweredAt <= Bounds.portalSystemLead
+            let systemAnsweredAt, systemAnsweredAt >= first
         else { return }
         phase = .suspected(Suspicion(since: now, until: now + Bounds.portalLimit, tryAt: now + Bounds.portalTrialPause))
         names = PortalNames()
