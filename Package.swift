@@ -45,8 +45,7 @@ let package = Package(
             "Daemon",
             [
                 "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Network",
-                "Resolver",
-                "Settings", "Store",
+                "Resolver", "Settings", "Store", "Telemetry",
             ]),
 
         module("AnswerCache", ["DNSWire"]),
@@ -58,6 +57,7 @@ let package = Package(
         module("Store", ["CSQLite", "DNSWire"]),
         module("Settings", ["CIDN2", "CTOML", "DNSWire"]),
         module("LinuxIO", ["CLinux"]),
+        module("Telemetry", ["DNSWire"]),
         module("Control", ["DNSWire"]),
         module("DNSWire"),
 
@@ -80,12 +80,13 @@ let package = Package(
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"], resources: ["Vectors"]),
+        tests("TelemetryTests", ["Telemetry", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "DNSWire", "TestSupport"]),
         tests(
             "DaemonTests",
             [
                 "AnswerCache", "Control", "Crypto", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO", "Network", "Resolver",
-                "Settings", "Store", "TestSupport", "TestTLS",
+                "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
             ]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),

@@ -5,7 +5,22 @@ package import DNSWire
 
 package enum Command: Equatable, Sendable {
     case status
-    case stats
+    /// As Prometheus reads it, or as the request says.
+    case stats(asPrometheus: Bool)
+    /// Why a question is answered as it is.
+    case explain(Name, RecordType)
+    case query(QueryTerms)
+    /// What changes from second to second, for a screen.
+    case top
+    /// The lookups that are under way.
+    case inflight
+    /// Queries as they come, until the client goes; nil: of all names.
+    case watch(NamePattern?, showsClients: Bool)
+    /// What the flight recorder holds.
+    case recorder(showsClients: Bool)
+    /// Nil: until the next change.
+    case log(LogLevel, seconds: Int?)
+    case reload
     /// A part of the cache, in one of three forms.
     case cache(CacheView, QuestionScope)
     case flush(QuestionScope)
@@ -31,7 +46,7 @@ package enum Command: Equatable, Sendable {
     /// The first word of a line.
     enum Word: String, CaseIterable {
         case status, stats, cache, flush, prefetch, httpdns, providers, network, verify, verdicts, report, evidence
-        case whois, help
+        case whois, explain, query, top, inflight, watch, recorder, log, reload, help
     }
 
     /// The first word of its line; the second one, too, where not all of them may be asked by everyone.
@@ -52,27 +67,67 @@ package enum Command: Equatable, Sendable {
         case .report: Word.report.rawValue
         case .evidence: Word.evidence.rawValue
         case .whois: Word.whois.rawValue
+        case .explain: Word.explain.rawValue
+        case .query(let terms) where terms.isPastTheCache: "\(Word.query) --no-cache or --provider"
+        case .query: Word.query.rawValue
+        case .top: Word.top.rawValue
+        case .inflight: Word.inflight.rawValue
+        case .watch(_, showsClients: true): "\(Word.watch) --clients"
+        case .watch: Word.watch.rawValue
+        case .recorder(showsClients: true): "\(Word.recorder) dump --clients"
+        case .recorder: Word.recorder.rawValue
+        case .log: Word.log.rawValue
+        case .reload: Word.reload.rawValue
         case .help: Word.help.rawValue
         }
     }
 
-    /// Not for everyone who may open the socket.
-    package var changesState: Bool {
+    /// Not for everyone who may open the socket: it changes something, makes traffic, or shows who asks what.
+    package var isReserved: Bool {
         switch self {
-        case .flush, .prefetch, .httpdns, .providers(.reset), .providers(.test), .verify: true
-        case .status, .stats, .cache, .providers(.list), .network, .verdicts, .report, .evidence, .whois, .help: false
+        case .flush, .prefetch, .httpdns, .providers(.reset), .providers(.test), .verify, .log, .reload: true
+        case .query(let terms): terms.isPastTheCache
+        case .watch(_, let showsClients), .recorder(let showsClients): showsClients
+        case .status, .stats, .cache, .providers(.list), .network, .verdicts, .report, .evidence, .whois, .explain,
+            .top, .inflight, .help:
+            false
         }
     }
 
     /// Its answer comes in steps, with up to 30 seconds between them.
     package var isAnsweredInSteps: Bool {
         switch self {
-        case .providers(.test), .verify, .report: true
+        case .providers(.test), .verify, .report, .query, .watch: true
         case .status, .stats, .cache, .flush, .prefetch, .httpdns, .providers(.list), .providers(.reset), .network,
-            .verdicts, .evidence, .whois, .help:
+            .verdicts, .evidence, .whois, .explain, .top, .inflight, .recorder, .log, .reload, .help:
             false
         }
     }
+}
+
+/// A question of the operator's own.
+package struct QueryTerms: Equatable, Sendable {
+    package let name: Name
+    package let type: RecordType
+    /// Nil: as for a client.
+    package let provider: String?
+    /// What the cache holds is not looked at.
+    package let skipsCache: Bool
+
+    package init(_ name: Name, _ type: RecordType, provider: String? = nil, skipsCache: Bool = false) {
+        self.name = name
+        self.type = type
+        self.provider = provider
+        self.skipsCache = skipsCache
+    }
+
+    /// It asks an upstream though the cache might have answered.
+    var isPastTheCache: Bool { provider != nil || skipsCache }
+}
+
+/// As the settings name them.
+package enum LogLevel: String, CaseIterable, Sendable {
+    case error, warning, info, debug
 }
 
 /// How entries of the cache are shown.
@@ -109,7 +164,14 @@ package enum ProvidersAction: Equatable, Sendable {
 extension Command.Word {
     var usage: String {
         switch self {
-        case .status, .stats, .evidence, .help: "--json"
+        case .status, .evidence, .top, .inflight, .reload, .help: "--json"
+        case .stats: "stats [--json|--prometheus]"
+        case .explain: "explain NAME [TYPE]"
+        case .query: "query NAME [TYPE] [--provider NAME] [--no-cache]"
+        case .watch: "watch [--name GLOB] [--clients]"
+        case .recorder: "recorder dump [--clients]"
+        case .log:
+            "log LEVEL [--for DURATION]; LEVEL is one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", "))"
         case .cache: "cache ls [NAME], cache get NAME [TYPE], cache dump"
         case .flush: "flush [--tree] [--type TYPE] NAME, flush --all"
         case .prefetch: "prefetch NAME..."

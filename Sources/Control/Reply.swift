@@ -63,6 +63,15 @@ package enum Reply: Sendable {
         report NAME ADDRESS                         says that an address of a name failed: it is probed at once
         evidence                                    the last 256 times that a source led to somebody else's address
         whois ADDRESS                               the names that have led to an address
+        explain NAME [TYPE]                         why a name is answered as it is, and what the next query will do
+        query NAME [TYPE]                           resolves a name as for a client; with --no-cache anew, and with
+                                                    --provider NAME by that provider alone
+        top                                         what changes from second to second
+        inflight                                    the lookups that are under way
+        watch [--name GLOB] [--clients]             queries as they are answered
+        recorder dump [--clients]                   the last 10,000 events of each thread
+        log LEVEL [--for DURATION]                  what is logged: error, warning, info or debug
+        reload                                      reads the settings again
         help                                        this list
         Each takes --json, and may come as JSON: {"command":"flush","name":"www.example.com","tree":true}
         flush, prefetch, httpdns, providers reset, providers test and verify are for root and for the user and group

@@ -14,6 +14,18 @@ struct RequestFields: Decodable {
     var `for`: String?
     var rule: String?
     var address: String?
+    var provider: String?
+    var level: String?
+    var pattern: String?
+    var noCache: Bool?
+    var clients: Bool?
+    var prometheus: Bool?
+
+    enum CodingKeys: String, CodingKey {
+        case command, verb, name, names, type, tree, all, rule, address, provider, level, pattern, clients, prometheus
+        case `for`
+        case noCache = "no_cache"
+    }
 
     init(command: String) {
         self.command = command
@@ -24,7 +36,10 @@ struct RequestFields: Decodable {
         var rest = arguments[...]
         var places: [WritableKeyPath<RequestFields, String?>] = []
         switch word {
-        case .status, .stats, .evidence, .help: break
+        case .status, .stats, .evidence, .top, .inflight, .watch, .reload, .help: break
+        case .explain, .query: places = [\.name, \.type]
+        case .recorder: places = [\.verb]
+        case .log: places = [\.level]
         case .cache: places = [\.verb, \.name, \.type]
         case .flush, .verify, .verdicts: places = [\.name]
         case .report: places = [\.name, \.address]
@@ -40,7 +55,12 @@ struct RequestFields: Decodable {
             case (.flush, "--tree"): tree = true
             case (.flush, "--all"): all = true
             case (.flush, "--type"): type = try value(of: argument, "a record type", from: &rest)
-            case (.httpdns, "--for"): `for` = try value(of: argument, "a duration", from: &rest)
+            case (.stats, "--prometheus"): prometheus = true
+            case (.query, "--no-cache"): noCache = true
+            case (.query, "--provider"): provider = try value(of: argument, "the name of a provider", from: &rest)
+            case (.watch, "--name"): pattern = try value(of: argument, "a pattern such as *.example.com", from: &rest)
+            case (.watch, "--clients"), (.recorder, "--clients"): clients = true
+            case (.httpdns, "--for"), (.log, "--for"): `for` = try value(of: argument, "a duration", from: &rest)
             case (.httpdns, "--rule"): rule = try value(of: argument, "a name", from: &rest)
             default:
                 guard !places.isEmpty, !argument.hasPrefix("-") else {
@@ -61,7 +81,19 @@ struct RequestFields: Decodable {
     func command(_ word: Command.Word) throws(RequestFault) -> Command {
         switch word {
         case .status: .status
-        case .stats: .stats
+        case .stats: .stats(asPrometheus: prometheus ?? false)
+        case .explain: .explain(try wantedName(word), try type.map(readType) ?? .a)
+        case .query:
+            .query(
+                QueryTerms(
+                    try wantedName(word), try type.map(readType) ?? .a, provider: provider,
+                    skipsCache: noCache ?? false))
+        case .top: .top
+        case .inflight: .inflight
+        case .watch: .watch(try pattern.map(readPattern), showsClients: clients ?? false)
+        case .recorder: try recorderCommand()
+        case .log: .log(try wantedLevel(), seconds: try `for`.map(readDuration))
+        case .reload: .reload
         case .help: .help
         case .cache: try cacheCommand()
         case .flush: .flush(try flushScope())
@@ -173,6 +205,31 @@ struct RequestFields: Decodable {
         case let verb?:
             throw RequestFault("unknown verb \(quoted(verb)) of network; allowed: \(Command.Word.network.usage)")
         }
+    }
+
+    private func recorderCommand() throws(RequestFault) -> Command {
+        guard verb == "dump" else {
+            let found = verb.map { "unknown verb \(quoted($0)) of recorder" } ?? "recorder needs a verb"
+            throw RequestFault("\(found); allowed: \(Command.Word.recorder.usage)")
+        }
+        return .recorder(showsClients: clients ?? false)
+    }
+
+    private func wantedLevel() throws(RequestFault) -> LogLevel {
+        guard let level else { throw RequestFault("log needs a level; allowed: \(Command.Word.log.usage)") }
+        guard let known = LogLevel(rawValue: level) else {
+            throw RequestFault("unknown level \(quoted(level)); allowed: \(Command.Word.log.usage)")
+        }
+        return known
+    }
+
+    private func readPattern(_ text: String) throws(RequestFault) -> NamePattern {
+        guard let pattern = NamePattern(text) else {
+            throw RequestFault(
+                "\(quoted(text)) is no pattern of names; allowed: up to \(NamePattern.maxBytes) bytes of ASCII, "
+                    + "in which * stands for anything and ? for one character")
+        }
+        return pattern
     }
 
     private func readDuration(_ text: String) throws(RequestFault) -> Int {

@@ -15,6 +15,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var unsent = 0
     package var connections = Connections()
     package var latencyMicroseconds = Latency()
+    /// By the names in `latency_us`.
+    package var durations: [String: Histogram] = [:]
     package var cache = Cache()
     package var prefetch = Prefetch()
     /// Expired answers by why they were given.
@@ -34,7 +36,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case schema, version, queries, responses, rcodes, dropped, inflight, unsent, cache, prefetch, stale, store,
+        case schema, version, queries, responses, rcodes, dropped, inflight, unsent, durations, cache, prefetch, stale,
+            store,
             providers, system, probe, network, process
         case connections = "tcp"
         case uptimeSeconds = "uptime_s"
@@ -74,9 +77,27 @@ package struct StatsReport: Codable, Equatable, Sendable {
 
     /// Of responses, by where the answer came from.
     package struct Latency: Codable, Equatable, Sendable {
+        package var cache = Percentiles()
+        package var stale = Percentiles()
         package var provider = Percentiles()
         package var system = Percentiles()
         package init() {}
+    }
+
+    /// The durations themselves, for those who sum and draw. The same buckets everywhere.
+    package struct Histogram: Codable, Equatable, Sendable {
+        /// The upper bounds of the buckets, included: 1 us to 8.4 s, each twice the one before.
+        package static let boundsMicroseconds = (0..<24).map { 1 << $0 }
+
+        /// What was in each bucket alone; one more than the bounds, for what took longer.
+        package var counts = [Int](repeating: 0, count: boundsMicroseconds.count + 1)
+        package var sumMicroseconds = 0
+        package init() {}
+
+        package enum CodingKeys: String, CodingKey {
+            case counts
+            case sumMicroseconds = "sum_us"
+        }
     }
 
     package struct Percentiles: Codable, Equatable, Sendable {

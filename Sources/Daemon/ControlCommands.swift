@@ -35,6 +35,8 @@ struct ControlCommands {
         switch request.command {
         case .help: return whole(.help, asJSON: request.wantsJSON)
         case .stats: return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
+        case .explain, .query, .top, .inflight, .watch, .recorder, .log, .reload:
+            throw Refusal("\(request.command.word) is not served yet", wantsJSON: request.wantsJSON)
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
         case .cache(let view, let scope):
             let listing = CacheListing(view, scope, wantsJSON: request.wantsJSON)

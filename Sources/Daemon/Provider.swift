@@ -6,6 +6,7 @@ import HTTPDNS
 import LinuxIO
 import Resolver
 import Settings
+import Telemetry
 
 struct Provider {
     let id: ProviderID

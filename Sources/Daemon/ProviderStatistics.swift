@@ -6,6 +6,7 @@ import HTTPDNS
 import LinuxIO
 import Resolver
 import Settings
+import Telemetry
 
 extension Statistics {
     var providers: [StatsReport.Provider] { resolving.providers.providers.map(line) }

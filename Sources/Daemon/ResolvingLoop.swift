@@ -5,6 +5,7 @@ import AnswerCache
 import DNSWire
 import LinuxIO
 import Resolver
+import Telemetry
 
 final class ResolvingLoop {
     /// Questions that wait for this thread: a burst of misses from every serving thread.

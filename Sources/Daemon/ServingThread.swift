@@ -4,6 +4,7 @@
 import AnswerCache
 import DNSWire
 import LinuxIO
+import Telemetry
 
 /// A question that a serving thread could not answer, with all that its reply needs.
 struct Handover: Sendable {

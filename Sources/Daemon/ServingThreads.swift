@@ -2,6 +2,7 @@
 
 import AnswerCache
 import LinuxIO
+import Telemetry
 
 final class ServingThreads {
     private let stopping: Mailbox<Void>

@@ -6,6 +6,7 @@ import DNSWire
 import HTTPClient
 import LinuxIO
 import Resolver
+import Telemetry
 
 struct Statistics {
     let resolving: ResolvingLoop

@@ -4,6 +4,7 @@
 import AnswerCache
 import DNSWire
 import LinuxIO
+import Telemetry
 
 final class StreamServer {
     /// Connections in all; one costs a descriptor and some kilobytes.

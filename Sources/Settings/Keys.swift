@@ -120,12 +120,19 @@ extension Settings.Control {
     private static let maxSocketPathBytes = 107
 
     static let keys: [Key<Settings.Control>] = [
-        Key("socket", \.socket, Format.path(maxBytes: maxSocketPathBytes).orEmpty(written: true))
+        Key("socket", \.socket, Format.path(maxBytes: maxSocketPathBytes).orEmpty(written: true)),
+        Key("metrics-listen", \.metricsListen, Format.listenEndpoint.orEmpty(written: true)),
     ]
 }
 
 extension Settings.Log {
-    static let keys: [Key<Settings.Log>] = [Key("level", \.level, .choice)]
+    static let keys: [Key<Settings.Log>] = [
+        Key("level", \.level, .choice),
+        Key("format", \.format, .choice),
+        Key("queries", \.queries, .truth),
+        Key("clients", \.clients, .truth),
+        Key("recorder-directory", \.recorderDirectory, Format.path().orEmpty(written: true)),
+    ]
 }
 
 extension Settings.Rule {

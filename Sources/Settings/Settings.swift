@@ -107,6 +107,8 @@ package struct Settings: Equatable, Sendable {
     package struct Control: Equatable, Sendable {
         /// An absolute path; nil: no socket.
         package var socket: String? = "/run/httpdnsd/control.sock"
+        /// Where the HTTP listener for metrics and the status page is; nil: none.
+        package var metricsListen: Endpoint?
     }
 
     package struct Log: Equatable, Sendable {
@@ -114,7 +116,18 @@ package struct Settings: Equatable, Sendable {
             case error, warning, info, debug
         }
 
+        package enum LineForm: String, CaseIterable, Sendable {
+            case text, json
+        }
+
         package var level = Level.info
+        package var format = LineForm.text
+        /// A line for every query.
+        package var queries = false
+        /// Queries are shown with the addresses of those who ask.
+        package var clients = false
+        /// An absolute path: where the flight recorder is written when something goes wrong; nil: nowhere.
+        package var recorderDirectory: String? = "/var/lib/httpdnsd"
     }
 
     /// What is different for some names; at least one thing is. Nil: as for all others.
@@ -183,6 +196,7 @@ extension Settings {
             ("cache.store", cache.store != old.cache.store),
             ("network.watch", network.watch != old.network.watch),
             ("control.socket", control.socket != old.control.socket),
+            ("control.metrics-listen", control.metricsListen != old.control.metricsListen),
         ].filter(\.1).map(\.0)
     }
 }

@@ -54,8 +54,9 @@ struct ReportTests {
         #expect(
             Reply.stats(stats).rendered(asJSON: true) == #"""
                 {"cache":{"bytes":4096,"entries":10,"evictions":0,"hits":13,"insertions":0,"misses":0},\#
-                "dropped":{"malformed":1},"inflight":2,\#
-                "latency_us":{"provider":{"p50":900,"p95":0,"p99":9000},"system":{"p50":0,"p95":8,"p99":0}},\#
+                "dropped":{"malformed":1},"durations":{},"inflight":2,\#
+                "latency_us":{"cache":{"p50":0,"p95":0,"p99":0},"provider":{"p50":900,"p95":0,"p99":9000},\#
+                "stale":{"p50":0,"p95":0,"p99":0},"system":{"p50":0,"p95":8,"p99":0}},\#
                 "network":{"causes":{"route":2,"wake":1},"changes":3,"id":"6f2c1a09","last_recovery_ms":340,\#
                 "recovery_ms":{"route":{"count":2,"p50":340,"p95":410}}},\#
                 "prefetch":{"failed":0,"started":0,"succeeded":0,"used":0},\#
@@ -95,9 +96,15 @@ struct ReportTests {
         cache.misses                               0
         dropped.malformed                          1
         inflight                                   2
+        latency_us.cache.p50                       0
+        latency_us.cache.p95                       0
+        latency_us.cache.p99                       0
         latency_us.provider.p50                    900
         latency_us.provider.p95                    0
         latency_us.provider.p99                    9000
+        latency_us.stale.p50                       0
+        latency_us.stale.p95                       0
+        latency_us.stale.p99                       0
         latency_us.system.p50                      0
         latency_us.system.p95                      8
         latency_us.system.p99                      0
@@ -279,7 +286,8 @@ struct ReportTests {
             Reply.help.rendered(asJSON: true)
                 == #"""
                 {"commands":["status","stats","cache","flush","prefetch","httpdns","providers","network","verify",\#
-                "verdicts","report","evidence","whois","help"]}
+                "verdicts","report","evidence","whois","explain","query","top","inflight","watch","recorder",\#
+                "log","reload","help"]}
 
                 """#)
     }
@@ -305,6 +313,15 @@ struct ReportTests {
         report NAME ADDRESS                         says that an address of a name failed: it is probed at once
         evidence                                    the last 256 times that a source led to somebody else's address
         whois ADDRESS                               the names that have led to an address
+        explain NAME [TYPE]                         why a name is answered as it is, and what the next query will do
+        query NAME [TYPE]                           resolves a name as for a client; with --no-cache anew, and with
+                                                    --provider NAME by that provider alone
+        top                                         what changes from second to second
+        inflight                                    the lookups that are under way
+        watch [--name GLOB] [--clients]             queries as they are answered
+        recorder dump [--clients]                   the last 10,000 events of each thread
+        log LEVEL [--for DURATION]                  what is logged: error, warning, info or debug
+        reload                                      reads the settings again
         help                                        this list
         Each takes --json, and may come as JSON: {"command":"flush","name":"www.example.com","tree":true}
         flush, prefetch, httpdns, providers reset, providers test and verify are for root and for the user and group

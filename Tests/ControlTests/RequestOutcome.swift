@@ -18,7 +18,15 @@ func outcome(_ line: [UInt8]) -> String {
 
 private func words(_ command: Command) -> String {
     switch command {
-    case .status, .stats, .evidence, .help: command.word
+    case .status, .stats(asPrometheus: false), .evidence, .top, .inflight, .reload, .help: command.word
+    case .stats(asPrometheus: true): "stats for Prometheus"
+    case .explain(let name, let type): "explain \(name) \(type)"
+    case .query(let terms):
+        "query \(terms.name) \(terms.type) of \(terms.provider ?? "all")\(terms.skipsCache ? " past the cache" : "")"
+    case .watch(let pattern, let showsClients):
+        "watch \(pattern == nil ? "all" : "some")\(showsClients ? " with clients" : "")"
+    case .recorder(let showsClients): "recorder\(showsClients ? " with clients" : "")"
+    case .log(let level, let seconds): "log \(level) \(seconds.map { "\($0) s" } ?? "until changed")"
     case .cache(let view, let scope): "cache \(view.rawValue) \(words(scope))"
     case .flush(let scope): "flush \(words(scope))"
     case .prefetch(let names): "prefetch \(names)"
@@ -40,4 +48,5 @@ private func words(_ scope: QuestionScope) -> String {
 
 let allowed =
     "allowed: status, stats, cache, flush, prefetch, httpdns, providers, network, "
-    + "verify, verdicts, report, evidence, whois, help"
+    + "verify, verdicts, report, evidence, whois, explain, query, top, inflight, watch, recorder, log, "
+    + "reload, help"

@@ -16,6 +16,18 @@ struct RequestTests {
             ("status", "status"), ("stats\n", "stats"), ("  stats \t--json\r\n", "stats as JSON"), ("help", "help"),
             ("status --json", "status as JSON"), ("{\"command\":\"stats\"}", "stats as JSON"),
             ("{ \"command\" : \"help\", \"later\": 1 }\n", "help as JSON"),
+            ("stats --prometheus", "stats for Prometheus"), ("explain www.example.com", "explain www.example.com A"),
+            ("explain www.example.com aaaa", "explain www.example.com AAAA"),
+            ("query example.com MX --provider alidns", "query example.com MX of alidns"),
+            ("query --no-cache example.com", "query example.com A of all past the cache"),
+            (
+                "{\"command\":\"query\",\"name\":\"a.example\",\"no_cache\":true}",
+                "query a.example A of all past the cache as JSON"
+            ),
+            ("top", "top"), ("inflight", "inflight"), ("watch", "watch all"),
+            ("watch --name *.example.com --clients", "watch some with clients"), ("recorder dump", "recorder"),
+            ("recorder dump --clients", "recorder with clients"), ("log debug", "log debug until changed"),
+            ("log info --for 10m", "log info 600 s"), ("reload", "reload"),
         ])
     func understood(_ line: String, _ expected: String) {
         #expect(outcome(line) == expected)
@@ -29,10 +41,13 @@ struct RequestTests {
             ("statz", "error: unknown command \"statz\"; did you mean \"stats\"? \(allowed)\n"),
             ("sttus", "error: unknown command \"sttus\"; did you mean \"status\"? \(allowed)\n"),
             ("hlp", "error: unknown command \"hlp\"; did you mean \"help\"? \(allowed)\n"),
-            ("explode", "error: unknown command \"explode\"; \(allowed)\n"),
+            ("detonate", "error: unknown command \"detonate\"; \(allowed)\n"),
             ("STATS", "error: unknown command \"STATS\"; \(allowed)\n"),
-            ("stats --reset", "error: unknown argument \"--reset\" of stats; allowed: --json\n"),
-            ("stats -x --json", "{\"error\":\"unknown argument \\\"-x\\\" of stats; allowed: --json\"}\n"),
+            ("stats --reset", "error: unknown argument \"--reset\" of stats; allowed: stats [--json|--prometheus]\n"),
+            (
+                "stats -x --json",
+                "{\"error\":\"unknown argument \\\"-x\\\" of stats; allowed: stats [--json|--prometheus]\"}\n"
+            ),
             ("--json", "{\"error\":\"unknown command \\\"--json\\\"; \(allowed)\"}\n"),
             ("a\u{1B}[2Jb", "error: unknown command \"a\\u{1B}[2Jb\"; \(allowed)\n"),
             (

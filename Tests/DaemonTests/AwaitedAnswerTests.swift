@@ -4,6 +4,7 @@
 import AnswerCache
 import DNSWire
 import LinuxIO
+import Telemetry
 import TestSupport
 import Testing
 

@@ -10,7 +10,7 @@ enum Arrows {
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         "Daemon": [
             "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Network", "Resolver",
-            "Settings", "Store", "Synchronization",
+            "Settings", "Store", "Synchronization", "Telemetry",
         ],
         "AnswerCache": ["DNSWire", "Synchronization"],
         "Resolver": ["DNSWire"],
@@ -21,6 +21,7 @@ enum Arrows {
         "Store": ["CSQLite", "DNSWire"],
         "Settings": ["CIDN2", "CTOML", "DNSWire"],
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
+        "Telemetry": ["DNSWire", "Synchronization"],
         "Control": ["DNSWire", "FoundationEssentials"],
         "DNSWire": [],
     ]

@@ -3,7 +3,7 @@
 import TestSupport
 import Testing
 
-@testable import Daemon
+@testable import Telemetry
 
 @Suite("Latency histogram")
 struct LatencyTests {

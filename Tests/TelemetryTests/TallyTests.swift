@@ -4,7 +4,7 @@ import LinuxIO
 import Synchronization
 import Testing
 
-@testable import Daemon
+@testable import Telemetry
 
 @Suite("Tally")
 struct TallyTests {

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Names of the counts. `queries = responses + dropped + handed over` holds in every published tally of a serving
 /// thread, and over all threads with those still in flight.
-enum Count: Int, CaseIterable {
+package enum Count: Int, CaseIterable {
     case udpQueries, tcpQueries
     case cacheResponses, staleResponses, providerResponses, systemResponses, localResponses
     case fallbackResponses
@@ -25,15 +25,15 @@ enum Count: Int, CaseIterable {
     case unsentReplies
 }
 
-struct Tally {
+package struct Tally: Sendable {
     private(set) var counts = InlineArray<32, UInt64>(repeating: 0)
 
-    subscript(_ count: Count) -> UInt64 {
+    package subscript(_ count: Count) -> UInt64 {
         get { counts[count.rawValue] }
         set { counts[count.rawValue] = newValue }
     }
 
-    static func += (sum: inout Tally, other: Tally) {
+    package static func += (sum: inout Tally, other: Tally) {
         for count in Count.allCases { sum[count] += other[count] }
     }
 
@@ -41,18 +41,18 @@ struct Tally {
         for index in Count.allCases.indices { counts[index] = unsafe cells[index].load(ordering: .relaxed) }
     }
 
-    init() {}
+    package init() {}
 }
 
 /// A tally that one thread publishes and others read, without locks (a sequence lock: Lameter 2005).
 ///
 /// `@unchecked Sendable`: the cells are atomics, allocated in `init` and freed in `deinit`.
-@safe final class PublishedTally: @unchecked Sendable {
+@safe package final class PublishedTally: @unchecked Sendable {
     /// Odd while a publication is under way.
     private let version = Atomic<UInt64>(0)
     private let cells: UnsafeMutablePointer<Atomic<UInt64>>
 
-    init() {
+    package init() {
         unsafe cells = .allocate(capacity: Count.allCases.count)
         for index in Count.allCases.indices { unsafe (cells + index).initialize(to: Atomic(0)) }
     }
@@ -63,7 +63,7 @@ struct Tally {
     }
 
     /// By the one thread that owns the tally.
-    func publish(_ tally: Tally) {
+    package func publish(_ tally: Tally) {
         let before = version.load(ordering: .relaxed)
         version.store(before &+ 1, ordering: .relaxed)
         atomicMemoryFence(ordering: .releasing)
@@ -73,7 +73,7 @@ struct Tally {
     }
 
     /// By any thread. Publications take nanoseconds, so a retry is rare and a second one rarer.
-    func read() -> Tally {
+    package func read() -> Tally {
         while true {
             let before = version.load(ordering: .acquiring)
             let tally = unsafe Tally(loading: cells)

@@ -1,10 +1,8 @@
 // How long things took, in buckets that grow by a fifth: percentiles without keeping every sample.
 
-import Resolver
-
 /// Invariant: bucket 0 counts below a microsecond, bucket n from 1.2^(n-1) up to 1.2^n microseconds, the last one
 /// everything longer.
-struct LatencyHistogram {
+package struct LatencyHistogram: Sendable {
     /// 1.2^100 microseconds are 83 s, longer than anything waits here.
     private static let bucketCount = 101
     private var buckets = [UInt64](repeating: 0, count: bucketCount)
@@ -14,7 +12,9 @@ struct LatencyHistogram {
         return bounds
     }()
 
-    mutating func record(_ duration: Duration) {
+    package init() {}
+
+    package mutating func record(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
         let microseconds = Double(seconds) * 1e6 + Double(attoseconds) / 1e12
         let bucket = LatencyHistogram.bounds.firstIndex { microseconds < $0 } ?? LatencyHistogram.bucketCount - 1
@@ -22,7 +22,7 @@ struct LatencyHistogram {
     }
 
     /// Microseconds, at most 20 % above the true value; nil without samples.
-    func percentile(_ percent: Double) -> Int? {
+    package func percentile(_ percent: Double) -> Int? {
         let total = buckets.reduce(0, +)
         guard total > 0 else { return nil }
         var below: UInt64 = 0
@@ -33,19 +33,5 @@ struct LatencyHistogram {
             }
         }
         return nil
-    }
-}
-
-/// From a client's question to its answer, by where the answer came from.
-struct SourceLatencies {
-    private(set) var provider = LatencyHistogram()
-    private(set) var system = LatencyHistogram()
-
-    mutating func record(_ duration: Duration, from source: Source) {
-        switch source {
-        case .provider: provider.record(duration)
-        case .system: system.record(duration)
-        case .local, .fallback: break
-        }
     }
 }

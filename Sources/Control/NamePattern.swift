@@ -1,0 +1,43 @@
+// Which names somebody wants to see: a pattern as shells know it, over the text of a name.
+
+package import DNSWire
+
+package struct NamePattern: Equatable, Sendable {
+    /// The longest name as text.
+    static let maxBytes = 255
+    /// In lower case, without a final dot.
+    private let pattern: [UInt8]
+
+    /// `*` stands for any number of characters, dots included, `?` for one. Nil for what is empty, too long, or not
+    /// printable ASCII.
+    package init?(_ text: String) {
+        let bytes = Array(text.lowercased().utf8)
+        guard !bytes.isEmpty, bytes.count <= NamePattern.maxBytes, bytes.allSatisfy({ (0x21...0x7e).contains($0) })
+        else {
+            return nil
+        }
+        pattern = bytes.count > 1 && bytes.last == UInt8(ascii: ".") ? bytes.dropLast() : bytes
+    }
+
+    package func matches(_ name: Name) -> Bool { matches(Array(name.description.lowercased().utf8)) }
+
+    /// On a mismatch the last star takes one character more: no more steps than pattern times name.
+    private func matches(_ text: [UInt8]) -> Bool {
+        var (place, next) = (0, 0)
+        var star: (next: Int, place: Int)?
+        while place < text.count {
+            if next < pattern.count, pattern[next] == UInt8(ascii: "*") {
+                next += 1
+                star = (next, place)
+            } else if next < pattern.count, pattern[next] == UInt8(ascii: "?") || pattern[next] == text[place] {
+                (place, next) = (place + 1, next + 1)
+            } else if let last = star {
+                star = (last.next, last.place + 1)
+                (place, next) = (last.place + 1, last.next)
+            } else {
+                return false
+            }
+        }
+        return pattern[next...].allSatisfy { $0 == UInt8(ascii: "*") }
+    }
+}

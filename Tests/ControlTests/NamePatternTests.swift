@@ -1,0 +1,39 @@
+// Patterns of names as shells know them.
+
+import DNSWire
+import Testing
+
+@testable import Control
+
+@Suite("Patterns of names")
+struct NamePatternTests {
+    @Test(
+        "a star stands for anything, a question mark for one character",
+        arguments: [
+            ("*", "www.example.com", true), ("*.example.com", "www.example.com", true),
+            ("*.example.com", "example.com", false), ("*.example.com", "a.b.example.com", true),
+            ("www.*", "www.example.com", true), ("www.*", "ww.example.com", false),
+            ("w?w.example.com", "WWW.example.com", true), ("w?w.example.com", "ww.example.com", false),
+            ("*a*b*c*", "aabbcc.example", true), ("*a*b*c", "abcabd", false), ("EXAMPLE.com.", "example.com", true),
+            ("example.com", "www.example.com", false),
+        ])
+    func matching(_ text: String, _ name: String, _ expected: Bool) throws {
+        let pattern = try #require(NamePattern(text))
+        #expect(pattern.matches(try #require(Name(name))) == expected)
+    }
+
+    @Test(
+        "what is empty, too long or not printable is no pattern",
+        arguments: ["", "a b", "\u{7}", "ü", String(repeating: "a", count: 256)])
+    func refused(_ text: String) {
+        #expect(NamePattern(text) == nil)
+    }
+
+    @Test("a pattern of stars costs no more than pattern times name")
+    func stars() throws {
+        let pattern = try #require(NamePattern(String(repeating: "*a", count: 127)))
+        let name = try #require(Name(String(repeating: String(repeating: "a", count: 60) + ".", count: 4)))
+        #expect(pattern.matches(name))
+        #expect(!(try #require(NamePattern(String(repeating: "*a", count: 126) + "b"))).matches(name))
+    }
+}
