@@ -16,6 +16,8 @@ package enum Reply: Sendable {
     case reset(Int)
     case network(NetworkReport)
     case networkHistory(NetworkHistoryReport)
+    case explanation(ExplainReport)
+    case inflight(InflightReport)
     case help
     case refusal(Refusal)
 
@@ -32,6 +34,8 @@ package enum Reply: Sendable {
         case .reset(let count): asJSON ? json(["reset": count]) : "reset \(counted(count, "provider", "providers"))\n"
         case .network(let report): asJSON ? json(report) : report.text
         case .networkHistory(let report): asJSON ? json(report) : report.text
+        case .explanation(let report): asJSON ? json(report) : report.text
+        case .inflight(let report): asJSON ? json(report) : report.text
         case .help: asJSON ? json(["commands": Command.Word.allCases.map(\.rawValue)]) : Reply.helpText
         case .refusal(let refusal): asJSON ? json(["error": refusal.reason]) : "error: \(refusal.reason)\n"
         }
