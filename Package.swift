@@ -87,7 +87,7 @@ let package = Package(
             [
                 "AnswerCache", "Control", "Crypto", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO", "Network", "Resolver",
                 "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
-            ]),
+            ], resources: ["Explanations"]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),

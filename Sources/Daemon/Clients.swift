@@ -17,6 +17,8 @@ struct Client {
     let askedAt: Instant
     /// Where it is, if answers depend on that.
     let subnet: ClientSubnet
+    /// On this machine.
+    let isLocal: Bool
 
     /// In the letters of this client.
     var question: Question { Question(query.name(in: packet.span), query.type, from: subnet) }
@@ -36,6 +38,7 @@ extension Client {
         packet = handover.packet
         path = .datagram(handover.socket, peer: handover.peer, askedAddress: handover.askedAddress)
         askedAt = handover.receivedAt
+        isLocal = Address(handover.peer).isLoopback
         self.subnet = subnet
     }
 
@@ -48,11 +51,19 @@ extension Client {
         }
     }
 
-    /// SERVFAIL, with the reason where the client can read it.
-    func failure(_ extendedError: ExtendedError) -> [UInt8] {
+    /// Within what this client takes.
+    func reply(_ answer: RenderedAnswer, _ extendedError: ExtendedError?) -> [UInt8] {
         message { output in
             Reply.write(
-                code: .serverFailure, to: query, in: packet.span, extendedError: extendedError, into: &output)
+                Reply.Body(answer), to: query, in: packet.span, ageSeconds: 0, limit: limitBytes,
+                extendedError: extendedError, into: &output)
+        }
+    }
+
+    /// Without records, and with the reason where the client can read it.
+    func failure(_ extendedError: ExtendedError, _ code: ResponseCode = .serverFailure) -> [UInt8] {
+        message { output in
+            Reply.write(code: code, to: query, in: packet.span, extendedError: extendedError, into: &output)
         }
     }
 }

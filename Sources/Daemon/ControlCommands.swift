@@ -12,6 +12,7 @@ struct ControlCommands {
     let switches: ProviderSwitches
     let tests: ProviderTests
     let probeErrands: ProbeErrands
+    let queries: QueryErrands
     let evidence: EvidenceLog
     let cache: AnswerCache
     /// Those that rules stand for.
@@ -35,7 +36,12 @@ struct ControlCommands {
         switch request.command {
         case .help: return whole(.help, asJSON: request.wantsJSON)
         case .stats: return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
-        case .explain, .query, .top, .inflight, .watch, .recorder, .log, .reload:
+        case .explain(let name, let type):
+            let report = resolving.explanation(of: Question(name, type), now: now)
+            return whole(.explanation(report), asJSON: request.wantsJSON)
+        case .inflight: return whole(.inflight(resolving.inflight(now: now)), asJSON: request.wantsJSON)
+        case .query(let terms): return .stream(try queries.begin(terms, wantsJSON: request.wantsJSON, now: now))
+        case .top, .watch, .recorder, .log, .reload:
             throw Refusal("\(request.command.word) is not served yet", wantsJSON: request.wantsJSON)
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
         case .cache(let view, let scope):

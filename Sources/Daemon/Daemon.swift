@@ -28,6 +28,7 @@ final class Daemon {
     private let nodeLists: NodeLists
     private let tests = ProviderTests()
     private let probeErrands: ProbeErrands
+    private let queries: QueryErrands
     private let evidence: EvidenceLog
     private let portalErrand: PortalErrand
     private let threads: ServingThreads
@@ -92,6 +93,7 @@ final class Daemon {
                 Roaming(network, cache, view, resolving, translation, upstreams)
             }
             probeErrands = ProbeErrands(resolving)
+            queries = QueryErrands(resolving)
             evidence = EvidenceLog(resolving)
             portalErrand = PortalErrand(resolving)
             threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
@@ -146,7 +148,7 @@ final class Daemon {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
             tests.nextDeadline, probeErrands.nextDeadline, roaming?.nextDeadline, translation.nextDeadline,
-            portalErrand.nextDeadline,
+            portalErrand.nextDeadline, queries.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
@@ -162,6 +164,7 @@ final class Daemon {
         tests.timePassed(now: now)
         probeErrands.timePassed(now: now)
         portalErrand.timePassed(now: now)
+        queries.timePassed(now: now)
         if localFiles.takeHostsChange() { readHosts(now: now) }
         takeStoreEvents(now: now)
         resolving.settle(now: now)
@@ -324,7 +327,7 @@ final class Daemon {
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil)
         return ControlCommands(
             statistics: statistics, resolving: resolving, switches: switches, tests: tests,
-            probeErrands: probeErrands, evidence: evidence, cache: cache,
+            probeErrands: probeErrands, queries: queries, evidence: evidence, cache: cache,
             ruleNames: Set(settings.rules.flatMap(\.match)), now: now
         ).answer(to: line, from: peer)
     }

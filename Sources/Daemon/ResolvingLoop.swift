@@ -19,11 +19,12 @@ final class ResolvingLoop {
     let mailbox: Mailbox<Notice>
     /// Nil: memory only.
     let store: StoreThread?
-    private var answers: CachedAnswers
-    private let view: ServingView
+    private(set) var answers: CachedAnswers
+    let view: ServingView
     private var fastPath: FastPath
-    private var resolver: Resolver
+    private(set) var resolver: Resolver
     private var clients = Clients()
+    var ownQuestions = OwnQuestions()
     private(set) var tally = Tally()
     /// Of those that were handed over; the rest is in the mailbox or among the streams' misses.
     private(set) var questionsTaken: UInt64 = 0
@@ -63,8 +64,6 @@ final class ResolvingLoop {
     /// Clients that wait, those still in the mailbox left out.
     var clientsWaiting: Int { clients.count }
 
-    var refreshes: RefreshCounts { resolver.refreshes }
-
     /// When `timePassed` and `settle` are due.
     var nextDeadline: Instant? {
         if streams.hasNotices { return settledAt }
@@ -92,7 +91,7 @@ final class ResolvingLoop {
         for miss in streams.takeMisses() {
             let client = Client(
                 query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now,
-                subnet: view.subnet(of: miss.client))
+                subnet: view.subnet(of: miss.client), isLocal: miss.client.isLoopback)
             asked(client, now: now)
         }
         repeat {
@@ -138,18 +137,6 @@ final class ResolvingLoop {
     /// - Parameter partitions: of the networks whose answers are the last resort, the latest first.
     func setOtherNetworks(_ partitions: [Partition]) { answers.otherNetworks = partitions }
 
-    func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
-        resolver.estimate(of: provider, now: now)
-    }
-
-    func shadowCounts(of provider: ProviderID) -> ShadowCounts { resolver.shadowCounts(of: provider) }
-
-    func privateAnswers(from provider: ProviderID) -> UInt64 { resolver.privateAnswers(from: provider) }
-
-    func state(of provider: Provider, now: Instant) -> ProviderState {
-        resolver.state(of: provider.id, now: now) ?? .unmeasured
-    }
-
     /// What changed in the judgement of providers since the last time, for the log.
     func takeStateChanges(now: Instant) -> [LogEvent] {
         resolver.takeStateChanges(now: now).compactMap { change in
@@ -158,14 +145,6 @@ final class ResolvingLoop {
     }
 
     // MARK: verified addresses
-
-    func judged(_ name: Name) -> [JudgedAddress] { resolver.judged(name) }
-
-    var judgedNames: [Name] { resolver.judgedNames }
-
-    var probeCounts: ProbeCounts { resolver.probeCounts }
-
-    func systemTrust(now: Instant) -> Double { resolver.systemTrust(now: now) }
 
     /// - Parameter address: nil: all that answers for the name led to. What comes of it is told by `takeProbeNews`.
     func probe(_ name: Name, _ address: Address?, now: Instant) { handle(.probeWanted(name, address), now: now) }
@@ -181,9 +160,6 @@ final class ResolvingLoop {
     }
 
     // MARK: captive portal
-
-    /// Nil when none is suspected.
-    var portal: PortalState? { resolver.portal }
 
     func takePortalNews() -> [PortalNews] {
         defer { portalNews = [] }
@@ -217,26 +193,36 @@ final class ResolvingLoop {
 
     /// The answer may have come while the question was on its way here; then another fetch would be one too many.
     private func answeredMeanwhile(_ client: Client, _ peer: SocketAddress, now: Instant) -> Bool {
-        var outcome = FastPath.Outcome.miss(client.query)
+        var found: FastPath.Outcome?
         let message = client.message { output in
-            outcome = fastPath.respond(
-                to: client.packet.span, from: Address(peer), nowMilliseconds: Clock.millisecondsSinceBoot(now),
-                into: &output)
+            found = lookUp(client.packet, from: Address(peer), limit: nil, now: now, into: &output)
         }
         let code: ResponseCode
-        switch outcome {
-        case .answered(let given): code = given
-        case .answeredAndDue(let given, let question):
-            code = given
-            handle(.foundDue(question), now: now)
-        case .answeredAwaited(let given, let question):
-            code = given
-            handle(.givenAgain(question), now: now)
-        case .local, .refused, .dropped, .miss: return false
+        switch found {
+        case .answered(let given), .answeredAndDue(let given, _), .answeredAwaited(let given, _): code = given
+        case nil, .local, .refused, .dropped, .miss: return false
         }
         questionsTaken += 1
         answer(client, with: message, code, as: .cacheResponses, now: now)
         return true
+    }
+
+    /// What the cache says, and what follows from its being asked.
+    ///
+    /// - Parameter limit: nil: that of a datagram.
+    @_lifetime(output: copy output)
+    func lookUp(
+        _ packet: [UInt8], from client: Address, limit: Int?, now: Instant, into output: inout OutputSpan<UInt8>
+    ) -> FastPath.Outcome {
+        let outcome = fastPath.respond(
+            to: packet.span, from: client, nowMilliseconds: Clock.millisecondsSinceBoot(now), streamLimitBytes: limit,
+            into: &output)
+        switch outcome {
+        case .answeredAndDue(_, let question): handle(.foundDue(question), now: now)
+        case .answeredAwaited(_, let question): handle(.givenAgain(question), now: now)
+        case .answered, .local, .refused, .dropped, .miss: break
+        }
+        return outcome
     }
 
     private func asked(_ client: Client, now: Instant) {
@@ -247,6 +233,7 @@ final class ResolvingLoop {
             tally[.droppedLoop] += 1
             return
         }
+        if let why = WhyQuestion(question) { return explain(why, to: client, now: now) }
         guard let waiter = clients.add(client) else {
             fail(client, .notReady, now: now)
             return
@@ -288,7 +275,8 @@ final class ResolvingLoop {
         case .diverged(let divergence): divergences.append(divergence)
         case .countHits(let questions): handle(answers.hits(questions), now: now)
         case .fail(let waiter, let extendedError):
-            if let client = clients.take(waiter) { fail(client, extendedError, now: now) }
+            guard let client = clients.take(waiter) else { return tell(waiter, .failure(extendedError)) }
+            fail(client, extendedError, now: now)
         }
     }
 
@@ -323,24 +311,15 @@ final class ResolvingLoop {
     }
 
     private func reply(_ waiter: Waiter, _ answer: Answer, _ source: Source, now: Instant) {
-        guard let client = clients.take(waiter) else { return }
-        let message = client.message { output in
-            Reply.write(
-                Reply.Body(answers.rendered(answer, client.question)), to: client.query, in: client.packet.span,
-                ageSeconds: 0,
-                limit: client.limitBytes, into: &output)
-        }
+        guard let client = clients.take(waiter) else { return tell(waiter, .answer(answer, source)) }
+        let message = client.reply(answers.rendered(answer, client.question), answer.remark)
         let isSent = self.answer(client, with: message, answer.responseCode, as: source.count, now: now)
         if isSent { latencies.record(client.askedAt.duration(to: now), from: source) }
     }
 
     private func reply(_ waiter: Waiter, _ expired: ExpiredAnswer, _ cause: StaleCause, now: Instant) {
-        guard let client = clients.take(waiter) else { return }
-        let message = client.message { output in
-            Reply.write(
-                Reply.Body(expired.answer), to: client.query, in: client.packet.span, ageSeconds: 0,
-                limit: client.limitBytes, extendedError: expired.extendedError, into: &output)
-        }
+        guard let client = clients.take(waiter) else { return tell(waiter, .expired(expired, cause)) }
+        let message = client.reply(expired.answer, expired.extendedError)
         let isSent = answer(client, with: message, expired.answer.responseCode, as: .staleResponses, now: now)
         if isSent { staleCauses[cause, default: 0] += 1 }
     }
@@ -361,6 +340,24 @@ final class ResolvingLoop {
         tally.count(code)
         tally[count] += 1
         return true
+    }
+
+    /// To others than this machine we say nothing of what it asks.
+    private func explain(_ why: WhyQuestion, to client: Client, now: Instant) {
+        guard client.isLocal else {
+            let refusal = client.failure(.onlyHere, .refused)
+            answer(client, with: refusal, .refused, as: .refusedResponses, now: now)
+            return
+        }
+        let question = client.question
+        let text: Answer =
+            switch why {
+            case .about(let asked): Answer(explaining: sentences(about: asked, now: now), to: question.name)
+            case .usage: Answer(explaining: [WhyQuestion.usageText], to: question.name)
+            case .nothing: Answer(negative: .noData, ttlSeconds: 0)
+            }
+        let message = client.reply(RenderedAnswer(text, to: question), nil)
+        answer(client, with: message, .noError, as: .localResponses, now: now)
     }
 
     /// No answer: a stream must still learn that the question is not in flight any more.

@@ -1,0 +1,72 @@
+// What others may read of the slow path's state, for reports. Changes nothing.
+
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+
+extension ResolvingLoop {
+    var refreshes: RefreshCounts { resolver.refreshes }
+
+    func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
+        resolver.estimate(of: provider, now: now)
+    }
+
+    func shadowCounts(of provider: ProviderID) -> ShadowCounts { resolver.shadowCounts(of: provider) }
+
+    func privateAnswers(from provider: ProviderID) -> UInt64 { resolver.privateAnswers(from: provider) }
+
+    func state(of provider: Provider, now: Instant) -> ProviderState {
+        resolver.state(of: provider.id, now: now) ?? .unmeasured
+    }
+
+    func judged(_ name: Name) -> [JudgedAddress] { resolver.judged(name) }
+
+    var judgedNames: [Name] { resolver.judgedNames }
+
+    var probeCounts: ProbeCounts { resolver.probeCounts }
+
+    func systemTrust(now: Instant) -> Double { resolver.systemTrust(now: now) }
+
+    /// Nil when none is suspected.
+    var portal: PortalState? { resolver.portal }
+
+    /// Why a question is answered as it is.
+    func explanation(of question: Question, now: Instant) -> ExplainReport {
+        let explanations = Explanations(
+            resolver: resolver, answers: answers, view: view, now: now, nameOfSource: name(of:))
+        return explanations.report(of: question)
+    }
+
+    /// The same, each line for itself.
+    func sentences(about question: Question, now: Instant) -> [String] {
+        explanation(of: question, now: now).sentences
+    }
+
+    /// The lookups that are under way, the oldest first.
+    func inflight(now: Instant) -> InflightReport {
+        let views = resolver.lookupViews
+        var report = InflightReport(total: views.count)
+        report.lookups = views.prefix(InflightReport.maxShown).map { view in
+            InflightReport.Lookup(
+                name: view.question.name.description, type: view.question.type.description,
+                ageMilliseconds: view.startedAt.duration(to: now).wholeMilliseconds, waiters: view.waiters,
+                isRefresh: view.isRefresh,
+                fetches: view.running.map { fetch in
+                    InflightReport.Fetch(
+                        upstream: name(of: Source(fetch.upstream)),
+                        ageMilliseconds: fetch.at.duration(to: now).wholeMilliseconds)
+                })
+        }
+        return report
+    }
+}
+
+extension Source {
+    init(_ upstream: Upstream) {
+        switch upstream {
+        case .provider(let provider): self = .provider(provider)
+        case .system: self = .system
+        }
+    }
+}
