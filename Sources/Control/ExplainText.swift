@@ -94,12 +94,12 @@ extension ExplainReport.Said {
 }
 
 extension AddressReport {
-    /// Without its name.
+    /// Without its name, and without the reason for its place: `verdicts` has it.
     fileprivate var fact: String {
         let found = [
             verdict ?? "-", ageSeconds.map { "\(LineFormat.span(seconds: $0)) ago" },
             handshakeMilliseconds.map { "\($0) ms" },
         ].compactMap { $0 }.joined(separator: ", ")
-        return "\(endpoint) \(found): " + [place, reason].compactMap { $0 }.joined(separator: ": ")
+        return "\(endpoint) \(found): " + (place ?? "-")
     }
 }

@@ -86,14 +86,10 @@ struct ExplainWords {
         let (limits, stale) = (known.limits, known.stale)
         guard limits.maxAgeSeconds > 0 else { return "an answer is not used beyond its time" }
         if answer?.isNegative == true, !limits.allowsNegative { return "a \"no\" is not used beyond its time" }
+        let time = "\(LineFormat.span(seconds: Int(limits.maxAgeSeconds))) after its end"
+        guard freshness != .gone else { return "not used any more, only for \(time)" }
         let (timeout, ttl) = (stale.clientTimeout.wholeMilliseconds, stale.answerTTLSeconds)
-        let use = "with TTL \(ttl) if no answer comes within \(timeout) ms"
-        let time = "\(LineFormat.span(seconds: Int(limits.maxAgeSeconds))) beyond its time"
-        switch freshness {
-        case .gone: return "not used any more, only for \(time)"
-        case .stale: return "usable for \(time), \(use)"
-        case nil, .fresh, .due: return "will be usable for \(time), \(use)"
-        }
+        return "usable for \(time), when none comes in \(timeout) ms, with TTL \(ttl)"
     }
 
     /// Nil where nothing is known of its use.
@@ -118,16 +114,26 @@ struct ExplainWords {
         if let givenNow {
             guard givenNow == .due else { return ["answered from the cache"] }
             return [
-                "answered from the cache, " + (known.isRefreshedWhenDue ? "and refreshed" : "its refresh is planned")
+                "answered from the cache, " + (known.isRefreshedWhenDue ? "and refreshed" : "and refreshed as planned")
             ]
         }
         switch known.prospect {
         case .here(let answer): return ["answered here: \(summary(answer))"]
-        case .expired(let cause): return ["the expired answer at once (\(cause.rawValue)), with EDE 3"]
+        case .expired(let cause, let remark):
+            return ["the expired answer at once with EDE \(remark.code), \(why(cause))"]
         case .fallback: return ["the rule's fallback addresses at once"]
         case .fails(let reason): return ["SERVFAIL at once, with EDE \(reason.code): \(reason.reason)"]
         case .substitute: return ["the system resolver's answer at once; a provider's is still waited for"]
         case .waits(let lookup, let isJoining): return steps(of: lookup, isJoining: isJoining)
+        }
+    }
+
+    private func why(_ cause: StaleCause) -> String {
+        switch cause {
+        case .timeout: "as nobody has answered in time"
+        case .failure: "as every upstream fails"
+        case .recheck: "as every upstream failed a moment ago"
+        case .otherNetwork: "as every upstream fails; it is another network's"
         }
     }
 
@@ -137,12 +143,10 @@ struct ExplainWords {
         let first =
             isJoining
             ? "joins the lookup of \(milliseconds(lookup.startedAt, now)) ms ago, which \(asked)" : asked
-        let coming = lookup.coming.map { "\(name($0.upstream)) too after \(milliseconds(now, $0.at)) ms" }
-        let expired = lookup.expiredAt.map {
-            ["the expired answer after \(milliseconds(now, $0)) ms without an answer"]
-        }
-        let steps = [([first] + coming).joined(separator: "; ")] + (expired ?? [])
-        return steps + ["SERVFAIL after \(milliseconds(now, lookup.givesUpAt)) ms without any"]
+        let coming = lookup.coming.map { "asks \(name($0.upstream)) too after \(milliseconds(now, $0.at)) ms" }
+        let expired = lookup.expiredAt.map { "the expired answer after \(milliseconds(now, $0)) ms without an answer" }
+        let end = "SERVFAIL after \(milliseconds(now, lookup.givesUpAt)) ms without any"
+        return [first] + coming + [expired].compactMap { $0 } + [end]
     }
 
     private func summary(_ answer: Answer) -> String {

@@ -15,7 +15,7 @@ package struct Explanation: Sendable {
         /// We know it ourselves.
         case here(Answer)
         /// The expired answer, at once.
-        case expired(StaleCause)
+        case expired(StaleCause, ExtendedError)
         /// A rule's addresses of last resort, at once.
         case fallback
         /// SERVFAIL, at once.
@@ -116,7 +116,8 @@ extension Resolver {
             case .reply(Resolver.nobody, let answer, .local): return .here(answer)
             case .reply(Resolver.nobody, _, .fallback): return .fallback
             case .reply(Resolver.nobody, _, _): return .substitute
-            case .replyExpired(Resolver.nobody, _, let cause): return .expired(cause)
+            case .replyExpired(Resolver.nobody, let answer, let cause):
+                return .expired(cause, answer.extendedError)
             case .fail(Resolver.nobody, let reason): return .fails(reason)
             default: continue
             }

@@ -96,6 +96,16 @@ final class ExplainStand {
         finish(fetch.id, .success(Answer(records: records)))
     }
 
+    /// A provider says it beside the answer to another question.
+    func volunteer(_ provider: String, _ addresses: String...) throws {
+        let name = try #require(Name("www.example.com"))
+        let records = try addresses.map {
+            ResourceRecord(owner: name, address: try #require(Address($0)), ttlSeconds: 300)
+        }
+        let id = ProviderID(try #require(ExplainStand.names.firstIndex(of: provider)))
+        handle(.volunteered(Question(name, .a), Answer(records: records), id))
+    }
+
     func deny(_ upstream: String, _ kind: Answer.Kind) throws {
         finish(try take(upstream).id, .success(Answer(negative: kind, ttlSeconds: 60)))
     }
@@ -117,7 +127,7 @@ final class ExplainStand {
     private func expect(_ foretold: Explanation.Prospect, begun: [Upstream], replies: [String]) {
         switch foretold {
         case .here: #expect(replies.count == 1 && replies[0].hasSuffix(" from local"))
-        case .expired(let cause): #expect(replies == ["expired, \(cause.rawValue)"])
+        case .expired(let cause, _): #expect(replies == ["expired, \(cause.rawValue)"])
         case .fallback: #expect(replies.count == 1 && replies[0].hasSuffix(" from fallback"))
         case .fails(let reason): #expect(replies == ["SERVFAIL \(reason.code)"])
         case .substitute: #expect(replies.count == 1 && replies[0].hasSuffix(" from system"))

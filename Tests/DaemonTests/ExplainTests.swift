@@ -90,6 +90,19 @@ struct ExplainTests {
         try expect(stand.text("www.example.com"), isThatOf: "system-resolver")
     }
 
+    @Test("what others said than the source of the answer, the same or something else")
+    func others() throws {
+        let stand = ExplainStand()
+        try stand.ask("www.example.com")
+        try stand.fail("alidns", .timeout)
+        stand.pass(.seconds(1))
+        try stand.answer("system", "198.51.100.4", ttl: 60)
+        try stand.answer("dnspod", "203.0.113.7", "203.0.113.9")
+        try stand.volunteer("alidns", "203.0.113.9", "203.0.113.7")
+        stand.pass(.seconds(2))
+        try expect(stand.text("www.example.com"), isThatOf: "others")
+    }
+
     @Test("a name that does not exist")
     func negative() throws {
         let stand = ExplainStand()

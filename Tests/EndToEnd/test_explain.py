@@ -70,7 +70,8 @@ class Situations(Explaining):
     def test_an_answer_that_is_fresh_or_was_never_asked_for(self):
         server = self.server()
         self.assertSaid(
-            ["route providers; no rule matches", "entry none", "next asks json.*the system resolver too after N",
+            ["route providers; no rule matches", "entry none", "next asks json",
+             "next asks the system resolver too after N",
              "next SERVFAIL after N without any"], server, "www.lab.example")
         dig(server, "www.lab.example", "A")
         self.assertSaid(
@@ -98,13 +99,13 @@ class Situations(Explaining):
         dig(server, "old.lab.example", "A")
         eventually(lambda: "entry    expired" in ctl(server, "explain", "old.lab.example").stdout)
         self.assertSaid(
-            ["expired usable for N beyond its time, with N if no answer comes within N",
+            ["expired usable for N after its end, when none comes in N, with N",
              "next the expired answer after N without an answer"], server, "old.lab.example")
         provider.kill()
         dig(server, "old.lab.example", "A")
         self.assertSaid(
             ["failed json, N ago: refused", "failed system, N ago: .*", "failure every upstream failed; .*",
-             r"next the expired answer at once \(recheck\), with EDE 3", "refresh none: prefetch is off"],
+             "next the expired answer at once with EDE 3, as every upstream failed a moment ago", "refresh none: prefetch is off"],
             server, "old.lab.example")
 
     def test_names_that_do_not_go_to_providers(self):
@@ -171,8 +172,8 @@ class Situations(Explaining):
         ctl(server, "verify", "two.lab.example")
         port = sites.port
         self.assertSaid(
-            [f"entry {good}", f"address {good}:{port} verified, N ago, N: quickest: .*",
-             f"address {bad}:{port} name-mismatch, N ago, N: quarantined: .*"], server, "two.lab.example")
+            [f"entry {good}", f"address {good}:{port} verified, N ago, N: quickest",
+             f"address {bad}:{port} name-mismatch, N ago, N: quarantined"], server, "two.lab.example")
 
 
 class Why(Explaining):
