@@ -36,7 +36,7 @@ function short(number) {
 
 function percent(share) {
   if (!isKnown(share)) return '–';
-  return (share * 100).toFixed(share > 0.99 && share < 1 ? 2 : 1) + ' %';
+  return Number((share * 100).toFixed(share > 0.99 ? 2 : 1)) + ' %';
 }
 
 function bytes(count) {
@@ -50,7 +50,7 @@ function time(microseconds) {
   if (!isKnown(microseconds)) return '–';
   const [value, unit] = microseconds < 1000 ? [microseconds, 'µs']
     : microseconds < 1e6 ? [microseconds / 1000, 'ms'] : [microseconds / 1e6, 's'];
-  return value.toFixed(value < 10 ? 1 : 0) + ' ' + unit;
+  return Number(value.toFixed(value < 10 ? 1 : 0)) + ' ' + unit;
 }
 
 /// 1, 2, 2.5 or 5 times a power of ten, at least as large.
@@ -169,7 +169,9 @@ class Chart {
       shape('line', {class: 'grid', x1: area.left, x2: area.right, y1: y(tick), y2: y(tick)}),
       shape('text', {x: area.left - 6, y: y(tick) + 4, 'text-anchor': 'end'}, this.text(tick)),
     ]);
+    const isNarrow = area.right - area.left < 380;
     for (let minutes = 5; minutes >= 0; minutes--) {
+      if (isNarrow && minutes % 2) continue;
       const at = area.right - minutes * 60 / span * (area.right - area.left);
       const anchor = minutes === 5 ? 'start' : minutes === 0 ? 'end' : 'middle';
       const label = minutes === 0 ? 'now' : '−' + minutes + ' min';

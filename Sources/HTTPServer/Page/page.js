@@ -115,6 +115,7 @@ function cells(...texts) {
 
 const number = text => make('td', {class: 'number'}, text);
 const words = text => make('td', {class: 'words'}, text);
+const whole = text => make('td', {class: 'whole'}, text);
 const nothing = (columns, text) => [make('tr', {}, make('td', {class: 'none', colspan: columns}, text))];
 const moment = seconds => new Date(seconds * 1000).toLocaleString('sv');
 
@@ -127,12 +128,12 @@ function showTiles(stats, last) {
   const rate = rates(last), share = hitShare(last), slow = latencies(last, 0.99), usual = latencies(last, 0.5);
   const failing = rate ? rate.failure + rate.dropped : NaN;
   rows('tiles', [history[last].at], () => [
-    tile('queries per second', short(rate?.queries ?? NaN), grouped(stats.queries.total) + ' in all'),
-    tile('hit share', percent(share?.hits ?? NaN), 'of the last ten seconds'),
+    tile('queries per s', short(rate?.queries ?? NaN), grouped(stats.queries.total) + ' in all'),
+    tile('hit share', percent(share?.hits ?? NaN), 'last ten seconds'),
     tile('cached, p99', time(slow?.cache ?? NaN), 'p50 ' + time(usual?.cache ?? NaN)),
     tile('fetched, p99', time(slow?.provider ?? NaN), 'p50 ' + time(usual?.provider ?? NaN)),
-    tile('waiting', short(stats.inflight), 'queries without an answer yet'),
-    tile('failing per second', short(failing), grouped(stats.responses.failure) + ' failed in all'),
+    tile('waiting', short(stats.inflight), 'without an answer'),
+    tile('failing per s', short(failing), grouped(stats.responses.failure) + ' failed in all'),
     tile('cache', short(stats.cache.entries), 'entries, ' + bytes(stats.cache.bytes)),
     tile('quarantined', short(stats.probe.quarantined), grouped(stats.probe.divergences) + ' divergences'),
   ]);
@@ -181,7 +182,7 @@ function showProviders(providers) {
 function showEvidence(evidence) {
   rows('evidence', evidence.map(each => each.number), () => evidence.length
     ? [...evidence].reverse().map(({seconds, name, type, condemned, verified}) => make('tr', {}, ...cells(
-      moment(seconds), words(name + ' ' + type), condemned.source, condemned.address,
+      whole(moment(seconds)), words(name + ' ' + type), condemned.source, whole(condemned.address),
       words(condemned.detail ? condemned.verdict + ': ' + condemned.detail : condemned.verdict),
       words(verified.source + ': ' + verified.address))))
     : nothing(6, 'no source has led astray'));
@@ -196,7 +197,7 @@ function showNetwork(network, changes) {
   }
   rows('changes', changes, () => changes.length
     ? [...changes].reverse().map(({seconds, cause, recovery_ms: recovery, id, words: text}) => make('tr', {}, ...cells(
-      moment(seconds), cause, number(recovery === undefined ? '–' : grouped(recovery) + ' ms'),
+      whole(moment(seconds)), cause, number(recovery === undefined ? '–' : grouped(recovery) + ' ms'),
       words(id ? id + (text ? ' (' + text + ')' : '') : 'none'))))
     : nothing(4, 'the network has not changed'));
 }
