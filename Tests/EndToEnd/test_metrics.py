@@ -11,6 +11,7 @@ import scraping
 from cases import Case, closed_provider
 from places import eventually, free_port
 from programs import Daemon, ctl
+from test_hostile_clients import cpu_seconds
 from wire import Datagrams
 
 
@@ -154,9 +155,11 @@ class HostileReaders(Case):
         dripping.start()
         self.serves()
         self.assertEqual(200, scraping.get(self.page, "/metrics").status)
+        before = cpu_seconds(self.server)
         for client in clients:
             rest(client)
             client.close()
+        self.assertLess(cpu_seconds(self.server) - before, 0.5)
         stop.set()
         dripping.join()
         self.assertGreater(time.monotonic() - began, 8)

@@ -135,7 +135,7 @@ function showTiles(stats, last) {
     tile('waiting', short(stats.inflight), 'without an answer'),
     tile('failing per s', short(failing), grouped(stats.responses.failure) + ' failed in all'),
     tile('cache', short(stats.cache.entries), 'entries, ' + bytes(stats.cache.bytes)),
-    tile('quarantined', short(stats.probe.quarantined), grouped(stats.probe.divergences) + ' divergences'),
+    tile('quarantined', short(stats.probe.quarantined), counted(stats.probe.divergences, 'divergence', 'divergences')),
   ]);
 }
 
@@ -154,9 +154,9 @@ function showVerdicts(probe) {
       make('progress', {max: most, value: count, 'aria-label': verdict}),
       make('span', {class: 'number'}, grouped(count)));
   }));
-  place('quarantine').textContent = probe.done
-    ? grouped(probe.quarantined) + ' addresses are kept from clients; ' + grouped(probe.running) + ' probes run, '
-      + grouped(probe.waiting) + ' wait' : 'no probe has ended yet';
+  const kept = counted(probe.quarantined, 'address is', 'addresses are') + ' kept from clients; ';
+  const busy = counted(probe.running, 'probe runs', 'probes run') + ', ' + counted(probe.waiting, 'waits', 'wait');
+  place('quarantine').textContent = probe.done ? kept + busy : 'no probe has ended yet';
 }
 
 const stateTone = state => state === 'up' ? 'good' : ['down', 'blocked'].includes(state) ? 'bad' : 'fair';
@@ -165,6 +165,7 @@ function showProviders(providers) {
   const curve = name => history.map(sample =>
     sample.stats?.providers.find(provider => provider.name === name)?.latency_ms.p50 ?? NaN);
   const pause = provider => provider.retry_s === undefined ? '' : ', ' + grouped(provider.retry_s) + ' s';
+  const measured = milliseconds => milliseconds ? time(milliseconds * 1000) : '–';
   const failures = provider => Object.values(provider.failures).reduce((sum, count) => sum + count, 0);
   const kinds = provider => Object.entries(provider.failures).filter(([, count]) => count > 0)
     .map(([kind, count]) => kind + ' ' + grouped(count)).join(', ');
@@ -172,7 +173,8 @@ function showProviders(providers) {
     make('th', {scope: 'row', title: provider.dialect}, provider.name),
     make('td', {}, make('span', {class: 'state ' + stateTone(provider.state)}, provider.state + pause(provider))),
     make('td', {}, sparkline(curve(provider.name))),
-    number(time(provider.latency_ms.p50 * 1000)), number(time(provider.latency_ms.p95 * 1000)),
+    number(measured(provider.latency_ms.p50)),
+    number(measured(provider.latency_ms.p95)),
     number(percent(provider.share ?? NaN)), number(percent(provider.success ?? NaN)),
     number(grouped(provider.requests)),
     make('td', {class: 'number', title: kinds(provider)}, grouped(failures(provider))),
