@@ -58,7 +58,7 @@ let package = Package(
         module("Settings", ["CIDN2", "CTOML", "DNSWire"]),
         module("LinuxIO", ["CLinux"]),
         module("Telemetry", ["DNSWire"]),
-        module("Control", ["DNSWire"]),
+        module("Control", ["DNSWire", "Telemetry"]),
         module("DNSWire"),
 
         .target(name: "CLinux"),
