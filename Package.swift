@@ -62,7 +62,7 @@ let package = Package(
         module("Settings", ["CIDN2", "CTOML", "DNSWire"]),
         module("LinuxIO", ["CLinux"]),
         module("Telemetry", ["DNSWire"]),
-        module("Control", ["DNSWire"]),
+        module("Control", ["DNSWire", "Telemetry"]),
         module("DNSWire"),
 
         .target(name: "CLinux"),
@@ -94,6 +94,7 @@ let package = Package(
                 "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
             ]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
+        tests("ManualTests", ["Control", "Daemon", "Settings", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program(

@@ -10,6 +10,7 @@ import LinuxIO
 import Network
 import Resolver
 import Settings
+import Telemetry
 
 final class Daemon {
     private static let hostsFile = "/etc/hosts"
@@ -24,6 +25,7 @@ final class Daemon {
     private let ports: PortBinding
     private let cache: AnswerCache
     private let view: ServingView
+    private let recorder: FlightRecorder
     private let resolving: ResolvingLoop
     private let switches: ProviderSwitches
     private let nodeLists: NodeLists
@@ -75,16 +77,18 @@ final class Daemon {
             let makeFastPath = { @Sendable [cache, view] in
                 FastPath(cache: cache, access: access, view: view, version: programVersion)
             }
+            recorder = FlightRecorder(FlightRecords(servingThreads: threadCount))
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
-                listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath())
+                listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
+                recorder: recorder)
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
                 probes: Probes(loop: loop),
                 streams: streams,
                 mailbox: mailbox, store: store, answers: CachedAnswers(cache, view), view: view,
                 seed: entropy.next(),
-                fastPath: makeFastPath())
+                fastPath: makeFastPath(), recorder: recorder)
             switches = ProviderSwitches(resolving, cache)
             translation = Translation(resolving, cache, view)
             nodeLists = NodeLists(resolving)
@@ -96,7 +100,8 @@ final class Daemon {
             probeErrands = ProbeErrands(resolving)
             evidence = EvidenceLog(resolving)
             portalErrand = PortalErrand(resolving)
-            threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
+            threads = try ServingThreads(
+                ports.datagrams, records: recorder.records, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
         }

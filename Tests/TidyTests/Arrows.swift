@@ -22,8 +22,8 @@ enum Arrows {
         "Store": ["CSQLite", "DNSWire"],
         "Settings": ["CIDN2", "CTOML", "DNSWire"],
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
-        "Telemetry": ["DNSWire", "Synchronization"],
-        "Control": ["DNSWire", "FoundationEssentials"],
+        "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
+        "Control": ["DNSWire", "FoundationEssentials", "Telemetry"],
         "DNSWire": [],
     ]
 
