@@ -5,6 +5,10 @@ import FoundationEssentials
 package enum Reply: Sendable {
     case status(StatusReport)
     case stats(StatsReport)
+    /// As Prometheus reads them, however they were asked for.
+    case metrics(StatsReport)
+    /// As the page for people reads them, which is JSON only.
+    case figures(FiguresReport)
     /// So many entries of the cache were.
     case removed(Int)
     /// So many names will be resolved.
@@ -24,6 +28,8 @@ package enum Reply: Sendable {
         switch self {
         case .status(let report): asJSON ? json(report) : report.text
         case .stats(let report): asJSON ? json(report) : report.text
+        case .metrics(let report): report.prometheus
+        case .figures(let report): json(report)
         case .removed(let count): asJSON ? json(["removed": count]) : "removed \(counted(count, "entry", "entries"))\n"
         case .prefetching(let count): asJSON ? json(["names": count]) : "fetching \(counted(count, "name", "names"))\n"
         case .switched(let report):
@@ -44,7 +50,7 @@ package enum Reply: Sendable {
 
     private static let helpText = """
         status                                      version, listeners, providers and cache in a few lines
-        stats                                       every counter
+        stats [--prometheus]                        every counter, also as Prometheus reads them
         cache ls [NAME]                             entries: name, type, state, TTL left, provenance, code
         cache get NAME [TYPE]                       everything about the entries of a name
         cache dump                                  the records of every entry

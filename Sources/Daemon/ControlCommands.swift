@@ -34,7 +34,8 @@ struct ControlCommands {
     private func carryOut(_ request: Request, of peer: LocalSocket.Peer) throws(Refusal) -> ControlAnswer {
         switch request.command {
         case .help: return whole(.help, asJSON: request.wantsJSON)
-        case .stats: return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
+        case .stats(asPrometheus: false): return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
+        case .stats(asPrometheus: true): return whole(.metrics(statistics.stats), asJSON: false)
         case .explain, .query, .top, .inflight, .watch, .recorder, .log, .reload:
             throw Refusal("\(request.command.word) is not served yet", wantsJSON: request.wantsJSON)
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)

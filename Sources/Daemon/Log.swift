@@ -12,6 +12,10 @@ import Store
 enum LogEvent {
     case ready(listen: [String], threads: Int, providers: [String], systemServers: [String])
     case addressLeftOut(String)
+    /// Metrics and status page.
+    case pagesServed(at: SocketAddress)
+    /// Not on loopback.
+    case pagesOpen(at: SocketAddress)
     case stopping(signal: String)
     case stopped
     case settingsReloaded(needRestart: [String])
@@ -49,11 +53,13 @@ enum LogEvent {
 
     var level: Settings.Log.Level {
         switch self {
-        case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .providerThrottled, .providerAskedAgain,
+        case .ready, .pagesServed, .stopping, .stopped, .settingsReloaded, .providerUp, .providerThrottled,
+            .providerAskedAgain,
             .networkLost, .networkChanged, .networkRecovered, .portal(.redirects), .portal(.ended), .nameserversChanged,
             .nameserverAskedAgain, .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks:
             .info
-        case .providerDown, .providerBlocked, .portal(.suspected), .nameserverLoops, .fileUnreadable, .addressLeftOut,
+        case .pagesOpen, .providerDown, .providerBlocked, .portal(.suspected), .nameserverLoops, .fileUnreadable,
+            .addressLeftOut,
             .storeSetAside, .storeFails, .probesOff, .divergence:
             .warning
         case .settingsRefused: .error
@@ -67,6 +73,10 @@ enum LogEvent {
             "ready: listening on \(list(listen)) (UDP x\(threads), TCP); providers \(list(providers)); "
                 + "system resolver \(list(systemServers))"
         case .addressLeftOut(let failure): failure
+        case .pagesServed(let address): "metrics and the status page are at http://\(address)/"
+        case .pagesOpen(let address):
+            "everybody who reaches \(address) may read metrics and the status page, without a password; set "
+                + "control.metrics-listen to 127.0.0.1 for this machine alone"
         case .stopping(let signal): "stopping on \(signal)"
         case .stopped: "stopped"
         case .settingsReloaded(let needRestart):
