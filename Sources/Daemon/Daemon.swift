@@ -274,6 +274,7 @@ final class Daemon {
 
     private func readNameservers(now: Instant) {
         upstreams.readNameservers(settings.systemResolver, areOthers: false, now: now).forEach { log($0) }
+        upstreams.announce(now: now)
         roaming?.found(searchDomains: upstreams.nameservers.searchDomains, now: now)
     }
 
