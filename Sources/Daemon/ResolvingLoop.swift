@@ -142,6 +142,10 @@ final class ResolvingLoop {
         resolver.estimate(of: provider, now: now)
     }
 
+    func hottest(atMost count: Int, now: Instant) -> [AskedQuestion] {
+        resolver.hottest(atMost: count, hits: answers.uncountedHits, now: now)
+    }
+
     func shadowCounts(of provider: ProviderID) -> ShadowCounts { resolver.shadowCounts(of: provider) }
 
     func privateAnswers(from provider: ProviderID) -> UInt64 { resolver.privateAnswers(from: provider) }
