@@ -126,7 +126,7 @@ package struct QueryTerms: Equatable, Sendable {
 }
 
 /// As the settings name them.
-package enum LogLevel: String, CaseIterable, Sendable {
+package enum LogLevel: String, CaseIterable, Codable, Sendable {
     case error, warning, info, debug
 }
 

@@ -16,6 +16,10 @@ package enum Reply: Sendable {
     case reset(Int)
     case network(NetworkReport)
     case networkHistory(NetworkHistoryReport)
+    case logLevel(LogLevelReport)
+    case reloaded(ReloadReport)
+    /// With the complaints about the settings.
+    case notReloaded([String])
     case help
     case refusal(Refusal)
 
@@ -32,6 +36,9 @@ package enum Reply: Sendable {
         case .reset(let count): asJSON ? json(["reset": count]) : "reset \(counted(count, "provider", "providers"))\n"
         case .network(let report): asJSON ? json(report) : report.text
         case .networkHistory(let report): asJSON ? json(report) : report.text
+        case .logLevel(let report): asJSON ? json(report) : report.text + "\n"
+        case .reloaded(let report): asJSON ? json(report) : report.text + "\n"
+        case .notReloaded(let complaints): Reply.notReloaded(complaints, asJSON: asJSON)
         case .help: asJSON ? json(["commands": Command.Word.allCases.map(\.rawValue)]) : Reply.helpText
         case .refusal(let refusal): asJSON ? json(["error": refusal.reason]) : "error: \(refusal.reason)\n"
         }
@@ -78,6 +85,21 @@ package enum Reply: Sendable {
         of the daemon. A duration is 1s to 30d, such as 10m or 2h; without one it is off until switched on.
 
         """
+
+    /// A refusal is known by its last line.
+    private static func notReloaded(_ complaints: [String], asJSON: Bool) -> String {
+        let reason = "settings not reloaded, the old ones stay in force"
+        guard !asJSON else { return json(NotReloaded(error: reason, findings: complaints)) }
+        return complaints.map { $0.shown(maxBytes: maxComplaintBytes) + "\n" }.joined() + "error: \(reason)\n"
+    }
+
+    /// A path, and a piece of the file.
+    private static let maxComplaintBytes = 4096
+
+    private struct NotReloaded: Encodable {
+        let error: String
+        let findings: [String]
+    }
 }
 
 /// Nil for what is not of this form.

@@ -14,6 +14,8 @@ struct ControlCommands {
     let probeErrands: ProbeErrands
     let evidence: EvidenceLog
     let cache: AnswerCache
+    let log: Log
+    let reload: () throws(SettingsFile.Unusable) -> ReloadReport
     /// Those that rules stand for.
     let ruleNames: Set<Name>
     let now: Instant
@@ -35,7 +37,9 @@ struct ControlCommands {
         switch request.command {
         case .help: return whole(.help, asJSON: request.wantsJSON)
         case .stats: return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
-        case .explain, .query, .top, .inflight, .watch, .recorder, .log, .reload:
+        case .log(let level, let seconds): return setLogLevel(level, seconds: seconds, request)
+        case .reload: return reloaded(request)
+        case .explain, .query, .top, .inflight, .watch, .recorder:
             throw Refusal("\(request.command.word) is not served yet", wantsJSON: request.wantsJSON)
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
         case .cache(let view, let scope):
@@ -131,7 +135,7 @@ struct ControlCommands {
         return cache.remove(scope)
     }
 
-    private func whole(_ reply: Control.Reply, asJSON: Bool) -> ControlAnswer {
+    func whole(_ reply: Control.Reply, asJSON: Bool) -> ControlAnswer {
         .pieces(AnyIterator(CollectionOfOne(reply.rendered(asJSON: asJSON)).makeIterator()))
     }
 }
