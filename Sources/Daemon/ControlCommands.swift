@@ -35,7 +35,7 @@ struct ControlCommands {
 
     private func carryOut(_ request: Request, of peer: LocalSocket.Peer) throws(Refusal) -> ControlAnswer {
         switch request.command {
-        case .help: return whole(.help, asJSON: request.wantsJSON)
+        case .help(let word): return whole(.help(word), asJSON: request.wantsJSON)
         case .stats: return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
         case .log(let level, let seconds): return setLogLevel(level, seconds: seconds, request)
         case .reload: return reloaded(request)
