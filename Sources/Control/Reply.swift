@@ -16,6 +16,7 @@ package enum Reply: Sendable {
     case reset(Int)
     case network(NetworkReport)
     case networkHistory(NetworkHistoryReport)
+    case top(TopReport)
     case logLevel(LogLevelReport)
     case reloaded(ReloadReport)
     /// With the complaints about the settings.
@@ -37,6 +38,7 @@ package enum Reply: Sendable {
         case .reset(let count): asJSON ? json(["reset": count]) : "reset \(counted(count, "provider", "providers"))\n"
         case .network(let report): asJSON ? json(report) : report.text
         case .networkHistory(let report): asJSON ? json(report) : report.text
+        case .top(let report): asJSON ? json(report) : report.text(since: nil)
         case .logLevel(let report): asJSON ? json(report) : report.text + "\n"
         case .reloaded(let report): asJSON ? json(report) : report.text + "\n"
         case .notReloaded(let complaints): Reply.notReloaded(complaints, asJSON: asJSON)

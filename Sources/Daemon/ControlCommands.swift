@@ -37,9 +37,10 @@ struct ControlCommands {
         switch request.command {
         case .help(let word): return whole(.help(word), asJSON: request.wantsJSON)
         case .stats: return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
+        case .top: return top(request)
         case .log(let level, let seconds): return setLogLevel(level, seconds: seconds, request)
         case .reload: return reloaded(request)
-        case .explain, .query, .top, .inflight, .watch, .recorder:
+        case .explain, .query, .inflight, .watch, .recorder:
             throw Refusal("\(request.command.word) is not served yet", wantsJSON: request.wantsJSON)
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
         case .cache(let view, let scope):

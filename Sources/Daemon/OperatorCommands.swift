@@ -1,6 +1,9 @@
-// What an operator changes while the daemon runs: `log`, `reload`.
+// What an operator changes while the daemon runs, and looks at from second to second: `log`, `reload`, `top`.
 
 import Control
+import DNSWire
+import LinuxIO
+import Resolver
 
 extension ControlCommands {
     func setLogLevel(_ level: LogLevel, seconds: Int?, _ request: Request) -> ControlAnswer {
@@ -14,5 +17,18 @@ extension ControlCommands {
         } catch {
             return whole(.notReloaded(error.complaints), asJSON: request.wantsJSON)
         }
+    }
+
+    func top(_ request: Request) -> ControlAnswer {
+        var report = TopReport(milliseconds: Clock.wallMilliseconds(), stats: statistics.stats)
+        report.hottest = resolving.hottest(atMost: TopReport.maxHottest, now: now).map { asked in
+            TopReport.HotName(
+                name: asked.question.name.description, type: asked.question.type.description,
+                perSecond: asked.perSecond)
+        }
+        report.network = statistics.currentNetwork
+        report.portal = statistics.portal
+        report.switches = statistics.switches
+        return whole(.top(report), asJSON: request.wantsJSON)
     }
 }
