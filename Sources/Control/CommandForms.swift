@@ -88,8 +88,16 @@ extension Command.Word {
 
     private var log: CommandForm {
         CommandForm(
-            "log \(LogLevel.allCases.map(\.rawValue).joined(separator: "|")) [--for DURATION]",
+            "log LEVEL [--for DURATION]",
             "sets what is logged, until the next change or reload",
-            [("--for DURATION", "for so long; the level of the settings comes after it")])
+            [
+                ("LEVEL", CommandForm.levels),
+                ("--for DURATION", "for so long; the level of the settings comes after it"),
+            ])
     }
+}
+
+extension CommandForm {
+    /// "error, warning, info, debug"
+    static let levels = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
 }

@@ -110,17 +110,17 @@ extension Command.Word {
 
     /// Words in small letters, and options, as they stand in the forms.
     fileprivate var completions: Set<String> {
-        var found: Set<String> = ["--json"]
-        for form in forms {
-            for piece in form.usage.split(whereSeparator: { " []|".contains($0) }).dropFirst() {
-                if piece.utf8.allSatisfy({
-                    $0 == UInt8(ascii: "-") || ("a"..."z").contains(Character(Unicode.Scalar($0)))
-                }) {
-                    found.insert(String(piece))
-                }
-            }
-            for option in form.options { found.insert(String(option.usage.prefix { $0 != " " })) }
+        let forms = forms
+        let options = forms.flatMap(\.options).map(\.usage)
+        let pieces =
+            forms.flatMap { $0.usage.split { " []|".contains($0) }.dropFirst().map(String.init) }
+            + options.compactMap { $0.split(separator: " ").first.map(String.init) }
+        let asTheyAre = pieces.filter {
+            $0.utf8.allSatisfy { $0 == UInt8(ascii: "-") || Self.smallLetters.contains($0) }
         }
-        return found
+        let levels = self == .log ? LogLevel.allCases.map(\.rawValue) : []
+        return Set(asTheyAre + levels + ["--json"])
     }
+
+    private static let smallLetters = UInt8(ascii: "a")...UInt8(ascii: "z")
 }

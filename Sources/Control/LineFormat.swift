@@ -37,6 +37,14 @@ enum LineFormat {
         return "\(day(secondsSince1970: seconds))T\(clock).\(padding)\(digits)Z"
     }
 
+    /// "2026-11-21 12:34:56.123456Z", UTC.
+    static func preciseMoment(microsecondsSince1970 microseconds: Int64) -> String {
+        let rest = ((microseconds % 1_000_000) + 1_000_000) % 1_000_000
+        let digits = String(rest)
+        let fraction = String(repeating: "0", count: 6 - digits.count) + digits
+        return "\(moment(secondsSince1970: (microseconds - rest) / 1_000_000).dropLast()).\(fraction)Z"
+    }
+
     /// "12:34:56Z", UTC.
     static func timeOfDay(secondsSince1970 seconds: Int) -> String {
         let parts = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60]

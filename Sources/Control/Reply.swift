@@ -5,6 +5,10 @@ import FoundationEssentials
 package enum Reply: Sendable {
     case status(StatusReport)
     case stats(StatsReport)
+    /// As Prometheus reads them, however they were asked for.
+    case metrics(StatsReport)
+    /// As the page for people reads them, which is JSON only.
+    case figures(FiguresReport)
     /// So many entries of the cache were.
     case removed(Int)
     /// So many names will be resolved.
@@ -30,6 +34,8 @@ package enum Reply: Sendable {
         switch self {
         case .status(let report): asJSON ? json(report) : report.text
         case .stats(let report): asJSON ? json(report) : report.text
+        case .metrics(let report): report.prometheus
+        case .figures(let report): json(report)
         case .removed(let count): asJSON ? json(["removed": count]) : "removed \(counted(count, "entry", "entries"))\n"
         case .prefetching(let count): asJSON ? json(["names": count]) : "fetching \(counted(count, "name", "names"))\n"
         case .switched(let report):

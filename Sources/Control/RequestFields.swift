@@ -221,7 +221,7 @@ struct RequestFields: Decodable {
     private func wantedLevel() throws(RequestFault) -> LogLevel {
         guard let level else { throw RequestFault("log needs a level; allowed: \(Command.Word.log.usage)") }
         guard let known = LogLevel(rawValue: level) else {
-            throw RequestFault("unknown level \(quoted(level)); allowed: \(Command.Word.log.usage)")
+            throw RequestFault("unknown level \(quoted(level)); allowed: \(CommandForm.levels)")
         }
         return known
     }

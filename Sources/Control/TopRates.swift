@@ -78,18 +78,28 @@ struct TopRates {
         let counts = zip(now, before).map { max(0, $0 - $1) }
         let whole = counts.reduce(0, +)
         guard whole > 0 else { return nil }
-        let bounds = StatsReport.Histogram.boundsMicroseconds
-        let percentile = { (part: Int) in
-            var below = 0
-            for (bucket, count) in counts.enumerated() {
-                below += count
-                if below * 100 >= whole * part { return bounds[min(bucket, bounds.count - 1)] }
-            }
-            return bounds[bounds.count - 1]
-        }
         var percentiles = StatsReport.Percentiles()
-        (percentiles.p50, percentiles.p95, percentiles.p99) = (percentile(50), percentile(95), percentile(99))
+        percentiles.p50 = percentile(50, of: counts, whole)
+        percentiles.p95 = percentile(95, of: counts, whole)
+        percentiles.p99 = percentile(99, of: counts, whole)
         return percentiles
+    }
+
+    /// Microseconds, as if what is in a bucket were spread over it evenly.
+    private func percentile(_ part: Int, of counts: [Int], _ whole: Int) -> Int {
+        let bounds = StatsReport.Histogram.boundsMicroseconds
+        var below = 0
+        for (bucket, count) in counts.enumerated() {
+            // Beyond the last bound it is not known how far.
+            guard bucket < bounds.count else { break }
+            if count > 0, (below + count) * 100 >= whole * part {
+                let lower = bucket > 0 ? bounds[bucket - 1] : 0
+                let share = (Double(whole * part) / 100 - Double(below)) / Double(count)
+                return lower + Int(Double(bounds[bucket] - lower) * min(max(share, 0), 1))
+            }
+            below += count
+        }
+        return bounds.last ?? 0
     }
 
     /// "0", "0.3", "12.5" or "1,204".

@@ -14,6 +14,7 @@ struct Client {
     let query: Query
     let packet: [UInt8]
     let path: Path
+    let address: Address
     let askedAt: Instant
     /// Where it is, if answers depend on that.
     let subnet: ClientSubnet
@@ -35,6 +36,7 @@ extension Client {
         query = handover.query
         packet = handover.packet
         path = .datagram(handover.socket, peer: handover.peer, askedAddress: handover.askedAddress)
+        address = Address(handover.peer)
         askedAt = handover.receivedAt
         self.subnet = subnet
     }

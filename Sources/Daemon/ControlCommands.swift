@@ -36,7 +36,8 @@ struct ControlCommands {
     private func carryOut(_ request: Request, of peer: LocalSocket.Peer) throws(Refusal) -> ControlAnswer {
         switch request.command {
         case .help(let word): return whole(.help(word), asJSON: request.wantsJSON)
-        case .stats: return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
+        case .stats(asPrometheus: false): return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
+        case .stats(asPrometheus: true): return whole(.metrics(statistics.stats), asJSON: false)
         case .top: return top(request)
         case .log(let level, let seconds): return setLogLevel(level, seconds: seconds, request)
         case .reload: return reloaded(request)

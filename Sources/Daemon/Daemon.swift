@@ -5,10 +5,12 @@ import AnswerCache
 import Control
 import DNSWire
 import HTTPClient
+import HTTPServer
 import LinuxIO
 import Network
 import Resolver
 import Settings
+import Telemetry
 
 final class Daemon {
     private static let hostsFile = "/etc/hosts"
@@ -23,6 +25,7 @@ final class Daemon {
     private let ports: PortBinding
     private let cache: AnswerCache
     private let view: ServingView
+    private let recorder: FlightRecorder
     private let resolving: ResolvingLoop
     private let switches: ProviderSwitches
     private let nodeLists: NodeLists
@@ -40,6 +43,7 @@ final class Daemon {
     /// Nil before the first settings are in force.
     private var policy: Policy?
     private var control: ControlServer?
+    private var pages: MetricsListener?
     private var stopSignal: String?
 
     /// - Throws: `StartFailure` with a text for the operator.
@@ -73,16 +77,18 @@ final class Daemon {
             let makeFastPath = { @Sendable [cache, view] in
                 FastPath(cache: cache, access: access, view: view, version: programVersion)
             }
+            recorder = FlightRecorder(FlightRecords(servingThreads: threadCount))
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
-                listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath())
+                listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
+                recorder: recorder)
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
                 probes: Probes(loop: loop),
                 streams: streams,
                 mailbox: mailbox, store: store, answers: CachedAnswers(cache, view), view: view,
                 seed: entropy.next(),
-                fastPath: makeFastPath())
+                fastPath: makeFastPath(), recorder: recorder)
             switches = ProviderSwitches(resolving, cache)
             translation = Translation(resolving, cache, view)
             nodeLists = NodeLists(resolving)
@@ -94,11 +100,13 @@ final class Daemon {
             probeErrands = ProbeErrands(resolving)
             evidence = EvidenceLog(resolving)
             portalErrand = PortalErrand(resolving)
-            threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
+            threads = try ServingThreads(
+                ports.datagrams, records: recorder.records, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
         }
         try openControlSocket()
+        try openMetricsListener()
     }
 
     /// Serves until a signal ends it.
@@ -113,10 +121,11 @@ final class Daemon {
                 listen: ports.addresses.map(\.description), threads: threads.count,
                 providers: resolving.providers.providers.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
+        announcePages()
         var turnedAt = Clock.now()
         while stopSignal == nil {
             // One that was held back and is past already says nothing of an absence.
-            let deadline = nextDeadline.map { max($0, turnedAt) }
+            let deadline = nextDeadline(now: turnedAt).map { max($0, turnedAt) }
             try loop.turn(until: deadline)
             let now = Clock.now()
             turn(lateBy: deadline.map { max(.zero, $0.duration(to: now)) } ?? .zero, now: now)
@@ -126,6 +135,7 @@ final class Daemon {
         log(.stopping(signal: stopSignal ?? ""))
         threads.stop()
         control = nil
+        pages = nil
         resolving.store?.stop()
         log(.stopped)
     }
@@ -143,11 +153,11 @@ final class Daemon {
 
     // MARK: one turn
 
-    private var nextDeadline: Instant? {
+    private func nextDeadline(now: Instant) -> Instant? {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
             tests.nextDeadline, probeErrands.nextDeadline, roaming?.nextDeadline, translation.nextDeadline,
-            portalErrand.nextDeadline, log.nextDeadline,
+            portalErrand.nextDeadline, pages?.nextDeadline(now: now), log.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
@@ -157,6 +167,7 @@ final class Daemon {
         roaming?.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
         resolving.timePassed(now: now)
         control?.timePassed(now: now)
+        pages?.timePassed(now: now)
         for name in switches.timePassed(now: now) { log(.switchedOn(name: name)) }
         nodeLists.timePassed(now: now)
         translation.timePassed(now: now)
@@ -318,16 +329,32 @@ final class Daemon {
         }
     }
 
-    private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
-        let now = Clock.now()
-        let statistics = Statistics(
+    private func openMetricsListener() throws(StartFailure) {
+        guard let endpoint = settings.control.metricsListen else { return }
+        pages = try MetricsListener(on: SocketAddress(endpoint), loop: loop) { [unowned self] request in
+            ServedPages(statistics: statistics(now: Clock.now())).reply(to: request)
+        }
+    }
+
+    private func announcePages() {
+        guard let address = pages?.address else { return }
+        log(.pagesServed(at: address))
+        if settings.control.metricsListen?.address.isLoopback == false { log(.pagesOpen(at: address)) }
+    }
+
+    private func statistics(now: Instant) -> Statistics {
+        Statistics(
             resolving: resolving, threads: threads, cache: cache, probeErrands: probeErrands,
             evidence: evidence, network: roaming?.network, translationPrefix: translation.prefixes.first,
             nameserverSource: upstreams.nameservers.path, startedAt: startedAt, now: now, listen: ports.addresses,
             operatorSwitches: switches.reports,
-            avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil)
+            avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: pages)
+    }
+
+    private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
+        let now = Clock.now()
         return ControlCommands(
-            statistics: statistics, resolving: resolving, switches: switches, tests: tests,
+            statistics: statistics(now: now), resolving: resolving, switches: switches, tests: tests,
             probeErrands: probeErrands, evidence: evidence, cache: cache, log: log,
             reload: { [unowned self] () throws(SettingsFile.Unusable) in try reload() },
             ruleNames: Set(settings.rules.flatMap(\.match)), now: now

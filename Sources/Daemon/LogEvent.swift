@@ -3,6 +3,7 @@
 
 import Control
 import DNSWire
+import LinuxIO
 import Network
 import Resolver
 import Settings
@@ -13,6 +14,10 @@ enum LogEvent {
     case notStarted([String])
     case ready(listen: [String], threads: Int, providers: [String], systemServers: [String])
     case addressLeftOut(String)
+    /// Metrics and status page.
+    case pagesServed(at: SocketAddress)
+    /// Not on loopback.
+    case pagesOpen(at: SocketAddress)
     case stopping(signal: String)
     case stopped
     case settingsReloaded(ReloadReport)
@@ -52,12 +57,14 @@ enum LogEvent {
 
     var level: LogLevel {
         switch self {
-        case .ready, .stopping, .stopped, .settingsReloaded, .levelChanged, .providerUp, .providerThrottled,
+        case .ready, .pagesServed, .stopping, .stopped, .settingsReloaded, .levelChanged, .providerUp,
+            .providerThrottled,
             .providerAskedAgain,
             .networkLost, .networkChanged, .networkRecovered, .portal(.redirects), .portal(.ended), .nameserversChanged,
             .nameserverAskedAgain, .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks:
             .info
-        case .providerDown, .providerBlocked, .portal(.suspected), .nameserverLoops, .fileUnreadable, .addressLeftOut,
+        case .pagesOpen, .providerDown, .providerBlocked, .portal(.suspected), .nameserverLoops, .fileUnreadable,
+            .addressLeftOut,
             .storeSetAside, .storeFails, .probesOff, .divergence:
             .warning
         case .settingsRefused, .notStarted: .error

@@ -2,6 +2,7 @@
 
 import Control
 import DNSWire
+import LinuxIO
 import Network
 import Resolver
 import Store
@@ -14,7 +15,7 @@ extension LogEvent {
     var timesAtOnce: Int? {
         switch self {
         case .notStarted, .ready, .stopping, .stopped, .settingsReloaded, .settingsRefused, .levelChanged, .switchedOn,
-            .stillSwitchedOff, .storeLoaded:
+            .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen:
             nil
         case .providerDown, .providerUp, .providerBlocked, .providerThrottled, .providerAskedAgain, .networkLost,
             .networkChanged, .networkRecovered, .portal, .nameserverLoops, .nameserverAskedAgain, .nameserversChanged,
@@ -34,6 +35,8 @@ extension LogEvent {
         case .notStarted: "not-started"
         case .ready: "ready"
         case .addressLeftOut: "address-left-out"
+        case .pagesServed: "pages-served"
+        case .pagesOpen: "pages-open"
         case .stopping: "stopping"
         case .stopped: "stopped"
         case .settingsReloaded: "settings-reloaded"
@@ -82,6 +85,7 @@ extension LogEvent {
                 "listen": .list(listen), "threads": .number(threads), "providers": .list(providers),
                 "system_servers": .list(systemServers),
             ]
+        case .pagesServed(let address), .pagesOpen(let address): ["address": .text(address.description)]
         case .stopping(let signal): ["signal": .text(signal)]
         case .settingsReloaded(let report): ["need_restart": .list(report.needRestart)]
         case .levelChanged(let report): ["log_level": .text(report.level.rawValue)]

@@ -17,6 +17,10 @@ extension LogEvent {
             "ready: listening on \(list(listen)) (UDP x\(threads), TCP); providers \(list(providers)); "
                 + "system resolver \(list(systemServers))"
         case .addressLeftOut(let failure): failure
+        case .pagesServed(let address): "metrics and the status page are at http://\(address)/"
+        case .pagesOpen(let address):
+            "everybody who reaches \(address) may read metrics and the status page, without a password; set "
+                + "control.metrics-listen to 127.0.0.1 for this machine alone"
         case .stopping(let signal): "stopping on \(signal)"
         case .stopped: "stopped"
         case .settingsReloaded(let report): report.text

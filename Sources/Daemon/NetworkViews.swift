@@ -54,6 +54,10 @@ extension Statistics {
             recovery.count = Int(clamping: times.count)
             recovery.p50 = times.bound(ofShare: 0.50).wholeMilliseconds
             recovery.p95 = times.bound(ofShare: 0.95).wholeMilliseconds
+            recovery.sumMilliseconds = times.sum.wholeMilliseconds
+            for (bound, count) in zip(NetworkRecovery.bounds, times.atMost) {
+                recovery.atMost[String(bound.wholeMilliseconds)] = Int(clamping: count)
+            }
             stats.recoveryMilliseconds[cause.rawValue] = recovery
         }
         return stats

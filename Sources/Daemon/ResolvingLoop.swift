@@ -19,10 +19,11 @@ final class ResolvingLoop {
     let mailbox: Mailbox<Notice>
     /// Nil: memory only.
     let store: StoreThread?
+    let recorder: FlightRecorder
     private var answers: CachedAnswers
     private let view: ServingView
     private var fastPath: FastPath
-    private var resolver: Resolver
+    private(set) var resolver: Resolver
     private var clients = Clients()
     private(set) var tally = Tally()
     /// Of those that were handed over; the rest is in the mailbox or among the streams' misses.
@@ -43,7 +44,7 @@ final class ResolvingLoop {
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, probes: Probes, streams: StreamServer,
         mailbox: Mailbox<Notice>, store: StoreThread?, answers: CachedAnswers,
-        view: ServingView, seed: UInt64, fastPath: consuming FastPath
+        view: ServingView, seed: UInt64, fastPath: consuming FastPath, recorder: FlightRecorder
     ) throws(SystemError) {
         self.loop = loop
         self.providers = providers
@@ -54,6 +55,7 @@ final class ResolvingLoop {
         self.store = store
         self.answers = answers
         self.view = view
+        self.recorder = recorder
         resolver = Resolver(seed: seed)
         settledAt = Clock.now()
         self.fastPath = fastPath
@@ -62,8 +64,6 @@ final class ResolvingLoop {
 
     /// Clients that wait, those still in the mailbox left out.
     var clientsWaiting: Int { clients.count }
-
-    var refreshes: RefreshCounts { resolver.refreshes }
 
     /// When `timePassed` and `settle` are due.
     var nextDeadline: Instant? {
@@ -91,8 +91,8 @@ final class ResolvingLoop {
         for question in streams.takeAwaited() { handle(.givenAgain(question), now: now) }
         for miss in streams.takeMisses() {
             let client = Client(
-                query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now,
-                subnet: view.subnet(of: miss.client))
+                query: miss.query, packet: miss.packet, path: .stream(miss.connection),
+                address: miss.client, askedAt: now, subnet: view.subnet(of: miss.client))
             asked(client, now: now)
         }
         repeat {
@@ -105,6 +105,7 @@ final class ResolvingLoop {
     /// Changes that come from outside: settings, hosts, network.
     func handle(_ event: Event, now: Instant) {
         var actions: [Action] = []
+        recorder.note(event, now: now)
         resolver.handle(event, now: now, actions: &actions)
         for action in actions { perform(action, now: now) }
     }
@@ -138,38 +139,20 @@ final class ResolvingLoop {
     /// - Parameter partitions: of the networks whose answers are the last resort, the latest first.
     func setOtherNetworks(_ partitions: [Partition]) { answers.otherNetworks = partitions }
 
-    func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
-        resolver.estimate(of: provider, now: now)
-    }
-
     func hottest(atMost count: Int, now: Instant) -> [AskedQuestion] {
         resolver.hottest(atMost: count, hits: answers.uncountedHits, now: now)
-    }
-
-    func shadowCounts(of provider: ProviderID) -> ShadowCounts { resolver.shadowCounts(of: provider) }
-
-    func privateAnswers(from provider: ProviderID) -> UInt64 { resolver.privateAnswers(from: provider) }
-
-    func state(of provider: Provider, now: Instant) -> ProviderState {
-        resolver.state(of: provider.id, now: now) ?? .unmeasured
     }
 
     /// What changed in the judgement of providers since the last time, for the log.
     func takeStateChanges(now: Instant) -> [LogEvent] {
         resolver.takeStateChanges(now: now).compactMap { change in
-            providers.providers.first { $0.id == change.provider }.flatMap { LogEvent(change, of: $0) }
+            guard let provider = providers.provider(change.provider) else { return nil }
+            recorder.changed(provider.name, to: change.to, now: now)
+            return LogEvent(change, of: provider)
         }
     }
 
     // MARK: verified addresses
-
-    func judged(_ name: Name) -> [JudgedAddress] { resolver.judged(name) }
-
-    var judgedNames: [Name] { resolver.judgedNames }
-
-    var probeCounts: ProbeCounts { resolver.probeCounts }
-
-    func systemTrust(now: Instant) -> Double { resolver.systemTrust(now: now) }
 
     /// - Parameter address: nil: all that answers for the name led to. What comes of it is told by `takeProbeNews`.
     func probe(_ name: Name, _ address: Address?, now: Instant) { handle(.probeWanted(name, address), now: now) }
@@ -185,9 +168,6 @@ final class ResolvingLoop {
     }
 
     // MARK: captive portal
-
-    /// Nil when none is suspected.
-    var portal: PortalState? { resolver.portal }
 
     func takePortalNews() -> [PortalNews] {
         defer { portalNews = [] }
@@ -239,7 +219,7 @@ final class ResolvingLoop {
         case .local, .refused, .dropped, .miss: return false
         }
         questionsTaken += 1
-        answer(client, with: message, code, as: .cacheResponses, now: now)
+        answer(client, with: message, code, from: .cache, now: now)
         return true
     }
 
@@ -248,6 +228,7 @@ final class ResolvingLoop {
         let question = client.question
         if system.clientAsked(question, now: now) {
             drop(client, now: now)
+            recorder.dropped(client, "loop", now: now)
             tally[.droppedLoop] += 1
             return
         }
@@ -263,6 +244,7 @@ final class ResolvingLoop {
 
     /// Decisions become effects here and nowhere else.
     private func perform(_ action: Action, now: Instant) {
+        recorder.note(action, nameOfSource: name, now: now)
         switch action {
         case .fetch(let id, let question, let upstream):
             askedAt = now
@@ -334,8 +316,7 @@ final class ResolvingLoop {
                 ageSeconds: 0,
                 limit: client.limitBytes, into: &output)
         }
-        let isSent = self.answer(client, with: message, answer.responseCode, as: source.count, now: now)
-        if isSent { latencies.record(client.askedAt.duration(to: now), from: source) }
+        self.answer(client, with: message, answer.responseCode, from: source.ofEvent, now: now)
     }
 
     private func reply(_ waiter: Waiter, _ expired: ExpiredAnswer, _ cause: StaleCause, now: Instant) {
@@ -345,25 +326,30 @@ final class ResolvingLoop {
                 Reply.Body(expired.answer), to: client.query, in: client.packet.span, ageSeconds: 0,
                 limit: client.limitBytes, extendedError: expired.extendedError, into: &output)
         }
-        let isSent = answer(client, with: message, expired.answer.responseCode, as: .staleResponses, now: now)
+        let isSent = answer(
+            client, with: message, expired.answer.responseCode, expired.extendedError, from: .stale, now: now)
         if isSent { staleCauses[cause, default: 0] += 1 }
     }
 
     private func fail(_ client: Client, _ extendedError: ExtendedError, now: Instant) {
-        answer(client, with: client.failure(extendedError), .serverFailure, as: .failureResponses, now: now)
+        answer(client, with: client.failure(extendedError), .serverFailure, extendedError, from: .failure, now: now)
     }
 
     /// Every reply of this thread leaves here, and is counted once. False when the client has gone.
     @discardableResult
     private func answer(
-        _ client: Client, with message: [UInt8], _ code: ResponseCode, as count: Count, now: Instant
+        _ client: Client, with message: [UInt8], _ code: ResponseCode, _ extendedError: ExtendedError? = nil,
+        from source: FlightEvent.Source, now: Instant
     ) -> Bool {
         guard send(message, to: client, now: now) else {
+            recorder.dropped(client, "gone", now: now)
             tally[.droppedGone] += 1
             return false
         }
+        recorder.answered(client, code, extendedError, from: source, now: now)
+        latencies.record(client.askedAt.duration(to: now), from: source)
         tally.count(code)
-        tally[count] += 1
+        tally[source.count] += 1
         return true
     }
 
@@ -377,17 +363,6 @@ final class ResolvingLoop {
         case .datagram(let socket, let peer, let askedAddress):
             return socket.reply(message.span, to: peer, from: askedAddress)
         case .stream(let connection): return streams.send(message, to: connection, now: now)
-        }
-    }
-}
-
-extension Source {
-    fileprivate var count: Count {
-        switch self {
-        case .provider: .providerResponses
-        case .system: .systemResponses
-        case .local: .localResponses
-        case .fallback: .fallbackResponses
         }
     }
 }

@@ -24,8 +24,9 @@ struct CommandGuideTests {
     func oneCommand() throws {
         #expect(
             try help("help log") == """
-                log error|warning|info|debug [--for DURATION]
+                log LEVEL [--for DURATION]
                     sets what is logged, until the next change or reload
+                    LEVEL           error, warning, info, debug
                     --for DURATION  for so long; the level of the settings comes after it
                 It is for root, and for the user and group of the daemon.
                 With --json: JSON, an object on each line.

@@ -45,6 +45,7 @@ struct ReportTests {
         network.causes = ["route": 2, "wake": 1]
         var recovery = StatsReport.Network.Recovery()
         (recovery.count, recovery.p50, recovery.p95) = (2, 340, 410)
+        (recovery.sumMilliseconds, recovery.atMost) = (700, ["250": 0, "500": 2])
         network.recoveryMilliseconds = ["route": recovery]
         return network
     }
@@ -58,7 +59,8 @@ struct ReportTests {
                 "latency_us":{"cache":{"p50":0,"p95":0,"p99":0},"provider":{"p50":900,"p95":0,"p99":9000},\#
                 "stale":{"p50":0,"p95":0,"p99":0},"system":{"p50":0,"p95":8,"p99":0}},\#
                 "network":{"causes":{"route":2,"wake":1},"changes":3,"id":"6f2c1a09","last_recovery_ms":340,\#
-                "recovery_ms":{"route":{"count":2,"p50":340,"p95":410}}},\#
+                "recovery_ms":{"route":{"at_most":{"250":0,"500":2},"count":2,"p50":340,"p95":410,"sum":700}}},\#
+                "pages":{"cut":0,"requests":0},\#
                 "prefetch":{"failed":0,"started":0,"succeeded":0,"used":0},\#
                 "probe":{"broken_evidence":0,"divergences":1,"done":9,"dropped":2,"evidence":7,\#
                 "forgotten_names":0,"lost":0,"quarantined":1,\#
@@ -113,9 +115,14 @@ struct ReportTests {
         network.changes                            3
         network.id                                 6f2c1a09
         network.last_recovery_ms                   340
+        network.recovery_ms.route.at_most.250      0
+        network.recovery_ms.route.at_most.500      2
         network.recovery_ms.route.count            2
         network.recovery_ms.route.p50              340
         network.recovery_ms.route.p95              410
+        network.recovery_ms.route.sum              700
+        pages.cut                                  0
+        pages.requests                             0
         prefetch.failed                            0
         prefetch.started                           0
         prefetch.succeeded                         0

@@ -48,6 +48,14 @@ struct RequestTests {
                 "stats -x --json",
                 "{\"error\":\"unknown argument \\\"-x\\\" of stats; allowed: stats [--json|--prometheus]\"}\n"
             ),
+            (
+                "stats --prometheus --json",
+                "{\"error\":\"Prometheus reads no JSON; allowed: stats [--json|--prometheus]\"}\n"
+            ),
+            (
+                "{\"command\":\"stats\",\"prometheus\":true}",
+                "{\"error\":\"Prometheus reads no JSON; allowed: stats [--json|--prometheus]\"}\n"
+            ),
             ("--json", "{\"error\":\"unknown command \\\"--json\\\"; \(allowed)\"}\n"),
             ("a\u{1B}[2Jb", "error: unknown command \"a\\u{1B}[2Jb\"; \(allowed)\n"),
             (
