@@ -2,6 +2,8 @@
 
 package enum Invocation: Equatable, Sendable {
     case ask(line: String, socket: String)
+    /// A file that the daemon's flight recorder has left; without a daemon.
+    case readRecords(path: String, wantsJSON: Bool, showsClients: Bool)
     case showVersion
     case showHelp
 
@@ -31,13 +33,30 @@ package enum Invocation: Equatable, Sendable {
             }
         }
         guard !rest.isEmpty else { throw UsageError("no command") }
+        if let file = try Invocation.recordFile(Array(rest), wantsJSON: wantsJSON) {
+            self = file
+            return
+        }
         let line = (rest + (wantsJSON && !rest.contains("--json") ? ["--json"] : [])).joined(separator: " ")
         guard !line.utf8.contains(UInt8(ascii: "\n")) else { throw UsageError("a command is one line") }
         self = .ask(line: line, socket: socket)
     }
 
+    /// Nil for what the daemon answers.
+    private static func recordFile(_ words: [String], wantsJSON: Bool) throws(UsageError) -> Invocation? {
+        guard words.starts(with: ["recorder", "read"]) else { return nil }
+        let options: Set<String> = ["--json", "--clients"]
+        let paths = words.dropFirst(2).filter { !options.contains($0) }
+        guard let path = paths.first, paths.count == 1, !path.isEmpty, !path.hasPrefix("-") else {
+            throw UsageError("recorder read needs one file; allowed: recorder read FILE [--json] [--clients]")
+        }
+        return .readRecords(
+            path: path, wantsJSON: wantsJSON || words.contains("--json"), showsClients: words.contains("--clients"))
+    }
+
     package static let usage = """
         usage: httpdnsctl [--socket PATH] [--json] COMMAND [ARGS]
+               httpdnsctl recorder read FILE [--json] [--clients]
                httpdnsctl --version | --help
 
         "httpdnsctl help" lists the commands of the running daemon.

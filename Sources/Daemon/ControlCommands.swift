@@ -13,6 +13,7 @@ struct ControlCommands {
     let tests: ProviderTests
     let probeErrands: ProbeErrands
     let evidence: EvidenceLog
+    let watches: QueryWatches
     let cache: AnswerCache
     /// Those that rules stand for.
     let ruleNames: Set<Name>
@@ -35,7 +36,15 @@ struct ControlCommands {
         switch request.command {
         case .help: return whole(.help, asJSON: request.wantsJSON)
         case .stats: return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
-        case .explain, .query, .top, .inflight, .watch, .recorder, .log, .reload:
+        case .watch(let pattern, let showsClients):
+            return .stream(
+                try watches.begin(pattern, showsClients: showsClients, wantsJSON: request.wantsJSON, now: now))
+        case .recorder(let showsClients):
+            let listing = FlightListing(
+                wantsJSON: request.wantsJSON, showsClients: showsClients,
+                bootMicroseconds: Clock.bootMicrosecondsSince1970())
+            return .pieces(AnyIterator(FlightPieces(of: resolving.recorder.records, listing)))
+        case .explain, .query, .top, .inflight, .log, .reload:
             throw Refusal("\(request.command.word) is not served yet", wantsJSON: request.wantsJSON)
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
         case .cache(let view, let scope):

@@ -25,6 +25,8 @@ final class Daemon {
     private let cache: AnswerCache
     private let view: ServingView
     private let recorder: FlightRecorder
+    private let recorderFiles: FlightFiles
+    private let watches: QueryWatches
     private let resolving: ResolvingLoop
     private let switches: ProviderSwitches
     private let nodeLists: NodeLists
@@ -76,6 +78,10 @@ final class Daemon {
                 FastPath(cache: cache, access: access, view: view, version: programVersion)
             }
             recorder = FlightRecorder(FlightRecords(servingThreads: threadCount))
+            recorderFiles = try FlightFiles(recorder.records, loop: loop)
+            watches = QueryWatches(recorder.records)
+            // Before there are other threads, as with signals.
+            RecordFile.useCrashStack()
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
@@ -151,7 +157,7 @@ final class Daemon {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
             tests.nextDeadline, probeErrands.nextDeadline, roaming?.nextDeadline, translation.nextDeadline,
-            portalErrand.nextDeadline,
+            portalErrand.nextDeadline, watches.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
@@ -183,6 +189,9 @@ final class Daemon {
         }
         resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
+        watches.timePassed(now: now).forEach { log($0) }
+        recorderFiles.counted(threads.tally, resolving, now: now)
+        recorderFiles.takeNews().forEach { log($0) }
     }
 
     private func recordDivergences(now: Instant) {
@@ -218,6 +227,9 @@ final class Daemon {
     private func apply(_ settings: Settings) {
         let now = Clock.now()
         log.level = settings.log.level
+        watches.setLogging(
+            settings.log.queries ? QueryWatches.Logging(showsClients: settings.log.clients) : nil, now: now)
+        recorderFiles.setDirectory(settings.log.recorderDirectory)
         upstreams.setAccounts(provisions.accounts)
         if let roaming { roaming.setView(settings) } else { view.set(nil, settings.providers) }
         translation.configure(settings.server, now: now)
@@ -329,7 +341,7 @@ final class Daemon {
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil)
         return ControlCommands(
             statistics: statistics, resolving: resolving, switches: switches, tests: tests,
-            probeErrands: probeErrands, evidence: evidence, cache: cache,
+            probeErrands: probeErrands, evidence: evidence, watches: watches, cache: cache,
             ruleNames: Set(settings.rules.flatMap(\.match)), now: now
         ).answer(to: line, from: peer)
     }

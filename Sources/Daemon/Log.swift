@@ -1,5 +1,5 @@
 // What the daemon says to its operator: typed events, rendered in one place, to standard error. State changes, not
-// traffic; no client addresses, no names asked, nothing secret.
+// traffic, unless queries are to be logged; no client addresses unless asked, nothing secret.
 
 import Control
 import DNSWire
@@ -46,15 +46,21 @@ enum LogEvent {
     case storeSetAside(path: String, SetAside)
     case storeFails(path: String, StoreFailure)
     case storeWorks(path: String)
+    /// Because many clients got failures.
+    case recorderWritten(path: String)
+    case recorderFails(path: String, reason: String)
+    case query(FlightEventReport)
+    case queriesLeftOut(UInt64)
 
     var level: Settings.Log.Level {
         switch self {
         case .ready, .stopping, .stopped, .settingsReloaded, .providerUp, .providerThrottled, .providerAskedAgain,
             .networkLost, .networkChanged, .networkRecovered, .portal(.redirects), .portal(.ended), .nameserversChanged,
-            .nameserverAskedAgain, .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks:
+            .nameserverAskedAgain, .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks, .query,
+            .queriesLeftOut:
             .info
         case .providerDown, .providerBlocked, .portal(.suspected), .nameserverLoops, .fileUnreadable, .addressLeftOut,
-            .storeSetAside, .storeFails, .probesOff, .divergence:
+            .storeSetAside, .storeFails, .probesOff, .divergence, .recorderWritten, .recorderFails:
             .warning
         case .settingsRefused: .error
         case .requestFailed: .debug
@@ -105,6 +111,11 @@ enum LogEvent {
             "\(path) is \(setAside.finding); it is kept as \(setAside.newPath), and a fresh one is begun"
         case .storeFails(let path, let failure): "\(path) can't be used, answers are in memory only: \(failure)"
         case .storeWorks(let path): "\(path) can be used again"
+        case .recorderWritten(let path):
+            "half of the clients or more get failures; what led to that is in \(path): httpdnsctl recorder read"
+        case .recorderFails(let path, let reason): "the flight recorder can't be written to \(path): \(reason)"
+        case .query(let report): String(report.line.dropLast())
+        case .queriesLeftOut(let count): "\(count) events came too fast to be logged"
         }
     }
 

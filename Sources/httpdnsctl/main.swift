@@ -2,6 +2,7 @@
 
 import Control
 import LinuxIO
+import Telemetry
 
 private enum Exit {
     static let failed: Int32 = 1
@@ -13,6 +14,8 @@ private enum Exit {
 private let timeout = Duration.seconds(5)
 /// Of a command that is answered in steps: each may wait for a provider that is slow.
 private let stepTimeout = Duration.seconds(30)
+/// Of one that shows what happens, while nothing does: somebody ends it.
+private let watchTimeout = Duration.seconds(1 << 32)
 /// A dump of a cache with millions of entries. All of it is taken before it is printed: a pager that waits must not
 /// make the daemon wait. Only steps are printed as they come.
 private let maxAnswerBytes = 1 << 30
@@ -23,11 +26,14 @@ private func fail(_ text: String, _ code: Int32) -> Never {
 }
 
 private func ask(_ line: String, at socket: String) {
-    let isInSteps = (try? Request(line: Array(line.utf8)))?.command.isAnsweredInSteps ?? false
+    let command = (try? Request(line: Array(line.utf8)))?.command
+    let isInSteps = command?.isAnsweredInSteps ?? false
+    let isEndless = if case .watch = command { true } else { false }
+    let silence = isEndless ? watchTimeout : isInSteps ? stepTimeout : timeout
     var output = Output()
     do throws(SystemError) {
         try LocalExchange.ask(
-            line, at: socket, timeout: timeout, silence: isInSteps ? stepTimeout : timeout, maxBytes: maxAnswerBytes
+            line, at: socket, timeout: timeout, silence: silence, maxBytes: isEndless ? Int.max : maxAnswerBytes
         ) { bytes in
             output.take(bytes)
             if isInSteps { output.showLines() }
@@ -39,6 +45,19 @@ private func ask(_ line: String, at socket: String) {
     guard !output.isEmpty else { fail("the daemon at \(socket) gave no answer", Exit.failed) }
     output.showAll()
     if Reply.isRefusal(output.lastLine) { Process.exit(Exit.failed) }
+}
+
+private func showRecords(at path: String, asJSON: Bool, showsClients: Bool) {
+    do throws(SystemError) {
+        let bytes = try TextFile.read(path, maxBytes: FlightFile.maxBytes)
+        do throws(FlightFileError) {
+            StandardStreams.writeOutput(try FlightFile(bytes).text(asJSON: asJSON, showsClients: showsClients))
+        } catch {
+            fail("\(path): \(error)", Exit.failed)
+        }
+    } catch {
+        fail("can't read \(path): \(error)", Exit.failed)
+    }
 }
 
 /// What came and is not printed yet. A refusal is the last line of an answer, most often its only one.
@@ -74,6 +93,8 @@ do throws(UsageError) {
     case .showVersion: StandardStreams.writeOutput("httpdnsctl \(programVersion)\n")
     case .showHelp: StandardStreams.writeOutput(Invocation.usage)
     case .ask(let line, let socket): ask(line, at: socket)
+    case .readRecords(let path, let wantsJSON, let showsClients):
+        showRecords(at: path, asJSON: wantsJSON, showsClients: showsClients)
     }
 } catch {
     fail("\(error.reason)\n\(Invocation.usage)", Exit.usage)
