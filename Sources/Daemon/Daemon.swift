@@ -68,8 +68,7 @@ final class Daemon {
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
-            let searchDomains = Upstreams.nameservers(settings.systemResolver, localFiles, ports)
-                .searchDomains
+            let searchDomains = Upstreams.nameservers(settings.systemResolver, localFiles, ports).searchDomains
             let network = try Daemon.follower(settings, loop, searchDomains, seed: entropy.next())
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try Daemon.openStore(settings, cache: cache, loop: loop)
@@ -77,22 +76,18 @@ final class Daemon {
             let makeFastPath = { @Sendable [cache, view] in
                 FastPath(cache: cache, access: access, view: view, version: programVersion)
             }
-            recorder = FlightRecorder(FlightRecords(servingThreads: threadCount))
-            recorderFiles = try FlightFiles(recorder.records, loop: loop)
-            watches = QueryWatches(recorder.records)
-            // Before there are other threads, as with signals.
-            RecordFile.useCrashStack()
+            let records = FlightRecords(servingThreads: threadCount)
+            (recorder, watches) = (FlightRecorder(records), QueryWatches(records))
+            recorderFiles = try FlightFiles(records, loop: loop)
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
                 recorder: recorder)
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
-                probes: Probes(loop: loop),
-                streams: streams,
-                mailbox: mailbox, store: store, answers: CachedAnswers(cache, view), view: view,
-                seed: entropy.next(),
-                fastPath: makeFastPath(), recorder: recorder)
+                probes: Probes(loop: loop), streams: streams, mailbox: mailbox, store: store,
+                answers: CachedAnswers(cache, view), view: view, seed: entropy.next(), fastPath: makeFastPath(),
+                recorder: recorder)
             switches = ProviderSwitches(resolving, cache)
             translation = Translation(resolving, cache, view)
             nodeLists = NodeLists(resolving)
@@ -105,7 +100,7 @@ final class Daemon {
             evidence = EvidenceLog(resolving)
             portalErrand = PortalErrand(resolving)
             threads = try ServingThreads(
-                ports.datagrams, records: recorder.records, mailbox: mailbox, makeFastPath: makeFastPath)
+                ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
         }

@@ -33,7 +33,9 @@ final class FlightFiles {
         func join() { thread.take()?.join() }
     }
 
+    /// In the main thread.
     init(_ records: FlightRecords, loop: EventLoop) throws(SystemError) {
+        RecordFile.useCrashStack()
         self.records = records
         results = try Mailbox(capacity: 1)
         _ = try loop.watch(results.descriptor, for: .readable) { [unowned self] _ in takeResults() }

@@ -17,10 +17,10 @@ struct FailureBurstTests {
             as [(UInt64, UInt64, Bool)]
         {
             var burst = FailureBurst()
-            #expect(!burst.counted(answers: 1000, failures: 900, now: after(0)), "the first count is where it begins")
-            #expect(
-                burst.counted(answers: 1000 + answers, failures: 900 + failures, now: after(9)) == expected,
-                "\(failures) of \(answers)")
+            let isBurstAtFirst = burst.counted(answers: 1000, failures: 900, now: after(0))
+            #expect(!isBurstAtFirst, "the first count is where it begins")
+            let isBurst = burst.counted(answers: 1000 + answers, failures: 900 + failures, now: after(9))
+            #expect(isBurst == expected, "\(failures) of \(answers)")
         }
     }
 
@@ -29,9 +29,9 @@ struct FailureBurstTests {
         var burst = FailureBurst()
         var bursts = 0
         // Four failures a second, for ever: 40 in ten seconds.
-        for second in 0..<200
-        where burst.counted(answers: UInt64(4 * second), failures: UInt64(4 * second), now: after(Double(second))) {
-            bursts += 1
+        for second in 0..<200 {
+            let count = UInt64(4 * second)
+            if burst.counted(answers: count, failures: count, now: after(Double(second))) { bursts += 1 }
         }
         #expect(bursts == 0)
     }
@@ -40,9 +40,9 @@ struct FailureBurstTests {
     func pause() {
         var burst = FailureBurst()
         var seconds: [Int] = []
-        for second in 0..<1300
-        where burst.counted(answers: UInt64(100 * second), failures: UInt64(100 * second), now: after(Double(second))) {
-            seconds.append(second)
+        for second in 0..<1300 {
+            let count = UInt64(100 * second)
+            if burst.counted(answers: count, failures: count, now: after(Double(second))) { seconds.append(second) }
         }
         #expect(seconds == [1, 601, 1201])
     }
@@ -51,7 +51,8 @@ struct FailureBurstTests {
     func sudden() {
         var burst = FailureBurst()
         _ = burst.counted(answers: 0, failures: 0, now: after(0))
-        #expect(!burst.counted(answers: 30, failures: 30, now: after(0.2)))
-        #expect(burst.counted(answers: 60, failures: 60, now: after(0.4)))
+        let isFewEnough = !burst.counted(answers: 30, failures: 30, now: after(0.2))
+        let isBurst = burst.counted(answers: 60, failures: 60, now: after(0.4))
+        #expect(isFewEnough && isBurst)
     }
 }
