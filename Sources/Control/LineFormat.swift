@@ -28,6 +28,23 @@ package enum LineFormat {
         "\(day(secondsSince1970: seconds)) \(timeOfDay(secondsSince1970: Int(seconds)))"
     }
 
+    /// "2026-11-21T12:34:56.789Z" (RFC 3339).
+    static func timestamp(millisecondsSince1970 milliseconds: Int64) -> String {
+        let (seconds, rest) = (max(milliseconds, 0) / 1000, Int(max(milliseconds, 0) % 1000))
+        let clock = timeOfDay(secondsSince1970: Int(seconds)).dropLast()
+        let digits = String(rest)
+        let padding = String(repeating: "0", count: 3 - digits.count)
+        return "\(day(secondsSince1970: seconds))T\(clock).\(padding)\(digits)Z"
+    }
+
+    /// "2026-11-21 12:34:56.123456Z", UTC.
+    static func preciseMoment(microsecondsSince1970 microseconds: Int64) -> String {
+        let rest = ((microseconds % 1_000_000) + 1_000_000) % 1_000_000
+        let digits = String(rest)
+        let fraction = String(repeating: "0", count: 6 - digits.count) + digits
+        return "\(moment(secondsSince1970: (microseconds - rest) / 1_000_000).dropLast()).\(fraction)Z"
+    }
+
     /// "12:34:56Z", UTC.
     static func timeOfDay(secondsSince1970 seconds: Int) -> String {
         let parts = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60]

@@ -14,11 +14,10 @@ struct Client {
     let query: Query
     let packet: [UInt8]
     let path: Path
+    let address: Address
     let askedAt: Instant
     /// Where it is, if answers depend on that.
     let subnet: ClientSubnet
-    /// On this machine.
-    let isLocal: Bool
 
     /// In the letters of this client.
     var question: Question { Question(query.name(in: packet.span), query.type, from: subnet) }
@@ -37,8 +36,8 @@ extension Client {
         query = handover.query
         packet = handover.packet
         path = .datagram(handover.socket, peer: handover.peer, askedAddress: handover.askedAddress)
+        address = Address(handover.peer)
         askedAt = handover.receivedAt
-        isLocal = Address(handover.peer).isLoopback
         self.subnet = subnet
     }
 

@@ -5,10 +5,12 @@ import AnswerCache
 import Control
 import DNSWire
 import HTTPClient
+import HTTPServer
 import LinuxIO
 import Network
 import Resolver
 import Settings
+import Telemetry
 
 final class Daemon {
     private static let hostsFile = "/etc/hosts"
@@ -16,13 +18,16 @@ final class Daemon {
     private let options: Options
     private var settings: Settings
     private var provisions: Provisions
-    private var log: Log
+    private let log: Log
     private let startedAt: Instant
     private let loop: EventLoop
     private let signals: SignalWatch
     private let ports: PortBinding
     private let cache: AnswerCache
     private let view: ServingView
+    private let recorder: FlightRecorder
+    private let recorderFiles: FlightFiles
+    private let watches: QueryWatches
     private let resolving: ResolvingLoop
     private let switches: ProviderSwitches
     private let nodeLists: NodeLists
@@ -41,6 +46,7 @@ final class Daemon {
     /// Nil before the first settings are in force.
     private var policy: Policy?
     private var control: ControlServer?
+    private var pages: MetricsListener?
     private var stopSignal: String?
 
     /// - Throws: `StartFailure` with a text for the operator.
@@ -48,7 +54,7 @@ final class Daemon {
         self.settings = settings
         self.provisions = provisions
         self.options = options
-        log = Log(level: settings.log.level)
+        log = Log(settings.log)
         startedAt = Clock.now()
         do {
             SignalWatch.ignoreBrokenPipes()
@@ -65,8 +71,7 @@ final class Daemon {
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
-            let searchDomains = Upstreams.nameservers(settings.systemResolver, localFiles, ports)
-                .searchDomains
+            let searchDomains = Upstreams.nameservers(settings.systemResolver, localFiles, ports).searchDomains
             let network = try Daemon.follower(settings, loop, searchDomains, seed: entropy.next())
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try Daemon.openStore(settings, cache: cache, loop: loop)
@@ -74,16 +79,18 @@ final class Daemon {
             let makeFastPath = { @Sendable [cache, view] in
                 FastPath(cache: cache, access: access, view: view, version: programVersion)
             }
+            let records = FlightRecords(servingThreads: threadCount)
+            (recorder, watches) = (FlightRecorder(records), QueryWatches(records))
+            recorderFiles = try FlightFiles(records, loop: loop)
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
-                listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath())
+                listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
+                recorder: recorder)
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
-                probes: Probes(loop: loop),
-                streams: streams,
-                mailbox: mailbox, store: store, answers: CachedAnswers(cache, view), view: view,
-                seed: entropy.next(),
-                fastPath: makeFastPath())
+                probes: Probes(loop: loop), streams: streams, mailbox: mailbox, store: store,
+                answers: CachedAnswers(cache, view), view: view, seed: entropy.next(), fastPath: makeFastPath(),
+                recorder: recorder)
             switches = ProviderSwitches(resolving, cache)
             translation = Translation(resolving, cache, view)
             nodeLists = NodeLists(resolving)
@@ -96,11 +103,13 @@ final class Daemon {
             queries = QueryErrands(resolving)
             evidence = EvidenceLog(resolving)
             portalErrand = PortalErrand(resolving)
-            threads = try ServingThreads(ports.datagrams, mailbox: mailbox, makeFastPath: makeFastPath)
+            threads = try ServingThreads(
+                ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
         }
         try openControlSocket()
+        try openMetricsListener()
     }
 
     /// Serves until a signal ends it.
@@ -115,18 +124,21 @@ final class Daemon {
                 listen: ports.addresses.map(\.description), threads: threads.count,
                 providers: resolving.providers.providers.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
+        announcePages()
         var turnedAt = Clock.now()
         while stopSignal == nil {
             // One that was held back and is past already says nothing of an absence.
-            let deadline = nextDeadline.map { max($0, turnedAt) }
+            let deadline = nextDeadline(now: turnedAt).map { max($0, turnedAt) }
             try loop.turn(until: deadline)
             let now = Clock.now()
             turn(lateBy: deadline.map { max(.zero, $0.duration(to: now)) } ?? .zero, now: now)
             turnedAt = now
         }
+        log.end(now: Clock.now())
         log(.stopping(signal: stopSignal ?? ""))
         threads.stop()
         control = nil
+        pages = nil
         resolving.store?.stop()
         log(.stopped)
     }
@@ -144,11 +156,12 @@ final class Daemon {
 
     // MARK: one turn
 
-    private var nextDeadline: Instant? {
+    private func nextDeadline(now: Instant) -> Instant? {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
             tests.nextDeadline, probeErrands.nextDeadline, roaming?.nextDeadline, translation.nextDeadline,
             portalErrand.nextDeadline, queries.nextDeadline,
+            watches.nextDeadline, pages?.nextDeadline(now: now), log.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
@@ -158,6 +171,7 @@ final class Daemon {
         roaming?.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
         resolving.timePassed(now: now)
         control?.timePassed(now: now)
+        pages?.timePassed(now: now)
         for name in switches.timePassed(now: now) { log(.switchedOn(name: name)) }
         nodeLists.timePassed(now: now)
         translation.timePassed(now: now)
@@ -181,6 +195,10 @@ final class Daemon {
         }
         resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
+        watches.timePassed(now: now).forEach { log($0) }
+        recorderFiles.counted(threads.tally, resolving, now: now)
+        recorderFiles.takeNews().forEach { log($0) }
+        log.timePassed(now: now)
     }
 
     private func recordDivergences(now: Instant) {
@@ -193,29 +211,34 @@ final class Daemon {
 
     private func takeSignals() {
         for signal in (try? signals.takeSignals()) ?? [] {
-            if signal == StopSignal.reload { reload() } else { stopSignal = StopSignal.name(signal) }
+            if signal == StopSignal.reload { _ = try? reload() } else { stopSignal = StopSignal.name(signal) }
         }
     }
 
     // MARK: settings
 
     /// The old settings stay in force when the new ones have a fault.
-    private func reload() {
+    private func reload() throws(SettingsFile.Unusable) -> ReloadReport {
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
             provisions = try Provisions(for: new, options)
-            let needRestart = new.changesNeedingRestart(from: settings)
+            let report = ReloadReport(needRestart: new.changesNeedingRestart(from: settings))
             settings = new
             apply(new)
-            log(.settingsReloaded(needRestart: needRestart))
+            log(.settingsReloaded(report))
+            return report
         } catch {
             log(.settingsRefused(complaints: error.complaints))
+            throw error
         }
     }
 
     private func apply(_ settings: Settings) {
         let now = Clock.now()
-        log.level = settings.log.level
+        log.configure(settings.log)
+        watches.setLogging(
+            settings.log.queries ? QueryWatches.Logging(showsClients: settings.log.clients) : nil, now: now)
+        recorderFiles.setDirectory(settings.log.recorderDirectory)
         upstreams.setAccounts(provisions.accounts)
         if let roaming { roaming.setView(settings) } else { view.set(nil, settings.providers) }
         translation.configure(settings.server, now: now)
@@ -266,6 +289,7 @@ final class Daemon {
 
     private func readNameservers(now: Instant) {
         upstreams.readNameservers(settings.systemResolver, areOthers: false, now: now).forEach { log($0) }
+        upstreams.announce(now: now)
         roaming?.found(searchDomains: upstreams.nameservers.searchDomains, now: now)
     }
 
@@ -317,17 +341,34 @@ final class Daemon {
         }
     }
 
-    private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
-        let now = Clock.now()
-        let statistics = Statistics(
+    private func openMetricsListener() throws(StartFailure) {
+        guard let endpoint = settings.control.metricsListen else { return }
+        pages = try MetricsListener(on: SocketAddress(endpoint), loop: loop) { [unowned self] request in
+            ServedPages(statistics: statistics(now: Clock.now())).reply(to: request)
+        }
+    }
+
+    private func announcePages() {
+        guard let address = pages?.address else { return }
+        log(.pagesServed(at: address))
+        if settings.control.metricsListen?.address.isLoopback == false { log(.pagesOpen(at: address)) }
+    }
+
+    private func statistics(now: Instant) -> Statistics {
+        Statistics(
             resolving: resolving, threads: threads, cache: cache, probeErrands: probeErrands,
             evidence: evidence, network: roaming?.network, translationPrefix: translation.prefixes.first,
             nameserverSource: upstreams.nameservers.path, startedAt: startedAt, now: now, listen: ports.addresses,
             operatorSwitches: switches.reports,
-            avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil)
+            avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: pages)
+    }
+
+    private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
+        let now = Clock.now()
         return ControlCommands(
-            statistics: statistics, resolving: resolving, switches: switches, tests: tests,
-            probeErrands: probeErrands, queries: queries, evidence: evidence, cache: cache,
+            statistics: statistics(now: now), resolving: resolving, switches: switches, tests: tests,
+            probeErrands: probeErrands, queries: queries, evidence: evidence, watches: watches, cache: cache, log: log,
+            reload: { [unowned self] () throws(SettingsFile.Unusable) in try reload() },
             ruleNames: Set(settings.rules.flatMap(\.match)), now: now
         ).answer(to: line, from: peer)
     }

@@ -19,6 +19,7 @@ final class ResolvingLoop {
     let mailbox: Mailbox<Notice>
     /// Nil: memory only.
     let store: StoreThread?
+    let recorder: FlightRecorder
     private(set) var answers: CachedAnswers
     let view: ServingView
     private var fastPath: FastPath
@@ -44,7 +45,7 @@ final class ResolvingLoop {
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, probes: Probes, streams: StreamServer,
         mailbox: Mailbox<Notice>, store: StoreThread?, answers: CachedAnswers,
-        view: ServingView, seed: UInt64, fastPath: consuming FastPath
+        view: ServingView, seed: UInt64, fastPath: consuming FastPath, recorder: FlightRecorder
     ) throws(SystemError) {
         self.loop = loop
         self.providers = providers
@@ -55,6 +56,7 @@ final class ResolvingLoop {
         self.store = store
         self.answers = answers
         self.view = view
+        self.recorder = recorder
         resolver = Resolver(seed: seed)
         settledAt = Clock.now()
         self.fastPath = fastPath
@@ -90,8 +92,8 @@ final class ResolvingLoop {
         for question in streams.takeAwaited() { handle(.givenAgain(question), now: now) }
         for miss in streams.takeMisses() {
             let client = Client(
-                query: miss.query, packet: miss.packet, path: .stream(miss.connection), askedAt: now,
-                subnet: view.subnet(of: miss.client), isLocal: miss.client.isLoopback)
+                query: miss.query, packet: miss.packet, path: .stream(miss.connection),
+                address: miss.client, askedAt: now, subnet: view.subnet(of: miss.client))
             asked(client, now: now)
         }
         repeat {
@@ -104,6 +106,7 @@ final class ResolvingLoop {
     /// Changes that come from outside: settings, hosts, network.
     func handle(_ event: Event, now: Instant) {
         var actions: [Action] = []
+        recorder.note(event, now: now)
         resolver.handle(event, now: now, actions: &actions)
         for action in actions { perform(action, now: now) }
     }
@@ -140,7 +143,9 @@ final class ResolvingLoop {
     /// What changed in the judgement of providers since the last time, for the log.
     func takeStateChanges(now: Instant) -> [LogEvent] {
         resolver.takeStateChanges(now: now).compactMap { change in
-            providers.providers.first { $0.id == change.provider }.flatMap { LogEvent(change, of: $0) }
+            guard let provider = providers.provider(change.provider) else { return nil }
+            recorder.changed(provider.name, to: change.to, now: now)
+            return LogEvent(change, of: provider)
         }
     }
 
@@ -203,7 +208,7 @@ final class ResolvingLoop {
         case nil, .local, .refused, .dropped, .miss: return false
         }
         questionsTaken += 1
-        answer(client, with: message, code, as: .cacheResponses, now: now)
+        answer(client, with: message, code, from: .cache, now: now)
         return true
     }
 
@@ -230,6 +235,7 @@ final class ResolvingLoop {
         let question = client.question
         if system.clientAsked(question, now: now) {
             drop(client, now: now)
+            recorder.dropped(client, "loop", now: now)
             tally[.droppedLoop] += 1
             return
         }
@@ -246,6 +252,7 @@ final class ResolvingLoop {
 
     /// Decisions become effects here and nowhere else.
     private func perform(_ action: Action, now: Instant) {
+        recorder.note(action, nameOfSource: name, now: now)
         switch action {
         case .fetch(let id, let question, let upstream):
             askedAt = now
@@ -313,40 +320,44 @@ final class ResolvingLoop {
     private func reply(_ waiter: Waiter, _ answer: Answer, _ source: Source, now: Instant) {
         guard let client = clients.take(waiter) else { return tell(waiter, .answer(answer, source)) }
         let message = client.reply(answers.rendered(answer, client.question), answer.remark)
-        let isSent = self.answer(client, with: message, answer.responseCode, as: source.count, now: now)
-        if isSent { latencies.record(client.askedAt.duration(to: now), from: source) }
+        self.answer(client, with: message, answer.responseCode, answer.remark, from: source.ofEvent, now: now)
     }
 
     private func reply(_ waiter: Waiter, _ expired: ExpiredAnswer, _ cause: StaleCause, now: Instant) {
         guard let client = clients.take(waiter) else { return tell(waiter, .expired(expired, cause)) }
         let message = client.reply(expired.answer, expired.extendedError)
-        let isSent = answer(client, with: message, expired.answer.responseCode, as: .staleResponses, now: now)
+        let isSent = answer(
+            client, with: message, expired.answer.responseCode, expired.extendedError, from: .stale, now: now)
         if isSent { staleCauses[cause, default: 0] += 1 }
     }
 
     private func fail(_ client: Client, _ extendedError: ExtendedError, now: Instant) {
-        answer(client, with: client.failure(extendedError), .serverFailure, as: .failureResponses, now: now)
+        answer(client, with: client.failure(extendedError), .serverFailure, extendedError, from: .failure, now: now)
     }
 
     /// Every reply of this thread leaves here, and is counted once. False when the client has gone.
     @discardableResult
     private func answer(
-        _ client: Client, with message: [UInt8], _ code: ResponseCode, as count: Count, now: Instant
+        _ client: Client, with message: [UInt8], _ code: ResponseCode, _ extendedError: ExtendedError? = nil,
+        from source: FlightEvent.Source, now: Instant
     ) -> Bool {
         guard send(message, to: client, now: now) else {
+            recorder.dropped(client, "gone", now: now)
             tally[.droppedGone] += 1
             return false
         }
+        recorder.answered(client, code, extendedError, from: source, now: now)
+        latencies.record(client.askedAt.duration(to: now), from: source)
         tally.count(code)
-        tally[count] += 1
+        tally[source.count] += 1
         return true
     }
 
     /// To others than this machine we say nothing of what it asks.
     private func explain(_ why: WhyQuestion, to client: Client, now: Instant) {
-        guard client.isLocal else {
+        guard client.address.isLoopback else {
             let refusal = client.failure(.onlyHere, .refused)
-            answer(client, with: refusal, .refused, as: .refusedResponses, now: now)
+            answer(client, with: refusal, .refused, .onlyHere, from: .refused, now: now)
             return
         }
         let question = client.question
@@ -357,7 +368,7 @@ final class ResolvingLoop {
             case .nothing: Answer(negative: .noData, ttlSeconds: 0)
             }
         let message = client.reply(RenderedAnswer(text, to: question), nil)
-        answer(client, with: message, .noError, as: .localResponses, now: now)
+        answer(client, with: message, .noError, from: .local, now: now)
     }
 
     /// No answer: a stream must still learn that the question is not in flight any more.
@@ -370,17 +381,6 @@ final class ResolvingLoop {
         case .datagram(let socket, let peer, let askedAddress):
             return socket.reply(message.span, to: peer, from: askedAddress)
         case .stream(let connection): return streams.send(message, to: connection, now: now)
-        }
-    }
-}
-
-extension Source {
-    fileprivate var count: Count {
-        switch self {
-        case .provider: .providerResponses
-        case .system: .systemResponses
-        case .local: .localResponses
-        case .fallback: .fallbackResponses
         }
     }
 }

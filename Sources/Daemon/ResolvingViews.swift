@@ -1,4 +1,4 @@
-// What others may read of the slow path's state, for reports. Changes nothing.
+// What is to be seen of the resolver: a view of the state that its decisions use. Changes nothing.
 
 import Control
 import DNSWire
@@ -31,6 +31,10 @@ extension ResolvingLoop {
     /// Nil when none is suspected.
     var portal: PortalState? { resolver.portal }
 
+    func hottest(atMost count: Int, now: Instant) -> [AskedQuestion] {
+        resolver.hottest(atMost: count, hits: answers.uncountedHits, now: now)
+    }
+
     /// Why a question is answered as it is.
     func explanation(of question: Question, now: Instant) -> ExplainReport {
         let explanations = Explanations(
@@ -59,14 +63,5 @@ extension ResolvingLoop {
                 })
         }
         return report
-    }
-}
-
-extension Source {
-    init(_ upstream: Upstream) {
-        switch upstream {
-        case .provider(let provider): self = .provider(provider)
-        case .system: self = .system
-        }
     }
 }

@@ -37,20 +37,24 @@ enum Notice: Sendable {
 struct ServingThread: ~Copyable {
     private let sockets: [DatagramSocket]
     private let mailbox: Mailbox<Notice>
-    private let published: PublishedTally
+    private let telemetry: ThreadTelemetry
     private var tally = Tally()
     private var fastPath: FastPath
     private var batch = DatagramBatch(replyBytes: EDNS.ourPayloadBytes)
     private var notices: [Notice] = []
+    /// Of each datagram of the batch, what became of it.
+    private var served: [ServedQuery] = []
 
     /// Batches taken from one socket before the others get their turn.
     private static let maxRounds = 8
 
-    init(sockets: [DatagramSocket], fastPath: consuming FastPath, mailbox: Mailbox<Notice>, published: PublishedTally) {
+    init(sockets: [DatagramSocket], fastPath: consuming FastPath, mailbox: Mailbox<Notice>, telemetry: ThreadTelemetry)
+    {
         self.sockets = sockets
         self.fastPath = fastPath
         self.mailbox = mailbox
-        self.published = published
+        self.telemetry = telemetry
+        served.reserveCapacity(DatagramBatch.capacity)
     }
 
     /// Serves until something is posted to `stop`.
@@ -68,30 +72,47 @@ struct ServingThread: ~Copyable {
             // An error is about an earlier datagram (ICMP) and is cleared by being reported.
             guard let count = try? batch.receive(from: socket), count > 0 else { return }
             let now = Clock.now()
+            let hits = tally[.cacheHits]
             answer(count, socket, now: now)
             tally[.handedOver] += UInt64(notices.count(where: \.isQuestion))
             // Before anything leaves: whoever has an answer, or takes a question over, finds it counted.
-            published.publish(tally)
+            telemetry.tally.publish(tally)
             let unsent = batch.send(through: socket)
             tally[.unsentReplies] += UInt64(unsent)
+            record(receivedAt: now, hits: tally[.cacheHits] - hits)
             let refused = handOver()
-            if unsent + refused > 0 { published.publish(tally) }
+            if unsent + refused > 0 { telemetry.tally.publish(tally) }
             if count < DatagramBatch.capacity { return }
+        }
+    }
+
+    /// Behind the replies, so that it delays none. They are sent with one call, so all of a batch took as long.
+    private func record(receivedAt now: Instant, hits: UInt64) {
+        let microseconds = now.duration(to: Clock.now()).microsecondsRoundedUp
+        telemetry.hitDurations.record(microseconds: microseconds, count: hits)
+        let nanoseconds = Clock.nanosecondsSinceBoot(now)
+        for place in served.indices {
+            telemetry.ring.record(
+                served[place], atNanoseconds: nanoseconds, microseconds: microseconds, in: batch.packet(place))
         }
     }
 
     private mutating func answer(_ count: Int, _ socket: DatagramSocket, now: Instant) {
         let nowMilliseconds = Clock.millisecondsSinceBoot(now)
+        served.removeAll(keepingCapacity: true)
         for place in 0..<count {
             tally[.udpQueries] += 1
             guard !batch.isCut(place), let peer = batch.peer(place) else {
                 tally[.droppedOversized] += 1
+                served.append(ServedQuery(.dropped, outcome: .oversized, client: .v4(0)))
                 continue
             }
+            let client = Address(peer)
             let outcome = batch.exchange(place) { packet, reply in
-                fastPath.respond(to: packet, from: Address(peer), nowMilliseconds: nowMilliseconds, into: &reply)
+                fastPath.respond(to: packet, from: client, nowMilliseconds: nowMilliseconds, into: &reply)
             }
             tally.count(outcome)
+            served.append(ServedQuery(outcome, client: client))
             switch outcome {
             case .answered, .local, .refused, .dropped: continue
             case .answeredAndDue(_, let question): notices.append(.due(question))
@@ -109,12 +130,19 @@ struct ServingThread: ~Copyable {
     private mutating func refuse(_ handover: Handover) {
         tally[.handedOver] -= 1
         let message = Client(handover).failure(.notReady)
+        let client = Address(handover.peer)
+        let outcome: ServedQuery
         if handover.socket.reply(message.span, to: handover.peer, from: handover.askedAddress) {
             tally[.failureResponses] += 1
             tally.count(.serverFailure)
+            outcome = ServedQuery(.answered, from: .failure, .serverFailure, client: client)
         } else {
             tally[.droppedOverload] += 1
+            outcome = ServedQuery(.dropped, outcome: .overload, client: client)
         }
+        telemetry.ring.record(
+            outcome, atNanoseconds: Clock.nanosecondsSinceBoot(handover.receivedAt), microseconds: 0,
+            in: handover.packet.span)
     }
 
     /// How many had to be refused. An answer that was due and finds no room is left to the plan, or to expire;
@@ -125,6 +153,29 @@ struct ServingThread: ~Copyable {
         for case .asked(let handover) in notices[accepted...] { refuse(handover) }
         defer { notices.removeAll(keepingCapacity: true) }
         return notices.count - accepted
+    }
+}
+
+/// What a serving thread writes and others read.
+struct ThreadTelemetry: Sendable {
+    let tally = PublishedTally()
+    /// From the receipt of a batch until its replies are sent.
+    let hitDurations = PublishedHistogram()
+    let ring: FlightRing
+}
+
+extension ServedQuery {
+    init(_ outcome: FastPath.Outcome, client: Address) {
+        switch outcome {
+        case .answered(let code), .answeredAndDue(let code, _), .answeredAwaited(let code, _):
+            self.init(.answered, from: .cache, code, client: client)
+        case .local: self.init(.answered, from: .local, client: client)
+        case .refused(let code): self.init(.refused, from: .refused, code, client: client)
+        case .dropped(.short): self.init(.dropped, outcome: .short, client: client)
+        case .dropped(.reply): self.init(.dropped, outcome: .reply, client: client)
+        case .dropped(.oversized): self.init(.dropped, outcome: .oversized, client: client)
+        case .miss: self.init(.handedOver, client: client)
+        }
     }
 }
 

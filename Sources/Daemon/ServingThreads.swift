@@ -6,7 +6,7 @@ import Telemetry
 
 final class ServingThreads {
     private let stopping: Mailbox<Void>
-    private let tallies: [PublishedTally]
+    private let telemetry: [ThreadTelemetry]
     private var running: [Running] = []
 
     /// A thread can't be held in an array by itself: it must be joined exactly once.
@@ -20,17 +20,20 @@ final class ServingThreads {
 
     /// - Parameters:
     ///   - sockets: a thread's sockets, thread by thread.
+    ///   - records: with a ring for each thread.
     ///   - makeFastPath: called on each thread.
     init(
-        _ sockets: [[DatagramSocket]], mailbox: Mailbox<Notice>, makeFastPath: @escaping @Sendable () -> FastPath
+        _ sockets: [[DatagramSocket]], records: FlightRecords, mailbox: Mailbox<Notice>,
+        makeFastPath: @escaping @Sendable () -> FastPath
     ) throws(SystemError) {
         stopping = try Mailbox(capacity: 1)
-        tallies = sockets.map { _ in PublishedTally() }
+        telemetry = records.rings.prefix(sockets.count).map { ThreadTelemetry(ring: $0) }
         for (number, own) in sockets.enumerated() {
-            let (published, stopping) = (tallies[number], stopping)
+            let (telemetry, stopping) = (telemetry[number], stopping)
             let thread = try NamedThread("serve-\(number)") {
+                RecordFile.useCrashStack()
                 var thread = ServingThread(
-                    sockets: own, fastPath: makeFastPath(), mailbox: mailbox, published: published)
+                    sockets: own, fastPath: makeFastPath(), mailbox: mailbox, telemetry: telemetry)
                 do throws(SystemError) {
                     try thread.serve(until: stopping)
                 } catch {
@@ -51,7 +54,14 @@ final class ServingThreads {
     /// The sum over all threads; whole batches of each.
     var tally: Tally {
         var sum = Tally()
-        for published in tallies { sum += published.read() }
+        for thread in telemetry { sum += thread.tally.read() }
+        return sum
+    }
+
+    /// How long hits took, over all threads.
+    var hitDurations: LatencyHistogram {
+        var sum = LatencyHistogram()
+        for thread in telemetry { sum += thread.hitDurations.read() }
         return sum
     }
 

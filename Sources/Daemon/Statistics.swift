@@ -25,6 +25,8 @@ struct Statistics {
     let operatorSwitches: [SwitchReport]
     /// The variable of the environment for whose sake no provider is asked; nil: they are.
     let avoidingFor: String?
+    /// Nil: none are served.
+    let pages: MetricsListener?
 
     var status: StatusReport {
         let stats = stats
@@ -82,7 +84,9 @@ struct Statistics {
         report.unsent = Int(sum[.unsentReplies])
         report.connections.open = resolving.streams.openConnections
         report.connections.refused = Int(resolving.streams.refusedConnections)
+        (report.pages.requests, report.pages.cut) = pages?.counts ?? (0, 0)
         fill(&report, from: sum)
+        fillDurations(&report)
         fillUpstreams(&report)
         fillProbes(&report)
         report.network = networkStats
@@ -121,9 +125,22 @@ struct Statistics {
         report.cache.evictions = Int(counts.evictions)
     }
 
-    private func fillUpstreams(_ report: inout StatsReport) {
+    private func fillDurations(_ report: inout StatsReport) {
+        var hits = threads.hitDurations
+        hits += resolving.streams.hitDurations
+        hits += resolving.latencies.cache
+        let histograms = [
+            "cache": hits, "stale": resolving.latencies.stale, "provider": resolving.latencies.provider,
+            "system": resolving.latencies.system,
+        ]
+        report.durations = histograms.mapValues { StatsReport.Histogram($0) }
+        report.latencyMicroseconds.cache = hits.percentiles
+        report.latencyMicroseconds.stale = resolving.latencies.stale.percentiles
         report.latencyMicroseconds.provider = resolving.latencies.provider.percentiles
         report.latencyMicroseconds.system = resolving.latencies.system.percentiles
+    }
+
+    private func fillUpstreams(_ report: inout StatsReport) {
         report.providers = providers
         report.system.requests = Int(resolving.system.requests)
         report.system.failures = Int(resolving.system.failures)
@@ -142,6 +159,14 @@ extension Statistics {
         report.probe.brokenEvidence = evidence.brokenNotes
         report.probe.reports.accepted = Int(probeErrands.reportsAccepted)
         report.probe.reports.refused = Int(probeErrands.reportsRefused)
+    }
+}
+
+extension StatsReport.Histogram {
+    init(_ histogram: LatencyHistogram) {
+        self.init()
+        counts = histogram.countsByOctave.map { Int($0) }
+        sumMicroseconds = Int(truncatingIfNeeded: histogram.sumMicroseconds)
     }
 }
 

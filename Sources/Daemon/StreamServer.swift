@@ -45,15 +45,19 @@ final class StreamServer {
     private var awaited: [Question] = []
     private(set) var refusedConnections: UInt64 = 0
     private(set) var tally = Tally()
+    private(set) var hitDurations = LatencyHistogram()
+    private let recorder: FlightRecorder
 
     init(
-        listeners: [Listener], loop: EventLoop, access: AccessList, fastPath: consuming FastPath
+        listeners: [Listener], loop: EventLoop, access: AccessList, fastPath: consuming FastPath,
+        recorder: FlightRecorder
     ) throws(SystemError) {
         self.listeners = listeners
         self.loop = loop
         acceptPause = AcceptPause(loop)
         self.access = access
         self.fastPath = fastPath
+        self.recorder = recorder
         for listener in listeners {
             let registration = try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in
                 accept(from: listener)
@@ -195,6 +199,12 @@ final class StreamServer {
             count = unsafe output.finalize(for: buffer)
         }
         tally.count(outcome)
+        let took = now.duration(to: Clock.now())
+        recorder.served(ServedQuery(outcome, client: connection.client), in: message, took, now: now)
+        switch outcome {
+        case .answered, .answeredAndDue, .answeredAwaited: hitDurations.record(took)
+        case .local, .refused, .dropped, .miss: break
+        }
         switch outcome {
         case .answered, .local, .refused, .dropped: break
         case .answeredAndDue(_, let question): due.append(question)

@@ -39,7 +39,8 @@ struct AwaitedAnswerTests {
         let socket = try DatagramSocket(serving: Self.anyPort)
         let mailbox = try Mailbox<Notice>(capacity: 16)
         let cache = cache
-        let threads = try ServingThreads([[socket]], mailbox: mailbox) { Self.path(cache) }
+        let records = FlightRecords(servingThreads: 1)
+        let threads = try ServingThreads([[socket]], records: records, mailbox: mailbox) { Self.path(cache) }
         let client = try DatagramSocket(connectedTo: try socket.localAddress())
         var waits = PollSet([client.descriptor.raw])
         // What a batch has to tell is told before the next one is answered.
@@ -56,6 +57,13 @@ struct AwaitedAnswerTests {
         let tally = threads.tally
         #expect(tally[.cacheHits] == 3 && tally[.cacheResponses] == 3 && tally[.noError] == 3)
         #expect(tally[.handedOver] == 0, "it is no question that waits for an answer")
+        #expect(threads.hitDurations.countsByOctave.reduce(0, +) == 3)
+        let events = records.latest(9, about: question.name)
+        #expect(events.count == 3)
+        for event in events {
+            #expect(event.kind == .answered && event.source == .cache && event.type == .a && event.transport == .udp)
+            #expect(event.address == .v4(0x7F00_0001) && event.microseconds > 0)
+        }
     }
 
     @Test("the stream server keeps it until it is taken")
@@ -63,7 +71,8 @@ struct AwaitedAnswerTests {
         let loop = try EventLoop()
         let listener = try Listener(on: Self.anyPort)
         let server = try StreamServer(
-            listeners: [listener], loop: loop, access: AccessList(Prefix.everywhere), fastPath: Self.path(cache))
+            listeners: [listener], loop: loop, access: AccessList(Prefix.everywhere), fastPath: Self.path(cache),
+            recorder: FlightRecorder(FlightRecords(servingThreads: 0)))
         let client = try StreamSocket(connectingTo: try listener.localAddress())
         let framed = [UInt8(packet.count >> 8), UInt8(packet.count & 0xFF)] + packet
         let twice = framed + framed

@@ -5,6 +5,7 @@ import DNSWire
 import LinuxIO
 import Resolver
 import Settings
+import Telemetry
 import TestSupport
 
 @testable import Daemon
@@ -21,18 +22,20 @@ struct ResolvingStand {
         let loop = try EventLoop()
         let access = AccessList(Prefix.everywhere)
         let view = view
+        let recorder = FlightRecorder(FlightRecords(servingThreads: 0))
         let makeFastPath = { FastPath(cache: cache, access: access, view: view, version: ServingStand.version) }
         resolving = try ResolvingLoop(
             loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
             probes: Probes(loop: loop),
-            streams: StreamServer(listeners: [], loop: loop, access: access, fastPath: makeFastPath()),
+            streams: StreamServer(
+                listeners: [], loop: loop, access: access, fastPath: makeFastPath(), recorder: recorder),
             mailbox: Mailbox<Notice>(capacity: 16),
             store: path.map { path in
                 try StoreThread(
                     path: path, cache: cache, maxAge: .seconds(3_600), maxTTL: .seconds(3_600), maxRows: 100, loop: loop
                 )
             }, answers: CachedAnswers(cache, view), view: view,
-            seed: 1, fastPath: makeFastPath())
+            seed: 1, fastPath: makeFastPath(), recorder: recorder)
     }
 
     /// As after a reload.

@@ -6,11 +6,11 @@ enum Arrows {
     /// reads and writes JSON; the rest are targets of the package.
     static let allowed: [String: Set<String>] = [
         "httpdnsd": ["Daemon", "LinuxIO"],
-        "httpdnsctl": ["Control", "Glibc", "LinuxIO"],
+        "httpdnsctl": ["Control", "Glibc", "LinuxIO", "Telemetry"],
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         "Daemon": [
-            "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Network", "Resolver",
-            "Settings", "Store", "Synchronization", "Telemetry",
+            "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
+            "Resolver", "Settings", "Store", "Synchronization", "Telemetry",
         ],
         "AnswerCache": ["DNSWire", "Synchronization"],
         "Resolver": ["DNSWire"],
@@ -18,11 +18,12 @@ enum Arrows {
         "HTTPDNS": ["Crypto", "DNSWire", "FoundationEssentials"],
         "Crypto": ["COpenSSL"],
         "HTTPClient": ["CCurl"],
+        "HTTPServer": ["CMicrohttpd", "DNSWire", "Glibc"],
         "Store": ["CSQLite", "DNSWire"],
         "Settings": ["CIDN2", "CTOML", "DNSWire"],
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
-        "Telemetry": ["DNSWire", "Synchronization"],
-        "Control": ["DNSWire", "FoundationEssentials"],
+        "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
+        "Control": ["DNSWire", "FoundationEssentials", "Telemetry"],
         "DNSWire": [],
     ]
 

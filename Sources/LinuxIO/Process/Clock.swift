@@ -15,6 +15,17 @@ package enum Clock {
         return seconds * 1000 + attoseconds / attosecondsPerMillisecond
     }
 
+    /// Whole nanoseconds between boot and `instant`.
+    package static func nanosecondsSinceBoot(_ instant: Instant) -> UInt64 {
+        let (seconds, attoseconds) = ContinuousClock().systemEpoch.duration(to: instant).components
+        return UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds)) / 1_000_000_000
+    }
+
+    /// When the machine came up, by the clock that people set: what `nanosecondsSinceBoot` is to be added to.
+    package static func bootMicrosecondsSince1970() -> Int64 {
+        wallMilliseconds() * 1000 - Int64(nanosecondsSinceBoot(now()) / 1000)
+    }
+
     /// Time since boot without suspended time (CLOCK_MONOTONIC): what it lags behind `now` was slept through.
     package static func awake() -> Duration {
         var time = timespec()

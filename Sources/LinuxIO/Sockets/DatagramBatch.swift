@@ -84,6 +84,15 @@ import Glibc
         return result
     }
 
+    /// A received datagram, until the next `receive`.
+    @_lifetime(borrow self)
+    package func packet(_ place: Int) -> Span<UInt8> {
+        precondition(place < received, "only received datagrams are read")
+        let length = unsafe min(Int(incoming[place].length), DatagramBatch.packetBytes)
+        let packet = unsafe Span(_unsafeStart: packets + place * DatagramBatch.packetBytes, count: length)
+        return unsafe _overrideLifetime(packet, borrowing: self)
+    }
+
     /// A copy, for whoever answers later.
     package func bytes(_ place: Int) -> [UInt8] {
         let length = unsafe min(Int(incoming[place].length), DatagramBatch.packetBytes)

@@ -1,0 +1,123 @@
+// An event of the flight recorder, as people and scripts see it. Who asks is left out unless it is wanted. Everything
+// in it is safe to print.
+
+import DNSWire
+package import Telemetry
+
+package struct FlightEventReport: Codable, Equatable, Sendable {
+    /// "2026-11-21 12:34:56.123456Z"
+    package let time: String
+    /// What happened, in a word: "answered", "fetch-ended", ...
+    package let kind: String
+    /// Without the final dot.
+    package let name: String?
+    package let type: String?
+    /// Where the answer came from, in the words of `stats`.
+    package let source: String?
+    package let code: String?
+    package let extendedError: Int?
+    /// How long somebody waited, or something took.
+    package let microseconds: Int?
+    /// What came of it.
+    package let outcome: String?
+    /// A provider's name, or "system".
+    package let upstream: String?
+    package let transport: String?
+    /// Of whoever asked.
+    package let client: String?
+    /// The one that it is about.
+    package let address: String?
+
+    package enum CodingKeys: String, CodingKey {
+        case time, kind, name, type, source, code, outcome, upstream, transport, client, address
+        case extendedError = "ede"
+        case microseconds = "us"
+    }
+
+    /// - Parameters:
+    ///   - word: the table that the event was written with.
+    ///   - bootMicroseconds: when the machine came up, since 1970.
+    package init(
+        _ event: FlightEvent, bootMicroseconds: Int64, showsClients: Bool, word: (FlightWord) -> String
+    ) {
+        let elapsed = Int64(truncatingIfNeeded: event.nanoseconds / 1000)
+        time = LineFormat.preciseMoment(microsecondsSince1970: bootMicroseconds &+ elapsed)
+        kind = event.kind.word
+        name = event.name?.description
+        type = event.type?.description
+        source = event.source == .none ? nil : "\(event.source)"
+        code = event.hasCode ? event.code.description : nil
+        extendedError = event.extendedError.map(Int.init)
+        microseconds = event.microseconds > 0 ? Int(event.microseconds) : nil
+        outcome = FlightEventReport.shown(word(event.outcome))
+        upstream = FlightEventReport.shown(word(event.upstream))
+        transport = event.transport == .none ? nil : "\(event.transport)"
+        let address = event.address?.description
+        client = event.kind.isOfClient && showsClients ? address : nil
+        self.address = event.kind.isOfClient ? nil : address
+    }
+
+    private static func shown(_ word: String) -> String? {
+        word.isEmpty ? nil : word.shown(maxBytes: FlightWords.maxBytes)
+    }
+}
+
+extension FlightEventReport {
+    package var jsonLine: String { json(self) }
+
+    /// For a log of objects, whose lines have a time of their own.
+    package var logFields: [String: LogField] {
+        let texts = [
+            "kind": kind, "name": name, "type": type, "source": source, "code": code, "outcome": outcome,
+            "upstream": upstream, "transport": transport, "client": client, "address": address,
+        ].compactMapValues { $0.map { LogField.text($0) } }
+        let numbers = ["ede": extendedError, "us": microseconds].compactMapValues { $0.map { LogField.number($0) } }
+        return texts.merging(numbers) { text, _ in text }
+    }
+
+    /// "12:34:56.123456Z  answered    www.example.com A  cache, NOERROR, 14 us, udp": aligned with those around it.
+    package var line: String {
+        let question = [name, type].compactMap { $0 }.joined(separator: " ")
+        let details: [String?] = [
+            source, upstream, outcome, code, extendedError.map { "EDE \($0)" }, address,
+            microseconds.map { "\(LineFormat.grouped($0)) us" }, transport, client.map { "from \($0)" },
+        ]
+        let cells = [String(time.dropFirst(11)), kind, question.isEmpty ? "-" : question]
+        let known = details.compactMap { $0 }.joined(separator: ", ")
+        return LineFormat.spaced(cells + (known.isEmpty ? [] : [known]), widths: FlightEventReport.widths) + "\n"
+    }
+
+    /// A time, the longest kind, and a question as most are.
+    private static let widths = [16, 17, 36]
+}
+
+extension FlightEvent {
+    fileprivate var hasCode: Bool {
+        switch kind {
+        case .answered, .refused: true
+        case .dropped, .handedOver, .fetchBegun, .fetchEnded, .stored, .refreshBegun, .probeEnded, .divergence,
+            .providerChanged, .networkChanged, .settingsReloaded:
+            false
+        }
+    }
+}
+
+extension FlightEvent.Kind {
+    fileprivate var word: String {
+        switch self {
+        case .answered: "answered"
+        case .handedOver: "handed-over"
+        case .refused: "refused"
+        case .dropped: "dropped"
+        case .fetchBegun: "fetch-begun"
+        case .fetchEnded: "fetch-ended"
+        case .stored: "stored"
+        case .refreshBegun: "refresh-begun"
+        case .probeEnded: "probe-ended"
+        case .divergence: "divergence"
+        case .providerChanged: "provider-changed"
+        case .networkChanged: "network-changed"
+        case .settingsReloaded: "settings-reloaded"
+        }
+    }
+}

@@ -1,0 +1,207 @@
+// The main thread's part of the flight recorder: what was asked of the resolver, what it wanted, and what came of it,
+// as events. Decides nothing; whoever carries something out says so here.
+
+import DNSWire
+import LinuxIO
+import Network
+import Resolver
+import Telemetry
+
+final class FlightRecorder {
+    let records: FlightRecords
+    private var wordOfText: [String: FlightWord] = [:]
+    /// Those under way: each ends once, or is abandoned.
+    private var fetches: [FetchID: Fetch] = [:]
+    /// The event that is being handled makes lookups that nobody waits for.
+    private var isRefreshing = false
+
+    private struct Fetch {
+        let question: Question
+        let upstream: FlightWord
+        let begunAt: Instant
+    }
+
+    init(_ records: FlightRecords) {
+        self.records = records
+    }
+
+    // MARK: clients
+
+    /// Without the resolver.
+    func served(_ query: ServedQuery, in packet: [UInt8], _ duration: Duration, now: Instant) {
+        var query = query
+        query.transport = .tcp
+        records.ofMainThread.record(
+            query, atNanoseconds: Clock.nanosecondsSinceBoot(now), microseconds: duration.microsecondsRoundedUp,
+            in: packet.span)
+    }
+
+    func answered(
+        _ client: Client, _ code: ResponseCode, _ extendedError: ExtendedError?, from source: FlightEvent.Source,
+        now: Instant
+    ) {
+        var event = event(.answered, client, now: now)
+        event.source = source
+        event.code = code
+        event.extendedError = extendedError?.code
+        records.ofMainThread.record(event)
+    }
+
+    func dropped(_ client: Client, _ reason: String, now: Instant) {
+        var event = event(.dropped, client, now: now)
+        event.outcome = word(reason)
+        records.ofMainThread.record(event)
+    }
+
+    private func event(_ kind: FlightEvent.Kind, _ client: Client, now: Instant) -> FlightEvent {
+        let question = client.question
+        var event = event(kind, question.name, now: now)
+        event.type = question.type
+        event.address = client.address
+        event.microseconds = UInt32(clamping: client.askedAt.duration(to: now).microsecondsRoundedUp)
+        switch client.path {
+        case .datagram: event.transport = .udp
+        case .stream: event.transport = .tcp
+        }
+        return event
+    }
+
+    // MARK: the resolver
+
+    /// Before the resolver is told.
+    func note(_ event: Event, now: Instant) {
+        switch event {
+        case .fetchFinished(let id, let result):
+            switch result {
+            case .success(let answer): ended(id, answer.responseCode.description, now: now)
+            case .failure(let failure): ended(id, failure.rawValue, now: now)
+            }
+        case .network(.changed(let network)):
+            note(.networkChanged, NetworkID(rawValue: network.number).description, now: now)
+        case .policyChanged: note(.settingsReloaded, "", now: now)
+        case .asked, .foundDue, .givenAgain, .hitsCounted, .wanted, .restored, .forgotten, .volunteered,
+            .probeFinished, .probeWanted, .switchedOff, .throttled, .providerReset, .upstreamsChanged, .hostsChanged,
+            .redirected, .network, .translation, .timePassed:
+            break
+        }
+        switch event {
+        case .foundDue, .hitsCounted, .wanted: isRefreshing = true
+        default: isRefreshing = false
+        }
+    }
+
+    /// Before it is carried out. What clients get is noted when it has left.
+    func note(_ action: Action, nameOfSource: (Source) -> String, now: Instant) {
+        switch action {
+        case .fetch(let id, let question, let upstream):
+            begun(id, question, nameOfSource(Source(upstream)), isRefresh: isRefreshing, now: now)
+        case .shadow(let id, let question, let provider):
+            begun(id, question, nameOfSource(.provider(provider)), isRefresh: true, now: now)
+        case .abandon(let id): ended(id, "abandoned", now: now)
+        case .store(let question, let answer, let source):
+            var event = event(.stored, question.name, now: now)
+            event.type = question.type
+            event.outcome = word(answer.responseCode.description)
+            event.upstream = word(nameOfSource(source))
+            records.ofMainThread.record(event)
+        case .probeNews(.found(let target, let result)):
+            var event = event(.probeEnded, target.name, now: now)
+            event.address = target.address
+            event.outcome = word(result.verdict.rawValue)
+            let times = [result.connectTime, result.handshakeTime].compactMap { $0 }.reduce(.zero, +)
+            event.microseconds = UInt32(clamping: times.microsecondsRoundedUp)
+            records.ofMainThread.record(event)
+        case .diverged(let divergence):
+            var event = event(.divergence, divergence.question.name, now: now)
+            event.type = divergence.question.type
+            event.address = divergence.condemned.target.address
+            event.upstream = word(nameOfSource(divergence.condemned.source))
+            records.ofMainThread.record(event)
+        case .reply, .replyExpired, .fail, .rearrange, .remove, .withdraw, .awaitAsk, .probe, .probeNews, .portal,
+            .countHits:
+            break
+        }
+    }
+
+    func changed(_ provider: String, to state: ProviderState, now: Instant) {
+        var event = event(.providerChanged, nil, now: now)
+        event.upstream = word(provider)
+        event.outcome = word(state.rawValue)
+        records.ofMainThread.record(event)
+    }
+
+    private func begun(_ id: FetchID, _ question: Question, _ upstream: String, isRefresh: Bool, now: Instant) {
+        let upstream = word(upstream)
+        fetches[id] = Fetch(question: question, upstream: upstream, begunAt: now)
+        var event = event(isRefresh ? .refreshBegun : .fetchBegun, question.name, now: now)
+        event.type = question.type
+        event.upstream = upstream
+        records.ofMainThread.record(event)
+    }
+
+    /// One that was abandoned may still report: that is nobody's.
+    private func ended(_ id: FetchID, _ outcome: String, now: Instant) {
+        guard let fetch = fetches.removeValue(forKey: id) else { return }
+        var event = event(.fetchEnded, fetch.question.name, now: now)
+        event.type = fetch.question.type
+        event.upstream = fetch.upstream
+        event.outcome = word(outcome)
+        event.microseconds = UInt32(clamping: fetch.begunAt.duration(to: now).microsecondsRoundedUp)
+        records.ofMainThread.record(event)
+    }
+
+    private func note(_ kind: FlightEvent.Kind, _ outcome: String, now: Instant) {
+        var event = event(kind, nil, now: now)
+        event.outcome = word(outcome)
+        records.ofMainThread.record(event)
+    }
+
+    private func event(_ kind: FlightEvent.Kind, _ name: Name?, now: Instant) -> FlightEvent {
+        var event = FlightEvent(kind, nanoseconds: Clock.nanosecondsSinceBoot(now))
+        event.name = name
+        return event
+    }
+
+    /// Bounded by the table: what finds no room in it is the empty word, and looked for again.
+    private func word(_ text: String) -> FlightWord {
+        if let known = wordOfText[text] { return known }
+        let new = records.words.append(text)
+        if new != .none { wordOfText[text] = new }
+        return new
+    }
+}
+
+extension Source {
+    init(_ upstream: Upstream) {
+        switch upstream {
+        case .provider(let id): self = .provider(id)
+        case .system: self = .system
+        }
+    }
+
+    /// As the recorder names it.
+    var ofEvent: FlightEvent.Source {
+        switch self {
+        case .provider: .provider
+        case .system: .system
+        case .local: .local
+        case .fallback: .fallback
+        }
+    }
+}
+
+extension FlightEvent.Source {
+    /// Of the answers that come from there.
+    var count: Count {
+        switch self {
+        case .cache: .cacheResponses
+        case .stale: .staleResponses
+        case .provider: .providerResponses
+        case .system: .systemResponses
+        case .none, .local: .localResponses
+        case .fallback: .fallbackResponses
+        case .refused: .refusedResponses
+        case .failure: .failureResponses
+        }
+    }
+}

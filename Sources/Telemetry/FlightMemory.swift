@@ -1,0 +1,31 @@
+// Memory of words that one thread writes and any thread may read, also the one that writes it to a file while the
+// process ends. It is zero at first and takes up nothing before it is written.
+
+import Glibc
+import Synchronization
+
+/// `@unchecked Sendable`: the cells are atomics, mapped in `init` and unmapped in `deinit`.
+@safe final class FlightMemory: @unchecked Sendable {
+    let byteCount: Int
+    private let start: UnsafeMutableRawPointer
+    let cells: UnsafeMutablePointer<Atomic<UInt64>>
+
+    init(words: Int) {
+        byteCount = words * MemoryLayout<UInt64>.stride
+        let mapped = unsafe mmap(
+            nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else {
+            preconditionFailure("no memory for the flight recorder")
+        }
+        unsafe start = mapped
+        // Zeros are what atomics of 0 look like.
+        unsafe cells = mapped.bindMemory(to: Atomic<UInt64>.self, capacity: words)
+    }
+
+    deinit {
+        unsafe munmap(start, byteCount)
+    }
+
+    /// For as long as this lives.
+    var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: start, count: byteCount) }
+}

@@ -1,0 +1,115 @@
+// Everything that the flight recorder holds: the rings of all threads, and the words of their events.
+
+package import DNSWire
+
+package final class FlightRecords: Sendable {
+    /// The main thread's is the last one.
+    package let rings: [FlightRing]
+    package let words = FlightWords()
+
+    package init(servingThreads: Int) {
+        rings = (0...servingThreads).map { _ in FlightRing() }
+    }
+
+    package var ofMainThread: FlightRing { rings[rings.count - 1] }
+
+    /// The newest events, oldest first: those that are about a name alone, if one is given.
+    package func latest(_ count: Int, about name: Name? = nil) -> [FlightEvent] {
+        let found = rings.flatMap { ring in
+            var events: [FlightEvent] = []
+            let end = ring.count
+            var number = end
+            while number > 0, end - number < UInt64(FlightRing.capacity), events.count < count {
+                number -= 1
+                if let event = ring.event(number, about: name) { events.append(event) }
+            }
+            return events.reversed()
+        }
+        // Sorting keeps the order of what has the same time, as the standard library's is stable.
+        return found.sorted { $0.nanoseconds < $1.nanoseconds }.suffix(count)
+    }
+}
+
+extension FlightRing {
+    /// Nil also for an event about something else.
+    func event(_ number: UInt64, about name: Name?) -> FlightEvent? {
+        guard let name else { return event(number) }
+        guard mayBe(number, about: name), let event = event(number), event.name == name else { return nil }
+        return event
+    }
+}
+
+/// A way through all rings by time, from where it began. Events that were replaced before they were read are missed,
+/// and counted.
+package struct FlightWalk: Sendable {
+    private let records: FlightRecords
+    private var places: [Place]
+    package private(set) var missed: UInt64 = 0
+
+    private struct Place {
+        var next: UInt64
+        /// Not gone beyond, so that a walk comes to its end.
+        var end: UInt64
+        var event: FlightEvent?
+    }
+
+    /// - Parameter fromOldest: of what is there; false: of what is still to come, by `extend`.
+    package init(_ records: FlightRecords, fromOldest: Bool) {
+        self.records = records
+        places = records.rings.map { ring in
+            let count = ring.count
+            let oldest = count - min(count, UInt64(FlightRing.capacity))
+            return Place(next: fromOldest ? oldest : count, end: count)
+        }
+    }
+
+    /// From now on the walk goes to where the rings are now.
+    package mutating func extend() {
+        for index in places.indices { places[index].end = records.rings[index].count }
+    }
+
+    /// Leaves out what is left.
+    ///
+    /// - Returns: how many events that were.
+    package mutating func skip() -> UInt64 {
+        var skipped: UInt64 = 0
+        for index in places.indices {
+            skipped += places[index].end - places[index].next + (places[index].event == nil ? 0 : 1)
+            places[index].next = places[index].end
+            places[index].event = nil
+        }
+        return skipped
+    }
+
+    /// The oldest of what is left; nil at the end, for now.
+    package mutating func next() -> FlightEvent? {
+        var first: Int?
+        for index in places.indices {
+            if places[index].event == nil { advance(index) }
+            guard let event = places[index].event else { continue }
+            if let known = first, let other = places[known].event, other.nanoseconds <= event.nanoseconds { continue }
+            first = index
+        }
+        guard let first else { return nil }
+        defer { places[first].event = nil }
+        return places[first].event
+    }
+
+    private mutating func advance(_ index: Int) {
+        let ring = records.rings[index]
+        while places[index].next < places[index].end {
+            let count = ring.count
+            let oldest = count - min(count, UInt64(FlightRing.capacity))
+            if places[index].next < oldest {
+                let reached = min(oldest, places[index].end)
+                missed += reached - places[index].next
+                places[index].next = reached
+                continue
+            }
+            places[index].next += 1
+            places[index].event = ring.event(places[index].next - 1)
+            if places[index].event != nil { return }
+            missed += 1
+        }
+    }
+}

@@ -1,0 +1,63 @@
+// The words that events name by number: a table that only grows, so that a number means the same in every reader and in
+// every file. One thread appends.
+
+import Synchronization
+
+package final class FlightWords: Sendable {
+    /// Names of some generations of providers, and every outcome there is.
+    package static let capacity = 1024
+    /// Of UTF-8; longer words are cut.
+    package static let maxBytes = 56
+    static let wordsOfEntry = 8
+
+    let memory = FlightMemory(words: capacity * wordsOfEntry)
+    private let appended = Atomic<Int>(0)
+
+    package init() {
+        for word in FlightWord.fixed { append(word) }
+    }
+
+    /// The empty word when the table is full.
+    @discardableResult
+    package func append(_ text: String) -> FlightWord {
+        let number = appended.load(ordering: .relaxed)
+        guard number < FlightWords.capacity else { return .none }
+        let bytes = FlightWords.cut(text)
+        let cells = unsafe memory.cells + number * FlightWords.wordsOfEntry
+        for word in 0..<((bytes.count + 7) / 8) {
+            let value = bytes[(8 * word)..<min(bytes.count, 8 * word + 8)].reversed().reduce(UInt64(0)) {
+                $0 << 8 | UInt64($1)
+            }
+            unsafe cells[1 + word].store(value, ordering: .relaxed)
+        }
+        unsafe cells[0].store(UInt64(bytes.count), ordering: .releasing)
+        appended.store(number + 1, ordering: .releasing)
+        return FlightWord(UInt16(number))
+    }
+
+    /// By any thread; empty for a number that no word has.
+    package subscript(_ word: FlightWord) -> String {
+        guard Int(word.number) < FlightWords.capacity else { return "" }
+        let cells = unsafe memory.cells + Int(word.number) * FlightWords.wordsOfEntry
+        let count = unsafe cells[0].load(ordering: .acquiring)
+        let words = (0..<FlightWords.wordsOfEntry).map { unsafe $0 == 0 ? count : cells[$0].load(ordering: .relaxed) }
+        return FlightWords.text(words) ?? ""
+    }
+
+    /// Nil for what is no entry: files may say anything.
+    static func text(_ words: [UInt64]) -> String? {
+        guard words.count == wordsOfEntry, words[0] <= UInt64(maxBytes) else { return nil }
+        let bytes = (0..<Int(words[0])).map { UInt8(truncatingIfNeeded: words[1 + $0 / 8] >> UInt64(8 * ($0 % 8))) }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func cut(_ text: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for scalar in text.unicodeScalars {
+            let more = Array(String(scalar).utf8)
+            guard bytes.count + more.count <= maxBytes else { break }
+            bytes += more
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,77 @@
+// All rings together: by time, about a name, from one place on; and the words of events.
+
+import DNSWire
+import Testing
+
+@testable import Telemetry
+
+@Suite("Flight records")
+struct FlightRecordsTests {
+    private let records = FlightRecords(servingThreads: 2)
+
+    private func record(_ ring: Int, at nanoseconds: UInt64, _ name: String? = nil) {
+        var event = FlightEvent(.stored, nanoseconds: nanoseconds)
+        event.name = name.flatMap { Name($0) }
+        records.rings[ring].record(event)
+    }
+
+    private func times(_ walk: inout FlightWalk) -> [UInt64] {
+        var times: [UInt64] = []
+        while let event = walk.next() { times.append(event.nanoseconds) }
+        return times
+    }
+
+    @Test("the latest events of all rings come by time, the oldest first")
+    func latest() {
+        for (ring, nanoseconds) in [(0, 1), (1, 2), (0, 3), (2, 4), (1, 5)] as [(Int, UInt64)] {
+            record(ring, at: nanoseconds)
+        }
+        #expect(records.latest(3).map(\.nanoseconds) == [3, 4, 5])
+        #expect(records.latest(99).map(\.nanoseconds) == [1, 2, 3, 4, 5])
+        #expect(records.latest(0).isEmpty)
+    }
+
+    @Test("events about a name are found among others, whatever the letters' case")
+    func about() throws {
+        record(0, at: 1, "www.example.com")
+        record(2, at: 2, "WWW.Example.com")
+        record(1, at: 3, "abc.example.com")
+        record(1, at: 4)
+        let name = try #require(Name("www.example.COM"))
+        #expect(records.latest(9, about: name).map(\.nanoseconds) == [1, 2])
+        #expect(records.latest(1, about: name).map(\.nanoseconds) == [2])
+    }
+
+    @Test("a walk goes through all rings by time, and ends where they were")
+    func walk() {
+        for (ring, nanoseconds) in [(2, 1), (1, 2), (0, 3)] as [(Int, UInt64)] { record(ring, at: nanoseconds) }
+        var walk = FlightWalk(records, fromOldest: true)
+        record(0, at: 4)
+        #expect(times(&walk) == [1, 2, 3])
+        walk.extend()
+        #expect(times(&walk) == [4] && walk.missed == 0)
+        var later = FlightWalk(records, fromOldest: false)
+        #expect(times(&later).isEmpty)
+    }
+
+    @Test("what was replaced before it was read is missed, and counted")
+    func missed() {
+        var walk = FlightWalk(records, fromOldest: false)
+        for number in 0..<(FlightRing.capacity + 250) { record(1, at: UInt64(number)) }
+        walk.extend()
+        #expect(times(&walk) == (250..<UInt64(FlightRing.capacity + 250)).map { $0 })
+        #expect(walk.missed == 250)
+    }
+
+    @Test("words keep their numbers, are cut between characters, and run out")
+    func words() {
+        let words = FlightWords()
+        let alidns = words.append("alidns")
+        let long = words.append(String(repeating: "é", count: 40))
+        #expect(words[alidns] == "alidns" && words[long] == String(repeating: "é", count: 28))
+        #expect(words[.oversized] == "oversized" && words[.none].isEmpty && words[FlightWord(999)].isEmpty)
+        var last = long
+        for number in 0..<FlightWords.capacity { last = words.append("\(number)") }
+        #expect(last == .none && words[alidns] == "alidns")
+    }
+}
