@@ -320,6 +320,8 @@ struct ReportTests {
         inflight                                    the lookups that are under way
         watch [--name GLOB] [--clients]             queries as they are answered
         recorder dump [--clients]                   the last 10,000 events of each thread
+        recorder read FILE [--clients]              those of a file that was left by a crash or a burst of failures;
+                                                    httpdnsctl reads it itself
         log LEVEL [--for DURATION]                  what is logged: error, warning, info or debug
         reload                                      reads the settings again
         help                                        this list
