@@ -11,8 +11,11 @@ let strict: [SwiftSetting] = [
     .enableExperimentalFeature("Lifetimes"),
 ]
 
-func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+/// Embedded files become part of the program: it needs none beside it.
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], embedded: [String] = []) -> Target {
+    .target(
+        name: name, dependencies: dependencies, resources: embedded.map { .embedInCode("Page/\($0)") },
+        swiftSettings: strict)
 }
 
 func program(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
@@ -44,8 +47,8 @@ let package = Package(
         module(
             "Daemon",
             [
-                "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Network",
-                "Resolver", "Settings", "Store", "Telemetry",
+                "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO",
+                "Network", "Resolver", "Settings", "Store", "Telemetry",
             ]),
 
         module("AnswerCache", ["DNSWire"]),
@@ -54,6 +57,7 @@ let package = Package(
         module("HTTPDNS", ["Crypto", "DNSWire"]),
         module("Crypto", ["COpenSSL"]),
         module("HTTPClient", ["CCurl"]),
+        module("HTTPServer", ["CMicrohttpd", "DNSWire"], embedded: ["page.html", "page.css", "charts.js", "page.js"]),
         module("Store", ["CSQLite", "DNSWire"]),
         module("Settings", ["CIDN2", "CTOML", "DNSWire"]),
         module("LinuxIO", ["CLinux"]),
@@ -79,6 +83,7 @@ let package = Package(
         tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "httpdns-lab"]),
         tests("CryptoTests", ["Crypto", "COpenSSL", "TestSupport", "TestTLS"]),
         tests("HTTPClientTests", ["HTTPClient", "CCurl", "TestSupport"]),
+        tests("HTTPServerTests", ["HTTPServer"]),
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"], resources: ["Vectors"]),
@@ -91,15 +96,12 @@ let package = Package(
                 "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
             ]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
+        tests("ManualTests", ["Control", "Daemon", "Settings", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program(
             "probe-load", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Settings"], path: "Tests/Benchmarks/ProbeLoad"),
-        program("FuzzUpstreamReply", ["FuzzEntries"], path: "Tests/Fuzz/FuzzUpstreamReply"),
-        program("FuzzStoredAnswer", ["FuzzEntries"], path: "Tests/Fuzz/FuzzStoredAnswer"),
-        program("FuzzTLSFlight", ["FuzzEntries"], path: "Tests/Fuzz/FuzzTLSFlight"),
-        program("FuzzQuery", ["FuzzEntries"], path: "Tests/Fuzz/FuzzQuery"),
-        program("FuzzKernelNews", ["FuzzEntries"], path: "Tests/Fuzz/FuzzKernelNews"),
+        program("Fuzz", ["FuzzEntries"], path: "Tests/Fuzz/Fuzz"),
         .target(
             name: "FuzzEntries", dependencies: ["AnswerCache", "Crypto", "DNSWire", "LinuxIO", "TestSupport"],
             path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),

@@ -1,6 +1,10 @@
-// libmicrohttpd for the lab: the header, and typed wrappers for what Swift cannot call: variadic functions.
+// libmicrohttpd for the daemon's pages (web_) and for the lab (lab_): the header, and typed wrappers for what Swift
+// cannot call: variadic functions.
 #pragma once
+#include <fcntl.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -39,7 +43,7 @@ static inline unsigned int lab_port(struct MHD_Daemon *daemon) {
     return info ? info->port : 0;
 }
 
-static inline int lab_socket(struct MHD_Connection *connection) {
+static inline int mhd_socket(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info ? info->connect_fd : -1;
 }
@@ -58,3 +62,31 @@ static inline enum MHD_Result lab_allow_wrong_length(struct MHD_Response *respon
         (enum MHD_ResponseFlags)(MHD_RF_HTTP_1_0_COMPATIBLE_STRICT | MHD_RF_INSANITY_HEADER_CONTENT_LENGTH),
         MHD_RO_END);
 }
+
+// Starts a daemon without threads and without a listening socket: connections are handed to it, and its epoll
+// descriptor is waited on elsewhere.
+static inline struct MHD_Daemon *web_start(unsigned int connection_limit, size_t connection_bytes,
+                                           MHD_AccessHandlerCallback answer, MHD_NotifyConnectionCallback changed,
+                                           void *context) {
+    return MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, answer, context,
+                            MHD_OPTION_CONNECTION_LIMIT, connection_limit,
+                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_bytes,
+                            MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                            MHD_OPTION_NOTIFY_CONNECTION, changed, context,
+                            MHD_OPTION_END);
+}
+
+static inline int web_epoll(struct MHD_Daemon *daemon) {
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    return info ? info->epoll_fd : -1;
+}
+
+// A second descriptor of a connection, for MHD to own; -1 with errno.
+static inline int web_duplicate(int descriptor) { return fcntl(descriptor, F_DUPFD_CLOEXEC, 0); }
+
+// Hands over a connection: MHD closes it in any case. It wants an address, and has no use for it here.
+static inline bool web_add(struct MHD_Daemon *daemon, int descriptor) {
+    const struct sockaddr_in nobody = {.sin_family = AF_INET};
+    return MHD_add_connection(daemon, descriptor, (const struct sockaddr *)&nobody, sizeof nobody) == MHD_YES;
+}
+

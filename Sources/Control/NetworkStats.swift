@@ -24,7 +24,16 @@ extension StatsReport {
             package var count = 0
             package var p50 = 0
             package var p95 = 0
+            package var sumMilliseconds = 0
+            /// By milliseconds: how many took so long at most.
+            package var atMost: [String: Int] = [:]
             package init() {}
+
+            package enum CodingKeys: String, CodingKey {
+                case count, p50, p95
+                case sumMilliseconds = "sum"
+                case atMost = "at_most"
+            }
         }
     }
 }

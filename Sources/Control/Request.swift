@@ -36,7 +36,7 @@ package struct Request: Equatable, Sendable {
         var fields = RequestFields(command: name)
         do throws(RequestFault) {
             try fields.take(words.dropFirst().filter { $0 != "--json" }, of: word)
-            self.init(try fields.command(word), wantsJSON: wantsJSON)
+            self.init(try Request.consistent(fields.command(word), wantsJSON: wantsJSON), wantsJSON: wantsJSON)
         } catch {
             throw Refusal(error.reason, wantsJSON: wantsJSON)
         }
@@ -51,10 +51,15 @@ package struct Request: Equatable, Sendable {
         }
         let word = try Request.word(fields.command, wantsJSON: true)
         do throws(RequestFault) {
-            self.init(try fields.command(word), wantsJSON: true)
+            self.init(try Request.consistent(fields.command(word), wantsJSON: true), wantsJSON: true)
         } catch {
             throw Refusal(error.reason, wantsJSON: true)
         }
+    }
+
+    private static func consistent(_ command: Command, wantsJSON: Bool) throws(RequestFault) -> Command {
+        guard wantsJSON, command == .stats(asPrometheus: true) else { return command }
+        throw RequestFault("Prometheus reads no JSON; allowed: \(Command.Word.stats.usage)")
     }
 
     private static let allowed = "allowed: \(Command.Word.allCases.map(\.rawValue).joined(separator: ", "))"

@@ -26,6 +26,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var system = System()
     package var probe = Probe()
     package var network = Network()
+    package var pages = Pages()
     package var process = Process()
 
     package init() {}
@@ -38,7 +39,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package enum CodingKeys: String, CodingKey {
         case schema, version, queries, responses, rcodes, dropped, inflight, unsent, durations, cache, prefetch, stale,
             store,
-            providers, system, probe, network, process
+            providers, system, probe, network, pages, process
         case connections = "tcp"
         case uptimeSeconds = "uptime_s"
         case latencyMicroseconds = "latency_us"
@@ -165,6 +166,14 @@ package struct StatsReport: Codable, Equatable, Sendable {
             case requests, failures, divergences, trust, servers, looping
             case foreignReplies = "foreign_replies"
         }
+    }
+
+    /// Of the HTTP listener. All 0 when there is none.
+    package struct Pages: Codable, Equatable, Sendable {
+        package var requests = 0
+        /// Connections that were closed because there were too many or it took too long.
+        package var cut = 0
+        package init() {}
     }
 
     package struct Process: Codable, Equatable, Sendable {

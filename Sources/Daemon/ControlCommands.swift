@@ -15,6 +15,8 @@ struct ControlCommands {
     let evidence: EvidenceLog
     let watches: QueryWatches
     let cache: AnswerCache
+    let log: Log
+    let reload: () throws(SettingsFile.Unusable) -> ReloadReport
     /// Those that rules stand for.
     let ruleNames: Set<Name>
     let now: Instant
@@ -34,8 +36,12 @@ struct ControlCommands {
 
     private func carryOut(_ request: Request, of peer: LocalSocket.Peer) throws(Refusal) -> ControlAnswer {
         switch request.command {
-        case .help: return whole(.help, asJSON: request.wantsJSON)
-        case .stats: return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
+        case .help(let word): return whole(.help(word), asJSON: request.wantsJSON)
+        case .stats(asPrometheus: false): return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
+        case .stats(asPrometheus: true): return whole(.metrics(statistics.stats), asJSON: false)
+        case .top: return top(request)
+        case .log(let level, let seconds): return setLogLevel(level, seconds: seconds, request)
+        case .reload: return reloaded(request)
         case .watch(let pattern, let showsClients):
             return .stream(
                 try watches.begin(pattern, showsClients: showsClients, wantsJSON: request.wantsJSON, now: now))
@@ -44,7 +50,7 @@ struct ControlCommands {
                 wantsJSON: request.wantsJSON, showsClients: showsClients,
                 bootMicroseconds: Clock.bootMicrosecondsSince1970())
             return .pieces(AnyIterator(FlightPieces(of: resolving.recorder.records, listing)))
-        case .explain, .query, .top, .inflight, .log, .reload:
+        case .explain, .query, .inflight:
             throw Refusal("\(request.command.word) is not served yet", wantsJSON: request.wantsJSON)
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
         case .cache(let view, let scope):
@@ -140,7 +146,7 @@ struct ControlCommands {
         return cache.remove(scope)
     }
 
-    private func whole(_ reply: Control.Reply, asJSON: Bool) -> ControlAnswer {
+    func whole(_ reply: Control.Reply, asJSON: Bool) -> ControlAnswer {
         .pieces(AnyIterator(CollectionOfOne(reply.rendered(asJSON: asJSON)).makeIterator()))
     }
 }

@@ -5,6 +5,7 @@ import AnswerCache
 import Control
 import DNSWire
 import HTTPClient
+import HTTPServer
 import LinuxIO
 import Network
 import Resolver
@@ -17,7 +18,7 @@ final class Daemon {
     private let options: Options
     private var settings: Settings
     private var provisions: Provisions
-    private var log: Log
+    private let log: Log
     private let startedAt: Instant
     private let loop: EventLoop
     private let signals: SignalWatch
@@ -44,6 +45,7 @@ final class Daemon {
     /// Nil before the first settings are in force.
     private var policy: Policy?
     private var control: ControlServer?
+    private var pages: MetricsListener?
     private var stopSignal: String?
 
     /// - Throws: `StartFailure` with a text for the operator.
@@ -51,7 +53,7 @@ final class Daemon {
         self.settings = settings
         self.provisions = provisions
         self.options = options
-        log = Log(level: settings.log.level)
+        log = Log(settings.log)
         startedAt = Clock.now()
         do {
             SignalWatch.ignoreBrokenPipes()
@@ -105,6 +107,7 @@ final class Daemon {
             throw StartFailure(error)
         }
         try openControlSocket()
+        try openMetricsListener()
     }
 
     /// Serves until a signal ends it.
@@ -119,18 +122,21 @@ final class Daemon {
                 listen: ports.addresses.map(\.description), threads: threads.count,
                 providers: resolving.providers.providers.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
+        announcePages()
         var turnedAt = Clock.now()
         while stopSignal == nil {
             // One that was held back and is past already says nothing of an absence.
-            let deadline = nextDeadline.map { max($0, turnedAt) }
+            let deadline = nextDeadline(now: turnedAt).map { max($0, turnedAt) }
             try loop.turn(until: deadline)
             let now = Clock.now()
             turn(lateBy: deadline.map { max(.zero, $0.duration(to: now)) } ?? .zero, now: now)
             turnedAt = now
         }
+        log.end(now: Clock.now())
         log(.stopping(signal: stopSignal ?? ""))
         threads.stop()
         control = nil
+        pages = nil
         resolving.store?.stop()
         log(.stopped)
     }
@@ -148,11 +154,11 @@ final class Daemon {
 
     // MARK: one turn
 
-    private var nextDeadline: Instant? {
+    private func nextDeadline(now: Instant) -> Instant? {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
             tests.nextDeadline, probeErrands.nextDeadline, roaming?.nextDeadline, translation.nextDeadline,
-            portalErrand.nextDeadline, watches.nextDeadline,
+            portalErrand.nextDeadline, watches.nextDeadline, pages?.nextDeadline(now: now), log.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
@@ -162,6 +168,7 @@ final class Daemon {
         roaming?.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
         resolving.timePassed(now: now)
         control?.timePassed(now: now)
+        pages?.timePassed(now: now)
         for name in switches.timePassed(now: now) { log(.switchedOn(name: name)) }
         nodeLists.timePassed(now: now)
         translation.timePassed(now: now)
@@ -187,6 +194,7 @@ final class Daemon {
         watches.timePassed(now: now).forEach { log($0) }
         recorderFiles.counted(threads.tally, resolving, now: now)
         recorderFiles.takeNews().forEach { log($0) }
+        log.timePassed(now: now)
     }
 
     private func recordDivergences(now: Instant) {
@@ -199,29 +207,31 @@ final class Daemon {
 
     private func takeSignals() {
         for signal in (try? signals.takeSignals()) ?? [] {
-            if signal == StopSignal.reload { reload() } else { stopSignal = StopSignal.name(signal) }
+            if signal == StopSignal.reload { _ = try? reload() } else { stopSignal = StopSignal.name(signal) }
         }
     }
 
     // MARK: settings
 
     /// The old settings stay in force when the new ones have a fault.
-    private func reload() {
+    private func reload() throws(SettingsFile.Unusable) -> ReloadReport {
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
             provisions = try Provisions(for: new, options)
-            let needRestart = new.changesNeedingRestart(from: settings)
+            let report = ReloadReport(needRestart: new.changesNeedingRestart(from: settings))
             settings = new
             apply(new)
-            log(.settingsReloaded(needRestart: needRestart))
+            log(.settingsReloaded(report))
+            return report
         } catch {
             log(.settingsRefused(complaints: error.complaints))
+            throw error
         }
     }
 
     private func apply(_ settings: Settings) {
         let now = Clock.now()
-        log.level = settings.log.level
+        log.configure(settings.log)
         watches.setLogging(
             settings.log.queries ? QueryWatches.Logging(showsClients: settings.log.clients) : nil, now: now)
         recorderFiles.setDirectory(settings.log.recorderDirectory)
@@ -275,6 +285,7 @@ final class Daemon {
 
     private func readNameservers(now: Instant) {
         upstreams.readNameservers(settings.systemResolver, areOthers: false, now: now).forEach { log($0) }
+        upstreams.announce(now: now)
         roaming?.found(searchDomains: upstreams.nameservers.searchDomains, now: now)
     }
 
@@ -326,17 +337,34 @@ final class Daemon {
         }
     }
 
-    private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
-        let now = Clock.now()
-        let statistics = Statistics(
+    private func openMetricsListener() throws(StartFailure) {
+        guard let endpoint = settings.control.metricsListen else { return }
+        pages = try MetricsListener(on: SocketAddress(endpoint), loop: loop) { [unowned self] request in
+            ServedPages(statistics: statistics(now: Clock.now())).reply(to: request)
+        }
+    }
+
+    private func announcePages() {
+        guard let address = pages?.address else { return }
+        log(.pagesServed(at: address))
+        if settings.control.metricsListen?.address.isLoopback == false { log(.pagesOpen(at: address)) }
+    }
+
+    private func statistics(now: Instant) -> Statistics {
+        Statistics(
             resolving: resolving, threads: threads, cache: cache, probeErrands: probeErrands,
             evidence: evidence, network: roaming?.network, translationPrefix: translation.prefixes.first,
             nameserverSource: upstreams.nameservers.path, startedAt: startedAt, now: now, listen: ports.addresses,
             operatorSwitches: switches.reports,
-            avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil)
+            avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: pages)
+    }
+
+    private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
+        let now = Clock.now()
         return ControlCommands(
-            statistics: statistics, resolving: resolving, switches: switches, tests: tests,
-            probeErrands: probeErrands, evidence: evidence, watches: watches, cache: cache,
+            statistics: statistics(now: now), resolving: resolving, switches: switches, tests: tests,
+            probeErrands: probeErrands, evidence: evidence, watches: watches, cache: cache, log: log,
+            reload: { [unowned self] () throws(SettingsFile.Unusable) in try reload() },
             ruleNames: Set(settings.rules.flatMap(\.match)), now: now
         ).answer(to: line, from: peer)
     }

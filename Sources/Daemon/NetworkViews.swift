@@ -26,8 +26,8 @@ extension Statistics {
             current: currentNetwork,
             known: known.map { other in
                 NetworkReport.Known(
-                    id: other.id.description, words: other.words,
-                    lastSeenSeconds: other.id == network?.id ? nil : other.lastSeen)
+                    id: other.id.description, words: other.words, firstSeenSeconds: other.firstSeen,
+                    lastSeenSeconds: other.id == network?.id ? nil : other.lastSeen, times: other.times)
             })
     }
 
@@ -54,6 +54,10 @@ extension Statistics {
             recovery.count = Int(clamping: times.count)
             recovery.p50 = times.bound(ofShare: 0.50).wholeMilliseconds
             recovery.p95 = times.bound(ofShare: 0.95).wholeMilliseconds
+            recovery.sumMilliseconds = times.sum.wholeMilliseconds
+            for (bound, count) in zip(NetworkRecovery.bounds, times.atMost) {
+                recovery.atMost[String(bound.wholeMilliseconds)] = Int(clamping: count)
+            }
             stats.recoveryMilliseconds[cause.rawValue] = recovery
         }
         return stats

@@ -25,6 +25,8 @@ struct Statistics {
     let operatorSwitches: [SwitchReport]
     /// The variable of the environment for whose sake no provider is asked; nil: they are.
     let avoidingFor: String?
+    /// Nil: none are served.
+    let pages: MetricsListener?
 
     var status: StatusReport {
         let stats = stats
@@ -82,6 +84,7 @@ struct Statistics {
         report.unsent = Int(sum[.unsentReplies])
         report.connections.open = resolving.streams.openConnections
         report.connections.refused = Int(resolving.streams.refusedConnections)
+        (report.pages.requests, report.pages.cut) = pages?.counts ?? (0, 0)
         fill(&report, from: sum)
         fillDurations(&report)
         fillUpstreams(&report)

@@ -151,7 +151,7 @@ import Synchronization
         var left = milliseconds
         while left > 0, !context.isEnding.load(ordering: .relaxed) {
             let step = min(left, Exchange.stepMilliseconds)
-            var descriptor = pollfd(fd: unsafe lab_socket(connection), events: Exchange.clientGone, revents: 0)
+            var descriptor = pollfd(fd: unsafe mhd_socket(connection), events: Exchange.clientGone, revents: 0)
             guard unsafe poll(&descriptor, 1, step) == 0 else { return false }
             left -= step
         }
@@ -169,7 +169,7 @@ import Synchronization
     private func reset() {
         var nowhere = sockaddr()
         nowhere.sa_family = sa_family_t(AF_UNSPEC)
-        _ = unsafe connect(lab_socket(connection), &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
+        _ = unsafe connect(mhd_socket(connection), &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
     }
 }
 

@@ -45,6 +45,7 @@ struct ReportTests {
         network.causes = ["route": 2, "wake": 1]
         var recovery = StatsReport.Network.Recovery()
         (recovery.count, recovery.p50, recovery.p95) = (2, 340, 410)
+        (recovery.sumMilliseconds, recovery.atMost) = (700, ["250": 0, "500": 2])
         network.recoveryMilliseconds = ["route": recovery]
         return network
     }
@@ -58,7 +59,8 @@ struct ReportTests {
                 "latency_us":{"cache":{"p50":0,"p95":0,"p99":0},"provider":{"p50":900,"p95":0,"p99":9000},\#
                 "stale":{"p50":0,"p95":0,"p99":0},"system":{"p50":0,"p95":8,"p99":0}},\#
                 "network":{"causes":{"route":2,"wake":1},"changes":3,"id":"6f2c1a09","last_recovery_ms":340,\#
-                "recovery_ms":{"route":{"count":2,"p50":340,"p95":410}}},\#
+                "recovery_ms":{"route":{"at_most":{"250":0,"500":2},"count":2,"p50":340,"p95":410,"sum":700}}},\#
+                "pages":{"cut":0,"requests":0},\#
                 "prefetch":{"failed":0,"started":0,"succeeded":0,"used":0},\#
                 "probe":{"broken_evidence":0,"divergences":1,"done":9,"dropped":2,"evidence":7,\#
                 "forgotten_names":0,"lost":0,"quarantined":1,\#
@@ -113,9 +115,14 @@ struct ReportTests {
         network.changes                            3
         network.id                                 6f2c1a09
         network.last_recovery_ms                   340
+        network.recovery_ms.route.at_most.250      0
+        network.recovery_ms.route.at_most.500      2
         network.recovery_ms.route.count            2
         network.recovery_ms.route.p50              340
         network.recovery_ms.route.p95              410
+        network.recovery_ms.route.sum              700
+        pages.cut                                  0
+        pages.requests                             0
         prefetch.failed                            0
         prefetch.started                           0
         prefetch.succeeded                         0
@@ -278,56 +285,4 @@ struct ReportTests {
         #expect(status.text.contains(uptime))
         #expect(status.text.hasSuffix("cache      \(cache)\n"), "\(status.text)")
     }
-
-    @Test("help names every command")
-    func help() {
-        #expect(Reply.help.rendered(asJSON: false) == ReportTests.helpText)
-        #expect(
-            Reply.help.rendered(asJSON: true)
-                == #"""
-                {"commands":["status","stats","cache","flush","prefetch","httpdns","providers","network","verify",\#
-                "verdicts","report","evidence","whois","explain","query","top","inflight","watch","recorder",\#
-                "log","reload","help"]}
-
-                """#)
-    }
-
-    private static let helpText = """
-        status                                      version, listeners, providers and cache in a few lines
-        stats                                       every counter
-        cache ls [NAME]                             entries: name, type, state, TTL left, provenance, code
-        cache get NAME [TYPE]                       everything about the entries of a name
-        cache dump                                  the records of every entry
-        flush [--tree] [--type TYPE] NAME           removes the entries of a name, with --tree all under it, too
-        flush --all                                 removes every entry
-        prefetch NAME...                            resolves up to 100 names, so that the cache has them
-        httpdns off [--for DURATION] [--rule NAME]  asks no provider, or none for a name and all under it
-        httpdns on [--rule NAME]                    asks providers again
-        providers                                   how each provider does: share, latency, success, addresses
-        providers reset [NAME]                      forgets what was measured of one provider or of all
-        providers test NAME                         tries out what a provider can do and how fast it is
-        network                                     which network is in use, what leads out of it, which are known
-        network history                             when it changed, why, and how long the first fresh answer took
-        verify NAME                                 probes the addresses of a name now: verdict, times, certificate
-        verdicts [NAME]                             what is known of addresses: verdict, place in answers, and why
-        report NAME ADDRESS                         says that an address of a name failed: it is probed at once
-        evidence                                    the last 256 times that a source led to somebody else's address
-        whois ADDRESS                               the names that have led to an address
-        explain NAME [TYPE]                         why a name is answered as it is, and what the next query will do
-        query NAME [TYPE]                           resolves a name as for a client; with --no-cache anew, and with
-                                                    --provider NAME by that provider alone
-        top                                         what changes from second to second
-        inflight                                    the lookups that are under way
-        watch [--name GLOB] [--clients]             queries as they are answered
-        recorder dump [--clients]                   the last 10,000 events of each thread
-        recorder read FILE [--clients]              those of a file that was left by a crash or a burst of failures;
-                                                    httpdnsctl reads it itself
-        log LEVEL [--for DURATION]                  what is logged: error, warning, info or debug
-        reload                                      reads the settings again
-        help                                        this list
-        Each takes --json, and may come as JSON: {"command":"flush","name":"www.example.com","tree":true}
-        flush, prefetch, httpdns, providers reset, providers test and verify are for root and for the user and group
-        of the daemon. A duration is 1s to 30d, such as 10m or 2h; without one it is off until switched on.
-
-        """
 }

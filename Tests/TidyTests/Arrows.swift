@@ -9,8 +9,8 @@ enum Arrows {
         "httpdnsctl": ["Control", "Glibc", "LinuxIO", "Telemetry"],
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         "Daemon": [
-            "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "LinuxIO", "Network", "Resolver",
-            "Settings", "Store", "Synchronization", "Telemetry",
+            "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
+            "Resolver", "Settings", "Store", "Synchronization", "Telemetry",
         ],
         "AnswerCache": ["DNSWire", "Synchronization"],
         "Resolver": ["DNSWire"],
@@ -18,6 +18,7 @@ enum Arrows {
         "HTTPDNS": ["Crypto", "DNSWire", "FoundationEssentials"],
         "Crypto": ["COpenSSL"],
         "HTTPClient": ["CCurl"],
+        "HTTPServer": ["CMicrohttpd", "DNSWire", "Glibc"],
         "Store": ["CSQLite", "DNSWire"],
         "Settings": ["CIDN2", "CTOML", "DNSWire"],
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],

@@ -1,0 +1,127 @@
+// `stats` as Prometheus reads it (text format 0.0.4): each family of the tables with its help and type, then a line for
+// each value. Names of clients and of what they ask are never in it.
+
+extension StatsReport {
+    /// Ends with a newline. Families without a value have their help and type all the same.
+    package var prometheus: String {
+        StatsReport.metrics.map { family in family.text(of: self) }.joined()
+    }
+
+    /// Every family that there can be, each once.
+    static let metrics =
+        MetricFamily.ofServing + MetricFamily.ofCache + MetricFamily.ofProviders + MetricFamily.ofTransfers
+        + MetricFamily.ofVerification + MetricFamily.ofNetworks + MetricFamily.ofProcess
+}
+
+/// What one HELP line speaks of.
+struct MetricFamily: Sendable {
+    enum Kind: String {
+        case counter, gauge, summary, histogram
+    }
+
+    static let prefix = "httpdnsd_"
+
+    let name: String
+    let kind: Kind
+    let help: String
+    let samples: @Sendable (StatsReport) -> [MetricSample]
+
+    /// - Parameter name: without `prefix`.
+    static func counter(
+        _ name: String, _ help: String, _ samples: @escaping @Sendable (StatsReport) -> [MetricSample]
+    ) -> MetricFamily {
+        MetricFamily(name: prefix + name + "_total", kind: .counter, help: help, samples: samples)
+    }
+
+    static func gauge(
+        _ name: String, _ help: String, _ samples: @escaping @Sendable (StatsReport) -> [MetricSample]
+    ) -> MetricFamily {
+        MetricFamily(name: prefix + name, kind: .gauge, help: help, samples: samples)
+    }
+
+    static func summary(
+        _ name: String, _ help: String, _ samples: @escaping @Sendable (StatsReport) -> [MetricSample]
+    ) -> MetricFamily {
+        MetricFamily(name: prefix + name, kind: .summary, help: help, samples: samples)
+    }
+
+    static func histogram(
+        _ name: String, _ help: String, _ samples: @escaping @Sendable (StatsReport) -> [MetricSample]
+    ) -> MetricFamily {
+        MetricFamily(name: prefix + name, kind: .histogram, help: help, samples: samples)
+    }
+
+    fileprivate func text(of report: StatsReport) -> String {
+        let lines = samples(report).map { $0.line(of: name) }
+        return "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n" + lines.joined()
+    }
+}
+
+/// One line: a value, and what it belongs to.
+struct MetricSample {
+    /// "_bucket", "_sum", "_count"; empty for the family's own name.
+    private let suffix: String
+    private let labels: [(name: String, value: String)]
+    private let value: Double
+
+    init(_ value: Double, suffix: String = "", _ labels: (name: String, value: String)...) {
+        self.init(value, suffix: suffix, labels: labels)
+    }
+
+    init(_ value: Int, suffix: String = "", _ labels: (name: String, value: String)...) {
+        self.init(Double(value), suffix: suffix, labels: labels)
+    }
+
+    init(_ value: Double, suffix: String, labels: [(name: String, value: String)]) {
+        self.suffix = suffix
+        self.labels = labels
+        self.value = value
+    }
+
+    fileprivate func line(of family: String) -> String {
+        let pairs = labels.map { "\($0.name)=\"\(MetricSample.escaped($0.value))\"" }
+        let braces = pairs.isEmpty ? "" : "{\(pairs.joined(separator: ","))}"
+        return "\(family)\(suffix)\(braces) \(MetricSample.text(of: value))\n"
+    }
+
+    /// The format's three escapes; everything else may stand as it is.
+    private static func escaped(_ label: String) -> String {
+        label.unicodeScalars.map { scalar in
+            switch scalar {
+            case "\\": "\\\\"
+            case "\"": "\\\""
+            case "\n": "\\n"
+            default: String(scalar)
+            }
+        }.joined()
+    }
+
+    /// Whole numbers without a point, as far as they are exact.
+    static func text(of value: Double) -> String {
+        if let whole = Int64(exactly: value), abs(value) < 9_007_199_254_740_992 { return "\(whole)" }
+        if value.isNaN { return "NaN" }
+        return value.isInfinite ? (value < 0 ? "-Inf" : "+Inf") : "\(value)"
+    }
+}
+
+extension [MetricSample] {
+    /// A sample for each key, in order.
+    init(_ counts: [String: Int], by label: String, and others: (name: String, value: String)...) {
+        self = counts.sorted { $0.key < $1.key }.map { key, count in
+            MetricSample(Double(count), suffix: "", labels: others + [(label, key)])
+        }
+    }
+
+    /// - Parameter atMost: upper bounds in seconds, rising, each with how many were no longer than it.
+    init(
+        histogram atMost: [(bound: Double, count: Int)], total: Int, sumSeconds: Double,
+        _ label: (name: String, value: String)
+    ) {
+        self = atMost.map { bound, count in
+            MetricSample(count, suffix: "_bucket", label, ("le", MetricSample.text(of: bound)))
+        }
+        append(MetricSample(total, suffix: "_bucket", label, ("le", "+Inf")))
+        append(MetricSample(sumSeconds, suffix: "_sum", label))
+        append(MetricSample(total, suffix: "_count", label))
+    }
+}

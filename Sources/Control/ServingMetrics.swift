@@ -1,0 +1,105 @@
+// What Prometheus is told of clients, the cache and the process. A number of `stats` that is in none of these tables is
+// missed by a test.
+
+extension MetricFamily {
+    static let ofServing: [MetricFamily] = [
+        .counter("queries", "Queries of clients.") {
+            [MetricSample($0.queries.udp, ("proto", "udp")), MetricSample($0.queries.tcp, ("proto", "tcp"))]
+        },
+        .counter("responses", "Responses by where the answer came from.") { report in
+            report.responses.bySource.map { MetricSample($0.count, ("source", $0.source)) }
+        },
+        .counter("response_codes", "Responses by response code.") { .init($0.rcodes, by: "rcode") },
+        .counter("dropped", "Queries that got no response.") { .init($0.dropped, by: "reason") },
+        .gauge("inflight", "Queries that wait for their answer.") { [MetricSample($0.inflight)] },
+        .counter("unsent_responses", "Responses over UDP that the socket did not take.") { [MetricSample($0.unsent)] },
+        .gauge("tcp_connections", "Connections of clients.") { [MetricSample($0.connections.open)] },
+        .counter("tcp_connections_refused", "Connections of clients that were closed on arrival.") {
+            [MetricSample($0.connections.refused)]
+        },
+        .histogram("query_duration_seconds", "From a query to its response, by where the answer came from.") {
+            $0.durations.sorted { $0.key < $1.key }.flatMap { source, durations in durations.samples(source) }
+        },
+        .counter("stale_served", "Expired answers that were given, by cause.") { .init($0.stale, by: "cause") },
+    ]
+
+    static let ofCache: [MetricFamily] = [
+        .gauge("cache_entries", "Answers in the cache.") { [MetricSample($0.cache.entries)] },
+        .gauge("cache_bytes", "Size of the cache.") { [MetricSample($0.cache.bytes)] },
+        .counter("cache_hits", "Queries that the cache answered.") { [MetricSample($0.cache.hits)] },
+        .counter("cache_misses", "Queries that the cache could not answer.") { [MetricSample($0.cache.misses)] },
+        .counter("cache_insertions", "Answers that were put into the cache.") { [MetricSample($0.cache.insertions)] },
+        .counter("cache_evictions", "Answers that made room for others.") { [MetricSample($0.cache.evictions)] },
+        .counter("prefetch_started", "Refreshes that were begun before the answer expired.") {
+            [MetricSample($0.prefetch.started)]
+        },
+        .counter("prefetch", "Refreshes that ended, by result.") {
+            [
+                MetricSample($0.prefetch.succeeded, ("result", "succeeded")),
+                MetricSample($0.prefetch.failed, ("result", "failed")),
+            ]
+        },
+        .counter("prefetch_hits", "Refreshed answers that a client got.") { [MetricSample($0.prefetch.used)] },
+        .gauge("store_loaded_entries", "Answers that came back from the store at the start.") {
+            [MetricSample($0.store.loaded)]
+        },
+        .counter("store_written_entries", "Answers that were written to the store.") {
+            [MetricSample($0.store.written)]
+        },
+        .counter("store_batches", "Batches that were written to the store.") { [MetricSample($0.store.batches)] },
+        .counter("store_failures", "Batches that could not be written to the store.") {
+            [MetricSample($0.store.failures)]
+        },
+        .counter("store_dropped_entries", "Answers that were lost to the store.") { [MetricSample($0.store.dropped)] },
+        .counter("store_refused_notes", "Notes that found no room in the store.") {
+            [MetricSample($0.store.refusedNotes)]
+        },
+    ]
+
+    static let ofProcess: [MetricFamily] = [
+        .gauge("build_info", "The version that runs; always 1.") { [MetricSample(1, ("version", $0.version))] },
+        .gauge("uptime_seconds", "Since the start.") { [MetricSample($0.uptimeSeconds)] },
+        .counter("page_requests", "Requests to the HTTP listener that were answered.") {
+            [MetricSample($0.pages.requests)]
+        },
+        .counter("page_connections_cut", "Connections to the HTTP listener that were too many or took too long.") {
+            [MetricSample($0.pages.cut)]
+        },
+        .ofAnyProgram("process_resident_memory_bytes", "Resident memory size in bytes.") {
+            [MetricSample($0.process.residentBytes)]
+        },
+        .ofAnyProgram("process_open_fds", "Number of open file descriptors.") {
+            [MetricSample($0.process.openDescriptors)]
+        },
+        .ofAnyProgram("process_threads", "Number of OS threads in the process.") { [MetricSample($0.process.threads)] },
+    ]
+
+    /// Names and help as every exporter has them.
+    private static func ofAnyProgram(
+        _ name: String, _ help: String, _ samples: @escaping @Sendable (StatsReport) -> [MetricSample]
+    ) -> MetricFamily {
+        MetricFamily(name: name, kind: .gauge, help: help, samples: samples)
+    }
+}
+
+extension StatsReport.Responses {
+    fileprivate var bySource: [(source: String, count: Int)] {
+        [
+            ("cache", cache), ("stale", stale), ("provider", provider), ("system", system), ("local", local),
+            ("fallback", fallback), ("refused", refused), ("failure", failure),
+        ]
+    }
+}
+
+extension StatsReport.Histogram {
+    fileprivate func samples(_ source: String) -> [MetricSample] {
+        var (atMost, total) = ([(bound: Double, count: Int)](), 0)
+        for (microseconds, count) in zip(StatsReport.Histogram.boundsMicroseconds, counts) {
+            total += count
+            atMost.append((Double(microseconds) / 1e6, total))
+        }
+        let longer = counts.dropFirst(atMost.count).reduce(0, +)
+        return .init(
+            histogram: atMost, total: total + longer, sumSeconds: Double(sumMicroseconds) / 1e6, ("source", source))
+    }
+}

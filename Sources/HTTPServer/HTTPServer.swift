@@ -1,0 +1,113 @@
+// HTTP for connections that somebody else has accepted, by libmicrohttpd, in the turns of somebody else's loop: it has
+// no thread, no listening socket and no clock. It must never decide what is answered.
+
+import CMicrohttpd
+import Glibc
+
+@safe package final class HTTPServer {
+    /// Of a request's line and headers, and of a reply's headers. What is longer is refused with 414 or 431.
+    private static let connectionBytes = 16 * 1024
+    /// MHD's own bound, which the places never reach: a connection that has lost its place closes in the next turn.
+    private static let connectionLimit = UInt32(4 * ConnectionPlaces.maxConnections)
+
+    private let daemon: OpaquePointer
+    private let context: Context
+    private var places = ConnectionPlaces()
+    /// Connections that were closed before they had their answer.
+    package private(set) var cut = 0
+
+    /// MHD says nothing of why.
+    package struct StartFailure: Error {}
+
+    /// What the callbacks know. They record, and ask for answers; they never run the server.
+    fileprivate final class Context {
+        let answer: (PageRequest) -> PageReply
+        var closed: [Int32] = []
+        var requests = 0
+
+        init(answer: @escaping (PageRequest) -> PageReply) {
+            self.answer = answer
+        }
+    }
+
+    package init(answer: @escaping (PageRequest) -> PageReply) throws(StartFailure) {
+        context = Context(answer: answer)
+        let started = unsafe web_start(
+            HTTPServer.connectionLimit, HTTPServer.connectionBytes, answerCallback, connectionCallback,
+            Unmanaged.passUnretained(context).toOpaque())
+        guard let daemon = unsafe started else { throw StartFailure() }
+        unsafe self.daemon = daemon
+    }
+
+    /// Closes every connection; nothing uses the context afterwards.
+    deinit { unsafe MHD_stop_daemon(daemon) }
+
+    /// Readable when `run` has something to do.
+    package var descriptor: Int32 { unsafe web_epoll(daemon) }
+
+    /// Answered, refusals included.
+    package var requests: Int { context.requests }
+
+    package func nextDeadline(now: Instant) -> Instant? {
+        var milliseconds: UInt64 = 0
+        let isPending = unsafe MHD_get_timeout(daemon, &milliseconds) == .YES
+        let pending = isPending ? now + .milliseconds(Int64(clamping: milliseconds)) : nil
+        return [pending, places.nextDeadline].compactMap { $0 }.min()
+    }
+
+    /// Serves a connection; the caller's own descriptor stays its own and may be closed at once.
+    ///
+    /// - Parameter address: the client's, 4 or 16 bytes.
+    package func add(_ connection: Int32, from address: [UInt8], now: Instant) {
+        let own = web_duplicate(connection)
+        guard own >= 0 else { return }
+        if let victim = places.take(own, from: address, now: now) { end(victim) }
+        if unsafe !web_add(daemon, own) { places.closed(own) }
+        run(now: now)
+    }
+
+    package func run(now: Instant) {
+        for descriptor in places.overdue(now: now) { end(descriptor) }
+        _ = unsafe MHD_run(daemon)
+        for descriptor in context.closed { places.closed(descriptor) }
+        context.closed.removeAll(keepingCapacity: true)
+    }
+
+    /// MHD owns the descriptor until it has told us that it is closed, and closes it when it finds it ended.
+    private func end(_ descriptor: Int32) {
+        cut += 1
+        _ = shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+}
+
+private let connectionCallback: MHD_NotifyConnectionCallback = { context, connection, _, code in
+    guard code == .CONNECTION_NOTIFY_CLOSED, let context = unsafe context, let connection = unsafe connection else {
+        return
+    }
+    let descriptor = unsafe mhd_socket(connection)
+    unsafe Unmanaged<HTTPServer.Context>.fromOpaque(context).takeUnretainedValue().closed.append(descriptor)
+}
+
+/// Answers when the headers are there: a body, which no request of ours has, is not read.
+private let answerCallback: MHD_AccessHandlerCallback = { context, connection, url, method, _, _, _, _ in
+    guard let context = unsafe context, let connection = unsafe connection, let url = unsafe url,
+        let method = unsafe method
+    else { return .NO }
+    let host = unsafe MHD_lookup_connection_value(connection, .HEADER_KIND, "Host")
+    let request = unsafe PageRequest(
+        method: String(cString: method), path: String(cString: url), host: host.map { unsafe String(cString: $0) })
+    let known = unsafe Unmanaged<HTTPServer.Context>.fromOpaque(context).takeUnretainedValue()
+    known.requests += 1
+    return unsafe send(known.answer(request), to: connection)
+}
+
+private func send(_ reply: PageReply, to connection: OpaquePointer) -> MHD_Result {
+    let made = unsafe reply.body.withUnsafeBytes { bytes in
+        unsafe MHD_create_response_from_buffer(
+            bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+    }
+    guard let response = unsafe made else { return .NO }
+    defer { unsafe MHD_destroy_response(response) }
+    for header in reply.headers { _ = unsafe MHD_add_response_header(response, header.name, header.value) }
+    return unsafe MHD_queue_response(connection, reply.status, response)
+}

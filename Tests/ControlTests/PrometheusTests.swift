@@ -1,0 +1,234 @@
+// What Prometheus reads: every number that `stats` has, in a form that its own checker accepts (end to end), and the
+// dashboard asks for nothing else.
+
+import Control
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@Suite("Prometheus text")
+struct PrometheusTests {
+    /// Numbers that are said in another way, with the reason.
+    private let leftOut: [String: String] = [
+        "schema": "of the JSON form",
+        "queries.total": "the sum over proto",
+        "network.changes": "the sum over cause",
+        "probe.done": "the sum over verdict",
+        "latency_us.cache.p50": "the histogram has it", "latency_us.cache.p95": "the histogram has it",
+        "latency_us.cache.p99": "the histogram has it", "latency_us.stale.p50": "the histogram has it",
+        "latency_us.stale.p95": "the histogram has it", "latency_us.stale.p99": "the histogram has it",
+        "latency_us.provider.p50": "the histogram has it", "latency_us.provider.p95": "the histogram has it",
+        "latency_us.provider.p99": "the histogram has it", "latency_us.system.p50": "the histogram has it",
+        "latency_us.system.p95": "the histogram has it", "latency_us.system.p99": "the histogram has it",
+        "network.recovery_ms.route.p50": "the histogram has it",
+        "network.recovery_ms.route.p95": "the histogram has it",
+    ]
+
+    @Test("every number of stats changes the text, but for a few that are said in another way")
+    func everyNumber() throws {
+        let whole = try JSONDecoder().decode(JSONTree.self, from: Data(wholeReport.json.utf8))
+        let text = wholeReport.prometheus
+        var unsaid: Set<String> = []
+        for path in whole.numbers {
+            let changed = whole.with(.number(0.125 + (whole.number(at: path) ?? 0) * 2), at: path)
+            // Whole numbers only, where the report has no others.
+            let other = report(changed) ?? report(whole.with(.number((whole.number(at: path) ?? 0) + 7), at: path))
+            if try #require(other, "\(path)").prometheus == text { unsaid.insert(path.joined(separator: ".")) }
+        }
+        #expect(whole.numbers.count > 100)
+        #expect(unsaid == Set(leftOut.keys))
+    }
+
+    @Test("each family has its help and type once, before its values, and no line is written twice")
+    func families() {
+        let lines = wholeReport.prometheus.split(separator: "\n")
+        #expect(Set(lines).count == lines.count)
+        var family: Substring = ""
+        var seen: Set<Substring> = []
+        for line in lines {
+            let words = line.split(separator: " ", maxSplits: 3)
+            if line.hasPrefix("# HELP ") {
+                family = words[2]
+                #expect(seen.insert(family).inserted, "\(family)")
+                #expect(words.count == 4 && (words.last ?? "").hasSuffix("."), "\(line)")
+            } else if line.hasPrefix("# TYPE ") {
+                #expect(words[2] == family)
+                #expect((words[3] == "counter") == family.hasSuffix("_total"), "\(line)")
+            } else {
+                let name = line.prefix { $0 != "{" && $0 != " " }
+                let ends = ["", "_bucket", "_sum", "_count"]
+                #expect(ends.contains { name == family + $0 }, "\(line) stands under \(family)")
+            }
+        }
+    }
+
+    @Test("durations become buckets that each count all that was shorter")
+    func histogram() {
+        var report = StatsReport()
+        var durations = StatsReport.Histogram()
+        (durations.counts[0], durations.counts[3], durations.counts[24]) = (5, 2, 1)
+        durations.sumMicroseconds = 9_000_020
+        report.durations = ["cache": durations]
+        let lines = report.prometheus.split(separator: "\n").filter { $0.hasPrefix("httpdnsd_query_duration_seconds") }
+        #expect(lines.count == 27)
+        #expect(lines.first == #"httpdnsd_query_duration_seconds_bucket{source="cache",le="1e-06"} 5"#)
+        #expect(lines.contains(#"httpdnsd_query_duration_seconds_bucket{source="cache",le="4e-06"} 5"#))
+        #expect(lines.contains(#"httpdnsd_query_duration_seconds_bucket{source="cache",le="8e-06"} 7"#))
+        #expect(lines.contains(#"httpdnsd_query_duration_seconds_bucket{source="cache",le="8.388608"} 7"#))
+        #expect(
+            lines.suffix(3) == [
+                #"httpdnsd_query_duration_seconds_bucket{source="cache",le="+Inf"} 8"#,
+                #"httpdnsd_query_duration_seconds_sum{source="cache"} 9.00002"#,
+                #"httpdnsd_query_duration_seconds_count{source="cache"} 8"#,
+            ])
+    }
+
+    @Test("a label holds whatever a name may hold")
+    func escapes() {
+        var report = StatsReport()
+        report.providers = [.init(name: "a\"b\\c\nd}", dialect: "json", state: "down")]
+        let lines = report.prometheus.split(separator: "\n")
+        #expect(lines.contains(#"httpdnsd_provider_up{provider="a\"b\\c\nd}"} 0"#))
+    }
+
+    @Test("what is not known is left out, and not said to be 0")
+    func unknown() {
+        var report = StatsReport()
+        report.providers = [.init(name: "new", dialect: "json", state: "unmeasured")]
+        let values = report.prometheus.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        for name in ["share_ratio", "success_ratio", "retry_seconds", "shadow_requests_total"] {
+            #expect(!values.contains { $0.hasPrefix("httpdnsd_provider_\(name)") }, "\(name)")
+        }
+        #expect(!values.contains { $0.hasPrefix("httpdnsd_network_info") })
+        #expect(values.contains(#"httpdnsd_provider_up{provider="new"} 1"#))
+        #expect(values.contains(#"httpdnsd_provider_state{provider="new",state="unmeasured"} 1"#))
+    }
+
+    @Test("the dashboard asks only for metrics that there are")
+    func dashboard() throws {
+        let top = TestFile.folder(of: TestFile.folder(of: TestFile.folder(of: #filePath)))
+        let bytes = try TestFile.bytes(at: top + "/etc/grafana-dashboard.json")
+        let tree = try JSONDecoder().decode(JSONTree.self, from: Data(bytes))
+        let queries = tree.strings(named: "expr")
+        #expect(queries.count > 15)
+        let values = wholeReport.prometheus.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        let known = Set(values.map { String($0.prefix { $0 != "{" && $0 != " " }) })
+        for query in queries {
+            let words = query.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
+            let metrics = words.filter { $0.hasPrefix("httpdnsd_") || $0.hasPrefix("process_") }
+            #expect(!metrics.isEmpty, "\(query)")
+            for metric in metrics { #expect(known.contains(metric), "\(metric) in \(query)") }
+        }
+    }
+
+    private func report(_ tree: JSONTree) -> StatsReport? {
+        guard let bytes = try? JSONEncoder().encode(tree) else { return nil }
+        return try? JSONDecoder().decode(StatsReport.self, from: bytes)
+    }
+
+    /// Has a value wherever there can be one.
+    private var wholeReport: StatsReport {
+        var report = StatsReport()
+        (report.rcodes, report.dropped) = (["NOERROR": 1, "NXDOMAIN": 2], ["short": 3])
+        report.stale = ["failed": 4]
+        for source in ["cache", "stale", "provider", "system"] {
+            report.durations[source] = .init()
+        }
+        var provider = StatsReport.Provider(name: "alidns", dialect: "json", state: "throttled")
+        (provider.retrySeconds, provider.share, provider.success) = (5, 0.5, 0.75)
+        (provider.failures, provider.shadow) = (["timeout": 6], .init())
+        report.providers = [provider]
+        (report.probe.verdicts, report.probe.skipped) = (["verified": 7], ["overload": 8])
+        (report.network.id, report.network.causes) = ("6f2c1a09", ["route": 9])
+        var recovery = StatsReport.Network.Recovery()
+        (recovery.count, recovery.atMost) = (10, ["50": 2, "100": 3])
+        report.network.recoveryMilliseconds = ["route": recovery]
+        return report
+    }
+}
+
+extension StatsReport {
+    fileprivate var json: String { Reply.stats(self).rendered(asJSON: true) }
+}
+
+/// Any JSON, to change one number of it.
+private indirect enum JSONTree: Codable {
+    case number(Double)
+    case string(String)
+    case flag(Bool)
+    case list([JSONTree])
+    case members([String: JSONTree])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let flag = try? container.decode(Bool.self) {
+            self = .flag(flag)
+        } else if let number = try? container.decode(Double.self) {
+            self = .number(number)
+        } else if let string = try? container.decode(String.self) {
+            self = .string(string)
+        } else if let list = try? container.decode([JSONTree].self) {
+            self = .list(list)
+        } else if container.decodeNil() {
+            self = .string("null")
+        } else {
+            self = .members(try container.decode([String: JSONTree].self))
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .number(let number):
+            if let whole = Int(exactly: number) { try container.encode(whole) } else { try container.encode(number) }
+        case .string(let string): try container.encode(string)
+        case .flag(let flag): try container.encode(flag)
+        case .list(let list): try container.encode(list)
+        case .members(let members): try container.encode(members)
+        }
+    }
+
+    /// The ways to all numbers.
+    var numbers: [[String]] {
+        switch self {
+        case .number: [[]]
+        case .string, .flag: []
+        case .list(let list): list.enumerated().flatMap { index, tree in tree.numbers.map { ["\(index)"] + $0 } }
+        case .members(let members): members.flatMap { key, tree in tree.numbers.map { [key] + $0 } }
+        }
+    }
+
+    func number(at path: some Collection<String>) -> Double? {
+        switch self {
+        case .number(let number): path.isEmpty ? number : nil
+        case .string, .flag: nil
+        case .list(let list): path.first.flatMap(Int.init).flatMap { list[$0].number(at: path.dropFirst()) }
+        case .members(let members): path.first.flatMap { members[$0] }?.number(at: path.dropFirst())
+        }
+    }
+
+    func with(_ value: JSONTree, at path: some Collection<String>) -> JSONTree {
+        guard let key = path.first else { return value }
+        switch self {
+        case .number, .string, .flag: return self
+        case .list(var list):
+            if let index = Int(key) { list[index] = list[index].with(value, at: path.dropFirst()) }
+            return .list(list)
+        case .members(var members):
+            members[key] = members[key]?.with(value, at: path.dropFirst())
+            return .members(members)
+        }
+    }
+
+    /// Of all members of this name, however deep.
+    func strings(named name: String) -> [String] {
+        switch self {
+        case .number, .string, .flag: []
+        case .list(let list): list.flatMap { $0.strings(named: name) }
+        case .members(let members):
+            members.flatMap { key, tree in
+                if key == name, case .string(let string) = tree { [string] } else { tree.strings(named: name) }
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// Which requests get a page, and what the others get.
+
+import HTTPServer
+import Testing
+
+@Suite("Requests for pages")
+struct PageRequestTests {
+    @Test("GET and HEAD of what is there are served", arguments: ["GET", "HEAD"])
+    func served(_ method: String) throws {
+        for page in Page.allCases {
+            let request = PageRequest(method: method, path: page.rawValue, host: "127.0.0.1:9353")
+            #expect(try request.page() == page)
+        }
+    }
+
+    @Test("other methods are refused with those that are allowed", arguments: ["POST", "PUT", "OPTIONS", "get", ""])
+    func methods(_ method: String) {
+        let reply = refusal(PageRequest(method: method, path: "/", host: "localhost"))
+        #expect(reply?.status == 405)
+        #expect(reply?.headers.contains { $0 == ("Allow", "GET, HEAD") } == true)
+    }
+
+    @Test(
+        "other paths are not found, however they are written",
+        arguments: ["", "//", "/metrics/", "/Metrics", "/..", "/../etc/passwd", "/status.json\0", "*", "/%6detrics"])
+    func paths(_ path: String) {
+        #expect(refusal(PageRequest(method: "GET", path: path, host: nil))?.status == 404)
+    }
+
+    @Test(
+        "addresses and localhost are names of ours",
+        arguments: ["127.0.0.1", "192.0.2.1:9353", "[::1]", "[2001:db8::1]:80", "localhost", "LocalHost:9353"])
+    func ours(_ host: String) throws {
+        #expect(try PageRequest(method: "GET", path: "/", host: host).page() == .status)
+    }
+
+    @Test(
+        "any other name is one that somebody has led to our address",
+        arguments: [
+            "evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "localhost:80:80", "localhost:x", "",
+            "::1", "[::1", "[127.0.0.1]", "[::1]evil.example", "[]", "127.0.0.1@evil.example", " localhost",
+            "1270.0.0.1",
+        ])
+    func rebinding(_ host: String) {
+        #expect(refusal(PageRequest(method: "GET", path: "/", host: host))?.status == 421)
+    }
+
+    @Test("every reply is for one use by one site: nothing is kept, guessed or framed")
+    func headers() throws {
+        let replies = [
+            PageReply.metrics("x"), .json("{}"), StatusPage.reply(nonce: (1, 2)),
+            try #require(refusal(PageRequest(method: "GET", path: "/x", host: nil))),
+        ]
+        for reply in replies {
+            let headers = Dictionary(uniqueKeysWithValues: reply.headers.map { ($0.name, $0.value) })
+            #expect(headers["Cache-Control"] == "no-store")
+            #expect(headers["X-Content-Type-Options"] == "nosniff")
+            #expect(headers["Connection"] == "close")
+            #expect(headers["Content-Security-Policy"]?.hasPrefix("default-src 'none'") == true)
+            #expect(headers["Content-Security-Policy"]?.contains("frame-ancestors 'none'") == true)
+            #expect(headers["Access-Control-Allow-Origin"] == nil)
+        }
+    }
+
+    @Test("the page runs only what it came with, by a word that changes from reply to reply")
+    func nonce() {
+        let reply = StatusPage.reply(nonce: (0xAB, 1))
+        let word = "00000000000000ab0000000000000001"
+        let document = String(decoding: reply.body, as: UTF8.self)
+        #expect(document.contains("<script nonce=\"\(word)\">"))
+        #expect(document.contains("<style nonce=\"\(word)\">"))
+        #expect(reply.headers.contains { $0.value.contains("script-src 'nonce-\(word)'") })
+        #expect(!document.contains("NONCE"))
+        // From nowhere else, and nothing that a policy would have to allow.
+        for forbidden in ["://", "innerHTML", "insertAdjacent", "document.write", "eval(", " style=", " onclick="] {
+            #expect(!document.contains(forbidden) || forbidden == "://" && onlyNamespaces(document), "\(forbidden)")
+        }
+    }
+
+    /// The name of SVG's namespace is an address that nobody visits.
+    private func onlyNamespaces(_ document: String) -> Bool {
+        document.split(separator: "://").dropFirst().allSatisfy { $0.hasPrefix("www.w3.org/2000/svg") }
+    }
+
+    private func refusal(_ request: PageRequest) -> PageReply? {
+        do throws(PageReply) {
+            _ = try request.page()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

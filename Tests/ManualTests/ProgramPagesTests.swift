@@ -1,0 +1,74 @@
+// httpdnsd(8) and httpdnsctl(1) against the words of the programs: every option and command is there, and no other.
+
+import Testing
+
+@testable import Control
+@testable import Daemon
+
+@Suite("The manuals of the programs")
+struct ProgramPagesTests {
+    /// The options in a text: "--json", "-h".
+    private func options(in text: String) -> Set<String> {
+        let pieces = text.split { !"-abcdefghijklmnopqrstuvwxyz".contains($0) }.filter { $0.hasPrefix("-") }
+        return Set(pieces.map(String.init).filter { $0.contains { $0 != "-" } })
+    }
+
+    @Test("httpdnsd(8) has the options of --help")
+    func daemonOptions() throws {
+        let page = try ManualPage("httpdnsd.8")
+        let listed = Options.help.split(separator: "\n").filter { $0.hasPrefix("  --") }
+        let usages = listed.map { $0.split(separator: " ").prefix { !($0.first?.isLowercase ?? true) } }
+        let tags = page.tags(under: "OPTIONS").map { $0.replacing(", -h", with: "") }
+        #expect(!usages.isEmpty && tags == usages.map { $0.joined(separator: " ") } + ["--help"])
+        for option in tags.flatMap({ options(in: $0) }) {
+            let isKnown = (try? Options([option, "127.0.0.1:1"])) != nil || (try? Options([option])) != nil
+            #expect(isKnown, "\(option)")
+        }
+    }
+
+    @Test("httpdnsctl(1) has the options of its own")
+    func controlOptions() throws {
+        let page = try ManualPage("httpdnsctl.1")
+        let usage = Invocation.usage.split(separator: "\n").filter { $0.contains("COMMAND") || $0.contains("--help") }
+        let known = options(in: usage.joined(separator: " ")).union(["-h"])
+        #expect(page.tags(under: "OPTIONS").reduce(into: []) { $0.formUnion(options(in: $1)) } == known)
+    }
+
+    private static let sections: Set<String> = [
+        "What it does now", "Why, and what if", "The cache", "Upstreams", "Addresses and their certificates",
+        "The daemon",
+    ]
+
+    private func forms() throws -> [String] {
+        try ManualPage("httpdnsctl.1").entries.filter { ProgramPagesTests.sections.contains($0.section) }.map(\.tag)
+    }
+
+    @Test("httpdnsctl(1) has every form of every command with its options, and no other")
+    func commands() throws {
+        let usages = Command.Word.allCases.flatMap { word -> [String] in
+            let usage = word.usage.split(separator: ";").first.map(String.init) ?? ""
+            return usage == "--json" ? [word.rawValue] : usage.split(separator: ", ").map(String.init)
+        }
+        #expect(try forms().map(shape).sorted() == usages.map(shape).sorted())
+    }
+
+    /// "flush --tree --type": a form without its arguments, and without what every command takes.
+    private func shape(_ form: String) -> String {
+        let words = form.split(separator: " ").prefix { $0.allSatisfy(\.isLowercase) }.map(String.init)
+        return (words + options(in: form).subtracting(["--json"]).sorted()).joined(separator: " ")
+    }
+
+    private static let arguments = [
+        "NAME": "www.example.com", "NAME...": "www.example.com", "TYPE": "AAAA", "ADDRESS": "192.0.2.1",
+        "DURATION": "10m", "GLOB": "*.example", "LEVEL": "debug", "COMMAND": "stats",
+    ]
+
+    @Test("what httpdnsctl(1) says can be asked is understood, with every option at once")
+    func understood() throws {
+        for form in try forms() {
+            let words = form.filter { $0 != "[" && $0 != "]" }.split(separator: " ")
+            let line = words.map { ProgramPagesTests.arguments[String($0)] ?? String($0) }.joined(separator: " ")
+            #expect(throws: Never.self, "\(line)") { _ = try Request(line: Array(line.utf8)) }
+        }
+    }
+}

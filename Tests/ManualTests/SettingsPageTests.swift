@@ -1,0 +1,136 @@
+// httpdnsd.toml(5) against the settings: which keys there are, what they are without a file, what they may be, and
+// which need a restart. All of it is asked of the program, so that no key changes without the page.
+
+import Testing
+
+@testable import Settings
+
+@Suite("The manual of the settings")
+struct SettingsPageTests {
+    private let page: ManualPage
+
+    init() throws { page = try ManualPage("httpdnsd.toml.5") }
+
+    /// As few keys as can be, so that all others show their defaults.
+    private static let leastFile = """
+        [[provider]]
+        name = "x"
+        dialect = "template"
+        url = "https://192.0.2.1/"
+        addresses = ["192.0.2.1"]
+        [provider.template]
+        query = "q"
+        v4 = "p"
+        [[rule]]
+        match = ["x.example"]
+        stale = false
+        """
+
+    /// By table, in the order of the file; the first one has no header.
+    private static let tables: [(header: String, keys: [String])] = [
+        ("", Settings.keys.map(\.name)),
+        ("[server]", Settings.Server.keys.map(\.name)),
+        ("[[provider]]", ProviderDraft.keys.map(\.name)),
+        ("[provider.template]", Settings.Provider.Template.keys.map(\.name)),
+        ("[system-resolver]", Settings.SystemResolver.keys.map(\.name)),
+        ("[cache]", Settings.Cache.keys.map(\.name)),
+        ("[prefetch]", Settings.Prefetch.keys.map(\.name)),
+        ("[stale]", Settings.Stale.keys.map(\.name)),
+        ("[probe]", Settings.Probe.keys.map(\.name)),
+        ("[network]", Settings.Network.keys.map(\.name)),
+        ("[control]", Settings.Control.keys.map(\.name)),
+        ("[log]", Settings.Log.keys.map(\.name)),
+        ("[[rule]]", Settings.Rule.keys.map(\.name)),
+    ]
+
+    private func entries(of header: String) -> [ManualPage.Entry] {
+        let section = header.isEmpty ? "At the top of the file" : header
+        return page.entries.filter { $0.section == section }
+    }
+
+    private static func read(_ text: String) throws -> Settings {
+        try Settings.parse(bytes: Array(text.utf8), file: "file")
+    }
+
+    @Test("the tables are all that there are")
+    func tables() {
+        let headers = SettingsPageTests.tables.map { $0.header.filter { $0 != "[" && $0 != "]" } }
+        #expect(headers.filter { !$0.isEmpty && $0 != "provider.template" } == Settings.sectionNames)
+    }
+
+    @Test("every key is there with its default as --print-effective writes it, in its order, and no other key is")
+    func keysAndDefaults() throws {
+        let given = Set(SettingsPageTests.leastFile.split(separator: "\n"))
+        let lines = try SettingsPageTests.read(SettingsPageTests.leastFile).effectiveTOML
+            .split(separator: "\n").filter { $0.hasPrefix("[") || !given.contains($0) }
+        for (header, keys) in SettingsPageTests.tables {
+            let rest = header.isEmpty ? lines[...] : lines.drop { $0 != header }.dropFirst()
+            let written = rest.prefix { !$0.hasPrefix("[") }
+            let tags = keys.map { key in written.first { $0.hasPrefix("\(key) = ") }.map(String.init) ?? key }
+            #expect(entries(of: header).map(\.tag) == tags, "\(header)")
+        }
+    }
+
+    @Test("what a key may be stands there as the complaint about a wrong value says it")
+    func allowed() throws {
+        for (header, keys) in SettingsPageTests.tables {
+            for (key, entry) in zip(keys, entries(of: header)) {
+                // No key takes a date.
+                let complaint = SettingsPageTests.complaint(about: "1979-05-27", key, header)
+                let found = try #require(complaint?.firstRange(of: "allowed: "), "\(header) \(key)")
+                let allowed = complaint.map { String($0[found.upperBound...]) } ?? ""
+                let mayBeUnset = SettingsPageTests.complaint(about: "\"\"", key, header) == nil
+                let says = mayBeUnset && !allowed.hasPrefix("0 to ") ? "\(allowed), or \"\"" : allowed
+                #expect(entry.text.contains("Allowed: \(says)."), "\(header) \(key): \(says)")
+            }
+        }
+    }
+
+    /// Nil where the value is taken.
+    private static func complaint(about value: String, _ key: String, _ header: String) -> String? {
+        let file = (header == "[provider.template]" ? "[[provider]]\n" : "") + "\(header)\n\(key) = \(value)\n"
+        do throws(SettingsError) {
+            _ = try Settings.parse(bytes: Array(file.utf8), file: "file")
+            return nil
+        } catch {
+            return error.complaints.map(\.text).first { $0.contains("\(key): found ") && $0.contains("allowed: ") }
+        }
+    }
+
+    /// A value that is not the default, for each key but those of providers and rules, all of which SIGHUP changes.
+    private static let otherValues: [String: String] = [
+        "only-listed": "true", "direct-only": "true",
+        "[server] listen": "[\"127.0.0.1:1\"]", "[server] threads": "1", "[server] allow": "[\"::/0\"]",
+        "[server] filter-aaaa": "\"no-route\"", "[server] dns64": "\"auto\"",
+        "[system-resolver] servers": "[\"192.0.2.1\"]", "[system-resolver] resolv-conf": "\"/r\"",
+        "[cache] size": "\"1MiB\"", "[cache] min-ttl": "\"1s\"", "[cache] max-ttl": "\"1h\"",
+        "[cache] negative-max-ttl": "\"1s\"", "[cache] store": "\"\"",
+        "[prefetch] enabled": "false", "[prefetch] names": "[\"x.example\"]",
+        "[stale] max-age": "\"1h\"", "[stale] answer-ttl": "\"1s\"", "[stale] client-timeout": "\"1s\"",
+        "[stale] recheck": "\"1s\"",
+        "[probe] enabled": "false", "[probe] ports": "[853]", "[probe] timeout": "\"1s\"",
+        "[probe] ca-file": "\"/c\"", "[probe] http": "true",
+        "[network] watch": "false",
+        "[control] socket": "\"\"", "[control] metrics-listen": "\"127.0.0.1:9353\"",
+        "[log] level": "\"debug\"", "[log] format": "\"json\"", "[log] queries": "true", "[log] clients": "true",
+        "[log] recorder-directory": "\"\"",
+    ]
+
+    @Test("the keys that need a restart are those that say so")
+    func restart() throws {
+        for (header, keys) in SettingsPageTests.tables {
+            for (key, entry) in zip(keys, entries(of: header)) {
+                let isSaid = entry.text.contains("Needs a restart.")
+                guard !["[[provider]]", "[provider.template]", "[[rule]]"].contains(header) else {
+                    #expect(!isSaid, "\(header) \(key)")
+                    continue
+                }
+                let name = header.isEmpty ? key : "\(header) \(key)"
+                let value = try #require(SettingsPageTests.otherValues[name], "\(name)")
+                let settings = try SettingsPageTests.read("\(header)\n\(key) = \(value)\n")
+                #expect(settings != .defaults, "\(name)")
+                #expect(isSaid == !settings.changesNeedingRestart(from: .defaults).isEmpty, "\(name)")
+            }
+        }
+    }
+}
