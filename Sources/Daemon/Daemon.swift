@@ -108,8 +108,7 @@ final class Daemon {
         } catch {
             throw StartFailure(error)
         }
-        try openControlSocket()
-        try openMetricsListener()
+        try openForOperators()
     }
 
     /// Serves until a signal ends it.
@@ -330,6 +329,11 @@ final class Daemon {
     }
 
     // MARK: control
+
+    private func openForOperators() throws(StartFailure) {
+        try openControlSocket()
+        try openMetricsListener()
+    }
 
     private func openControlSocket() throws(StartFailure) {
         guard let path = settings.control.socket else { return }
