@@ -84,10 +84,8 @@ final class Daemon {
                 recorder: recorder)
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
-                probes: Probes(loop: loop),
-                streams: streams,
-                mailbox: mailbox, store: store, answers: CachedAnswers(cache, view), view: view,
-                seed: entropy.next(),
+                probes: Probes(loop: loop), streams: streams, mailbox: mailbox, store: store,
+                answers: CachedAnswers(cache, view), view: view, seed: entropy.next(),
                 fastPath: makeFastPath(), recorder: recorder)
             switches = ProviderSwitches(resolving, cache)
             translation = Translation(resolving, cache, view)
