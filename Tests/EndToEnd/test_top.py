@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import threading
@@ -65,13 +66,11 @@ class Terminal:
         self.tmux = ["tmux", "-L", f"e2e-{os.getpid()}-{id(self)}", "-f", "/dev/null"]
         environment = {key: value for key, value in os.environ.items() if key not in ("TMUX", "NO_COLOR")}
         environment["TERM"] = "xterm-256color"
+        script = f"echo before; {shlex.join(command)}; echo ended with $?; exec sh"
         subprocess.run(
-            [*self.tmux, "new-session", "-d", "-x", str(columns), "-y", str(rows), "sh"], check=True, env=environment)
+            [*self.tmux, "new-session", "-d", "-x", str(columns), "-y", str(rows), script], check=True, env=environment)
+        # Not set before the session: a server without one ends.
         self.run("set-option", "-g", "status", "off")
-        self.run("resize-window", "-x", str(columns), "-y", str(rows))
-        self.type("echo before", "Enter")
-        eventually(lambda: "\nbefore" in self.screen())
-        self.type("stty size; " + " ".join(command) + "; echo ended with $?", "Enter")
 
     def run(self, *words):
         return subprocess.run([*self.tmux, *words], check=True, capture_output=True, text=True).stdout
@@ -123,7 +122,7 @@ class Screen(Busy):
                 pane.type("q")
                 screen = eventually(lambda: "ended with 0" in pane.screen() and pane.screen())
                 # The shell's own screen is back, with what stood there.
-                self.assertIn("\nbefore", screen)
+                self.assertIn("before\n", screen)
                 self.assertNotIn("queries", screen)
 
     def test_it_follows_the_size_of_its_window(self):
