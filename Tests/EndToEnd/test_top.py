@@ -1,5 +1,6 @@
 # httpdnsctl top and stats --watch: the screen in a real terminal (tmux's), and what comes where there is none.
 
+import itertools
 import json
 import os
 import re
@@ -54,23 +55,27 @@ class Busy(Case):
         return [str(places.binaries / "httpdnsctl"), "--socket", str(self.server.control), *words]
 
     def terminal(self, columns, rows, *words, environment=()):
-        pane = Terminal(self, columns, rows, ["env", *environment, *self.command(*words)])
+        pane = Terminal(self.server.directory, columns, rows, ["env", *environment, *self.command(*words)])
         self.addCleanup(pane.close)
         return pane
 
 
 class Terminal:
-    """A terminal of its own, on a tmux server of its own."""
+    """A terminal of its own, on a tmux server of its own, in which one command runs."""
 
-    def __init__(self, test, columns, rows, command):
-        self.tmux = ["tmux", "-L", f"e2e-{os.getpid()}-{id(self)}", "-f", "/dev/null"]
+    def __init__(self, directory, columns, rows, command):
+        settings = directory / "tmux.conf"
+        settings.write_text("set -g status off\n")
+        self.tmux = ["tmux", "-S", str(directory / f"tmux-{next(self.numbers)}"), "-f", str(settings)]
         environment = {key: value for key, value in os.environ.items() if key not in ("TMUX", "NO_COLOR")}
         environment["TERM"] = "xterm-256color"
-        script = f"echo before; {shlex.join(command)}; echo ended with $?; exec sh"
+        script = (
+            f"echo before; settings=$(stty -g); {shlex.join(command)}; echo ended with $?; "
+            '[ "$(stty -g)" = "$settings" ] && echo as it was; exec sleep 600')
         subprocess.run(
             [*self.tmux, "new-session", "-d", "-x", str(columns), "-y", str(rows), script], check=True, env=environment)
-        # Not set before the session: a server without one ends.
-        self.run("set-option", "-g", "status", "off")
+
+    numbers = itertools.count()
 
     def run(self, *words):
         return subprocess.run([*self.tmux, *words], check=True, capture_output=True, text=True).stdout
@@ -143,11 +148,9 @@ class Screen(Busy):
                     pane.type(end)
                 else:
                     os.kill(pane.pid, end)
-                eventually(lambda: "ended with 0" in pane.screen())
-                # Its keys are shown again, line by line.
-                pane.type("echo  af''ter", "Enter")
-                eventually(lambda: "\nafter" in pane.screen())
-                self.assertIn("echo  af''ter", pane.screen())
+                eventually(lambda: "ended with 0\nas it was\n" in pane.screen())
+                # Cursor, and which of its two screens.
+                self.assertEqual("1 0\n", pane.run("display-message", "-p", "#{cursor_flag} #{alternate_on}"))
 
     def test_colours_unless_they_are_not_wanted(self):
         painted = self.terminal(80, 24, "top")
