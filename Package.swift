@@ -41,7 +41,7 @@ let package = Package(
     ],
     targets: [
         program("httpdnsd", ["Daemon", "LinuxIO"]),
-        program("httpdnsctl", ["Control", "LinuxIO"]),
+        program("httpdnsctl", ["Control", "LinuxIO", "Telemetry"]),
         program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
         module(
@@ -86,7 +86,7 @@ let package = Package(
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"], resources: ["Vectors"]),
         tests("TelemetryTests", ["Telemetry", "DNSWire", "LinuxIO", "TestSupport"]),
-        tests("ControlTests", ["Control", "DNSWire", "TestSupport"]),
+        tests("ControlTests", ["Control", "DNSWire", "Telemetry", "TestSupport"]),
         tests(
             "DaemonTests",
             [
@@ -99,11 +99,7 @@ let package = Package(
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program(
             "probe-load", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Settings"], path: "Tests/Benchmarks/ProbeLoad"),
-        program("FuzzUpstreamReply", ["FuzzEntries"], path: "Tests/Fuzz/FuzzUpstreamReply"),
-        program("FuzzStoredAnswer", ["FuzzEntries"], path: "Tests/Fuzz/FuzzStoredAnswer"),
-        program("FuzzTLSFlight", ["FuzzEntries"], path: "Tests/Fuzz/FuzzTLSFlight"),
-        program("FuzzQuery", ["FuzzEntries"], path: "Tests/Fuzz/FuzzQuery"),
-        program("FuzzKernelNews", ["FuzzEntries"], path: "Tests/Fuzz/FuzzKernelNews"),
+        program("Fuzz", ["FuzzEntries"], path: "Tests/Fuzz/Fuzz"),
         .target(
             name: "FuzzEntries", dependencies: ["AnswerCache", "Crypto", "DNSWire", "LinuxIO", "TestSupport"],
             path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),

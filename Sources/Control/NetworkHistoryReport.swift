@@ -24,7 +24,7 @@ package struct NetworkHistoryReport: Codable, Equatable, Sendable {
             self.seconds = seconds
             self.id = id.shown(maxBytes: NetworkReport.Bound.idBytes)
             self.words = words.shown(maxBytes: NetworkReport.Bound.wordsBytes)
-            self.cause = cause.shown(maxBytes: NetworkReport.Bound.wordsBytes)
+            self.cause = cause.shown(maxBytes: NetworkReport.Bound.causeBytes)
             self.recoveryMilliseconds = recoveryMilliseconds
         }
 

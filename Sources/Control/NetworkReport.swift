@@ -70,25 +70,34 @@ package struct NetworkReport: Codable, Equatable, Sendable {
     package struct Known: Codable, Equatable, Sendable {
         package let id: String
         package let words: String
-        /// Since 1970; nil: in use now.
+        /// Both since 1970. Nil: in use now.
+        package let firstSeenSeconds: Int64
         package let lastSeenSeconds: Int64?
+        /// How often it came into use.
+        package let times: Int
 
-        package init(id: String, words: String, lastSeenSeconds: Int64?) {
+        package init(id: String, words: String, firstSeenSeconds: Int64, lastSeenSeconds: Int64?, times: Int) {
             self.id = id.shown(maxBytes: Bound.idBytes)
             self.words = words.shown(maxBytes: Bound.wordsBytes)
+            self.firstSeenSeconds = firstSeenSeconds
             self.lastSeenSeconds = lastSeenSeconds
+            self.times = times
         }
 
         package enum CodingKeys: String, CodingKey {
-            case id, words
+            case id, words, times
+            case firstSeenSeconds = "first_seen_s"
             case lastSeenSeconds = "last_seen_s"
         }
     }
 
-    /// A line of a terminal each; a path may be as long as it likes to be.
+    /// A line each; a path may be as long as it likes to be.
     enum Bound {
         static let idBytes = 16
-        static let wordsBytes = 160
+        /// As long as a network's description becomes.
+        static let wordsBytes = 240
+        /// "another way out" and the like.
+        static let causeBytes = 60
         static let portalBytes = 300
         static let pathBytes = 4_096
     }
@@ -98,7 +107,7 @@ extension NetworkReport {
     package var text: String {
         let lines = current.map(\.lines) ?? ["the network is not watched"]
         guard !known.isEmpty else { return lines.map { "\($0)\n" }.joined() }
-        let rows = [["known", "last seen", "network"]] + known.map(\.columns)
+        let rows = [["known", "last seen", "times", "network"]] + known.map(\.columns)
         return (lines + [""] + LineFormat.aligned(rows)).map { "\($0)\n" }.joined()
     }
 }
@@ -136,7 +145,7 @@ extension NetworkReport.Current {
 extension NetworkReport.Known {
     fileprivate var columns: [String] {
         [
-            id, lastSeenSeconds.map(LineFormat.moment) ?? "in use",
+            id, lastSeenSeconds.map(LineFormat.moment) ?? "in use", LineFormat.grouped(times),
             words.isEmpty ? "-" : words,
         ]
     }

@@ -26,8 +26,8 @@ extension Statistics {
             current: currentNetwork,
             known: known.map { other in
                 NetworkReport.Known(
-                    id: other.id.description, words: other.words,
-                    lastSeenSeconds: other.id == network?.id ? nil : other.lastSeen)
+                    id: other.id.description, words: other.words, firstSeenSeconds: other.firstSeen,
+                    lastSeenSeconds: other.id == network?.id ? nil : other.lastSeen, times: other.times)
             })
     }
 

@@ -106,6 +106,8 @@ final class Roaming {
     }
 
     private func followRoutes(now: Instant) {
+        // Told here, whatever was the reason to look.
+        _ = network.takeReachNews(now: now)
         // Routes change before it is known which network they are of.
         translation.networkChanged(
             to: network.isUnsettled ? nil : network.id, reach: network.reach,

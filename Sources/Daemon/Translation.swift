@@ -43,10 +43,10 @@ final class Translation {
     /// Another network is in use, or its routes have changed.
     ///
     /// - Parameters:
-    ///   - network: nil where networks are not told apart.
+    ///   - network: nil while it is not known which one it is.
     ///   - advertised: the prefixes of router advertisements.
     func networkChanged(
-        to network: NetworkID? = nil, reach: NetworkReach, advertised: [TranslationPrefix] = [], now: Instant
+        to network: NetworkID?, reach: NetworkReach, advertised: [TranslationPrefix], now: Instant
     ) {
         let ways = Ways(network, reach, advertised)
         self.reach = reach

@@ -39,6 +39,8 @@ final class Upstreams {
         nodeLists.begin(now: now)
     }
 
+    /// In force with the next announcement, too.
+    ///
     /// - Parameter areOthers: servers with the same addresses are others, or lead elsewhere.
     func readNameservers(_ settings: Settings.SystemResolver, areOthers: Bool, now: Instant) -> [LogEvent] {
         var news: [LogEvent] = []
@@ -50,7 +52,6 @@ final class Upstreams {
             resolving.setNameservers(new.list.servers, now: now)
         }
         nameservers = new
-        announce(now: now)
         guard isOther else { return news }
         return news + [.nameserversChanged(new.list, from: new.path == settings.resolvConf ? nil : new.path)]
     }

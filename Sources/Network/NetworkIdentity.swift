@@ -40,12 +40,6 @@ package struct NetworkIdentity: Hashable, Sendable {
     /// No route leads out.
     package static let isolated = NetworkIdentity(kind: .none)
 
-    package static func of(_ tables: NetworkTables, searchDomains: [String]) -> NetworkIdentity {
-        let routed = RoutedLinks(tables)
-        guard let wayOut = routed.wayOut else { return .isolated }
-        return NetworkIdentity(routed, wayOut, searchDomains: SearchDomains.normal(searchDomains))
-    }
-
     /// - Parameter searchDomains: in their normal form.
     init(_ routed: RoutedLinks, _ wayOut: WayOut, searchDomains: [String]) {
         let kind = wayOut.link.networkKind

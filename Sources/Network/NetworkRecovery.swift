@@ -12,8 +12,6 @@ package struct NetworkRecovery: Sendable {
     package struct Times: Equatable, Sendable {
         package fileprivate(set) var count: UInt64 = 0
         package fileprivate(set) var sum: Duration = .zero
-        /// Another change came before the first answer.
-        package fileprivate(set) var interrupted: UInt64 = 0
         /// As many as `bounds`; each counts what took as long at most, as Prometheus wants it. `count` is the last one.
         package fileprivate(set) var atMost = [UInt64](repeating: 0, count: NetworkRecovery.bounds.count)
 
@@ -40,7 +38,6 @@ package struct NetworkRecovery: Sendable {
     package func times(_ cause: NetworkCause) -> Times { timesByCause[cause] ?? Times() }
 
     package mutating func began(_ change: NetworkChange) {
-        if let wait { timesByCause[wait.cause, default: Times()].interrupted += 1 }
         wait = Wait(cause: change.cause, usableSince: change.usableSince)
     }
 

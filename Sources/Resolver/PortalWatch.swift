@@ -151,6 +151,9 @@ struct PortalWatch {
         substitutes.append(question)
     }
 
+    /// By a provider, or by us: nothing has to be mended when the portal is gone.
+    mutating func answered(_ question: Question) { substitutes.removeAll { $0 == question } }
+
     mutating func timePassed(now: Instant) {
         guard let suspicion, suspicion.until <= now else { return }
         end(.timeLimit, now: now)
@@ -171,7 +174,7 @@ struct PortalWatch {
 
     /// One provider after the other, one at a time: somebody has to find out that the portal lets us through.
     ///
-    /// - Parameter mayAsk: it does not want to be left alone just now.
+    /// - Parameter mayAsk: whether there is sense in a trial just now.
     /// - Returns: whom to ask for what, now.
     mutating func takeTrial(now: Instant, mayAsk: (ProviderID) -> Bool) -> (question: Question, provider: ProviderID)? {
         guard var suspicion, let question, mayTry(suspicion), suspicion.tryAt <= now else { return nil }

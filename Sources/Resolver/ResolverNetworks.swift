@@ -26,7 +26,7 @@ extension Resolver {
         around.synthesis.forgetAnswers()
         troubled = []
         let hottest = plan.hottest(atMost: Bounds.maxReverifiedNames, now: now)
-        let failed = failures.removeAll()
+        _ = failures.removeAll()
         let former = networks.present
         let returning = networks.change(to: key, leaving: former == key ? nil : former.map(around.past), now: now)
         if former == key {
@@ -34,12 +34,7 @@ extension Resolver {
         } else {
             around.move(to: returning, hottest: hottest, now: now)
         }
-        if former == nil {
-            // Whatever was planned before anybody knew the network was planned for this one.
-            retry(failed, now: now)
-        } else {
-            plan.networkChanged(isElsewhere: former == key ? nil : returning == nil, now: now)
-        }
+        plan.networkChanged(isElsewhere: former == key ? nil : returning == nil, now: now)
         for number in lookups.indices { startAnew(number, isElsewhere: former != key, now: now) }
     }
 

@@ -25,6 +25,9 @@ struct ShadowFetches {
 
     var hasRoom: Bool { pending.count < Bounds.maxShadowFetches }
 
+    /// Also one that was asked before it was away and came back.
+    func areAsking(_ provider: ProviderID) -> Bool { pending.contains { $0.provider == provider && $0.isRunning } }
+
     /// When `popDue` has something.
     var nextDeadline: Instant? { pending.lazy.map(\.until).min() }
 

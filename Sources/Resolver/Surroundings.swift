@@ -72,7 +72,7 @@ struct Surroundings {
         _ question: Question, _ answer: Answer, from source: Source, _ policy: NamePolicy, isInUse: Bool,
         isDoubted: Bool, now: Instant
     ) -> Answer {
-        if isDoubted { portal.stoodIn(question) }
+        if isDoubted { portal.stoodIn(question) } else { portal.answered(question) }
         verification.kept(
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
         let arranged = verification.arranged(question, answer, now: now)
@@ -167,7 +167,10 @@ struct Surroundings {
     mutating func tryBehindPortal(now: Instant) {
         portal.timePassed(now: now)
         guard shadows.hasRoom,
-            let trial = portal.takeTrial(now: now, mayAsk: { !ranking.isWithheld($0, now) }),
+            // What is on its way to one tells as much as a trial.
+            let trial = portal.takeTrial(
+                now: now,
+                mayAsk: { !ranking.isWithheld($0, now) && !ranking.isAsked($0) && !shadows.areAsking($0) }),
             let traits = ranking.traits(of: trial.provider)
         else { return }
         // Everybody can be asked for A.

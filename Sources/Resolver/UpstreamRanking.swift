@@ -215,6 +215,9 @@ struct UpstreamRanking {
         standing(provider).map { $0.outstanding > 0 && $0.isFailing(now) } ?? false
     }
 
+    /// A request is out.
+    func isAsked(_ provider: ProviderID) -> Bool { standing(provider).map { $0.outstanding > 0 } ?? false }
+
     /// Works, and is not to be asked just now.
     func isWithheld(_ provider: ProviderID, _ now: Instant) -> Bool {
         standing(provider)?.isWithheld(now) ?? false

@@ -17,8 +17,11 @@ struct NetworkReportTests {
     }
 
     private let known = [
-        NetworkReport.Known(id: "6f2c1a09", words: "wifi, gateway 192.168.1.1", lastSeenSeconds: nil),
-        NetworkReport.Known(id: "00c0ffee", words: "", lastSeenSeconds: 1_795_264_496),
+        NetworkReport.Known(
+            id: "6f2c1a09", words: "wifi, gateway 192.168.1.1", firstSeenSeconds: 1_795_000_000, lastSeenSeconds: nil,
+            times: 12),
+        NetworkReport.Known(
+            id: "00c0ffee", words: "", firstSeenSeconds: 1_795_264_496, lastSeenSeconds: 1_795_264_496, times: 1),
     ]
 
     @Test("the network in use is told in words, with what leads out of it and with those that are known")
@@ -37,9 +40,9 @@ struct NetworkReportTests {
                 NAT64      64:ff9b::/96
                 portal     suspected since 12:34:56Z: all providers are redirected
 
-                known     last seen             network
-                6f2c1a09  in use                wifi, gateway 192.168.1.1
-                00c0ffee  2026-11-21 12:34:56Z  -
+                known     last seen             times  network
+                6f2c1a09  in use                12     wifi, gateway 192.168.1.1
+                00c0ffee  2026-11-21 12:34:56Z  1      -
 
                 """)
     }
@@ -77,8 +80,8 @@ struct NetworkReportTests {
                 {"current":{"age_s":8040,"changes":3,"families":["IPv4","IPv6"],"id":"6f2c1a09",\#
                 "last_recovery_ms":1340,"resolv_conf":"/run/systemd/resolve/resolv.conf","state":"settled",\#
                 "words":"wifi, gateway 192.168.1.1"},\#
-                "known":[{"id":"6f2c1a09","words":"wifi, gateway 192.168.1.1"},\#
-                {"id":"00c0ffee","last_seen_s":1795264496,"words":""}]}
+                "known":[{"first_seen_s":1795000000,"id":"6f2c1a09","times":12,"words":"wifi, gateway 192.168.1.1"},\#
+                {"first_seen_s":1795264496,"id":"00c0ffee","last_seen_s":1795264496,"times":1,"words":""}]}
 
                 """#)
         #expect(try JSONDecoder().decode(NetworkReport.self, from: Data(line.utf8)) == report)
@@ -142,7 +145,7 @@ struct NetworkReportTests {
         let hostile = "wifi \"\u{1B}[2J\u{202E}\"" + String(repeating: "x", count: 500)
         let report = NetworkReport(
             current: current(words: hostile, portal: hostile),
-            known: [.init(id: "6f2c1a09", words: hostile, lastSeenSeconds: nil)])
+            known: [.init(id: "6f2c1a09", words: hostile, firstSeenSeconds: 0, lastSeenSeconds: nil, times: 1)])
         let history = NetworkHistoryReport([
             .init(seconds: 0, id: "1", words: hostile, cause: hostile, recoveryMilliseconds: nil)
         ])

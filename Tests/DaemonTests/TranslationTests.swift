@@ -37,39 +37,39 @@ struct TranslationTests {
     func unreachable() throws {
         try stand.setProviders([Settings.Provider.builtIn[0]], now: now)
         let id = try #require(stand.resolving.providers.providers.first?.id)
-        translation.networkChanged(to: home, reach: .everything, now: now)
+        translation.networkChanged(to: home, reach: .everything, advertised: [], now: now)
         #expect(stand.resolving.providers.unreachable == [])
-        translation.networkChanged(to: home, reach: onlyIPv6, now: now)
+        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
         #expect(stand.resolving.providers.unreachable == [id])
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
         #expect(stand.resolving.providers.unreachable == [] && translation.prefixes == [prefix])
-        translation.networkChanged(to: home, reach: NetworkReach(prefixes: []), now: now)
+        translation.networkChanged(to: home, reach: NetworkReach(prefixes: []), advertised: [], now: now)
         #expect(stand.resolving.providers.unreachable == [id] && translation.prefixes == [])
     }
 
     @Test("the prefix is asked for where there is IPv6 alone, and a failure is tried again later")
     func asks() {
         #expect(translation.nextDeadline == nil)
-        translation.networkChanged(to: home, reach: onlyIPv6, now: now)
+        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
         #expect(translation.nextDeadline == now)
         // There is no nameserver.
         translation.timePassed(now: now)
         #expect(translation.nextDeadline == nil && stand.resolving.system.hasFinished)
         stand.resolving.settle(now: now)
         #expect(translation.nextDeadline.map { $0 > now } == true)
-        translation.networkChanged(to: home, reach: onlyIPv4, now: now)
+        translation.networkChanged(to: home, reach: onlyIPv4, advertised: [], now: now)
         #expect(translation.nextDeadline == nil)
     }
 
     @Test("AAAA is filtered where the settings want it and IPv6 has no way out, and nowhere else")
     func filter() throws {
-        translation.networkChanged(to: home, reach: onlyIPv4, now: now)
+        translation.networkChanged(to: home, reach: onlyIPv4, advertised: [], now: now)
         #expect(!stand.view.filtersAAAA)
         translation.configure(try settings("filter-aaaa = \"no-route\""), now: now)
         #expect(stand.view.filtersAAAA)
-        translation.networkChanged(to: home, reach: onlyIPv6, now: now)
+        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
         #expect(!stand.view.filtersAAAA)
-        translation.networkChanged(to: home, reach: NetworkReach(prefixes: []), now: now)
+        translation.networkChanged(to: home, reach: NetworkReach(prefixes: []), advertised: [], now: now)
         #expect(stand.view.filtersAAAA)
         translation.configure(try settings("filter-aaaa = \"never\""), now: now)
         #expect(!stand.view.filtersAAAA)

@@ -29,20 +29,46 @@ struct ProgramPagesTests {
     @Test("httpdnsctl(1) has the options of its own")
     func controlOptions() throws {
         let page = try ManualPage("httpdnsctl.1")
-        let known = options(in: Invocation.usage).union(["-h"])
+        let usage = Invocation.usage.split(separator: "\n").filter { $0.contains("COMMAND") || $0.contains("--help") }
+        let known = options(in: usage.joined(separator: " ")).union(["-h"])
         #expect(page.tags(under: "OPTIONS").reduce(into: []) { $0.formUnion(options(in: $1)) } == known)
     }
 
-    @Test("httpdnsctl(1) has every command in every form, with its options, and no other")
+    private static let sections: Set<String> = [
+        "What it does now", "Why, and what if", "The cache", "Upstreams", "Addresses and their certificates",
+        "The daemon",
+    ]
+
+    private func forms() throws -> [String] {
+        try ManualPage("httpdnsctl.1").entries.filter { ProgramPagesTests.sections.contains($0.section) }.map(\.tag)
+    }
+
+    @Test("httpdnsctl(1) has every form of every command with its options, and no other")
     func commands() throws {
-        let page = try ManualPage("httpdnsctl.1")
-        let sections = ["What it does now", "Why, and what if", "The cache", "Upstreams"]
-        let more = ["Addresses and their certificates", "The daemon"]
-        let entries = page.entries.filter { (sections + more).contains($0.section) }
         let usages = Command.Word.allCases.flatMap { word -> [String] in
             let usage = word.usage.split(separator: ";").first.map(String.init) ?? ""
             return usage == "--json" ? [word.rawValue] : usage.split(separator: ", ").map(String.init)
         }
-        #expect(entries.map(\.tag).sorted() == usages.sorted())
+        #expect(try forms().map(shape).sorted() == usages.map(shape).sorted())
+    }
+
+    /// "flush --tree --type": a form without its arguments, and without what every command takes.
+    private func shape(_ form: String) -> String {
+        let words = form.split(separator: " ").prefix { $0.allSatisfy(\.isLowercase) }.map(String.init)
+        return (words + options(in: form).subtracting(["--json"]).sorted()).joined(separator: " ")
+    }
+
+    private static let arguments = [
+        "NAME": "www.example.com", "NAME...": "www.example.com", "TYPE": "AAAA", "ADDRESS": "192.0.2.1",
+        "DURATION": "10m", "GLOB": "*.example", "LEVEL": "debug", "COMMAND": "stats",
+    ]
+
+    @Test("what httpdnsctl(1) says can be asked is understood, with every option at once")
+    func understood() throws {
+        for form in try forms() {
+            let words = form.filter { $0 != "[" && $0 != "]" }.split(separator: " ")
+            let line = words.map { ProgramPagesTests.arguments[String($0)] ?? String($0) }.joined(separator: " ")
+            #expect(throws: Never.self, "\(line)") { _ = try Request(line: Array(line.utf8)) }
+        }
     }
 }

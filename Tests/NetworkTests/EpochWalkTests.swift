@@ -115,7 +115,7 @@ private struct EpochWalk {
     /// When all is quiet the epoch is that of the tables, and nothing is waited for.
     func checkRest() {
         #expect(run.epochs.nextDeadline == nil, "seed \(seed)")
-        let seen = NetworkIdentity.of(machine.tables, searchDomains: domains)
+        let seen = machine.identity(searchDomains: domains)
         guard seen != .isolated else { return }
         let identity = run.epochs.identity
         // A hardware address may have been forgotten by the kernel, and not by us.

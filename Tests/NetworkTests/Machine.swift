@@ -1,8 +1,9 @@
 // A machine's interfaces, addresses, routes and neighbours, changed by commands that read like those of `ip`.
 
 import DNSWire
-import Network
 import Testing
+
+@testable import Network
 
 struct Machine {
     private(set) var tables = NetworkTables()
@@ -137,5 +138,14 @@ struct Machine {
 
     private func index(_ name: String) throws -> Int {
         try #require(tables.links.first { $0.name == name }).index
+    }
+}
+
+extension Machine {
+    /// What one look at the tables tells, when nothing is remembered.
+    func identity(searchDomains: [String]) -> NetworkIdentity {
+        let routed = RoutedLinks(tables)
+        guard let wayOut = routed.wayOut else { return .isolated }
+        return NetworkIdentity(routed, wayOut, searchDomains: SearchDomains.normal(searchDomains))
     }
 }

@@ -8,7 +8,7 @@ import Testing
     private static func identity(_ commands: [String], _ domains: [String] = []) throws -> NetworkIdentity {
         var machine = Machine()
         for command in commands { try machine.run(command) }
-        return NetworkIdentity.of(machine.tables, searchDomains: domains)
+        return machine.identity(searchDomains: domains)
     }
 
     private static let home = "join wlan0 wifi 192.168.1.20/24 via 192.168.1.1 0a:1b:2c:3d:4e:5f"
