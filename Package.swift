@@ -94,7 +94,7 @@ let package = Package(
                 "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
             ]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
-        tests("ManualTests", ["Control", "Daemon", "Settings", "TestSupport"]),
+        tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Settings", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program(

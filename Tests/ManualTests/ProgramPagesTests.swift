@@ -1,5 +1,7 @@
-// httpdnsd(8) and httpdnsctl(1) against the words of the programs: every option and command is there, and no other.
+// httpdnsd(8) and httpdnsctl(1) against the words of the programs: all options, paths and commands are there, and no
+// others.
 
+import HTTPServer
 import Testing
 
 @testable import Control
@@ -24,6 +26,12 @@ struct ProgramPagesTests {
             let isKnown = (try? Options([option, "127.0.0.1:1"])) != nil || (try? Options([option])) != nil
             #expect(isKnown, "\(option)")
         }
+    }
+
+    @Test("httpdnsd(8) has the paths that are served over HTTP")
+    func paths() throws {
+        let tags = try ManualPage("httpdnsd.8").tags(under: "METRICS")
+        #expect(tags.sorted() == Page.allCases.map(\.rawValue).sorted())
     }
 
     @Test("httpdnsctl(1) has the options of its own")
