@@ -79,12 +79,23 @@ import Synchronization
 
     /// The hits on a question's entries since the last call, all provenances together.
     package func takeHits(_ question: Question, partition: Partition) -> Int {
+        hits(question, partition) { Int($0.takeHits($1)) }
+    }
+
+    /// The same for one who only looks: they are still to be taken.
+    package func hits(_ question: Question, partition: Partition) -> Int {
+        hits(question, partition) { Int($0.hits($1)) }
+    }
+
+    private func hits(
+        _ question: Question, _ partition: Partition, _ count: (inout AnswerTable, UInt32) -> Int
+    ) -> Int {
         var key = key(for: question, partition, .provider)
         return withTable(key.hash) { table in
             var hits = 0
             for provenance in Provenance.allCases {
                 key.provenance = provenance
-                if let entry = table.find(key) { hits += Int(table.takeHits(entry)) }
+                if let entry = table.find(key) { hits += count(&table, entry) }
             }
             return hits
         }

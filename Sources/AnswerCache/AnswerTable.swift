@@ -104,6 +104,9 @@ import DNSWire
     /// The hits since the last call.
     mutating func takeHits(_ entry: UInt32) -> UInt16 { unsafe slots[Int(entry)].takeHits() }
 
+    /// The same for one who only looks.
+    func hits(_ entry: UInt32) -> UInt16 { unsafe slots[Int(entry)].hits }
+
     // MARK: changing
 
     /// Puts an answer in place of what stood under the key, whose uncounted hits it takes over, evicting others as

@@ -38,13 +38,14 @@ package enum Command: Equatable, Sendable {
     case evidence
     /// The names that have led to an address.
     case whois(Address)
-    case help
+    /// About one command; nil: about all.
+    case help(Word?)
 
     /// A screenful of names; more belong into the settings.
     package static let maxPrefetchNames = 100
 
     /// The first word of a line.
-    enum Word: String, CaseIterable {
+    package enum Word: String, CaseIterable, Sendable {
         case status, stats, cache, flush, prefetch, httpdns, providers, network, verify, verdicts, report, evidence
         case whois, explain, query, top, inflight, watch, recorder, log, reload, help
     }
@@ -126,7 +127,7 @@ package struct QueryTerms: Equatable, Sendable {
 }
 
 /// As the settings name them.
-package enum LogLevel: String, CaseIterable, Sendable {
+package enum LogLevel: String, CaseIterable, Codable, Sendable {
     case error, warning, info, debug
 }
 
@@ -158,31 +159,6 @@ package enum ProvidersAction: Equatable, Sendable {
 
     enum Verb: String {
         case reset, test
-    }
-}
-
-extension Command.Word {
-    var usage: String {
-        switch self {
-        case .status, .evidence, .top, .inflight, .reload, .help: "--json"
-        case .stats: "stats [--json|--prometheus]"
-        case .explain: "explain NAME [TYPE]"
-        case .query: "query NAME [TYPE] [--provider NAME] [--no-cache]"
-        case .watch: "watch [--name GLOB] [--clients]"
-        case .recorder: "recorder dump [--clients]"
-        case .log:
-            "log LEVEL [--for DURATION]; LEVEL is one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", "))"
-        case .cache: "cache ls [NAME], cache get NAME [TYPE], cache dump"
-        case .flush: "flush [--tree] [--type TYPE] NAME, flush --all"
-        case .prefetch: "prefetch NAME..."
-        case .httpdns: "\(HTTPDNSSwitch.Verb.off.usage), \(HTTPDNSSwitch.Verb.on.usage)"
-        case .providers: "providers, \(ProvidersAction.Verb.reset.usage), \(ProvidersAction.Verb.test.usage)"
-        case .network: "network, network \(NetworkView.history)"
-        case .verify: "verify NAME"
-        case .verdicts: "verdicts [NAME]"
-        case .report: "report NAME ADDRESS"
-        case .whois: "whois ADDRESS"
-        }
     }
 }
 

@@ -2,6 +2,10 @@
 
 package enum Invocation: Equatable, Sendable {
     case ask(line: String, socket: String)
+    /// A screen that is drawn each second, where there is one.
+    case top(socket: String)
+    /// Each second what has changed in `stats`.
+    case watchStats(socket: String, wantsJSON: Bool)
     case showVersion
     case showHelp
 
@@ -31,10 +35,32 @@ package enum Invocation: Equatable, Sendable {
             }
         }
         guard !rest.isEmpty else { throw UsageError("no command") }
+        if let own = try Invocation(ofClient: Array(rest), socket: socket, wantsJSON: wantsJSON) {
+            self = own
+            return
+        }
         let line = (rest + (wantsJSON && !rest.contains("--json") ? ["--json"] : [])).joined(separator: " ")
         guard !line.utf8.contains(UInt8(ascii: "\n")) else { throw UsageError("a command is one line") }
         self = .ask(line: line, socket: socket)
     }
+
+    /// What the client does itself, with the help of the daemon's answers. Nil: the line is the daemon's.
+    private init?(ofClient words: [String], socket: String, wantsJSON: Bool) throws(UsageError) {
+        let rest = words.filter { $0 != "--json" }
+        let wantsJSON = wantsJSON || rest.count < words.count
+        if rest == [Command.Word.top.rawValue], !wantsJSON {
+            self = .top(socket: socket)
+        } else if rest.first == Command.Word.stats.rawValue, rest.contains(Invocation.watchOption) {
+            guard rest.count == 2 else {
+                throw UsageError("\(Invocation.watchOption) of stats stands alone, or with --json")
+            }
+            self = .watchStats(socket: socket, wantsJSON: wantsJSON)
+        } else {
+            return nil
+        }
+    }
+
+    private static let watchOption = "--watch"
 
     package static let usage = """
         usage: httpdnsctl [--socket PATH] [--json] COMMAND [ARGS]

@@ -28,6 +28,15 @@ enum LineFormat {
         "\(day(secondsSince1970: seconds)) \(timeOfDay(secondsSince1970: Int(seconds)))"
     }
 
+    /// "2026-11-21T12:34:56.789Z" (RFC 3339).
+    static func timestamp(millisecondsSince1970 milliseconds: Int64) -> String {
+        let (seconds, rest) = (max(milliseconds, 0) / 1000, Int(max(milliseconds, 0) % 1000))
+        let clock = timeOfDay(secondsSince1970: Int(seconds)).dropLast()
+        let digits = String(rest)
+        let padding = String(repeating: "0", count: 3 - digits.count)
+        return "\(day(secondsSince1970: seconds))T\(clock).\(padding)\(digits)Z"
+    }
+
     /// "2026-11-21 12:34:56.123456Z", UTC.
     static func preciseMoment(microsecondsSince1970 microseconds: Int64) -> String {
         let rest = ((microseconds % 1_000_000) + 1_000_000) % 1_000_000

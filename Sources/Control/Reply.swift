@@ -20,7 +20,13 @@ package enum Reply: Sendable {
     case reset(Int)
     case network(NetworkReport)
     case networkHistory(NetworkHistoryReport)
-    case help
+    case top(TopReport)
+    case logLevel(LogLevelReport)
+    case reloaded(ReloadReport)
+    /// With the complaints about the settings.
+    case notReloaded([String])
+    /// About one command, or all of them.
+    case help(Command.Word?)
     case refusal(Refusal)
 
     /// Ends with a newline; as JSON it is one line with its keys in order.
@@ -38,7 +44,11 @@ package enum Reply: Sendable {
         case .reset(let count): asJSON ? json(["reset": count]) : "reset \(counted(count, "provider", "providers"))\n"
         case .network(let report): asJSON ? json(report) : report.text
         case .networkHistory(let report): asJSON ? json(report) : report.text
-        case .help: asJSON ? json(["commands": Command.Word.allCases.map(\.rawValue)]) : Reply.helpText
+        case .top(let report): asJSON ? json(report) : report.text(since: nil)
+        case .logLevel(let report): asJSON ? json(report) : report.text + "\n"
+        case .reloaded(let report): asJSON ? json(report) : report.text + "\n"
+        case .notReloaded(let complaints): Reply.notReloaded(complaints, asJSON: asJSON)
+        case .help(let word): asJSON ? json(CommandGuide.report(word)) : CommandGuide.text(word)
         case .refusal(let refusal): asJSON ? json(["error": refusal.reason]) : "error: \(refusal.reason)\n"
         }
     }
@@ -48,42 +58,20 @@ package enum Reply: Sendable {
         answer.starts(with: "error: ".utf8) || answer.starts(with: "{\"error\":".utf8)
     }
 
-    private static let helpText = """
-        status                                      version, listeners, providers and cache in a few lines
-        stats [--prometheus]                        every counter, also as Prometheus reads them
-        cache ls [NAME]                             entries: name, type, state, TTL left, provenance, code
-        cache get NAME [TYPE]                       everything about the entries of a name
-        cache dump                                  the records of every entry
-        flush [--tree] [--type TYPE] NAME           removes the entries of a name, with --tree all under it, too
-        flush --all                                 removes every entry
-        prefetch NAME...                            resolves up to 100 names, so that the cache has them
-        httpdns off [--for DURATION] [--rule NAME]  asks no provider, or none for a name and all under it
-        httpdns on [--rule NAME]                    asks providers again
-        providers                                   how each provider does: share, latency, success, addresses
-        providers reset [NAME]                      forgets what was measured of one provider or of all
-        providers test NAME                         tries out what a provider can do and how fast it is
-        network                                     which network is in use, what leads out of it, which are known
-        network history                             when it changed, why, and how long the first fresh answer took
-        verify NAME                                 probes the addresses of a name now: verdict, times, certificate
-        verdicts [NAME]                             what is known of addresses: verdict, place in answers, and why
-        report NAME ADDRESS                         says that an address of a name failed: it is probed at once
-        evidence                                    the last 256 times that a source led to somebody else's address
-        whois ADDRESS                               the names that have led to an address
-        explain NAME [TYPE]                         why a name is answered as it is, and what the next query will do
-        query NAME [TYPE]                           resolves a name as for a client; with --no-cache anew, and with
-                                                    --provider NAME by that provider alone
-        top                                         what changes from second to second
-        inflight                                    the lookups that are under way
-        watch [--name GLOB] [--clients]             queries as they are answered
-        recorder dump [--clients]                   the last 10,000 events of each thread
-        log LEVEL [--for DURATION]                  what is logged: error, warning, info or debug
-        reload                                      reads the settings again
-        help                                        this list
-        Each takes --json, and may come as JSON: {"command":"flush","name":"www.example.com","tree":true}
-        flush, prefetch, httpdns, providers reset, providers test and verify are for root and for the user and group
-        of the daemon. A duration is 1s to 30d, such as 10m or 2h; without one it is off until switched on.
+    /// A refusal is known by its last line.
+    private static func notReloaded(_ complaints: [String], asJSON: Bool) -> String {
+        let reason = "settings not reloaded, the old ones stay in force"
+        guard !asJSON else { return json(NotReloaded(error: reason, findings: complaints)) }
+        return complaints.map { $0.shown(maxBytes: maxComplaintBytes) + "\n" }.joined() + "error: \(reason)\n"
+    }
 
-        """
+    /// A path, and a piece of the file.
+    private static let maxComplaintBytes = 4096
+
+    private struct NotReloaded: Encodable {
+        let error: String
+        let findings: [String]
+    }
 }
 
 /// Nil for what is not of this form.

@@ -20,9 +20,11 @@ struct RequestFields: Decodable {
     var noCache: Bool?
     var clients: Bool?
     var prometheus: Bool?
+    var topic: String?
 
     enum CodingKeys: String, CodingKey {
-        case command, verb, name, names, type, tree, all, rule, address, provider, level, pattern, clients, prometheus
+        case command, verb, name, names, type, tree, all, rule, address, provider, level, pattern, clients, prometheus,
+            topic
         case `for`
         case noCache = "no_cache"
     }
@@ -36,7 +38,8 @@ struct RequestFields: Decodable {
         var rest = arguments[...]
         var places: [WritableKeyPath<RequestFields, String?>] = []
         switch word {
-        case .status, .stats, .evidence, .top, .inflight, .watch, .reload, .help: break
+        case .status, .stats, .evidence, .top, .inflight, .watch, .reload: break
+        case .help: places = [\.topic]
         case .explain, .query: places = [\.name, \.type]
         case .recorder: places = [\.verb]
         case .log: places = [\.level]
@@ -94,7 +97,7 @@ struct RequestFields: Decodable {
         case .recorder: try recorderCommand()
         case .log: .log(try wantedLevel(), seconds: try `for`.map(readDuration))
         case .reload: .reload
-        case .help: .help
+        case .help: .help(try topic.map(readCommand))
         case .cache: try cacheCommand()
         case .flush: .flush(try flushScope())
         case .prefetch: .prefetch(try prefetchNames())
@@ -218,9 +221,16 @@ struct RequestFields: Decodable {
     private func wantedLevel() throws(RequestFault) -> LogLevel {
         guard let level else { throw RequestFault("log needs a level; allowed: \(Command.Word.log.usage)") }
         guard let known = LogLevel(rawValue: level) else {
-            throw RequestFault("unknown level \(quoted(level)); allowed: \(Command.Word.log.usage)")
+            throw RequestFault("unknown level \(quoted(level)); allowed: \(CommandForm.levels)")
         }
         return known
+    }
+
+    private func readCommand(_ text: String) throws(RequestFault) -> Command.Word {
+        guard let word = Command.Word(rawValue: text) else {
+            throw RequestFault("no command \(quoted(text)); see help")
+        }
+        return word
     }
 
     private func readPattern(_ text: String) throws(RequestFault) -> NamePattern {

@@ -1,16 +1,18 @@
 // `stats` as text: one line for each number, made from the JSON form, so that no key can be in one and not the other.
 
-import FoundationEssentials
-
 extension StatsReport {
     /// Dotted names in order, values in one column; a provider's numbers stand under its name.
     package var text: String {
-        guard let tree = try? JSONDecoder().decode(Tree.self, from: Data(json(self).utf8)) else { return json(self) }
-        let lines = tree.lines(under: "")
+        guard let lines = StatsReport.lines(ofJSON: json(self)) else { return json(self) }
         let width = lines.map(\.name.utf8.count).max() ?? 0
         return lines.map { line in
             line.name + String(repeating: " ", count: width - line.name.utf8.count + 1) + line.value + "\n"
         }.joined()
+    }
+
+    /// Nil for what is no JSON.
+    static func lines(ofJSON text: String) -> [(name: String, value: String)]? {
+        (decoded(text) as Tree?)?.lines(under: "")
     }
 }
 

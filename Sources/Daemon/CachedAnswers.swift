@@ -36,6 +36,11 @@ struct CachedAnswers {
         .hitsCounted(questions.map { ($0, cache.takeHits($0, partition: view.partition(for: $0.subnet))) })
     }
 
+    /// Hits that are not counted yet, for one who only looks.
+    func uncountedHits(_ question: Question) -> Int {
+        cache.hits(question, partition: view.partition(for: question.subnet))
+    }
+
     mutating func store(_ question: Question, _ answer: Answer, _ provenance: Provenance, now: Instant) {
         cache.store(
             rendered(answer, question), lifetimeSeconds: answer.ttlSeconds, for: question,

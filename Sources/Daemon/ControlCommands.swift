@@ -14,6 +14,8 @@ struct ControlCommands {
     let probeErrands: ProbeErrands
     let evidence: EvidenceLog
     let cache: AnswerCache
+    let log: Log
+    let reload: () throws(SettingsFile.Unusable) -> ReloadReport
     /// Those that rules stand for.
     let ruleNames: Set<Name>
     let now: Instant
@@ -33,10 +35,13 @@ struct ControlCommands {
 
     private func carryOut(_ request: Request, of peer: LocalSocket.Peer) throws(Refusal) -> ControlAnswer {
         switch request.command {
-        case .help: return whole(.help, asJSON: request.wantsJSON)
+        case .help(let word): return whole(.help(word), asJSON: request.wantsJSON)
         case .stats(asPrometheus: false): return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
         case .stats(asPrometheus: true): return whole(.metrics(statistics.stats), asJSON: false)
-        case .explain, .query, .top, .inflight, .watch, .recorder, .log, .reload:
+        case .top: return top(request)
+        case .log(let level, let seconds): return setLogLevel(level, seconds: seconds, request)
+        case .reload: return reloaded(request)
+        case .explain, .query, .inflight, .watch, .recorder:
             throw Refusal("\(request.command.word) is not served yet", wantsJSON: request.wantsJSON)
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
         case .cache(let view, let scope):
@@ -132,7 +137,7 @@ struct ControlCommands {
         return cache.remove(scope)
     }
 
-    private func whole(_ reply: Control.Reply, asJSON: Bool) -> ControlAnswer {
+    func whole(_ reply: Control.Reply, asJSON: Bool) -> ControlAnswer {
         .pieces(AnyIterator(CollectionOfOne(reply.rendered(asJSON: asJSON)).makeIterator()))
     }
 }

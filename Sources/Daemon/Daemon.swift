@@ -18,7 +18,7 @@ final class Daemon {
     private let options: Options
     private var settings: Settings
     private var provisions: Provisions
-    private var log: Log
+    private let log: Log
     private let startedAt: Instant
     private let loop: EventLoop
     private let signals: SignalWatch
@@ -51,7 +51,7 @@ final class Daemon {
         self.settings = settings
         self.provisions = provisions
         self.options = options
-        log = Log(level: settings.log.level)
+        log = Log(settings.log)
         startedAt = Clock.now()
         do {
             SignalWatch.ignoreBrokenPipes()
@@ -131,6 +131,7 @@ final class Daemon {
             turn(lateBy: deadline.map { max(.zero, $0.duration(to: now)) } ?? .zero, now: now)
             turnedAt = now
         }
+        log.end(now: Clock.now())
         log(.stopping(signal: stopSignal ?? ""))
         threads.stop()
         control = nil
@@ -156,7 +157,7 @@ final class Daemon {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
             tests.nextDeadline, probeErrands.nextDeadline, roaming?.nextDeadline, translation.nextDeadline,
-            portalErrand.nextDeadline, pages?.nextDeadline(now: now),
+            portalErrand.nextDeadline, pages?.nextDeadline(now: now), log.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
@@ -189,6 +190,7 @@ final class Daemon {
         }
         resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
+        log.timePassed(now: now)
     }
 
     private func recordDivergences(now: Instant) {
@@ -201,29 +203,31 @@ final class Daemon {
 
     private func takeSignals() {
         for signal in (try? signals.takeSignals()) ?? [] {
-            if signal == StopSignal.reload { reload() } else { stopSignal = StopSignal.name(signal) }
+            if signal == StopSignal.reload { _ = try? reload() } else { stopSignal = StopSignal.name(signal) }
         }
     }
 
     // MARK: settings
 
     /// The old settings stay in force when the new ones have a fault.
-    private func reload() {
+    private func reload() throws(SettingsFile.Unusable) -> ReloadReport {
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
             provisions = try Provisions(for: new, options)
-            let needRestart = new.changesNeedingRestart(from: settings)
+            let report = ReloadReport(needRestart: new.changesNeedingRestart(from: settings))
             settings = new
             apply(new)
-            log(.settingsReloaded(needRestart: needRestart))
+            log(.settingsReloaded(report))
+            return report
         } catch {
             log(.settingsRefused(complaints: error.complaints))
+            throw error
         }
     }
 
     private func apply(_ settings: Settings) {
         let now = Clock.now()
-        log.level = settings.log.level
+        log.configure(settings.log)
         upstreams.setAccounts(provisions.accounts)
         if let roaming { roaming.setView(settings) } else { view.set(nil, settings.providers) }
         translation.configure(settings.server, now: now)
@@ -352,7 +356,8 @@ final class Daemon {
         let now = Clock.now()
         return ControlCommands(
             statistics: statistics(now: now), resolving: resolving, switches: switches, tests: tests,
-            probeErrands: probeErrands, evidence: evidence, cache: cache,
+            probeErrands: probeErrands, evidence: evidence, cache: cache, log: log,
+            reload: { [unowned self] () throws(SettingsFile.Unusable) in try reload() },
             ruleNames: Set(settings.rules.flatMap(\.match)), now: now
         ).answer(to: line, from: peer)
     }

@@ -34,7 +34,9 @@ package enum Program {
             StandardStreams.writeOutput("httpdnsd: settings are valid\n")
             return 0
         } catch {
-            StandardStreams.writeError(error.complaints.map { "httpdnsd: \($0)\n" }.joined())
+            // No settings, no form of the log: the usual one.
+            let log = Log()
+            for complaint in error.complaints { log(.notStarted([complaint])) }
             return 1
         }
     }
@@ -44,9 +46,9 @@ package enum Program {
             try Daemon(settings, provisions, options).run()
             return 0
         } catch let failure as StartFailure {
-            StandardStreams.writeError("httpdnsd: \(failure.text)\n")
+            Log(settings.log)(.notStarted(failure.text.split(separator: "\n").map(String.init)))
         } catch {
-            StandardStreams.writeError("httpdnsd: \(error)\n")
+            Log(settings.log)(.notStarted(["\(error)"]))
         }
         return 1
     }

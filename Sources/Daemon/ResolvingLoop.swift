@@ -139,6 +139,10 @@ final class ResolvingLoop {
     /// - Parameter partitions: of the networks whose answers are the last resort, the latest first.
     func setOtherNetworks(_ partitions: [Partition]) { answers.otherNetworks = partitions }
 
+    func hottest(atMost count: Int, now: Instant) -> [AskedQuestion] {
+        resolver.hottest(atMost: count, hits: answers.uncountedHits, now: now)
+    }
+
     /// What changed in the judgement of providers since the last time, for the log.
     func takeStateChanges(now: Instant) -> [LogEvent] {
         resolver.takeStateChanges(now: now).compactMap { change in

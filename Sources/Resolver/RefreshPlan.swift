@@ -122,6 +122,22 @@ struct RefreshPlan {
         return hottest
     }
 
+    /// Looks at everything once. To fade a rate costs more, and is done only where it may be among the largest: a rate
+    /// that has faded is never larger.
+    func hottestQuestions(
+        atMost count: Int, hits: (Question) -> Int, now: Instant
+    ) -> [AskedQuestion] {
+        var largest = Largest(count)
+        for entry in entries {
+            let uncounted = hits(entry.question)
+            guard uncounted > 0 || entry.demand.perSecond > largest.threshold else { continue }
+            var demand = entry.demand
+            demand.count(uncounted, now: now)
+            largest.offer(entry.question, perSecond: demand.perSecond)
+        }
+        return largest.questions
+    }
+
     // MARK: what happens
 
     /// The cache has answered it, near the answer's end; that hit is counted there, as all hits are.

@@ -3,12 +3,6 @@
 import Control
 import LinuxIO
 
-private enum Exit {
-    static let failed: Int32 = 1
-    static let cannotConnect: Int32 = 2
-    static let usage: Int32 = 3
-}
-
 /// The daemon answers from memory; a silence that is longer than this is that of a stopped one.
 private let timeout = Duration.seconds(5)
 /// Of a command that is answered in steps: each may wait for a provider that is slow.
@@ -16,11 +10,6 @@ private let stepTimeout = Duration.seconds(30)
 /// A dump of a cache with millions of entries. All of it is taken before it is printed: a pager that waits must not
 /// make the daemon wait. Only steps are printed as they come.
 private let maxAnswerBytes = 1 << 30
-
-private func fail(_ text: String, _ code: Int32) -> Never {
-    StandardStreams.writeError("httpdnsctl: \(text)\n")
-    Process.exit(code)
-}
 
 private func ask(_ line: String, at socket: String) {
     let isInSteps = (try? Request(line: Array(line.utf8)))?.command.isAnsweredInSteps ?? false
@@ -33,8 +22,7 @@ private func ask(_ line: String, at socket: String) {
             if isInSteps { output.showLines() }
         }
     } catch {
-        guard error.call == "connect" else { fail("no answer from the daemon at \(socket): \(error)", Exit.failed) }
-        fail("cannot reach the daemon at \(socket): \(error)\nis httpdnsd running? see --socket", Exit.cannotConnect)
+        fail(error, at: socket)
     }
     guard !output.isEmpty else { fail("the daemon at \(socket) gave no answer", Exit.failed) }
     output.showAll()
@@ -69,12 +57,18 @@ private struct Output {
     }
 }
 
-do throws(UsageError) {
+do {
     switch try Invocation(arguments: Array(CommandLine.arguments.dropFirst())) {
     case .showVersion: StandardStreams.writeOutput("httpdnsctl \(programVersion)\n")
     case .showHelp: StandardStreams.writeOutput(Invocation.usage)
     case .ask(let line, let socket): ask(line, at: socket)
+    case .top(let socket):
+        var top = try Top(socket: socket)
+        try top.run()
+    case .watchStats(let socket, let wantsJSON): try StatsWatch(socket: socket, wantsJSON: wantsJSON).run()
     }
-} catch {
+} catch let error as UsageError {
     fail("\(error.reason)\n\(Invocation.usage)", Exit.usage)
+} catch {
+    fail("\(error)", Exit.failed)
 }

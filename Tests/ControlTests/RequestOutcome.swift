@@ -18,7 +18,8 @@ func outcome(_ line: [UInt8]) -> String {
 
 private func words(_ command: Command) -> String {
     switch command {
-    case .status, .stats(asPrometheus: false), .evidence, .top, .inflight, .reload, .help: command.word
+    case .status, .stats(asPrometheus: false), .evidence, .top, .inflight, .reload: command.word
+    case .help(let word): word.map { "help \($0)" } ?? command.word
     case .stats(asPrometheus: true): "stats for Prometheus"
     case .explain(let name, let type): "explain \(name) \(type)"
     case .query(let terms):

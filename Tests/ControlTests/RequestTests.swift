@@ -85,6 +85,25 @@ struct RequestTests {
         #expect(outcome([0x7B, 0xC3]) == "error: the line is not UTF-8\n")
     }
 
+    @Test("a line of nothing but nesting is refused, however deep", arguments: ["[", "{\"a\":", "[{\"a\":"])
+    func nesting(_ piece: String) {
+        let pieces = (Request.maxLineBytes - 20) / piece.utf8.count
+        for count in [10, 511, 512, 513, 10_000, pieces - 1] where count < pieces {
+            let line = "{\"command\":" + String(repeating: piece, count: count - 5)
+            #expect(outcome(line).hasPrefix("{\"error\":\"not a JSON object"), "\(count)")
+            #expect(outcome("{\"later\":" + String(repeating: piece, count: count - 5)).hasPrefix("{\"error\":"))
+        }
+    }
+
+    @Test("numbers without end are no trouble")
+    func numbers() {
+        for number in [String(repeating: "9", count: 30_000), "-1e999999", "0." + String(repeating: "0", count: 9_000)]
+        {
+            #expect(outcome("{\"command\":\(number)}").hasPrefix("{\"error\":"))
+            #expect(!outcome("{\"command\":\"status\",\"later\":\(number)}").isEmpty)
+        }
+    }
+
     @Test("random bytes are a request or a refusal of one printable line")
     func randomBytes() {
         let seed: UInt64 = 0xC0_57_20
@@ -349,6 +368,15 @@ struct InvocationTests {
         #expect(outcome("--version") == "showVersion")
         #expect(outcome("-h") == "showHelp")
         #expect(outcome("--help", "x") == "showHelp")
+        #expect(outcome("top") == "top(socket: \"\(socket)\")")
+        #expect(outcome("--json", "top") == "ask(line: \"top --json\", socket: \"\(socket)\")")
+        #expect(outcome("top", "x") == "ask(line: \"top x\", socket: \"\(socket)\")")
+        for words in [
+            ["--json", "stats", "--watch"], ["stats", "--watch", "--json"], ["stats", "--json", "--watch"],
+        ] {
+            #expect((try? Invocation(arguments: words)) == .watchStats(socket: socket, wantsJSON: true))
+        }
+        #expect(outcome("stats", "--watch") == "watchStats(socket: \"\(socket)\", wantsJSON: false)")
     }
 
     @Test("what cannot be meant is a usage error")
@@ -359,5 +387,6 @@ struct InvocationTests {
         #expect(outcome("--socket", "") == "usage: --socket needs a path")
         #expect(outcome("--jsn", "stats") == "usage: unknown option --jsn")
         #expect(outcome("a\nb") == "usage: a command is one line")
+        #expect(outcome("stats", "--watch", "--prometheus") == "usage: --watch of stats stands alone, or with --json")
     }
 }

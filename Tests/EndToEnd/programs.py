@@ -121,7 +121,7 @@ def _entries(table, name="provider"):
 class Daemon(Program):
     """httpdnsd. Its settings never name the machine's own resolver: without `system` there is a closed port."""
 
-    def __init__(self, providers, system=None, host="127.0.0.1", listen=None, prefix=(), sections="", server="", store=""):
+    def __init__(self, providers, system=None, host="127.0.0.1", listen=None, prefix=(), sections="", server="", store="", pages=None):
         super().__init__("httpdnsd")
         self.host = host
         self.port = free_port(host)
@@ -136,6 +136,8 @@ class Daemon(Program):
         self.server = server
         # "": in memory only.
         self.store = store
+        # Where metrics and the status page are served, such as 127.0.0.1:0.
+        self.pages = pages
         self.expected_exit = 0
 
     def settings(self):
@@ -144,7 +146,8 @@ class Daemon(Program):
             lines += ["[[provider]]", *_entries(provider), ""]
         if self.system != "resolv.conf":
             lines += ["[system-resolver]", f"servers = {_toml(self.system)}"]
-        lines += ["[control]", f"socket = {_toml(str(self.control))}", ""]
+        lines += ["[control]", f"socket = {_toml(str(self.control))}"]
+        lines += [f"metrics-listen = {_toml(self.pages)}", ""] if self.pages else [""]
         store = f"[cache]\nstore = {_toml(str(self.store))}\n"
         lines += [self.sections.replace("[cache]\n", store) if "[cache]\n" in self.sections else store + self.sections, ""]
         return "\n".join(lines)
@@ -172,6 +175,11 @@ class Daemon(Program):
     @property
     def address(self):
         return (self.host, self.port)
+
+    @property
+    def page(self):
+        """The URL of the status page."""
+        return self.wait_for("^httpdnsd: metrics and the status page are at (.*)$").group(1)
 
     def ask_control(self, line):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:

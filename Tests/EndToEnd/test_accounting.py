@@ -7,6 +7,7 @@ import struct
 import threading
 import time
 
+import scraping
 from cases import Case
 from places import eventually
 from wire import Datagrams, Stream, opt, query
@@ -35,7 +36,7 @@ class Accounting(Case):
                     self.provider.fault(fault, name=name, value=value, provider=(None, "json", "doh")[copy % 3])
         kinds = [self.provider.provider(kind) for kind in ("json", "doh", "dnspod")]
         # Few TTLs survive, so that there are always questions to fetch.
-        self.server = self.daemon(kinds, system=[self.system.server], sections='[cache]\nmax-ttl = "1s"')
+        self.server = self.daemon(kinds, system=[self.system.server], pages="127.0.0.1:0", sections='[cache]\nmax-ttl = "1s"')
 
     def packet(self, chance):
         if chance.random() < 0.05:
@@ -84,9 +85,11 @@ class Accounting(Case):
         for client in clients:
             client.start()
         try:
-            until, samples = time.monotonic() + SECONDS, 0
+            until, samples, page = time.monotonic() + SECONDS, 0, self.server.page
             while time.monotonic() < until or samples < SAMPLES:
                 self.assertSums(self.server.stats())
+                metrics = scraping.get(page, "/metrics").text
+                self.assertTrue(scraping.is_balanced(scraping.values(metrics)), metrics)
                 samples += 1
         finally:
             stop.set()

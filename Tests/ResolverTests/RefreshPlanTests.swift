@@ -33,6 +33,28 @@ struct RefreshPlanTests {
         #expect(instants.count > 50)
     }
 
+    @Test("the most asked come first, with hits that are not counted yet, and looking changes nothing")
+    func hottest() throws {
+        var plan = RefreshPlan(seed: 1)
+        for number in 0..<100 {
+            for _ in 0...number { plan.asked(try question(number), now: start) }
+        }
+        let now = start + .seconds(10)
+        let before = try (0..<100).map { plan.demand(for: try question($0)) }
+        let quiet = plan.hottestQuestions(atMost: 3, hits: { _ in 0 }, now: now)
+        #expect(try quiet.map(\.question) == [99, 98, 97].map { try question($0) })
+        #expect(quiet[0].perSecond > quiet[1].perSecond && quiet[1].perSecond > quiet[2].perSecond)
+        let (first, second) = (try question(0), try question(7))
+        let hits = { (question: Question) in question == first ? 5_000 : question == second ? 900 : 0 }
+        let busy = plan.hottestQuestions(atMost: 3, hits: hits, now: now)
+        #expect(try busy.map(\.question) == [first, second, question(99)])
+        // Five thousand within ten seconds, and the presumption of a quiet past.
+        #expect(busy[0].perSecond > 100 && busy[0].perSecond < 500)
+        #expect(try (0..<100).map { plan.demand(for: try question($0)) } == before)
+        #expect(plan.hottestQuestions(atMost: 0, hits: hits, now: now).isEmpty)
+        #expect(plan.hottestQuestions(atMost: 1000, hits: hits, now: now).count == 100)
+    }
+
     @Test("a full plan gives up a name that is asked less than others")
     func eviction() throws {
         var plan = RefreshPlan(seed: 1)

@@ -21,6 +21,8 @@ function shape(tag, attributes = {}, ...children) {
 
 const isKnown = value => Number.isFinite(value);
 
+const counted = (count, one, many) => grouped(count) + ' ' + (count === 1 ? one : many);
+
 function grouped(number) {
   return Math.round(number).toLocaleString('en');
 }
@@ -36,7 +38,7 @@ function short(number) {
 
 function percent(share) {
   if (!isKnown(share)) return '–';
-  return (share * 100).toFixed(share > 0.99 && share < 1 ? 2 : 1) + ' %';
+  return Number((share * 100).toFixed(share > 0.99 ? 2 : 1)) + ' %';
 }
 
 function bytes(count) {
@@ -50,13 +52,13 @@ function time(microseconds) {
   if (!isKnown(microseconds)) return '–';
   const [value, unit] = microseconds < 1000 ? [microseconds, 'µs']
     : microseconds < 1e6 ? [microseconds / 1000, 'ms'] : [microseconds / 1e6, 's'];
-  return value.toFixed(value < 10 ? 1 : 0) + ' ' + unit;
+  return Number(value.toFixed(value < 10 ? 1 : 0)) + ' ' + unit;
 }
 
-/// 1, 2, 2.5 or 5 times a power of ten, at least as large.
+/// A short number at least as large, whose quarters are short, too.
 function nice(value) {
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 2.5, 5, 10].map(step => step * power).find(step => step >= value * 0.999);
+  return [1, 2, 3, 4, 6, 8, 10].map(step => step * power).find(step => step >= value * 0.999);
 }
 
 /// From a value to 0...1, and the values that get a line.
@@ -69,7 +71,7 @@ function logScale(lowest, highest) {
   const low = Math.floor(Math.log10(lowest)), high = Math.max(low + 1, Math.ceil(Math.log10(highest)));
   const ticks = [];
   for (let power = low; power <= high; power++) ticks.push(10 ** power);
-  return {place: value => (Math.log10(Math.max(value, lowest)) - low) / (high - low), ticks};
+  return {place: value => (Math.max(low, Math.log10(value)) - low) / (high - low), ticks};
 }
 
 /// Runs of neighbouring samples that have a value.
@@ -169,7 +171,9 @@ class Chart {
       shape('line', {class: 'grid', x1: area.left, x2: area.right, y1: y(tick), y2: y(tick)}),
       shape('text', {x: area.left - 6, y: y(tick) + 4, 'text-anchor': 'end'}, this.text(tick)),
     ]);
+    const isNarrow = area.right - area.left < 380;
     for (let minutes = 5; minutes >= 0; minutes--) {
+      if (isNarrow && minutes % 2) continue;
       const at = area.right - minutes * 60 / span * (area.right - area.left);
       const anchor = minutes === 5 ? 'start' : minutes === 0 ? 'end' : 'middle';
       const label = minutes === 0 ? 'now' : '−' + minutes + ' min';
@@ -220,7 +224,7 @@ function sparkline(values) {
   const width = 144, height = 26;
   const top = Math.max(1, ...values.filter(isKnown));
   const points = values.map((value, index) => isKnown(value)
-    ? [width - (values.length - 1 - index) / span * width, height - 2 - value / top * (height - 5)] : null);
+    ? [width - (values.length - 1 - index) / span * width, height - 2 - value / top * (height - 9)] : null);
   const curves = runs(points).filter(run => run.length > 1).map(run => shape('path', {class: 'curve', d: path(run)}));
   return shape('svg', {class: 'spark', viewBox: '0 0 ' + width + ' ' + height, 'aria-hidden': 'true'}, ...curves);
 }

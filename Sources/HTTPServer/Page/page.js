@@ -115,6 +115,7 @@ function cells(...texts) {
 
 const number = text => make('td', {class: 'number'}, text);
 const words = text => make('td', {class: 'words'}, text);
+const whole = text => make('td', {class: 'whole'}, text);
 const nothing = (columns, text) => [make('tr', {}, make('td', {class: 'none', colspan: columns}, text))];
 const moment = seconds => new Date(seconds * 1000).toLocaleString('sv');
 
@@ -127,14 +128,14 @@ function showTiles(stats, last) {
   const rate = rates(last), share = hitShare(last), slow = latencies(last, 0.99), usual = latencies(last, 0.5);
   const failing = rate ? rate.failure + rate.dropped : NaN;
   rows('tiles', [history[last].at], () => [
-    tile('queries per second', short(rate?.queries ?? NaN), grouped(stats.queries.total) + ' in all'),
-    tile('hit share', percent(share?.hits ?? NaN), 'of the last ten seconds'),
+    tile('queries per s', short(rate?.queries ?? NaN), grouped(stats.queries.total) + ' in all'),
+    tile('hit share', percent(share?.hits ?? NaN), 'last ten seconds'),
     tile('cached, p99', time(slow?.cache ?? NaN), 'p50 ' + time(usual?.cache ?? NaN)),
     tile('fetched, p99', time(slow?.provider ?? NaN), 'p50 ' + time(usual?.provider ?? NaN)),
-    tile('waiting', short(stats.inflight), 'queries without an answer yet'),
-    tile('failing per second', short(failing), grouped(stats.responses.failure) + ' failed in all'),
+    tile('waiting', short(stats.inflight), 'without an answer'),
+    tile('failing per s', short(failing), grouped(stats.responses.failure) + ' failed in all'),
     tile('cache', short(stats.cache.entries), 'entries, ' + bytes(stats.cache.bytes)),
-    tile('quarantined', short(stats.probe.quarantined), grouped(stats.probe.divergences) + ' divergences'),
+    tile('quarantined', short(stats.probe.quarantined), counted(stats.probe.divergences, 'divergence', 'divergences')),
   ]);
 }
 
@@ -153,9 +154,9 @@ function showVerdicts(probe) {
       make('progress', {max: most, value: count, 'aria-label': verdict}),
       make('span', {class: 'number'}, grouped(count)));
   }));
-  place('quarantine').textContent = probe.done
-    ? grouped(probe.quarantined) + ' addresses are kept from clients; ' + grouped(probe.running) + ' probes run, '
-      + grouped(probe.waiting) + ' wait' : 'no probe has ended yet';
+  const kept = counted(probe.quarantined, 'address is', 'addresses are') + ' kept from clients; ';
+  const busy = counted(probe.running, 'probe runs', 'probes run') + ', ' + counted(probe.waiting, 'waits', 'wait');
+  place('quarantine').textContent = probe.done ? kept + busy : 'no probe has ended yet';
 }
 
 const stateTone = state => state === 'up' ? 'good' : ['down', 'blocked'].includes(state) ? 'bad' : 'fair';
@@ -164,6 +165,7 @@ function showProviders(providers) {
   const curve = name => history.map(sample =>
     sample.stats?.providers.find(provider => provider.name === name)?.latency_ms.p50 ?? NaN);
   const pause = provider => provider.retry_s === undefined ? '' : ', ' + grouped(provider.retry_s) + ' s';
+  const measured = milliseconds => milliseconds ? time(milliseconds * 1000) : '–';
   const failures = provider => Object.values(provider.failures).reduce((sum, count) => sum + count, 0);
   const kinds = provider => Object.entries(provider.failures).filter(([, count]) => count > 0)
     .map(([kind, count]) => kind + ' ' + grouped(count)).join(', ');
@@ -171,7 +173,8 @@ function showProviders(providers) {
     make('th', {scope: 'row', title: provider.dialect}, provider.name),
     make('td', {}, make('span', {class: 'state ' + stateTone(provider.state)}, provider.state + pause(provider))),
     make('td', {}, sparkline(curve(provider.name))),
-    number(time(provider.latency_ms.p50 * 1000)), number(time(provider.latency_ms.p95 * 1000)),
+    number(measured(provider.latency_ms.p50)),
+    number(measured(provider.latency_ms.p95)),
     number(percent(provider.share ?? NaN)), number(percent(provider.success ?? NaN)),
     number(grouped(provider.requests)),
     make('td', {class: 'number', title: kinds(provider)}, grouped(failures(provider))),
@@ -181,7 +184,7 @@ function showProviders(providers) {
 function showEvidence(evidence) {
   rows('evidence', evidence.map(each => each.number), () => evidence.length
     ? [...evidence].reverse().map(({seconds, name, type, condemned, verified}) => make('tr', {}, ...cells(
-      moment(seconds), words(name + ' ' + type), condemned.source, condemned.address,
+      whole(moment(seconds)), words(name + ' ' + type), condemned.source, whole(condemned.address),
       words(condemned.detail ? condemned.verdict + ': ' + condemned.detail : condemned.verdict),
       words(verified.source + ': ' + verified.address))))
     : nothing(6, 'no source has led astray'));
@@ -196,7 +199,7 @@ function showNetwork(network, changes) {
   }
   rows('changes', changes, () => changes.length
     ? [...changes].reverse().map(({seconds, cause, recovery_ms: recovery, id, words: text}) => make('tr', {}, ...cells(
-      moment(seconds), cause, number(recovery === undefined ? '–' : grouped(recovery) + ' ms'),
+      whole(moment(seconds)), cause, number(recovery === undefined ? '–' : grouped(recovery) + ' ms'),
       words(id ? id + (text ? ' (' + text + ')' : '') : 'none'))))
     : nothing(4, 'the network has not changed'));
 }

@@ -6,6 +6,17 @@ package enum StandardStreams {
     package static func writeOutput(_ text: String) { write(text, to: STDOUT_FILENO) }
     package static func writeError(_ text: String) { write(text, to: STDERR_FILENO) }
 
+    package static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    /// Lines on standard error go to the journal, which takes priorities off them: JOURNAL_STREAM names its device and
+    /// inode (systemd.exec(5)). A redirected stream has others.
+    package static var isErrorTheJournal: Bool {
+        guard let stream = Environment.value(of: "JOURNAL_STREAM") else { return false }
+        var status = stat()
+        guard unsafe fstat(STDERR_FILENO, &status) == 0 else { return false }
+        return stream == "\(status.st_dev):\(status.st_ino)"
+    }
+
     private static func write(_ text: String, to descriptor: Int32) {
         var text = text
         text.withUTF8 { bytes in

@@ -1,0 +1,126 @@
+// What can be asked for, as `help` shows it. From the same table come the usage in refusals and, by a test, what shells
+// complete: nothing can be asked for that is not here.
+
+/// One form of a command.
+struct CommandForm {
+    let usage: String
+    let summary: String
+    /// "--for DURATION", and what it does.
+    var options: [(usage: String, summary: String)] = []
+
+    init(_ usage: String, _ summary: String, _ options: [(usage: String, summary: String)] = []) {
+        self.usage = usage
+        self.summary = summary
+        self.options = options
+    }
+}
+
+package enum CommandGuide {
+    /// Everything, or what there is to say about one command.
+    static func text(_ word: Command.Word?) -> String {
+        guard let word else { return overview }
+        let forms = word.forms.flatMap { form in
+            [form.usage, "    \(form.summary)"]
+                + LineFormat.aligned(form.options.map { [$0.usage, $0.summary] }).map { "    \($0)" }
+        }
+        return (forms + [word.whoMayAsk, word.asJSON]).map { "\($0)\n" }.joined()
+    }
+
+    private static var overview: String {
+        let forms = Command.Word.allCases.flatMap(\.forms)
+        let lines = forms.map { LineFormat.spaced([$0.usage, $0.summary], widths: [usageWidth]) }
+        let reserved = Command.Word.allCases.filter { $0.reserved == .wholly }.map(\.rawValue)
+        return
+            (lines + [
+                #"Each takes --json, and may come as JSON: {"command":"flush","name":"www.example.com","tree":true}"#,
+                "A duration is 1s to 30d, such as 10m or 2h. \"help COMMAND\" tells more about one of them.",
+                "For root, and for the user and group of the daemon, are \(reserved.joined(separator: ", ")),",
+                "providers reset and test, query past the cache, and watch and recorder dump with --clients.",
+            ]).map { "\($0)\n" }.joined()
+    }
+
+    /// The column of the summaries; usage that is longer moves its own.
+    private static let usageWidth = 42
+
+    static func report(_ word: Command.Word?) -> HelpReport {
+        let words = word.map { [$0] } ?? Command.Word.allCases
+        return HelpReport(
+            commands: words.map(\.rawValue),
+            forms: words.flatMap { word in
+                word.forms.map { form in
+                    HelpReport.Form(
+                        command: word.rawValue, usage: form.usage, summary: form.summary,
+                        options: form.options.map { HelpReport.Option(usage: $0.usage, summary: $0.summary) })
+                }
+            })
+    }
+
+    /// What may stand behind each command as it is, by command: verbs, options, levels. For those who complete it.
+    package static var completions: [String: Set<String>] {
+        Dictionary(uniqueKeysWithValues: Command.Word.allCases.map { ($0.rawValue, $0.completions) })
+    }
+}
+
+struct HelpReport: Codable, Equatable, Sendable {
+    let commands: [String]
+    let forms: [Form]
+
+    struct Form: Codable, Equatable, Sendable {
+        let command: String
+        let usage: String
+        let summary: String
+        let options: [Option]
+    }
+
+    struct Option: Codable, Equatable, Sendable {
+        let usage: String
+        let summary: String
+    }
+}
+
+extension Command.Word {
+    /// For refusals.
+    var usage: String {
+        let usages = forms.map(\.usage)
+        return usages == [rawValue] ? "--json" : usages.joined(separator: ", ")
+    }
+
+    enum Reservation {
+        case not, inPart, wholly
+    }
+
+    var reserved: Reservation {
+        switch self {
+        case .flush, .prefetch, .httpdns, .verify, .log, .reload: .wholly
+        case .providers, .query, .watch, .recorder: .inPart
+        default: .not
+        }
+    }
+
+    fileprivate var whoMayAsk: String {
+        switch reserved {
+        case .not: "Everyone who may open the socket may ask for it."
+        case .inPart:
+            "What changes something, makes traffic or shows clients is for root and the daemon's own user and group."
+        case .wholly: "It is for root, and for the user and group of the daemon."
+        }
+    }
+
+    fileprivate var asJSON: String { "With --json: JSON, an object on each line." }
+
+    /// Words in small letters, and options, as they stand in the forms.
+    fileprivate var completions: Set<String> {
+        let forms = forms
+        let options = forms.flatMap(\.options).map(\.usage)
+        let pieces =
+            forms.flatMap { $0.usage.split { " []|".contains($0) }.dropFirst().map(String.init) }
+            + options.compactMap { $0.split(separator: " ").first.map(String.init) }
+        let asTheyAre = pieces.filter {
+            $0.utf8.allSatisfy { $0 == UInt8(ascii: "-") || Self.smallLetters.contains($0) }
+        }
+        let levels = self == .log ? LogLevel.allCases.map(\.rawValue) : []
+        return Set(asTheyAre + levels + ["--json"])
+    }
+
+    private static let smallLetters = UInt8(ascii: "a")...UInt8(ascii: "z")
+}

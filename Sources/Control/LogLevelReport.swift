@@ -1,0 +1,31 @@
+// Which level the log has, and until when.
+
+package struct LogLevelReport: Codable, Equatable, Sendable {
+    package let level: LogLevel
+    /// How long that holds; nil: until it is changed, or the settings are read again.
+    package let secondsLeft: Int?
+    /// What the settings say: comes after that.
+    package let levelOfSettings: LogLevel
+
+    package init(level: LogLevel, secondsLeft: Int? = nil, levelOfSettings: LogLevel) {
+        self.level = level
+        self.secondsLeft = secondsLeft
+        self.levelOfSettings = levelOfSettings
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case level
+        case secondsLeft = "left_s"
+        case levelOfSettings = "settings"
+    }
+
+    /// "the log's level is debug for 10m, then info"
+    package var text: String {
+        let start = "the log's level is \(level.rawValue)"
+        if let secondsLeft {
+            return "\(start) for \(LineFormat.span(seconds: secondsLeft)), then \(levelOfSettings.rawValue)"
+        }
+        guard level != levelOfSettings else { return "\(start), as the settings say" }
+        return "\(start), until it is changed or the settings (\(levelOfSettings.rawValue)) are read again"
+    }
+}

@@ -1,0 +1,95 @@
+// One thing that the daemon says, and the three forms in which a log takes it. Whatever stands in its text, it can't
+// begin a line of its own or move a cursor.
+
+package struct LogLine: Equatable, Sendable {
+    package let level: LogLevel
+    /// A stable word for what happened: "provider-down".
+    package let event: String
+    package let text: String
+    /// What else belongs to it, a line each: the complaints about a file of settings.
+    package let details: [String]
+    /// The event's own, by names that are none of `time`, `level`, `event`, `text` and `details`.
+    package let fields: [String: LogField]
+
+    /// Room for lists of many nameservers or providers; what is longer is cut.
+    private static let maxTextBytes = 4096
+
+    package init(
+        _ level: LogLevel, _ event: String, _ text: String, details: [String] = [], fields: [String: LogField] = [:]
+    ) {
+        self.level = level
+        self.event = event
+        self.text = text.shown(maxBytes: LogLine.maxTextBytes)
+        self.details = details.map { $0.shown(maxBytes: LogLine.maxTextBytes) }
+        self.fields = fields.mapValues { $0.shown(maxBytes: LogLine.maxTextBytes) }
+    }
+
+    /// For a terminal or a file.
+    package var plain: String { "httpdnsd: \(text)\n" + details.map { "  \($0)\n" }.joined() }
+
+    /// With the priority that the journal takes off each line (sd-daemon(3)). The journal knows the program's name.
+    package var forJournal: String {
+        ([text] + details.map { "  \($0)" }).map { "<\(level.priority)>\($0)\n" }.joined()
+    }
+
+    /// An object on one line.
+    ///
+    /// - Parameter milliseconds: since 1970.
+    package func object(at milliseconds: Int64) -> String {
+        var members: [String: LogField] = fields
+        members["time"] = .text(LineFormat.timestamp(millisecondsSince1970: milliseconds))
+        members["level"] = .text(level.rawValue)
+        members["event"] = .text(event)
+        members["text"] = .text(text)
+        if !details.isEmpty { members["details"] = .list(details) }
+        return json(members)
+    }
+
+    /// The same, told once for many times.
+    package func again(_ times: Int, inSeconds seconds: Int) -> LogLine {
+        var fields = fields
+        fields["times"] = .number(times)
+        fields["seconds"] = .number(seconds)
+        return LogLine(
+            level, event, "\(text) (again \(times) \(times == 1 ? "time" : "times") in \(seconds) s)", details: details,
+            fields: fields)
+    }
+}
+
+package enum LogField: Encodable, Equatable, Sendable {
+    case text(String)
+    case number(Int)
+    case list([String])
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .text(let text): try container.encode(text)
+        case .number(let number): try container.encode(number)
+        case .list(let texts): try container.encode(texts)
+        }
+    }
+
+    fileprivate func shown(maxBytes: Int) -> LogField {
+        switch self {
+        case .text(let text): .text(text.shown(maxBytes: maxBytes))
+        case .number: self
+        case .list(let texts): .list(texts.map { $0.shown(maxBytes: maxBytes) })
+        }
+    }
+}
+
+extension LogLevel {
+    /// As syslog(3) counts them.
+    fileprivate var priority: Int {
+        switch self {
+        case .error: 3
+        case .warning: 4
+        case .info: 6
+        case .debug: 7
+        }
+    }
+
+    /// Something of this level is said while that one is set.
+    package func isSaid(at level: LogLevel) -> Bool { priority <= level.priority }
+}

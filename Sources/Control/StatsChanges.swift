@@ -1,0 +1,75 @@
+// What has changed between two looks at `stats`, for `stats --watch`: counters, by their names in its text.
+
+import FoundationEssentials
+
+package struct StatsChanges: Equatable, Sendable {
+    private let counters: [String: Int]
+
+    /// One look. Nil for what is no answer to `stats --json`.
+    package init?(json: [UInt8]) {
+        let text = String(decoding: json, as: UTF8.self)
+        guard let lines = StatsReport.lines(ofJSON: text), text.hasPrefix("{") else { return nil }
+        let numbers = lines.compactMap { line in Int(line.value).map { (line.name, $0) } }
+        counters = Dictionary(numbers.filter { StatsChanges.isCounter($0.0) }) { first, _ in first }
+    }
+
+    /// Percentiles, and what grows by itself, have no rate.
+    private static func isCounter(_ name: String) -> Bool {
+        let others = ["latency_us.", "durations.", "process.", "uptime_s", "schema", "version"]
+        return !others.contains { name.hasPrefix($0) } && !name.contains("latency_ms.") && !name.hasSuffix("_ms")
+    }
+
+    /// What is different since, by name.
+    ///
+    /// - Parameter seconds: between the two, more than 0.
+    package func since(_ earlier: StatsChanges, seconds: Double) -> [StatsChange] {
+        counters.sorted { $0.key < $1.key }.compactMap { name, value in
+            let change = value - (earlier.counters[name] ?? 0)
+            guard change != 0 else { return nil }
+            return StatsChange(name: name, value: value, change: change, perSecond: Double(change) / seconds)
+        }
+    }
+}
+
+package struct StatsChange: Codable, Equatable, Sendable {
+    package let name: String
+    package let value: Int
+    package let change: Int
+    package let perSecond: Double
+
+    package enum CodingKeys: String, CodingKey {
+        case name, value, change
+        case perSecond = "per_second"
+    }
+
+    /// A block of lines under the time.
+    package static func text(_ changes: [StatsChange], at milliseconds: Int64) -> String {
+        let time = LineFormat.timeOfDay(secondsSince1970: Int(max(0, milliseconds) / 1000))
+        let rows = changes.map { change in
+            let sign = change.change < 0 ? "-" : "+"
+            return [
+                "  " + change.name.shown(maxBytes: maxNameBytes), sign + LineFormat.grouped(abs(change.change)),
+                "\(sign)\(TopRates.text(abs(change.perSecond)))/s", LineFormat.grouped(change.value),
+            ]
+        }
+        return ([rows.isEmpty ? "\(time)  nothing" : time] + LineFormat.aligned(rows)).map { "\($0)\n" }.joined()
+    }
+
+    /// One object on a line.
+    package static func object(_ changes: [StatsChange], at milliseconds: Int64) -> String {
+        json(Look(milliseconds: milliseconds, changes: changes))
+    }
+
+    /// The names of providers are in it.
+    private static let maxNameBytes = 200
+
+    private struct Look: Encodable {
+        let milliseconds: Int64
+        let changes: [StatsChange]
+
+        enum CodingKeys: String, CodingKey {
+            case changes
+            case milliseconds = "time_ms"
+        }
+    }
+}

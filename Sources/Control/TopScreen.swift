@@ -1,0 +1,145 @@
+// What `top` draws: two looks at the daemon and the size of a terminal become lines. No line is longer than the
+// terminal is wide, and there are never more of them than it has.
+
+package struct TopScreen {
+    package struct Size: Equatable, Sendable {
+        package let columns: Int
+        /// Nil: as many as it takes.
+        package let rows: Int?
+
+        package init(columns: Int, rows: Int? = nil) {
+            self.columns = columns
+            self.rows = rows
+        }
+    }
+
+    /// Of what is no terminal.
+    static let plainColumns = 100
+    /// From here on names stand beside providers.
+    private static let wideColumns = 150
+    private static let labelWidth = 10
+
+    private let report: TopReport
+    private let rates: TopRates
+    /// What stands in the way of news; shown in the place of the last line.
+    private let notice: String?
+
+    package init(_ report: TopReport, since earlier: TopReport?, notice: String? = nil) {
+        self.report = report
+        self.notice = notice
+        rates = TopRates(report, since: earlier)
+    }
+
+    package func lines(_ size: Size) -> [String] { drawn(size).map(\.plain) }
+
+    package func painted(_ size: Size) -> [String] { drawn(size).map(\.painted) }
+
+    private func drawn(_ size: Size) -> [StyledLine] {
+        let head = [title] + rows.map(line) + [StyledLine()]
+        let foot = size.rows == nil && notice == nil ? [] : [footer]
+        let left = size.rows.map { max(0, $0 - head.count - foot.count) }
+        let body = size.columns < TopScreen.wideColumns ? stacked(left) : besideEachOther(left, size.columns)
+        var lines = head + body
+        if let rows = size.rows {
+            let room = max(0, rows - foot.count)
+            lines = lines.prefix(room) + Array(repeating: StyledLine(), count: max(0, room - lines.count))
+        }
+        return (lines + foot).map { $0.cut(to: size.columns) }
+    }
+
+    // MARK: head
+
+    private var title: StyledLine {
+        var line = StyledLine("httpdnsd \(report.stats.version)", .title)
+        line.append("  up \(LineFormat.uptime(seconds: report.stats.uptimeSeconds))")
+        line.append("  \(LineFormat.timeOfDay(secondsSince1970: Int(max(0, report.milliseconds) / 1000)))", .quiet)
+        line.append(rates.isOfInterval ? "" : "  since the start", .quiet)
+        return line
+    }
+
+    private func line(_ label: String, _ pieces: [(String, StyledLine.Style)]) -> StyledLine {
+        var line = StyledLine(label + String(repeating: " ", count: TopScreen.labelWidth - label.count), .title)
+        for piece in pieces { line.append(piece.0, piece.1) }
+        return line
+    }
+
+    private var rows: [(String, [(String, StyledLine.Style)])] {
+        let stats = report.stats
+        let lost = rates.perSecond { $0.dropped.values.reduce(0, +) }
+        var rows: [(String, [(String, StyledLine.Style)])] = [
+            (
+                "queries",
+                [
+                    ("\(TopRates.text(rates.perSecond { $0.queries.total }))/s", .plain),
+                    ("  in flight \(LineFormat.grouped(stats.inflight))", .plain),
+                    ("  dropped \(TopRates.text(lost))/s", lost > 0 ? .doubtful : .quiet),
+                ]
+            ),
+            ("answers", spaced(rates.shares.map { ("\($0.name) \($0.share)", $0.style) })),
+            (
+                "cache",
+                [
+                    ("hits \(rates.hitShare ?? "-")", .plain),
+                    ("  entries \(LineFormat.grouped(stats.cache.entries))", .plain),
+                    ("  \(LineFormat.size(bytes: stats.cache.bytes))", .plain),
+                    ("  refreshes \(TopRates.text(rates.perSecond { $0.prefetch.started }))/s", .plain),
+                ]
+            ),
+            (
+                "latency",
+                spaced(rates.latencies.map { ("\($0.name) \($0.text)", .plain) }) + [("  p50/p95/p99", .quiet)]
+            ),
+            ("addresses", verdicts),
+            ("network", network),
+        ]
+        if let portal = report.portal { rows.append(("portal", [(portal, .bad)])) }
+        for off in report.switches.prefix(TopScreen.maxSwitches) { rows.append(("httpdns", [(off.text, .doubtful)])) }
+        return rows
+    }
+
+    /// The operator knows of the others.
+    private static let maxSwitches = 2
+
+    private func spaced(_ pieces: [(String, StyledLine.Style)]) -> [(String, StyledLine.Style)] {
+        pieces.enumerated().map { (($0.offset > 0 ? "  " : "") + $0.element.0, $0.element.1) }
+    }
+
+    private var verdicts: [(String, StyledLine.Style)] {
+        let probe = report.stats.probe
+        let known = probe.verdicts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let kept = ("quarantined \(probe.quarantined)", probe.quarantined > 0 ? StyledLine.Style.bad : .quiet)
+        return spaced(known.map { ("\($0.key) \(LineFormat.grouped($0.value))", .plain) } + [kept])
+    }
+
+    private var network: [(String, StyledLine.Style)] {
+        guard let network = report.network else { return [("not watched", .quiet)] }
+        return [(network.line, network.state == .settled ? .plain : .doubtful)]
+    }
+
+    private var footer: StyledLine {
+        guard let notice else { return StyledLine("q ends; rates and shares are of the last second", .quiet) }
+        return StyledLine(notice, .bad)
+    }
+
+    // MARK: body
+
+    /// Providers get what names leave, but no less than a half of the room.
+    private func stacked(_ rows: Int?) -> [StyledLine] {
+        let tables = (providers: TopTables.providers(report, rates), names: TopTables.names(report))
+        guard let rows else { return tables.providers + [StyledLine()] + tables.names }
+        let forProviders = max(rows / 2, rows - 1 - tables.names.count)
+        let providers = TopTables.fit(tables.providers, forProviders)
+        return providers + [StyledLine()] + TopTables.fit(tables.names, max(0, rows - providers.count - 1))
+    }
+
+    private func besideEachOther(_ rows: Int?, _ columns: Int) -> [StyledLine] {
+        let tables = TopTables.providers(report, rates) + [StyledLine()] + TopTables.counts(report, rates)
+        let left = TopTables.fit(tables, rows ?? .max)
+        let right = TopTables.fit(TopTables.names(report), rows ?? .max)
+        let width = columns / 2
+        return (0..<max(left.count, right.count)).map { row in
+            (row < left.count ? left[row] : StyledLine()).cut(to: width - 2)
+                .padded(to: width, then: row < right.count ? right[row] : StyledLine())
+        }
+    }
+}

@@ -1,0 +1,92 @@
+// The tables of `top`: providers, the names that are asked most, and where there is room what else is counted.
+
+enum TopTables {
+    static func providers(_ report: TopReport, _ rates: TopRates) -> [StyledLine] {
+        let rows = report.stats.providers.map { provider in
+            [
+                provider.name, provider.dialect, provider.state, provider.share.map(LineFormat.percent) ?? "-",
+                provider.success == nil ? "-" : "\(provider.latencyMilliseconds.p50) ms",
+                provider.success == nil ? "-" : "\(provider.latencyMilliseconds.p95) ms",
+                provider.success.map(LineFormat.percent) ?? "-", TopRates.text(rates.requests(of: provider)),
+            ]
+        }
+        let system = [
+            "system", "dns", report.stats.system.servers.isEmpty ? "none" : "-", "-", "-", "-", "-",
+            TopRates.text(rates.perSecond { $0.system.requests }),
+        ]
+        let titles = ["provider", "dialect", "state", "share", "p50", "p95", "success", "requests/s"]
+        let lines = aligned([titles] + rows + [system])
+        let states = report.stats.providers.map(\.state)
+        return zip(lines, 0...).map { line, row in
+            guard row > 0, row <= states.count else { return StyledLine(line, row == 0 ? .title : .plain) }
+            return StyledLine(line, style(of: states[row - 1]))
+        }
+    }
+
+    static func names(_ report: TopReport) -> [StyledLine] {
+        let titles = ["asked/s", "type", "name"]
+        guard !report.hottest.isEmpty else { return [StyledLine("asked/s  no name has been asked", .title)] }
+        let rows = report.hottest.map { [toTheRight(rate($0.perSecond)), $0.type, $0.name] }
+        return zip(aligned([titles] + rows), 0...).map { StyledLine($0, $1 == 0 ? .title : .plain) }
+    }
+
+    /// By kinds, what there was of each.
+    static func counts(_ report: TopReport, _ rates: TopRates) -> [StyledLine] {
+        let kinds: [(String, (StatsReport) -> [String: Int])] = [
+            ("code", { $0.rcodes }), ("dropped", { $0.dropped }), ("stale", { $0.stale }),
+            ("failed", { $0.failures }),
+        ]
+        let rows = kinds.flatMap { kind, counts in
+            counts(report.stats).filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+                .map { name, count in
+                    [
+                        kind, toTheRight(rate(rates.perSecond { counts($0)[name] ?? 0 })),
+                        toTheRight(LineFormat.grouped(count)), name,
+                    ]
+                }
+        }
+        let titles = ["counted", toTheRight("/s"), toTheRight("in all"), "what"]
+        return zip(aligned([titles] + rows), 0...).map { StyledLine($0, $1 == 0 ? .title : .plain) }
+    }
+
+    /// What there is little of is not nothing.
+    private static func rate(_ perSecond: Double) -> String {
+        perSecond > 0 && perSecond < 0.05 ? "<0.1" : TopRates.text(perSecond)
+    }
+
+    private static func toTheRight(_ cell: String) -> String {
+        String(repeating: " ", count: max(0, numberWidth - cell.count)) + cell
+    }
+
+    /// "asked/s", and numbers below a million.
+    private static let numberWidth = 7
+
+    /// No more than so many; the last says how many are missing.
+    static func fit(_ lines: [StyledLine], _ count: Int) -> [StyledLine] {
+        guard lines.count > count else { return lines }
+        guard count > 1 else { return [] }
+        return lines.prefix(count - 1) + [StyledLine("... and \(lines.count - count + 1) more", .quiet)]
+    }
+
+    /// Whatever stands in a cell takes as many columns as it will on the screen.
+    private static func aligned(_ rows: [[String]]) -> [String] {
+        LineFormat.aligned(rows.map { $0.map { $0.unicodeScalars.map { $0.escaped(asASCII: true) }.joined() } })
+    }
+
+    private static func style(of state: String) -> StyledLine.Style {
+        switch state {
+        case "up": .good
+        case "down", "blocked": .bad
+        case "unmeasured": .quiet
+        default: .doubtful
+        }
+    }
+}
+
+extension StatsReport {
+    /// Of requests, by provider and kind.
+    fileprivate var failures: [String: Int] {
+        let all = providers.flatMap { provider in provider.failures.map { ("\(provider.name) \($0.key)", $0.value) } }
+        return Dictionary(all) { $0 + $1 }
+    }
+}

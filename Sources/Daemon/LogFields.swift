@@ -1,0 +1,115 @@
+// What programs read in the log: a stable word for each event, and its parts apart from its text.
+
+import Control
+import DNSWire
+import LinuxIO
+import Network
+import Resolver
+import Store
+
+extension LogEvent {
+    var line: LogLine { LogLine(level, word, text, details: details, fields: fields) }
+
+    /// How often it is said in a minute before it is only counted; nil: each time. What the operator does is answered
+    /// each time, and a change of state is not kept from the log before it goes to and fro.
+    var timesAtOnce: Int? {
+        switch self {
+        case .notStarted, .ready, .stopping, .stopped, .settingsReloaded, .settingsRefused, .levelChanged, .switchedOn,
+            .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen:
+            nil
+        case .providerDown, .providerUp, .providerBlocked, .providerThrottled, .providerAskedAgain, .networkLost,
+            .networkChanged, .networkRecovered, .portal, .nameserverLoops, .nameserverAskedAgain, .nameserversChanged,
+            .storeFails, .storeWorks:
+            LogEvent.changesAtOnce
+        case .addressLeftOut, .requestFailed, .probesOff, .divergence, .providersAvoided, .fileUnreadable,
+            .storeSetAside:
+            1
+        }
+    }
+
+    /// Somebody who looks at a provider that goes to and fro has seen it by then.
+    private static let changesAtOnce = 6
+
+    private var word: String {
+        switch self {
+        case .notStarted: "not-started"
+        case .ready: "ready"
+        case .addressLeftOut: "address-left-out"
+        case .pagesServed: "pages-served"
+        case .pagesOpen: "pages-open"
+        case .stopping: "stopping"
+        case .stopped: "stopped"
+        case .settingsReloaded: "settings-reloaded"
+        case .settingsRefused: "settings-refused"
+        case .levelChanged: "level-changed"
+        case .providerDown: "provider-down"
+        case .providerUp: "provider-up"
+        case .providerBlocked: "provider-blocked"
+        case .providerThrottled: "provider-throttled"
+        case .providerAskedAgain: "provider-asked-again"
+        case .requestFailed: "request-failed"
+        case .probesOff: "probes-off"
+        case .divergence: "divergence"
+        case .providersAvoided: "providers-avoided"
+        case .switchedOn: "switched-on"
+        case .stillSwitchedOff: "still-switched-off"
+        case .networkLost: "network-lost"
+        case .networkChanged: "network-changed"
+        case .networkRecovered: "network-recovered"
+        case .portal(.suspected): "portal-suspected"
+        case .portal(.redirects): "portal-redirects"
+        case .portal(.ended): "portal-ended"
+        case .nameserverLoops: "nameserver-loops"
+        case .nameserverAskedAgain: "nameserver-asked-again"
+        case .nameserversChanged: "nameservers-changed"
+        case .fileUnreadable: "file-unreadable"
+        case .storeLoaded: "store-loaded"
+        case .storeSetAside: "store-set-aside"
+        case .storeFails: "store-fails"
+        case .storeWorks: "store-works"
+        }
+    }
+
+    private var details: [String] {
+        switch self {
+        case .settingsRefused(let complaints): complaints
+        case .notStarted(let lines): Array(lines.dropFirst())
+        default: []
+        }
+    }
+
+    private var fields: [String: LogField] {
+        switch self {
+        case .ready(let listen, let threads, let providers, let systemServers):
+            [
+                "listen": .list(listen), "threads": .number(threads), "providers": .list(providers),
+                "system_servers": .list(systemServers),
+            ]
+        case .pagesServed(let address), .pagesOpen(let address): ["address": .text(address.description)]
+        case .stopping(let signal): ["signal": .text(signal)]
+        case .settingsReloaded(let report): ["need_restart": .list(report.needRestart)]
+        case .levelChanged(let report): ["log_level": .text(report.level.rawValue)]
+        case .providerDown(let name, let reason), .providerBlocked(let name, let reason),
+            .requestFailed(let name, let reason):
+            ["provider": .text(name), "reason": .text(reason)]
+        case .providerUp(let name), .providerThrottled(let name), .providerAskedAgain(let name):
+            ["provider": .text(name)]
+        case .divergence(let source): ["source": .text(source)]
+        case .providersAvoided(let variable): ["variable": .text(variable)]
+        case .switchedOn(let name): ["name": .text(name.description)]
+        case .networkChanged(let id, let words, let cause):
+            ["network": .text(id), "words": .text(words), "cause": .text(cause.rawValue)]
+        case .networkRecovered(let duration): ["after_ms": .number(duration.wholeMilliseconds)]
+        case .portal(.redirects(let host)): ["host": .text(host.description)]
+        case .nameserverLoops(let server), .nameserverAskedAgain(let server): ["server": .text(server)]
+        case .nameserversChanged(let nameservers, _):
+            ["servers": .list(nameservers.servers.map(\.description))]
+        case .fileUnreadable(let path, _), .storeLoaded(let path, _), .storeSetAside(let path, _),
+            .storeFails(let path, _), .storeWorks(let path):
+            ["path": .text(path)]
+        case .notStarted, .addressLeftOut, .stopped, .settingsRefused, .probesOff, .stillSwitchedOff, .networkLost,
+            .portal(.suspected), .portal(.ended):
+            [:]
+        }
+    }
+}

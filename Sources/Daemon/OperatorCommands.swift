@@ -1,0 +1,34 @@
+// What an operator changes while the daemon runs, and looks at from second to second: `log`, `reload`, `top`.
+
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+
+extension ControlCommands {
+    func setLogLevel(_ level: LogLevel, seconds: Int?, _ request: Request) -> ControlAnswer {
+        whole(.logLevel(log.setLevel(level, seconds: seconds, now: now)), asJSON: request.wantsJSON)
+    }
+
+    /// As on SIGHUP, and the complaints go to whoever asked, too.
+    func reloaded(_ request: Request) -> ControlAnswer {
+        do throws(SettingsFile.Unusable) {
+            return whole(.reloaded(try reload()), asJSON: request.wantsJSON)
+        } catch {
+            return whole(.notReloaded(error.complaints), asJSON: request.wantsJSON)
+        }
+    }
+
+    func top(_ request: Request) -> ControlAnswer {
+        var report = TopReport(milliseconds: Clock.wallMilliseconds(), stats: statistics.stats)
+        report.hottest = resolving.hottest(atMost: TopReport.maxHottest, now: now).map { asked in
+            TopReport.HotName(
+                name: asked.question.name.description, type: asked.question.type.description,
+                perSecond: asked.perSecond)
+        }
+        report.network = statistics.currentNetwork
+        report.portal = statistics.portal
+        report.switches = statistics.switches
+        return whole(.top(report), asJSON: request.wantsJSON)
+    }
+}

@@ -1,0 +1,42 @@
+// `stats --watch`: each second the counters that have changed, until Ctrl-C.
+
+import Control
+import LinuxIO
+
+struct StatsWatch {
+    let socket: String
+    let wantsJSON: Bool
+
+    func run() throws(SystemError) {
+        let looks = Looks(line: "\(Command.Word.stats) --json", socket: socket)
+        guard var earlier = StatsChanges(json: looks.first()) else { fail("the answer is not understood", Exit.failed) }
+        var earlierAt = Clock.now()
+        var isAnswering = true
+        let pause = try Pause()
+        while true {
+            let deadline = Clock.now() + Looks.interval
+            while try pause.wait(until: deadline) {}
+            guard !pause.isOver else { return }
+            let answer = try? looks.look()
+            guard let later = answer.flatMap({ StatsChanges(json: $0) }) else {
+                if isAnswering { StandardStreams.writeError("httpdnsctl: no answer from the daemon; trying again\n") }
+                isAnswering = false
+                continue
+            }
+            let now = Clock.now()
+            isAnswering = true
+            show(later.since(earlier, seconds: seconds(earlierAt.duration(to: now))))
+            (earlier, earlierAt) = (later, now)
+        }
+    }
+
+    private func show(_ changes: [StatsChange]) {
+        let time = Clock.wallMilliseconds()
+        StandardStreams.writeOutput(
+            wantsJSON ? StatsChange.object(changes, at: time) : StatsChange.text(changes, at: time))
+    }
+
+    private func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,65 @@
+// `top`: a screen that is drawn each second; where there is no terminal, two looks and their difference as text.
+
+import Control
+import LinuxIO
+
+struct Top {
+    private let looks: Looks
+    private let pause: Pause
+    private let isPainted: Bool
+    private var latest: TopReport
+    private var earlier: TopReport?
+    /// What stands in the way of news.
+    private var notice: String?
+
+    init(socket: String) throws(SystemError) {
+        looks = Looks(line: "\(Command.Word.top) --json", socket: socket)
+        guard let report = TopReport(json: looks.first()) else { fail(Top.notUnderstood, Exit.failed) }
+        latest = report
+        pause = try Pause()
+        // https://no-color.org
+        isPainted = (Environment.value(of: "NO_COLOR") ?? "").isEmpty
+    }
+
+    mutating func run() throws(SystemError) {
+        guard let terminal = Terminal() else { return try printOnce() }
+        try pause.watchKeys(of: terminal)
+        while !pause.isOver {
+            show(on: terminal)
+            let deadline = Clock.now() + Looks.interval
+            while try pause.wait(until: deadline) { show(on: terminal) }
+            if !pause.isOver { look() }
+        }
+    }
+
+    private mutating func printOnce() throws(SystemError) {
+        let deadline = Clock.now() + Looks.interval
+        while try pause.wait(until: deadline) {}
+        guard !pause.isOver else { return }
+        look()
+        if let notice { fail(notice, Exit.failed) }
+        StandardStreams.writeOutput(latest.text(since: earlier))
+    }
+
+    private mutating func look() {
+        do throws(SystemError) {
+            guard let report = TopReport(json: try looks.look()) else {
+                notice = Top.notUnderstood
+                return
+            }
+            (earlier, latest) = (latest, report)
+            notice = nil
+        } catch {
+            notice = "no answer from the daemon: \(error); trying again each second"
+        }
+    }
+
+    private func show(on terminal: borrowing Terminal) {
+        let (columns, rows) = terminal.size
+        let screen = TopScreen(latest, since: earlier, notice: notice)
+        let size = TopScreen.Size(columns: columns, rows: rows)
+        terminal.show(isPainted ? screen.painted(size) : screen.lines(size))
+    }
+
+    private static let notUnderstood = "the daemon's answer is not understood: is it of another version?"
+}

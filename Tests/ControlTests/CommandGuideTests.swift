@@ -1,0 +1,82 @@
+// The table of commands against what depends on it: help, refusals, and what shells complete.
+
+import Control
+import TestSupport
+import Testing
+
+@Suite("Guide to the commands")
+struct CommandGuideTests {
+    private func help(_ line: String) throws -> String {
+        let request = try Request(line: Array(line.utf8))
+        guard case .help(let word) = request.command else { return "no help" }
+        return Reply.help(word).rendered(asJSON: request.wantsJSON)
+    }
+
+    @Test("help lists every command, on lines that fit into a wide terminal")
+    func overview() throws {
+        let text = try help("help")
+        let words = Set(text.split(separator: "\n").compactMap { $0.split(separator: " ").first.map(String.init) })
+        for word in Command.Word.allCases { #expect(words.contains(word.rawValue), "\(word)") }
+        for line in text.split(separator: "\n") { #expect(line.count <= 120, "\(line)") }
+    }
+
+    @Test("help about a command has its forms, its options, and who may ask for it")
+    func oneCommand() throws {
+        #expect(
+            try help("help log") == """
+                log LEVEL [--for DURATION]
+                    sets what is logged, until the next change or reload
+                    LEVEL           error, warning, info, debug
+                    --for DURATION  for so long; the level of the settings comes after it
+                It is for root, and for the user and group of the daemon.
+                With --json: JSON, an object on each line.
+
+                """)
+        #expect(try help("help status").contains("Everyone who may open the socket"))
+        #expect(outcome("help nonsense") == "error: no command \"nonsense\"; see help\n")
+        #expect(outcome("help a b") == "error: unknown argument \"b\" of help; allowed: help [COMMAND]\n")
+    }
+
+    @Test("help as JSON has the same forms")
+    func asJSON() throws {
+        #expect(
+            try help("help --json reload")
+                == #"{"commands":["reload"],"forms":[{"command":"reload","options":[],"#
+                + #""summary":"reads the settings again, and says what came of it","usage":"reload"}]}"# + "\n")
+        for word in Command.Word.allCases { #expect(try help("help --json").contains("\"\(word.rawValue)\"")) }
+    }
+
+    @Test("whom help names is whom the rights name")
+    func reserved() throws {
+        let examples: [Command.Word: String] = [
+            .flush: "flush --all", .prefetch: "prefetch a", .httpdns: "httpdns on", .verify: "verify a",
+            .log: "log info", .reload: "reload",
+        ]
+        for word in Command.Word.allCases {
+            let isForRoot = try help("help \(word.rawValue)").contains("It is for root")
+            #expect(isForRoot == (examples[word] != nil), "\(word)")
+            guard let line = examples[word] else { continue }
+            #expect(try Request(line: Array(line.utf8)).command.isReserved, "\(line)")
+        }
+    }
+}
+
+@Suite("Completion")
+struct CompletionTests {
+    @Test("shells complete exactly what the table has", arguments: ["httpdnsctl.bash", "_httpdnsctl"])
+    func words(_ file: String) throws {
+        let top = TestFile.folder(of: TestFile.folder(of: TestFile.folder(of: #filePath)))
+        let text = String(decoding: try TestFile.bytes(at: "\(top)/etc/completion/\(file)"), as: UTF8.self)
+        var found: [String: Set<String>] = [:]
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: "\"", omittingEmptySubsequences: false)
+            guard parts.count == 3, parts[0].hasSuffix(") echo ") else { continue }
+            let command = parts[0].drop { $0 == " " }.prefix { $0 != ")" }
+            found[String(command)] = Set(parts[1].split(separator: " ").map(String.init))
+        }
+        #expect(found == CommandGuide.completions)
+        let commands = text.firstRange(of: "_httpdnsctl_commands=\"").map { text[$0.upperBound...] } ?? ""
+        let listed = commands.prefix { $0 != "\"" }.split { " \n".contains($0) }.map(String.init)
+        #expect(listed == Command.Word.allCases.map(\.rawValue))
+    }
+}

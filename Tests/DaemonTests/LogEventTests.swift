@@ -1,0 +1,63 @@
+// Every event has a word that programs can rely on, and says once what is once.
+
+import Control
+import DNSWire
+import Network
+import Resolver
+import Testing
+
+@testable import Daemon
+
+@Suite("Events of the log")
+struct LogEventTests {
+    private static let events: [(LogEvent, String)] = [
+        (.notStarted(["a"]), "not-started"),
+        (.ready(listen: ["a"], threads: 1, providers: ["p"], systemServers: []), "ready"),
+        (.addressLeftOut("a"), "address-left-out"), (.stopping(signal: "SIGTERM"), "stopping"), (.stopped, "stopped"),
+        (.settingsReloaded(ReloadReport(needRestart: ["cache.size"])), "settings-reloaded"),
+        (.settingsRefused(complaints: ["a"]), "settings-refused"),
+        (.levelChanged(LogLevelReport(level: .debug, levelOfSettings: .info)), "level-changed"),
+        (.providerDown(name: "a", reason: "r"), "provider-down"), (.providerUp(name: "a"), "provider-up"),
+        (.providerBlocked(name: "a", reason: "r"), "provider-blocked"),
+        (.providerThrottled(name: "a"), "provider-throttled"), (.providerAskedAgain(name: "a"), "provider-asked-again"),
+        (.requestFailed(provider: "a", reason: "r"), "request-failed"), (.probesOff("r"), "probes-off"),
+        (.divergence(source: "a"), "divergence"), (.providersAvoided(variable: "a"), "providers-avoided"),
+        (.networkLost, "network-lost"), (.networkRecovered(after: .seconds(1)), "network-recovered"),
+        (.networkChanged(id: "1", words: "w", cause: .wake), "network-changed"),
+        (.portal(.suspected), "portal-suspected"), (.nameserverLoops("a"), "nameserver-loops"),
+        (.nameserverAskedAgain("a"), "nameserver-asked-again"),
+        (.fileUnreadable(path: "a", reason: "r"), "file-unreadable"), (.storeWorks(path: "a"), "store-works"),
+    ]
+
+    @Test("each has a stable word, a text, and no field in the place of those of every line")
+    func words() {
+        for (event, word) in LogEventTests.events {
+            #expect(event.line.event == word)
+            #expect(!event.line.text.isEmpty)
+            let reserved: Set<String> = ["time", "level", "event", "text", "details"]
+            #expect(reserved.isDisjoint(with: event.line.fields.keys), "\(word)")
+        }
+        #expect(Set(LogEventTests.events.map(\.1)).count == LogEventTests.events.count)
+    }
+
+    @Test("what the operator does is answered each time, and what only repeats itself is said once")
+    func folding() {
+        #expect(LogEvent.settingsReloaded(ReloadReport(needRestart: [])).timesAtOnce == nil)
+        #expect(LogEvent.requestFailed(provider: "a", reason: "r").timesAtOnce == 1)
+        #expect((LogEvent.providerDown(name: "a", reason: "r").timesAtOnce ?? 0) > 1)
+    }
+
+    @Test("an answer of a provider can't forge a line")
+    func hostile() {
+        let line = LogEvent.requestFailed(provider: "a", reason: "x\nhttpdnsd: ready\u{1B}[2J").line
+        #expect(line.plain == #"httpdnsd: a request to a failed: x\nhttpdnsd: ready\u{1B}[2J"# + "\n")
+        #expect(line.fields["reason"] == .text(#"x\nhttpdnsd: ready\u{1B}[2J"#))
+    }
+
+    @Test("complaints about settings are details of one event")
+    func complaints() {
+        let line = LogEvent.settingsRefused(complaints: ["f:1:2: no", "f:2:2: no"]).line
+        #expect(line.level == .error)
+        #expect(line.details == ["f:1:2: no", "f:2:2: no"])
+    }
+}

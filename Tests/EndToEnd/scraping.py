@@ -1,0 +1,42 @@
+# The HTTP listener of the daemon, as a scraper and as strangers see it.
+
+import http.client
+import re
+import urllib.parse
+
+import places
+
+_VALUE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})? (\S+)$')
+
+
+def get(url, path="/", method="GET", **headers):
+    """The response, with its body as `text`."""
+    where = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(where.hostname, where.port, timeout=places.PATIENCE)
+    try:
+        connection.request(method, path, headers=headers)
+        response = connection.getresponse()
+        response.text = response.read().decode()
+        return response
+    finally:
+        connection.close()
+
+
+def values(text):
+    """By metric: values by their labels, as they are written."""
+    found = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            name, labels, value = _VALUE.match(line).groups()
+            found.setdefault(name, {})[labels or ""] = float(value)
+    return found
+
+
+def total(metrics, name):
+    return sum(metrics["httpdnsd_" + name].values())
+
+
+def is_balanced(metrics):
+    """The accounting identity, of what Prometheus reads."""
+    answered, dropped = total(metrics, "responses_total"), total(metrics, "dropped_total")
+    return total(metrics, "queries_total") == answered + dropped + total(metrics, "inflight")

@@ -1,0 +1,133 @@
+# What the daemon writes for its operator, in the form that the reader wants, and how that is changed while it runs.
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+
+import places
+from cases import Case, closed_provider
+from digging import dig
+from programs import Daemon, ctl
+
+
+class Journal(Case):
+    """Standard error is a socket, as it is where the journal reads it."""
+
+    def test_lines_have_priorities_where_the_journal_reads_them(self):
+        reader, writer = socket.socketpair()
+        self.addCleanup(reader.close)
+        with writer:
+            status = os.fstat(writer.fileno())
+            heard = self.lines(f"{status.st_dev}:{status.st_ino}", reader, writer)
+        self.assertRegex(heard, r"(?m)^<6>ready: listening on ")
+        self.assertRegex(heard, r"(?m)^<3>settings not reloaded, the old ones stay in force:\n<3>  /.*:1:")
+        self.assertRegex(heard, r"(?m)^<6>stopped$")
+        self.assertNotIn("httpdnsd: ", heard)
+
+    def test_lines_are_plain_where_the_journal_is_somewhere_else(self):
+        reader, writer = socket.socketpair()
+        self.addCleanup(reader.close)
+        with writer:
+            heard = self.lines("1:1", reader, writer)
+        self.assertRegex(heard, r"(?m)^httpdnsd: ready: listening on ")
+        self.assertNotIn("<6>", heard)
+
+    def lines(self, stream, reader, writer):
+        """All that a daemon says there in a short life, with settings that it can't read in between."""
+        server = Daemon([closed_provider()])
+        self.own(server)
+        server.config.write_text(server.settings())
+        server.process = subprocess.Popen(
+            [places.binaries / "httpdnsd", "--config", server.config], stdin=subprocess.DEVNULL, stdout=writer,
+            stderr=writer, env={**os.environ, "JOURNAL_STREAM": stream})
+        writer.close()
+        heard = ""
+        reader.settimeout(places.PATIENCE)
+        while "ready: " not in heard:
+            heard += reader.recv(65536).decode()
+        server.config.write_text("nonsense\n")
+        server.signal(signal.SIGHUP)
+        while "nonsense" not in heard and ":1:" not in heard:
+            heard += reader.recv(65536).decode()
+        server.stop()
+        while chunk := reader.recv(65536):
+            heard += chunk.decode()
+        return heard
+
+
+class Log(Case):
+    def test_as_json_each_line_is_an_object(self):
+        server = self.own(Daemon([closed_provider()], sections='[log]\nformat = "json"\n')).run()
+        server.wait_for('"event":"ready"')
+        server.config.write_text("nonsense\n")
+        server.signal(signal.SIGHUP)
+        server.wait_for('"event":"settings-refused"')
+        server.stop()
+        events = {}
+        for line in server.log.splitlines():
+            entry = json.loads(line)
+            self.assertLessEqual({"time", "level", "event", "text"}, set(entry))
+            self.assertRegex(entry["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+            events[entry["event"]] = entry
+        self.assertEqual(server.listen, events["ready"]["listen"])
+        self.assertEqual("error", events["settings-refused"]["level"])
+        self.assertIn(":1:", events["settings-refused"]["details"][0])
+        self.assertIn("stopped", events)
+
+    def test_a_level_for_a_while_and_one_that_a_reload_ends(self):
+        server = self.daemon([closed_provider()], sections="[probe]\nenabled = false\n")
+        done = ctl(server, "log", "debug", "--for", "1s")
+        self.assertEqual((0, "the log's level is debug for 1s, then info\n"), (done.returncode, done.stdout))
+        dig(server, "a.example", "A")
+        server.wait_for("^httpdnsd: a request to closed failed: ")
+        server.wait_for("^httpdnsd: the log's level is info, as the settings say$")
+        report = json.loads(ctl(server, "--json", "log", "error").stdout)
+        self.assertEqual({"level": "error", "settings": "info"}, report)
+        since = len(server.log)
+        server.config.write_text("nonsense\n")
+        self.assertEqual(1, ctl(server, "reload").returncode)
+        # The operator's level holds until settings are in force, and not a moment longer.
+        server.config.write_text(server.settings())
+        self.assertEqual("settings reloaded\n", ctl(server, "reload").stdout)
+        server.wait_for("^httpdnsd: settings reloaded$", since=since)
+        self.assertIn("debug for 1m, then info", ctl(server, "log", "debug", "--for", "60s").stdout)
+
+    def test_a_flood_is_folded_and_told_at_the_end(self):
+        server = self.daemon(
+            [closed_provider()], sections='[log]\nlevel = "debug"\n[probe]\nenabled = false\n')
+        for number in range(30):
+            dig(server, f"n{number}.example", "A")
+        self.assertGreater(server.stats()["providers"][0]["requests"], 3)
+        self.assertEqual(1, len(re.findall("a request to closed failed", server.log)))
+        server.stop()
+        self.assertRegex(server.log, r"(?m)^httpdnsd: a request to closed failed: .* \(again \d+ times? in \d+ s\)$")
+
+
+class Reload(Case):
+    def test_it_says_what_came_of_it(self):
+        server = self.daemon([closed_provider()])
+        done = ctl(server, "reload")
+        self.assertEqual((0, "settings reloaded\n"), (done.returncode, done.stdout))
+        server.sections = '[cache]\nsize = "16MiB"\n'
+        server.config.write_text(server.settings())
+        done = ctl(server, "reload")
+        self.assertEqual("settings reloaded; a restart is needed for cache.size\n", done.stdout)
+        self.assertEqual({"need_restart": []}, json.loads(ctl(server, "--json", "reload").stdout))
+
+    def test_a_fault_is_refused_with_its_place_and_changes_nothing(self):
+        server = self.daemon([closed_provider()])
+        server.config.write_text('[log]\nlevel = "loud"\ncolour = true\n')
+        done = ctl(server, "reload")
+        self.assertEqual(1, done.returncode)
+        complaints, end = done.stdout.rsplit("\n", 2)[:2]
+        self.assertEqual("error: settings not reloaded, the old ones stay in force", end)
+        self.assertRegex(complaints, rf"(?m)^{re.escape(str(server.config))}:2:\d+: .*loud")
+        self.assertIn("colour", complaints)
+        done = ctl(server, "--json", "reload")
+        self.assertEqual(1, done.returncode)
+        refused = json.loads(done.stdout)
+        self.assertEqual(2, len(refused["findings"]))
+        self.assertEqual("closed", server.stats()["providers"][0]["name"])

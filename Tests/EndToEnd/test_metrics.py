@@ -1,0 +1,225 @@
+# What the HTTP listener gives to those who ask rightly, what it refuses, and what it survives.
+
+import os
+import re
+import socket
+import subprocess
+import threading
+import time
+
+import scraping
+from cases import Case, closed_provider
+from places import eventually, free_port
+from programs import Daemon, ctl
+from test_hostile_clients import cpu_seconds
+from wire import Datagrams
+
+
+def connect(page, receive_buffer=None):
+    host, port = re.match("http://(.*):(.*)/", page).groups()
+    client = socket.socket()
+    client.settimeout(20)
+    if receive_buffer:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    client.connect((host, int(port)))
+    return client
+
+
+def rest(client):
+    """All that still comes; an end by force is one, too."""
+    received = b""
+    try:
+        while chunk := client.recv(65536):
+            received += chunk
+    except ConnectionResetError:
+        pass
+    return received
+
+
+class Metrics(Case):
+    def setUp(self):
+        self.provider = self.lab()
+        self.server = self.daemon([self.provider.provider("json")], pages="127.0.0.1:0")
+        with Datagrams(self.server.address) as client:
+            for _ in range(20):
+                client.ask("www.lab.example")
+
+    def test_promtool_accepts_them(self):
+        text = scraping.get(self.server.page, "/metrics").text
+        done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=60)
+        self.assertEqual((0, "", ""), (done.returncode, done.stdout, done.stderr))
+
+    def test_socket_and_listener_say_the_same(self):
+        told = scraping.values(self.server.ask_control("stats --prometheus"))
+        served = scraping.values(scraping.get(self.server.page, "/metrics").text)
+        self.assertEqual(told.keys(), served.keys())
+        self.assertEqual(told["httpdnsd_queries_total"], served["httpdnsd_queries_total"])
+        self.assertEqual({'{proto="udp"}': 20.0, '{proto="tcp"}': 0.0}, told["httpdnsd_queries_total"])
+        refused = ctl(self.server, "--json", "stats", "--prometheus")
+        self.assertEqual(1, refused.returncode)
+        self.assertIn("Prometheus reads no JSON", refused.stdout + refused.stderr)
+
+    def test_each_path_has_its_type_and_a_policy(self):
+        for path, kind in (("/", "text/html"), ("/metrics", "text/plain; version=0.0.4"),
+                           ("/metrics?name=x", "text/plain"), ("/status.json", "application/json")):
+            response = scraping.get(self.server.page, path)
+            self.assertEqual(200, response.status, path)
+            self.assertTrue(response.headers["Content-Type"].startswith(kind), path)
+            self.assertTrue(response.headers["Content-Security-Policy"].startswith("default-src 'none'"), path)
+            self.assertEqual("no-store", response.headers["Cache-Control"])
+            self.assertEqual("close", response.headers["Connection"])
+
+    def test_head_has_the_length_and_no_body(self):
+        response = scraping.get(self.server.page, "/", "HEAD")
+        self.assertEqual((200, ""), (response.status, response.text))
+        self.assertGreater(int(response.headers["Content-Length"]), 10000)
+
+    def test_what_is_not_for_reading_is_refused(self):
+        for method, path, headers, status in (
+                ("POST", "/metrics", {}, 405), ("DELETE", "/", {}, 405), ("GET", "/x", {}, 404),
+                ("GET", "/metrics", {"Host": "evil.example"}, 421), ("GET", "/metrics", {"Host": "localhost:1"}, 200)):
+            self.assertEqual(status, scraping.get(self.server.page, path, method, **headers).status, (method, path))
+        self.assertEqual("GET, HEAD", scraping.get(self.server.page, "/", "POST").headers["Allow"])
+
+    def test_two_requests_on_one_connection_are_one(self):
+        with connect(self.server.page) as client:
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2)
+            self.assertEqual(1, rest(client).count(b"HTTP/1.1 "))
+
+
+class Place(Case):
+    def test_a_port_that_is_taken_is_said_with_its_holder(self):
+        with socket.socket() as holder:
+            holder.bind(("127.0.0.1", 0))
+            holder.listen()
+            where = f"127.0.0.1:{holder.getsockname()[1]}"
+            server = self.own(Daemon([closed_provider()], pages=where))
+            server.expected_exit = 1
+            server.run()
+            server.wait_for(f"metrics-listen {where}: the port is in use, held by python3.*; stop it, or set it")
+
+    def test_everybody_is_warned_of(self):
+        server = self.daemon([closed_provider()], pages=f"0.0.0.0:{free_port()}")
+        server.wait_for("everybody who reaches 0.0.0.0:.* may read metrics")
+
+    def test_loopback_is_not_warned_of_and_without_the_setting_nothing_listens(self):
+        server = self.daemon([closed_provider()], pages="127.0.0.1:0")
+        self.assertTrue(server.page)
+        self.assertNotIn("everybody", server.log)
+        quiet = self.daemon([closed_provider()])
+        self.assertNotIn("metrics", quiet.log)
+
+
+class HostileReaders(Case):
+    """Whatever they do, names are answered, others get their page, and their descriptors come back."""
+
+    expected_seconds = 30
+
+    def setUp(self):
+        self.provider = self.lab()
+        self.server = self.daemon([self.provider.provider("json")], pages="127.0.0.1:0")
+        with Datagrams(self.server.address) as client:
+            client.ask("www.lab.example")
+        self.page = self.server.page
+        self.descriptors = self.open_descriptors()
+
+    def open_descriptors(self):
+        return len(os.listdir(f"/proc/{self.server.process.pid}/fd"))
+
+    def serves(self):
+        with Datagrams(self.server.address) as client:
+            began = time.monotonic()
+            self.assertEqual(0, client.ask("www.lab.example").rcode)
+            self.assertLess(time.monotonic() - began, 1)
+
+    def comes_back(self):
+        # The provider's connections come and go by themselves.
+        eventually(lambda: self.open_descriptors() <= self.descriptors + 2, what="the descriptors are back")
+        self.assertEqual(200, scraping.get(self.page, "/metrics").status)
+
+    def test_half_a_request_has_ten_seconds(self):
+        began = time.monotonic()
+        clients = [connect(self.page) for _ in range(8)]
+        for client in clients:
+            client.sendall(b"GET /metrics HT")
+        stop = threading.Event()
+
+        def drip():
+            # A byte now and then does not buy more time.
+            while not stop.wait(1):
+                try:
+                    clients[0].sendall(b"x")
+                except OSError:
+                    return
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        self.serves()
+        self.assertEqual(200, scraping.get(self.page, "/metrics").status)
+        before = cpu_seconds(self.server)
+        for client in clients:
+            rest(client)
+            client.close()
+        self.assertLess(cpu_seconds(self.server) - before, 0.5)
+        stop.set()
+        dripping.join()
+        self.assertGreater(time.monotonic() - began, 8)
+        self.comes_back()
+        self.assertEqual(8, self.server.stats()["pages"]["cut"])
+
+    def test_headers_without_end_are_refused(self):
+        for head in (b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100_000 + b"\r\n\r\n",
+                     b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                     b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20_000 + b"\r\n"):
+            with connect(self.page) as client:
+                try:
+                    client.sendall(head)
+                except OSError:
+                    continue
+                received = rest(client)
+                self.assertTrue(received == b"" or received.split()[1][:1] == b"4", received[:80])
+        self.serves()
+        self.comes_back()
+
+    def test_noise_is_no_request(self):
+        clients = [connect(self.page) for _ in range(7)]
+        noises = (b"\0" * 1000, b"\r\n" * 5000, b"\x16\x03\x01\x02\x00\x01" * 20, b"GET / HTTP/9.9\r\n\r\n",
+                  b"GET\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+                  b"GET http://evil.example/ HTTP/1.1\r\n\r\n")
+        for client, noise in zip(clients, noises, strict=True):
+            client.sendall(noise)
+            client.shutdown(socket.SHUT_WR)
+        for client in clients:
+            self.assertNotIn(b" 200 ", rest(client).split(b"\r\n")[0])
+            client.close()
+        self.serves()
+        self.comes_back()
+
+    def test_a_thousand_connections_leave_room_for_one_that_asks(self):
+        clients = []
+        for _ in range(1000):
+            clients.append(connect(self.page))
+        self.assertLessEqual(self.open_descriptors(), self.descriptors + 40)
+        self.serves()
+        self.assertEqual(200, scraping.get(self.page, "/metrics").status)
+        for client in clients:
+            client.close()
+        self.comes_back()
+
+    def test_who_does_not_read_holds_up_nobody(self):
+        clients = [connect(self.page, receive_buffer=2048) for _ in range(10)]
+        for client in clients:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.serves()
+        self.assertEqual(200, scraping.get(self.page, "/metrics").status)
+        self.comes_back()
+        for client in clients:
+            client.close()
+
+    def test_vanishing_clients_cost_nothing(self):
+        for number in range(200):
+            client = connect(self.page)
+            client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"[:number % 40])
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            client.close()
+        self.serves()
+        self.comes_back()

@@ -1,0 +1,78 @@
+# Completion of httpdnsctl's command line for bash. As /usr/share/bash-completion/completions/httpdnsctl it is found by
+# itself; ". etc/completion/httpdnsctl.bash" tries it out. It asks the daemon for the names of providers, and for
+# nothing else.
+
+_httpdnsctl_commands="status stats cache flush prefetch httpdns providers network verify verdicts report
+    evidence whois explain query top inflight watch recorder log reload help"
+
+# What may stand behind a command.
+_httpdnsctl_words() {
+    case $1 in
+    status) echo "--json" ;;
+    stats) echo "--json --prometheus --watch" ;;
+    cache) echo "ls get dump --json" ;;
+    flush) echo "--all --tree --type --json" ;;
+    prefetch) echo "--json" ;;
+    httpdns) echo "off on --for --rule --json" ;;
+    providers) echo "reset test --json" ;;
+    network) echo "history --json" ;;
+    verify) echo "--json" ;;
+    verdicts) echo "--json" ;;
+    report) echo "--json" ;;
+    evidence) echo "--json" ;;
+    whois) echo "--json" ;;
+    explain) echo "--json" ;;
+    query) echo "--provider --no-cache --json" ;;
+    top) echo "--json" ;;
+    inflight) echo "--json" ;;
+    watch) echo "--name --clients --json" ;;
+    recorder) echo "dump --clients --json" ;;
+    log) echo "error warning info debug --for --json" ;;
+    reload) echo "--json" ;;
+    help) echo "--json" ;;
+    esac
+}
+
+_httpdnsctl_providers() {
+    "${words[0]}" "${socket[@]}" providers 2>/dev/null | awk 'NR > 1 && /^[^ ]/ { print $1 }'
+}
+
+# What may follow on the word before the one that is completed; fails where that says nothing.
+_httpdnsctl_values() {
+    case "$command $1" in
+    "flush --type") echo "A AAAA CNAME HTTPS MX NS PTR SOA SRV SVCB TXT" ;;
+    "httpdns --for" | "log --for") echo "30s 10m 1h 1d" ;;
+    "query --provider" | "providers reset" | "providers test") _httpdnsctl_providers ;;
+    "help help") echo "$_httpdnsctl_commands" ;;
+    *) return 1 ;;
+    esac
+}
+
+_httpdnsctl() {
+    local words=("${COMP_WORDS[@]}") current=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD - 1]}
+    local at=1 command="" socket=() choices
+    while [ "$at" -lt "$COMP_CWORD" ]; do
+        case ${words[at]} in
+        --socket)
+            socket=(--socket "${words[at + 1]}")
+            at=$((at + 1)) ;;
+        -*) ;;
+        *)
+            command=${words[at]}
+            break ;;
+        esac
+        at=$((at + 1))
+    done
+    if [ "$last" = --socket ] && [ -z "$command" ]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        return
+    fi
+    if [ -z "$command" ]; then
+        choices="$_httpdnsctl_commands --socket --json --version --help"
+    else
+        choices=$(_httpdnsctl_values "$last") || choices=$(_httpdnsctl_words "$command")
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$current")
+}
+
+complete -F _httpdnsctl httpdnsctl
