@@ -41,7 +41,7 @@ let package = Package(
     ],
     targets: [
         program("httpdnsd", ["Daemon", "LinuxIO"]),
-        program("httpdnsctl", ["Control", "LinuxIO"]),
+        program("httpdnsctl", ["Control", "LinuxIO", "Telemetry"]),
         program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
         module(
@@ -86,7 +86,7 @@ let package = Package(
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"], resources: ["Vectors"]),
         tests("TelemetryTests", ["Telemetry", "DNSWire", "LinuxIO", "TestSupport"]),
-        tests("ControlTests", ["Control", "DNSWire", "TestSupport"]),
+        tests("ControlTests", ["Control", "DNSWire", "Telemetry", "TestSupport"]),
         tests(
             "DaemonTests",
             [

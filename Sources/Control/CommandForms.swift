@@ -49,7 +49,7 @@ extension Command.Word {
         case .top: [CommandForm("top", "what changes from second to second: on a terminal a screen, which q ends")]
         case .inflight: [CommandForm("inflight", "the lookups that are under way")]
         case .watch: [watch]
-        case .recorder: [recorder]
+        case .recorder: recorder
         case .log: [log]
         case .reload: [CommandForm("reload", "reads the settings again, and says what came of it")]
         case .help: [CommandForm("help [COMMAND]", "this list, or more about one command")]
@@ -80,10 +80,14 @@ extension Command.Word {
             ])
     }
 
-    private var recorder: CommandForm {
-        CommandForm(
-            "recorder dump [--clients]", "the last 10,000 events of each thread",
-            [("--clients", "with the addresses of those who ask")])
+    private var recorder: [CommandForm] {
+        let clients = [("--clients", "with the addresses of those who ask")]
+        return [
+            CommandForm("recorder dump [--clients]", "the last 10,000 events of each thread", clients),
+            CommandForm(
+                "recorder read FILE [--clients]", "by httpdnsctl: those in a file that a crash or a burst left", clients
+            ),
+        ]
     }
 
     private var log: CommandForm {

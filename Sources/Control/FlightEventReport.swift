@@ -65,6 +65,16 @@ package struct FlightEventReport: Codable, Equatable, Sendable {
 extension FlightEventReport {
     package var jsonLine: String { json(self) }
 
+    /// For a log of objects, whose lines have a time of their own.
+    package var logFields: [String: LogField] {
+        let texts = [
+            "kind": kind, "name": name, "type": type, "source": source, "code": code, "outcome": outcome,
+            "upstream": upstream, "transport": transport, "client": client, "address": address,
+        ].compactMapValues { $0.map { LogField.text($0) } }
+        let numbers = ["ede": extendedError, "us": microseconds].compactMapValues { $0.map { LogField.number($0) } }
+        return texts.merging(numbers) { text, _ in text }
+    }
+
     /// "12:34:56.123456Z  answered    www.example.com A  cache, NOERROR, 14 us, udp": aligned with those around it.
     package var line: String {
         let question = [name, type].compactMap { $0 }.joined(separator: " ")

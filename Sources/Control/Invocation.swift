@@ -6,6 +6,8 @@ package enum Invocation: Equatable, Sendable {
     case top(socket: String)
     /// Each second what has changed in `stats`.
     case watchStats(socket: String, wantsJSON: Bool)
+    /// A file that the daemon's flight recorder has left; without a daemon.
+    case readRecords(path: String, wantsJSON: Bool, showsClients: Bool)
     case showVersion
     case showHelp
 
@@ -35,6 +37,10 @@ package enum Invocation: Equatable, Sendable {
             }
         }
         guard !rest.isEmpty else { throw UsageError("no command") }
+        if let file = try Invocation.recordFile(Array(rest), wantsJSON: wantsJSON) {
+            self = file
+            return
+        }
         if let own = try Invocation(ofClient: Array(rest), socket: socket, wantsJSON: wantsJSON) {
             self = own
             return
@@ -62,8 +68,21 @@ package enum Invocation: Equatable, Sendable {
 
     private static let watchOption = "--watch"
 
+    /// Nil for what the daemon answers.
+    private static func recordFile(_ words: [String], wantsJSON: Bool) throws(UsageError) -> Invocation? {
+        guard words.starts(with: ["recorder", "read"]) else { return nil }
+        let options: Set<String> = ["--json", "--clients"]
+        let paths = words.dropFirst(2).filter { !options.contains($0) }
+        guard let path = paths.first, paths.count == 1, !path.isEmpty, !path.hasPrefix("-") else {
+            throw UsageError("recorder read needs one file; allowed: recorder read FILE [--json] [--clients]")
+        }
+        return .readRecords(
+            path: path, wantsJSON: wantsJSON || words.contains("--json"), showsClients: words.contains("--clients"))
+    }
+
     package static let usage = """
         usage: httpdnsctl [--socket PATH] [--json] COMMAND [ARGS]
+               httpdnsctl recorder read FILE [--json] [--clients]
                httpdnsctl --version | --help
 
         "httpdnsctl help" lists the commands of the running daemon.

@@ -13,6 +13,7 @@ struct ControlCommands {
     let tests: ProviderTests
     let probeErrands: ProbeErrands
     let evidence: EvidenceLog
+    let watches: QueryWatches
     let cache: AnswerCache
     let log: Log
     let reload: () throws(SettingsFile.Unusable) -> ReloadReport
@@ -41,7 +42,15 @@ struct ControlCommands {
         case .top: return top(request)
         case .log(let level, let seconds): return setLogLevel(level, seconds: seconds, request)
         case .reload: return reloaded(request)
-        case .explain, .query, .inflight, .watch, .recorder:
+        case .watch(let pattern, let showsClients):
+            return .stream(
+                try watches.begin(pattern, showsClients: showsClients, wantsJSON: request.wantsJSON, now: now))
+        case .recorder(let showsClients):
+            let listing = FlightListing(
+                wantsJSON: request.wantsJSON, showsClients: showsClients,
+                bootMicroseconds: Clock.bootMicrosecondsSince1970())
+            return .pieces(AnyIterator(FlightPieces(of: resolving.recorder.records, listing)))
+        case .explain, .query, .inflight:
             throw Refusal("\(request.command.word) is not served yet", wantsJSON: request.wantsJSON)
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
         case .cache(let view, let scope):

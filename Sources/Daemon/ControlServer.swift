@@ -87,7 +87,7 @@ final class ControlServer {
     /// its own calls.
     private func streamChanged(_ descriptor: Int32) {
         guard let client = clients[descriptor], let stream = client.stream else { return }
-        clients[descriptor]?.deadline = stream.isOverfull ? Clock.now() : Clock.now() + ControlStream.silence
+        clients[descriptor]?.deadline = stream.isOverfull ? Clock.now() : stream.deadline
         try? loop.change(client.registration, to: client.interest)
     }
 
@@ -96,6 +96,13 @@ final class ControlServer {
         clients[descriptor] = nil
         client.stream?.connectionClosed()
     }
+}
+
+extension ControlStream {
+    /// When the client is cut if nothing more happens.
+    fileprivate var deadline: Instant { Clock.now() + (silence ?? ControlStream.forEver) }
+
+    private static let forEver: Duration = .seconds(1 << 32)
 }
 
 private struct ControlClient {
@@ -163,7 +170,7 @@ private struct ControlClient {
 
     private mutating func reply(_ answer: ControlServer.Answer) {
         body = answer(Array(line.prefix { $0 != UInt8(ascii: "\n") }), peer)
-        if stream != nil { deadline = Clock.now() + ControlStream.silence }
+        if let stream { deadline = stream.deadline }
     }
 
     private mutating func send(_ stream: ControlStream) throws(SystemError) {
@@ -171,7 +178,7 @@ private struct ControlClient {
             let unsent = stream.unsent
             guard let count = try socket.write(unsent.span) else { return }
             stream.took(count)
-            deadline = Clock.now() + ControlStream.silence
+            deadline = stream.deadline
         }
         isDone = stream.isFinished
     }

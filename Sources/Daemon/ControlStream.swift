@@ -13,10 +13,15 @@ enum ControlAnswer {
 /// open -> finished (all is said) -> delivered
 ///      `-> gone (the client went, took nothing for too long, or nothing was said for too long)
 final class ControlStream {
-    /// The longest time without a step, or without the client taking one.
-    static let silence: Duration = .seconds(30)
+    /// The longest time without a step, or without the client taking one; nil: there may be nothing to say for ever.
+    let silence: Duration?
+    static let usualSilence: Duration = .seconds(30)
     /// Some thousand steps. A client that has not taken so much is cut: somebody else may look at a pager.
     static let maxUnsentBytes = 64 * 1024
+
+    init(silence: Duration? = ControlStream.usualSilence) {
+        self.silence = silence
+    }
 
     private enum Phase {
         case open, finished, gone

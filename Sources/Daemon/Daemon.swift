@@ -26,6 +26,8 @@ final class Daemon {
     private let cache: AnswerCache
     private let view: ServingView
     private let recorder: FlightRecorder
+    private let recorderFiles: FlightFiles
+    private let watches: QueryWatches
     private let resolving: ResolvingLoop
     private let switches: ProviderSwitches
     private let nodeLists: NodeLists
@@ -68,8 +70,7 @@ final class Daemon {
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
-            let searchDomains = Upstreams.nameservers(settings.systemResolver, localFiles, ports)
-                .searchDomains
+            let searchDomains = Upstreams.nameservers(settings.systemResolver, localFiles, ports).searchDomains
             let network = try Daemon.follower(settings, loop, searchDomains, seed: entropy.next())
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try Daemon.openStore(settings, cache: cache, loop: loop)
@@ -77,18 +78,18 @@ final class Daemon {
             let makeFastPath = { @Sendable [cache, view] in
                 FastPath(cache: cache, access: access, view: view, version: programVersion)
             }
-            recorder = FlightRecorder(FlightRecords(servingThreads: threadCount))
+            let records = FlightRecords(servingThreads: threadCount)
+            (recorder, watches) = (FlightRecorder(records), QueryWatches(records))
+            recorderFiles = try FlightFiles(records, loop: loop)
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
                 recorder: recorder)
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
-                probes: Probes(loop: loop),
-                streams: streams,
-                mailbox: mailbox, store: store, answers: CachedAnswers(cache, view), view: view,
-                seed: entropy.next(),
-                fastPath: makeFastPath(), recorder: recorder)
+                probes: Probes(loop: loop), streams: streams, mailbox: mailbox, store: store,
+                answers: CachedAnswers(cache, view), view: view, seed: entropy.next(), fastPath: makeFastPath(),
+                recorder: recorder)
             switches = ProviderSwitches(resolving, cache)
             translation = Translation(resolving, cache, view)
             nodeLists = NodeLists(resolving)
@@ -101,7 +102,7 @@ final class Daemon {
             evidence = EvidenceLog(resolving)
             portalErrand = PortalErrand(resolving)
             threads = try ServingThreads(
-                ports.datagrams, records: recorder.records, mailbox: mailbox, makeFastPath: makeFastPath)
+                ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
         }
@@ -157,7 +158,7 @@ final class Daemon {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
             tests.nextDeadline, probeErrands.nextDeadline, roaming?.nextDeadline, translation.nextDeadline,
-            portalErrand.nextDeadline, pages?.nextDeadline(now: now), log.nextDeadline,
+            portalErrand.nextDeadline, watches.nextDeadline, pages?.nextDeadline(now: now), log.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
@@ -190,6 +191,9 @@ final class Daemon {
         }
         resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
+        watches.timePassed(now: now).forEach { log($0) }
+        recorderFiles.counted(threads.tally, resolving, now: now)
+        recorderFiles.takeNews().forEach { log($0) }
         log.timePassed(now: now)
     }
 
@@ -228,6 +232,9 @@ final class Daemon {
     private func apply(_ settings: Settings) {
         let now = Clock.now()
         log.configure(settings.log)
+        watches.setLogging(
+            settings.log.queries ? QueryWatches.Logging(showsClients: settings.log.clients) : nil, now: now)
+        recorderFiles.setDirectory(settings.log.recorderDirectory)
         upstreams.setAccounts(provisions.accounts)
         if let roaming { roaming.setView(settings) } else { view.set(nil, settings.providers) }
         translation.configure(settings.server, now: now)
@@ -356,7 +363,7 @@ final class Daemon {
         let now = Clock.now()
         return ControlCommands(
             statistics: statistics(now: now), resolving: resolving, switches: switches, tests: tests,
-            probeErrands: probeErrands, evidence: evidence, cache: cache, log: log,
+            probeErrands: probeErrands, evidence: evidence, watches: watches, cache: cache, log: log,
             reload: { [unowned self] () throws(SettingsFile.Unusable) in try reload() },
             ruleNames: Set(settings.rules.flatMap(\.match)), now: now
         ).answer(to: line, from: peer)

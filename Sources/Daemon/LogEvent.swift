@@ -1,5 +1,5 @@
 // What the daemon says to its operator, as typed events: what happened, how urgent it is, and its words. State changes,
-// not traffic; no client addresses, no names asked, nothing secret.
+// not traffic, unless queries are to be logged; no client addresses unless asked, nothing secret.
 
 import Control
 import DNSWire
@@ -54,18 +54,21 @@ enum LogEvent {
     case storeSetAside(path: String, SetAside)
     case storeFails(path: String, StoreFailure)
     case storeWorks(path: String)
+    /// Because many clients got failures.
+    case recorderWritten(path: String)
+    case recorderFails(path: String, reason: String)
+    case query(FlightEventReport)
+    case queriesLeftOut(UInt64)
 
     var level: LogLevel {
         switch self {
         case .ready, .pagesServed, .stopping, .stopped, .settingsReloaded, .levelChanged, .providerUp,
-            .providerThrottled,
-            .providerAskedAgain,
-            .networkLost, .networkChanged, .networkRecovered, .portal(.redirects), .portal(.ended), .nameserversChanged,
-            .nameserverAskedAgain, .providersAvoided, .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks:
+            .providerThrottled, .providerAskedAgain, .networkLost, .networkChanged, .networkRecovered,
+            .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserverAskedAgain, .providersAvoided,
+            .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks, .query, .queriesLeftOut:
             .info
         case .pagesOpen, .providerDown, .providerBlocked, .portal(.suspected), .nameserverLoops, .fileUnreadable,
-            .addressLeftOut,
-            .storeSetAside, .storeFails, .probesOff, .divergence:
+            .addressLeftOut, .storeSetAside, .storeFails, .probesOff, .divergence, .recorderWritten, .recorderFails:
             .warning
         case .settingsRefused, .notStarted: .error
         case .requestFailed: .debug

@@ -15,14 +15,14 @@ extension LogEvent {
     var timesAtOnce: Int? {
         switch self {
         case .notStarted, .ready, .stopping, .stopped, .settingsReloaded, .settingsRefused, .levelChanged, .switchedOn,
-            .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen:
+            .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .recorderWritten, .query:
             nil
         case .providerDown, .providerUp, .providerBlocked, .providerThrottled, .providerAskedAgain, .networkLost,
             .networkChanged, .networkRecovered, .portal, .nameserverLoops, .nameserverAskedAgain, .nameserversChanged,
             .storeFails, .storeWorks:
             LogEvent.changesAtOnce
         case .addressLeftOut, .requestFailed, .probesOff, .divergence, .providersAvoided, .fileUnreadable,
-            .storeSetAside:
+            .storeSetAside, .recorderFails, .queriesLeftOut:
             1
         }
     }
@@ -67,6 +67,10 @@ extension LogEvent {
         case .storeSetAside: "store-set-aside"
         case .storeFails: "store-fails"
         case .storeWorks: "store-works"
+        case .recorderWritten: "recorder-written"
+        case .recorderFails: "recorder-fails"
+        case .query: "query"
+        case .queriesLeftOut: "queries-left-out"
         }
     }
 
@@ -105,8 +109,10 @@ extension LogEvent {
         case .nameserversChanged(let nameservers, _):
             ["servers": .list(nameservers.servers.map(\.description))]
         case .fileUnreadable(let path, _), .storeLoaded(let path, _), .storeSetAside(let path, _),
-            .storeFails(let path, _), .storeWorks(let path):
+            .storeFails(let path, _), .storeWorks(let path), .recorderWritten(let path), .recorderFails(let path, _):
             ["path": .text(path)]
+        case .query(let report): report.logFields
+        case .queriesLeftOut(let count): ["count": .number(Int(count))]
         case .notStarted, .addressLeftOut, .stopped, .settingsRefused, .probesOff, .stillSwitchedOff, .networkLost,
             .portal(.suspected), .portal(.ended):
             [:]

@@ -31,6 +31,7 @@ final class ServingThreads {
         for (number, own) in sockets.enumerated() {
             let (telemetry, stopping) = (telemetry[number], stopping)
             let thread = try NamedThread("serve-\(number)") {
+                RecordFile.useCrashStack()
                 var thread = ServingThread(
                     sockets: own, fastPath: makeFastPath(), mailbox: mailbox, telemetry: telemetry)
                 do throws(SystemError) {

@@ -68,6 +68,19 @@ package struct FlightWalk: Sendable {
         for index in places.indices { places[index].end = records.rings[index].count }
     }
 
+    /// Leaves out what is left.
+    ///
+    /// - Returns: how many events that were.
+    package mutating func skip() -> UInt64 {
+        var skipped: UInt64 = 0
+        for index in places.indices {
+            skipped += places[index].end - places[index].next + (places[index].event == nil ? 0 : 1)
+            places[index].next = places[index].end
+            places[index].event = nil
+        }
+        return skipped
+    }
+
     /// The oldest of what is left; nil at the end, for now.
     package mutating func next() -> FlightEvent? {
         var first: Int?

@@ -33,6 +33,15 @@ package struct Tally: Sendable {
         set { counts[count.rawValue] = newValue }
     }
 
+    /// All that clients got.
+    package var responses: UInt64 {
+        let counts: [Count] = [
+            .cacheResponses, .staleResponses, .providerResponses, .systemResponses, .localResponses,
+            .fallbackResponses, .refusedResponses, .failureResponses,
+        ]
+        return counts.reduce(0) { $0 + self[$1] }
+    }
+
     package static func += (sum: inout Tally, other: Tally) {
         for count in Count.allCases { sum[count] += other[count] }
     }

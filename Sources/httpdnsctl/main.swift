@@ -2,21 +2,27 @@
 
 import Control
 import LinuxIO
+import Telemetry
 
 /// The daemon answers from memory; a silence that is longer than this is that of a stopped one.
 private let timeout = Duration.seconds(5)
 /// Of a command that is answered in steps: each may wait for a provider that is slow.
 private let stepTimeout = Duration.seconds(30)
+/// Of one that shows what happens, while nothing does: somebody ends it.
+private let watchTimeout = Duration.seconds(1 << 32)
 /// A dump of a cache with millions of entries. All of it is taken before it is printed: a pager that waits must not
 /// make the daemon wait. Only steps are printed as they come.
 private let maxAnswerBytes = 1 << 30
 
 private func ask(_ line: String, at socket: String) {
-    let isInSteps = (try? Request(line: Array(line.utf8)))?.command.isAnsweredInSteps ?? false
+    let command = (try? Request(line: Array(line.utf8)))?.command
+    let isInSteps = command?.isAnsweredInSteps ?? false
+    let isEndless = if case .watch = command { true } else { false }
+    let silence = isEndless ? watchTimeout : isInSteps ? stepTimeout : timeout
     var output = Output()
     do throws(SystemError) {
         try LocalExchange.ask(
-            line, at: socket, timeout: timeout, silence: isInSteps ? stepTimeout : timeout, maxBytes: maxAnswerBytes
+            line, at: socket, timeout: timeout, silence: silence, maxBytes: isEndless ? Int.max : maxAnswerBytes
         ) { bytes in
             output.take(bytes)
             if isInSteps { output.showLines() }
@@ -27,6 +33,19 @@ private func ask(_ line: String, at socket: String) {
     guard !output.isEmpty else { fail("the daemon at \(socket) gave no answer", Exit.failed) }
     output.showAll()
     if Reply.isRefusal(output.lastLine) { Process.exit(Exit.failed) }
+}
+
+private func showRecords(at path: String, asJSON: Bool, showsClients: Bool) {
+    do throws(SystemError) {
+        let bytes = try TextFile.read(path, maxBytes: FlightFile.maxBytes)
+        do throws(FlightFileError) {
+            StandardStreams.writeOutput(try FlightFile(bytes).text(asJSON: asJSON, showsClients: showsClients))
+        } catch {
+            fail("\(path): \(error)", Exit.failed)
+        }
+    } catch {
+        fail("can't read \(path): \(error)", Exit.failed)
+    }
 }
 
 /// What came and is not printed yet. A refusal is the last line of an answer, most often its only one.
@@ -66,6 +85,8 @@ do {
         var top = try Top(socket: socket)
         try top.run()
     case .watchStats(let socket, let wantsJSON): try StatsWatch(socket: socket, wantsJSON: wantsJSON).run()
+    case .readRecords(let path, let wantsJSON, let showsClients):
+        showRecords(at: path, asJSON: wantsJSON, showsClients: showsClients)
     }
 } catch let error as UsageError {
     fail("\(error.reason)\n\(Invocation.usage)", Exit.usage)

@@ -148,6 +148,9 @@ class Daemon(Program):
             lines += ["[system-resolver]", f"servers = {_toml(self.system)}"]
         lines += ["[control]", f"socket = {_toml(str(self.control))}"]
         lines += [f"metrics-listen = {_toml(self.pages)}", ""] if self.pages else [""]
+        # Not where a daemon of this machine would have its own.
+        if "[log]" not in self.sections:
+            lines += ["[log]", f"recorder-directory = {_toml(str(self.directory))}", ""]
         store = f"[cache]\nstore = {_toml(str(self.store))}\n"
         lines += [self.sections.replace("[cache]\n", store) if "[cache]\n" in self.sections else store + self.sections, ""]
         return "\n".join(lines)

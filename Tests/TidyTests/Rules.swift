@@ -127,7 +127,8 @@ enum Rules {
     static let uncheckedFiles: Set<String> = [
         "Sources/AnswerCache/AnswerCache.swift", "Sources/AnswerCache/AnswerTable.swift",
         "Sources/Crypto/LegacyCiphers.swift", "Sources/Telemetry/FlightMemory.swift",
-        "Sources/Telemetry/PublishedHistogram.swift", "Sources/Telemetry/Tally.swift",
+        "Sources/LinuxIO/Process/RecordFile.swift", "Sources/Telemetry/PublishedHistogram.swift",
+        "Sources/Telemetry/Tally.swift",
     ]
 
     static func makesUncheckedPromise(_ file: SourceFile) -> Bool {

@@ -3,6 +3,7 @@
 // Nor is a header included that Glibc shows already, such as <sys/socket.h>: what is found in two modules can be
 // missing in a file that imports one of them (seen with SOCK_NONBLOCK; it depends on the order of the build).
 #pragma once
+#include "CCrash.h"
 #include "CDatagrams.h"
 #include "CNetlink.h"
 

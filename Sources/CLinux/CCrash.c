@@ -1,0 +1,143 @@
+// The macro belongs in this file alone, before the first include.
+#define _GNU_SOURCE
+#include "CCrash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE};
+enum { crash_signal_count = sizeof crash_signals / sizeof crash_signals[0] };
+
+// What the handler needs. Written by the main thread before `is_armed` is set, and not while it is.
+static atomic_int is_armed;
+static char armed_path[PATH_MAX];
+static char armed_folder[PATH_MAX];
+static unsigned char armed_header[clinux_max_record_header];
+static size_t armed_header_count;
+static struct clinux_record_part armed_parts[clinux_max_record_parts];
+static size_t armed_part_count;
+
+static int write_all(int file, const void *bytes, size_t count) {
+    const char *at = bytes;
+    while (count > 0) {
+        ssize_t done = write(file, at, count);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return errno;
+        at += done;
+        count -= (size_t)done;
+    }
+    return 0;
+}
+
+static int64_t now(clockid_t clock, int64_t units_per_second) {
+    struct timespec time;
+    if (clock_gettime(clock, &time) != 0) return 0;
+    return (int64_t)time.tv_sec * units_per_second + time.tv_nsec / (1000000000 / units_per_second);
+}
+
+int clinux_write_records(
+    const char *path, const void *header, size_t header_count, const struct clinux_record_part *parts,
+    size_t part_count, int64_t signal) {
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (file < 0) return errno;
+    struct clinux_record_moment moment = {
+        .signal = signal,
+        .boot_nanoseconds = now(CLOCK_BOOTTIME, 1000000000),
+        .wall_microseconds = now(CLOCK_REALTIME, 1000000),
+    };
+    // A file of a former time may have been opened for others.
+    int error = fchmod(file, 0600) == 0 ? 0 : errno;
+    if (error == 0) error = write_all(file, header, header_count);
+    if (error == 0) error = write_all(file, &moment, sizeof moment);
+    for (size_t part = 0; part < part_count && error == 0; part++) {
+        error = write_all(file, parts[part].bytes, parts[part].count);
+    }
+    if (close(file) != 0 && error == 0) error = errno;
+    return error;
+}
+
+// What the operator reads before the process is gone. Without stdio: it may hold a lock.
+static void tell(int signal) {
+    char text[] = "httpdnsd: signal 00: the flight recorder is written to ";
+    text[17] = (char)('0' + signal / 10 % 10);
+    text[18] = (char)('0' + signal % 10);
+    if (write_all(STDERR_FILENO, text, sizeof text - 1) != 0) return;
+    if (write_all(STDERR_FILENO, armed_path, strlen(armed_path)) != 0) return;
+    write_all(STDERR_FILENO, "\n", 1);
+}
+
+static void end_as_without(int signal) {
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigaction(signal, &action, NULL);
+    // Blocked while the handler runs: it ends the process when the handler returns to where the fault was.
+    raise(signal);
+}
+
+static void crashed(int signal) {
+    static atomic_int first_thread;
+    int self = (int)syscall(SYS_gettid);
+    int none = 0;
+    if (!atomic_compare_exchange_strong(&first_thread, &none, self)) {
+        // A fault while the file was being written ends it; another thread waits for the end.
+        while (none != self) pause();
+        end_as_without(signal);
+        return;
+    }
+    if (atomic_load(&is_armed)) {
+        int error = clinux_write_records(
+            armed_path, armed_header, armed_header_count, armed_parts, armed_part_count, signal);
+        if (error == ENOENT && mkdir(armed_folder, 0700) == 0) {
+            error = clinux_write_records(
+                armed_path, armed_header, armed_header_count, armed_parts, armed_part_count, signal);
+        }
+        if (error == 0) tell(signal);
+    }
+    end_as_without(signal);
+}
+
+static int install(void) {
+    struct sigaction action = {.sa_handler = crashed, .sa_flags = SA_ONSTACK};
+    sigfillset(&action.sa_mask);
+    for (int index = 0; index < crash_signal_count; index++) {
+        // A fault of the handler itself must come through.
+        sigdelset(&action.sa_mask, crash_signals[index]);
+    }
+    for (int index = 0; index < crash_signal_count; index++) {
+        if (sigaction(crash_signals[index], &action, NULL) != 0) return errno;
+    }
+    return 0;
+}
+
+int clinux_write_records_on_crash(
+    const char *path, const void *header, size_t header_count, const struct clinux_record_part *parts,
+    size_t part_count) {
+    atomic_store(&is_armed, 0);
+    if (path == NULL) return 0;
+    if (strlen(path) >= sizeof armed_path) return ENAMETOOLONG;
+    if (header_count > sizeof armed_header || part_count > clinux_max_record_parts) return E2BIG;
+    strcpy(armed_path, path);
+    strcpy(armed_folder, path);
+    char *end = strrchr(armed_folder, '/');
+    if (end != NULL && end != armed_folder) *end = 0;
+    memcpy(armed_header, header, header_count);
+    armed_header_count = header_count;
+    memcpy(armed_parts, parts, part_count * sizeof *parts);
+    armed_part_count = part_count;
+    atomic_store(&is_armed, 1);
+    return install();
+}
+
+int clinux_use_crash_stack(void) {
+    // More than a frame with the registers of the largest processors, and the handler on top.
+    static _Thread_local char stack[64 * 1024];
+    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+    return sigaltstack(&alternate, NULL) == 0 ? 0 : errno;
+}

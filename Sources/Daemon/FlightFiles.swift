@@ -1,0 +1,129 @@
+// Where the flight recorder is kept when something goes wrong: one file for a crash, one for a burst of failures. A
+// folder that cannot be written is said once, and nothing else happens.
+
+import Control
+import LinuxIO
+import Telemetry
+
+final class FlightFiles {
+    private let records: FlightRecords
+    private let results: Mailbox<Result<String, Failure>>
+    private var burst = FailureBurst()
+    private var lastFailures: UInt64 = 0
+    private var countedAt = Clock.now()
+    private var directory: String?
+    private var failedDirectory: String?
+    private var news: [LogEvent] = []
+    /// Writes one file and ends.
+    private var writer: Writer?
+
+    private struct Failure: Error {
+        let path: String
+        let reason: String
+    }
+
+    /// A thread can't be held in an optional by itself: it must be joined exactly once.
+    private final class Writer {
+        private var thread: NamedThread?
+
+        init(_ thread: consuming NamedThread) {
+            self.thread = consume thread
+        }
+
+        func join() { thread.take()?.join() }
+    }
+
+    /// In the main thread.
+    init(_ records: FlightRecords, loop: EventLoop) throws(SystemError) {
+        RecordFile.useCrashStack()
+        self.records = records
+        results = try Mailbox(capacity: 1)
+        _ = try loop.watch(results.descriptor, for: .readable) { [unowned self] _ in takeResults() }
+    }
+
+    deinit {
+        RecordFile.writeNothingOnCrash()
+        writer?.join()
+    }
+
+    /// - Parameter directory: an absolute path; nil: nothing is written.
+    func setDirectory(_ directory: String?) {
+        guard directory != self.directory else { return }
+        self.directory = directory
+        RecordFile.writeNothingOnCrash()
+        guard let directory else { return }
+        do throws(SystemError) {
+            try file("recorder-crash.bin", in: directory).writeOnCrash()
+        } catch {
+            failed(Failure(path: directory, reason: error.description))
+        }
+    }
+
+    /// In every turn: a burst of failures is written down. Without a failure since the last time nothing is added up.
+    func counted(_ serving: @autoclosure () -> Tally, _ resolving: ResolvingLoop, now: Instant) {
+        let failures = resolving.tally[.serverFailure]
+        guard failures != lastFailures || countedAt + .seconds(1) <= now else { return }
+        (lastFailures, countedAt) = (failures, now)
+        var sum = serving()
+        sum += resolving.streams.tally
+        sum += resolving.tally
+        counted(answers: sum.responses, failures: sum[.serverFailure], now: now)
+    }
+
+    /// Of clients, since the start.
+    private func counted(answers: UInt64, failures: UInt64, now: Instant) {
+        guard burst.counted(answers: answers, failures: failures, now: now), let directory, writer == nil else {
+            return
+        }
+        let file = file("recorder-burst.bin", in: directory)
+        let results = results
+        do throws(SystemError) {
+            writer = Writer(
+                try NamedThread("recorder") {
+                    _ = results.post(FlightFiles.write(file))
+                })
+        } catch {
+            failed(Failure(path: file.path, reason: error.description))
+        }
+    }
+
+    /// For the log; once.
+    func takeNews() -> [LogEvent] {
+        defer { news = [] }
+        return news
+    }
+
+    private func file(_ name: String, in directory: String) -> RecordFile {
+        // The records live as long as the daemon, and it as long as the process.
+        unsafe RecordFile(
+            path: "\(directory)/\(name)", header: FlightFile.header(of: records, programVersion: programVersion),
+            parts: records.parts)
+    }
+
+    private static func write(_ file: RecordFile) -> Result<String, Failure> {
+        do throws(SystemError) {
+            try? Directory.makeParent(of: file.path)
+            try file.write()
+            return .success(file.path)
+        } catch {
+            return .failure(Failure(path: file.path, reason: error.description))
+        }
+    }
+
+    private func takeResults() {
+        for result in results.takeAll() {
+            writer?.join()
+            writer = nil
+            switch result {
+            case .success(let path): news.append(.recorderWritten(path: path))
+            case .failure(let failure): failed(failure)
+            }
+        }
+    }
+
+    private func failed(_ failure: Failure) {
+        guard failedDirectory != directory else { return }
+        failedDirectory = directory
+        news.append(.recorderFails(path: failure.path, reason: failure.reason))
+    }
+}

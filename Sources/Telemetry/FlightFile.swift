@@ -1,0 +1,126 @@
+// The flight recorder as a file: memory as it was, with a header that says of what size. Read without a daemon, and
+// from anybody: what is not as we would have written it is an error that says what is wrong.
+//
+// header (64 bytes): "HTTPDNSF", version, rings, slots of a ring, words of a slot and of a tail, entries of the table
+// and words of an entry (4 bytes each), the program's version; then the moment (24 bytes): signal, nanoseconds since
+// boot, microseconds since 1970 (8 bytes each); the table; the rings. Numbers are in the order of little-endian
+// machines.
+
+package struct FlightFile: Sendable {
+    /// Of whoever wrote it; safe to print.
+    package let programVersion: String
+    /// The one that ended the process; nil: it lived on.
+    package let signal: Int?
+    /// When the machine came up, since 1970.
+    package let bootMicroseconds: Int64
+    /// The oldest first.
+    package let events: [FlightEvent]
+    private let words: [String]
+
+    package static let headerBytes = 64
+    private static let momentBytes = 24
+    private static let mark: [UInt8] = Array("HTTPDNSF".utf8)
+    private static let version: UInt32 = 1
+    private static let versionTextBytes = 28
+    /// 256 serving threads and the main thread.
+    package static let maxRings = 257
+    /// The largest there is.
+    package static let maxBytes =
+        headerBytes + momentBytes + 8
+        * (FlightWords.capacity * FlightWords.wordsOfEntry + maxRings * FlightRing.wordCount)
+
+    package subscript(_ word: FlightWord) -> String {
+        Int(word.number) < words.count ? words[Int(word.number)] : ""
+    }
+
+    /// Of the files that these records are written to.
+    package static func header(of records: FlightRecords, programVersion: String) -> [UInt8] {
+        let numbers = [version, UInt32(records.rings.count)] + sizes
+        let text = Array(programVersion.utf8.prefix(versionTextBytes))
+        return mark + numbers.flatMap { number in (0..<4).map { UInt8(truncatingIfNeeded: number >> UInt32(8 * $0)) } }
+            + text + [UInt8](repeating: 0, count: versionTextBytes - text.count)
+    }
+
+    private static let sizes: [UInt32] = [
+        UInt32(FlightRing.capacity), UInt32(FlightRing.slotWords), UInt32(FlightRing.tailWords),
+        UInt32(FlightWords.capacity), UInt32(FlightWords.wordsOfEntry),
+    ]
+
+    package init(_ bytes: [UInt8]) throws(FlightFileError) {
+        guard bytes.count >= FlightFile.mark.count, bytes.starts(with: FlightFile.mark) else { throw .noRecorder }
+        guard bytes.count >= FlightFile.headerBytes + FlightFile.momentBytes else {
+            throw .wrongSize(found: bytes.count, expected: FlightFile.headerBytes + FlightFile.momentBytes)
+        }
+        let number = { (index: Int) in UInt32(truncatingIfNeeded: bytes.word(at: 8 + 4 * index)) }
+        guard number(0) == FlightFile.version else { throw .otherVersion(number(0)) }
+        let rings = Int(number(1))
+        guard (1...FlightFile.maxRings).contains(rings), FlightFile.sizes == (2..<7).map(number) else {
+            throw .otherSizes
+        }
+        let table = FlightFile.headerBytes + FlightFile.momentBytes
+        let firstRing = table + 8 * FlightWords.capacity * FlightWords.wordsOfEntry
+        let expected = firstRing + 8 * rings * FlightRing.wordCount
+        guard bytes.count == expected else { throw .wrongSize(found: bytes.count, expected: expected) }
+
+        let text = bytes[36..<FlightFile.headerBytes].prefix { (0x21...0x7E).contains($0) }
+        programVersion = String(decoding: text, as: UTF8.self)
+        let moment = (0..<3).map { Int64(bitPattern: bytes.word(at: FlightFile.headerBytes + 8 * $0)) }
+        signal = moment[0] == 0 ? nil : Int(moment[0])
+        bootMicroseconds = moment[2] &- moment[1] / 1000
+        words = (0..<FlightWords.capacity).map { entry in
+            let start = table + 8 * entry * FlightWords.wordsOfEntry
+            return FlightWords.text((0..<FlightWords.wordsOfEntry).map { bytes.word(at: start + 8 * $0) }) ?? ""
+        }
+        events = (0..<rings).flatMap { FlightFile.events(in: bytes, at: firstRing + 8 * $0 * FlightRing.wordCount) }
+            .sorted { $0.nanoseconds < $1.nanoseconds }
+    }
+
+    /// Of a ring, in their order. What was being replaced, or was never written, is left out.
+    private static func events(in bytes: [UInt8], at start: Int) -> [FlightEvent] {
+        var found: [(number: UInt64, event: FlightEvent)] = []
+        for place in 0..<FlightRing.capacity {
+            let slot = start + 8 * (FlightRing.firstSlot + place * FlightRing.slotWords)
+            let mark = bytes.word(at: slot)
+            guard mark > 0, mark.isMultiple(of: 2) else { continue }
+            let number = mark / 2 - 1
+            guard number % UInt64(FlightRing.capacity) == UInt64(place) else { continue }
+            let tail = start + 8 * (FlightRing.firstTail + place * FlightRing.tailWords)
+            let words =
+                (0..<FlightRing.slotWords).map { bytes.word(at: slot + 8 * $0) }
+                + (0..<FlightRing.tailWords).map { bytes.word(at: tail + 8 * $0) }
+            if let event = FlightEvent(words) { found.append((number, event)) }
+        }
+        return found.sorted { $0.number < $1.number }.map(\.event)
+    }
+}
+
+package enum FlightFileError: Error, Equatable, Sendable {
+    case noRecorder
+    case otherVersion(UInt32)
+    case otherSizes
+    /// In bytes.
+    case wrongSize(found: Int, expected: Int)
+}
+
+extension FlightFileError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .noRecorder: "not a file of the flight recorder"
+        case .otherVersion(let version): "written in version \(version) of the format; this program reads version 1"
+        case .otherSizes: "its header has other sizes than this program writes: damaged, or of another release"
+        case .wrongSize(let found, let expected):
+            "\(found) bytes, and its header says \(expected): cut short, or damaged"
+        }
+    }
+}
+
+extension FlightRecords {
+    /// What a file has behind its header and its moment. The memory lives as long as the records.
+    package var parts: [UnsafeRawBufferPointer] { unsafe [words.memory.bytes] + rings.map { unsafe $0.memory.bytes } }
+}
+
+extension [UInt8] {
+    fileprivate func word(at offset: Int) -> UInt64 {
+        unsafe UInt64(littleEndian: span.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+}
