@@ -78,13 +78,23 @@ extension FlightEventReport {
     /// "12:34:56.123456Z  answered    www.example.com A  cache, NOERROR, 14 us, udp": aligned with those around it.
     package var line: String {
         let question = [name, type].compactMap { $0 }.joined(separator: " ")
+        let cells = [timeOfDay, kind, question.isEmpty ? "-" : question]
+        return LineFormat.spaced(cells + (known.isEmpty ? [] : [known]), widths: FlightEventReport.widths) + "\n"
+    }
+
+    /// Where it is known whose event it is: "12:34:56.123456Z answered A: cache, NOERROR, 14 us, udp".
+    package var fact: String {
+        [timeOfDay, kind, type].compactMap { $0 }.joined(separator: " ") + (known.isEmpty ? "" : ": \(known)")
+    }
+
+    private var timeOfDay: String { String(time.dropFirst(11)) }
+
+    private var known: String {
         let details: [String?] = [
             source, upstream, outcome, code, extendedError.map { "EDE \($0)" }, address,
             microseconds.map { "\(LineFormat.grouped($0)) us" }, transport, client.map { "from \($0)" },
         ]
-        let cells = [String(time.dropFirst(11)), kind, question.isEmpty ? "-" : question]
-        let known = details.compactMap { $0 }.joined(separator: ", ")
-        return LineFormat.spaced(cells + (known.isEmpty ? [] : [known]), widths: FlightEventReport.widths) + "\n"
+        return details.compactMap { $0 }.joined(separator: ", ")
     }
 
     /// A time, the longest kind, and a question as most are.

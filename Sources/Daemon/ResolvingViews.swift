@@ -4,6 +4,7 @@ import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Telemetry
 
 extension ResolvingLoop {
     var refreshes: RefreshCounts { resolver.refreshes }
@@ -39,7 +40,12 @@ extension ResolvingLoop {
     func explanation(of question: Question, now: Instant) -> ExplainReport {
         let explanations = Explanations(
             resolver: resolver, answers: answers, view: view, now: now, nameOfSource: name(of:))
-        return explanations.report(of: question)
+        var report = explanations.report(of: question)
+        let (records, bootedAt) = (recorder.records, Clock.bootMicrosecondsSince1970())
+        report.lately = records.latest(ExplainReport.maxLately, about: question.name).map { event in
+            FlightEventReport(event, bootMicroseconds: bootedAt, showsClients: false) { records.words[$0] }.fact
+        }
+        return report
     }
 
     /// The same, each line for itself.

@@ -23,6 +23,7 @@ SHARED_RULES = rule("corp.example", resolver='"system"') + rule("backup.lab.exam
 
 def masked(text):
     """Without the numbers that move from one moment to the next, and the columns."""
+    text = re.sub(r"\b\d\d:\d\d:\d\d\.\d+Z", "T", text)
     text = re.sub(r"\b(\d+[dhms])+\b|\b\d+ (ms|hits?|times)\b|\bTTL \d+\b", "N", text)
     return re.sub(r" +", " ", re.sub(r"\bnetwork +[0-9a-f]{8}\b", "network X", text)).strip()
 
@@ -78,7 +79,8 @@ class Situations(Explaining):
             ["entry fresh, N old, N left of N, N not counted yet", "entry by json, which said N",
              "entry 192.0.2.1[01] 192.0.2.1[01]", "said json, N ago, in N, N: kept",
              r"address 192.0.2.10:443 unprobed: .*", "refresh in N if it is in use then; .*",
-             "next answered from the cache"], server, "www.lab.example")
+             "next answered from the cache", "lately T answered A: provider, NOERROR, [0-9,]+ us, udp"],
+            server, "www.lab.example")
         # Another type is another question; it was not brought about by the explanation.
         self.assertSaid(["entry none"], server, "www.lab.example", "AAAA")
         self.assertEqual(1, server.stats()["cache"]["entries"])
