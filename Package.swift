@@ -94,9 +94,9 @@ let package = Package(
             [
                 "AnswerCache", "Control", "Crypto", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO", "Network", "Resolver",
                 "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
-            ]),
+            ], resources: ["Explanations"]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
-        tests("ManualTests", ["Control", "Daemon", "Settings", "TestSupport"]),
+        tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Settings", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program(
