@@ -26,7 +26,7 @@ _httpdnsctl_words() {
     top) echo "--json" ;;
     inflight) echo "--json" ;;
     watch) echo "--name --clients --json" ;;
-    recorder) echo "dump --clients --json" ;;
+    recorder) echo "dump read --clients --json" ;;
     log) echo "error warning info debug --for --json" ;;
     reload) echo "--json" ;;
     help) echo "--json" ;;
