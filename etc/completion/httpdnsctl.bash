@@ -67,6 +67,10 @@ _httpdnsctl() {
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
     fi
+    if [ "$command $last" = "recorder read" ]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        return
+    fi
     if [ -z "$command" ]; then
         choices="$_httpdnsctl_commands --socket --json --version --help"
     else
