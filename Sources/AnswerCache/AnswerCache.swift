@@ -101,6 +101,21 @@ import Synchronization
         }
     }
 
+    /// Copies of what is kept for a question, in the order in which they are looked at. Counts no hit.
+    package func entries(of question: Question, partition: Partition) -> [CachedEntry] {
+        var key = key(for: question, partition, .provider)
+        return withTable(key.hash) { table in
+            var entries: [CachedEntry] = []
+            for provenance in Provenance.allCases {
+                key.provenance = provenance
+                if let found = table.find(key), let entry = unsafe table.slots[Int(found)].entry {
+                    entries.append(entry)
+                }
+            }
+            return entries
+        }
+    }
+
     /// A copy of what is kept, has expired and is still usable; the provider's before the system resolver's.
     package func expired(
         _ question: Question, within limits: Freshness.Limits, partition: Partition, nowMilliseconds: Int64

@@ -83,7 +83,7 @@ package struct FastPath: ~Copyable {
                 key.provenance = provenance
                 guard let entry = table.find(key) else { continue }
                 let freshness = table.freshness(entry, nowMilliseconds: nowMilliseconds, limits: FastPath.freshOnly)
-                guard freshness == .fresh || freshness == .due else { continue }
+                guard freshness.isGivenAtOnce else { continue }
                 let code = table.withReplyBody(of: entry, nowMilliseconds: nowMilliseconds) { body, age in
                     Reply.write(body, to: query, in: packet, ageSeconds: age, limit: limit, into: &output)
                     return body.code
@@ -101,4 +101,9 @@ package struct FastPath: ~Copyable {
 
     /// Expired answers are the resolver's to give: the upstreams come first.
     private static let freshOnly = Freshness.Limits(maxAgeSeconds: 0)
+}
+
+extension Freshness {
+    /// The cache gives it by itself; what it has of a provider goes before what it has of the system resolver.
+    package var isGivenAtOnce: Bool { self == .fresh || self == .due }
 }

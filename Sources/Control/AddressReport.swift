@@ -86,7 +86,7 @@ extension AddressReport {
         [detail, certificate.map { "certificate \($0.text)" }].compactMap { $0 }.map { "  \($0)\n" }
     }
 
-    private var endpoint: String {
+    var endpoint: String {
         guard let port else { return address }
         return address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
     }

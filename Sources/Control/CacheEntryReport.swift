@@ -79,5 +79,5 @@ extension CacheEntryReport {
 }
 
 extension CacheEntryReport.Record {
-    fileprivate var line: String { "\(name) \(ttlSeconds) IN \(type) \(data)" }
+    var line: String { "\(name) \(ttlSeconds) IN \(type) \(data)" }
 }

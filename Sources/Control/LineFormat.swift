@@ -1,6 +1,6 @@
 // Numbers as people read them. Whole-number arithmetic, so that the same number always looks the same.
 
-enum LineFormat {
+package enum LineFormat {
     /// "3d04h", "4h05m", "5m06s" or "6s": the two largest units.
     static func uptime(seconds: Int) -> String {
         let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60)
@@ -11,7 +11,7 @@ enum LineFormat {
     }
 
     /// "10m", "1h30m", "1d" or "0s": the two largest units, without those that are none.
-    static func span(seconds: Int) -> String {
+    package static func span(seconds: Int) -> String {
         let counts = [seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60]
         let parts = zip(counts, ["d", "h", "m", "s"]).drop { $0.0 == 0 }.prefix(2).filter { $0.0 != 0 }
         return parts.isEmpty ? "0s" : parts.map { "\($0.0)\($0.1)" }.joined()

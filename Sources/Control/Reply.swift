@@ -20,6 +20,8 @@ package enum Reply: Sendable {
     case reset(Int)
     case network(NetworkReport)
     case networkHistory(NetworkHistoryReport)
+    case explanation(ExplainReport)
+    case inflight(InflightReport)
     case top(TopReport)
     case logLevel(LogLevelReport)
     case reloaded(ReloadReport)
@@ -44,6 +46,8 @@ package enum Reply: Sendable {
         case .reset(let count): asJSON ? json(["reset": count]) : "reset \(counted(count, "provider", "providers"))\n"
         case .network(let report): asJSON ? json(report) : report.text
         case .networkHistory(let report): asJSON ? json(report) : report.text
+        case .explanation(let report): asJSON ? json(report) : report.text
+        case .inflight(let report): asJSON ? json(report) : report.text
         case .top(let report): asJSON ? json(report) : report.text(since: nil)
         case .logLevel(let report): asJSON ? json(report) : report.text + "\n"
         case .reloaded(let report): asJSON ? json(report) : report.text + "\n"

@@ -21,6 +21,8 @@ package struct Answer: Equatable, Sendable {
     package let authority: ResourceRecord?
     /// How long the answer may be kept, in seconds: the smallest of its records' TTLs, or the negative TTL.
     package let ttlSeconds: UInt32
+    /// Why it is not what it could have been, for clients; nil: it is plain. No part of what was said.
+    package private(set) var remark: ExtendedError?
 
     /// For a negative answer that came without any TTL. RFC 2308 section 5 leaves it to the server.
     package static let defaultNegativeTTLSeconds: UInt32 = 60
@@ -53,9 +55,21 @@ package struct Answer: Equatable, Sendable {
     /// A copy in which every TTL lies between the limits; the upper one wins.
     package func withTTL(from lowest: UInt32 = 0, to highest: UInt32) -> Answer {
         let limit = { (ttl: UInt32) in min(max(ttl, lowest), highest) }
-        return Answer(
+        let limited = Answer(
             kind: kind, records: records.map { $0.withTTL(limit($0.ttlSeconds)) },
             authority: authority.map { $0.withTTL(limit($0.ttlSeconds)) }, ttlSeconds: limit(ttlSeconds))
+        return limited.remarked(remark)
+    }
+
+    package func remarked(_ remark: ExtendedError?) -> Answer {
+        var remarked = self
+        remarked.remark = remark
+        return remarked
+    }
+
+    package static func == (left: Answer, right: Answer) -> Bool {
+        left.kind == right.kind && left.records == right.records && left.authority == right.authority
+            && left.ttlSeconds == right.ttlSeconds
     }
 
     private init(kind: Kind, records: [ResourceRecord], authority: ResourceRecord?, ttlSeconds: UInt32) {

@@ -20,11 +20,23 @@ package struct ExtendedError: Hashable, Sendable {
     /// Short, ASCII, without anything secret.
     package let text: StaticString
 
+    /// The text as a string.
+    package var reason: String { "\(text)" }
+
     package static let staleAnswer = ExtendedError(code: 3, text: "expired, and no upstream has answered")
     package static let staleNoSuchName = ExtendedError(code: 19, text: "expired, and no upstream has answered")
     /// Of RFC 8914's codes "Filtered" (17): not given because whoever asks wants it so. "Blocked" (15) and "Censored"
     /// (16) are said of names that others forbid.
     package static let filteredFamily = ExtendedError(code: 17, text: "no IPv6 route (filter-aaaa)")
+    /// "Blocked" (15) is what the operator's own policy forbids: a public name must not lead into the local network.
+    package static let filteredAddresses = ExtendedError(code: 15, text: "private addresses were taken out")
+    /// "Forged Answer" (4) is one that policy has put in the place of the name's own.
+    package static let fallbackAddresses = ExtendedError(code: 4, text: "fallback-addresses of a rule")
+    /// RFC 6147: made of the name's IPv4 addresses.
+    package static let synthesised = ExtendedError(code: 29, text: "no IPv6 address of its own (DNS64)")
+    /// "Cached Error" (13).
+    package static let rememberedFailure = ExtendedError(code: 13, text: "it failed a moment ago")
+    package static let onlyHere = ExtendedError(code: 18, text: "explanations are for this machine")
     package static let prohibited = ExtendedError(code: 18, text: "client is not in server.allow")
     package static let noReachableAuthority = ExtendedError(code: 22, text: "no upstream answered")
     package static let portalSuspected = ExtendedError(

@@ -60,7 +60,7 @@ extension CachedEntry {
 
 extension CacheEntryReport.Record {
     /// Data of types without a text of their own as RFC 3597 section 5 writes it.
-    fileprivate init(_ record: ResourceRecord, ageSeconds: Int) {
+    init(_ record: ResourceRecord, ageSeconds: Int) {
         let hexadecimal = record.data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         let generic = "\\# \(record.data.count)" + (hexadecimal.isEmpty ? "" : " \(hexadecimal)")
         self.init(

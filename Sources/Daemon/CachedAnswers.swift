@@ -32,6 +32,11 @@ struct CachedAnswers {
                 nowMilliseconds: nowMilliseconds)
     }
 
+    /// Of the network in use, fresh or not; what is given goes before what is not, if both are fresh.
+    func entries(of question: Question) -> [CachedEntry] {
+        cache.entries(of: question, partition: view.partition(for: question.subnet))
+    }
+
     func hits(_ questions: [Question]) -> Event {
         .hitsCounted(questions.map { ($0, cache.takeHits($0, partition: view.partition(for: $0.subnet))) })
     }

@@ -50,11 +50,19 @@ extension Client {
         }
     }
 
-    /// SERVFAIL, with the reason where the client can read it.
-    func failure(_ extendedError: ExtendedError) -> [UInt8] {
+    /// Within what this client takes.
+    func reply(_ answer: RenderedAnswer, _ extendedError: ExtendedError?) -> [UInt8] {
         message { output in
             Reply.write(
-                code: .serverFailure, to: query, in: packet.span, extendedError: extendedError, into: &output)
+                Reply.Body(answer), to: query, in: packet.span, ageSeconds: 0, limit: limitBytes,
+                extendedError: extendedError, into: &output)
+        }
+    }
+
+    /// Without records, and with the reason where the client can read it.
+    func failure(_ extendedError: ExtendedError, _ code: ResponseCode = .serverFailure) -> [UInt8] {
+        message { output in
+            Reply.write(code: code, to: query, in: packet.span, extendedError: extendedError, into: &output)
         }
     }
 }

@@ -12,6 +12,7 @@ struct ControlCommands {
     let switches: ProviderSwitches
     let tests: ProviderTests
     let probeErrands: ProbeErrands
+    let queries: QueryErrands
     let evidence: EvidenceLog
     let watches: QueryWatches
     let cache: AnswerCache
@@ -50,8 +51,11 @@ struct ControlCommands {
                 wantsJSON: request.wantsJSON, showsClients: showsClients,
                 bootMicroseconds: Clock.bootMicrosecondsSince1970())
             return .pieces(AnyIterator(FlightPieces(of: resolving.recorder.records, listing)))
-        case .explain, .query, .inflight:
-            throw Refusal("\(request.command.word) is not served yet", wantsJSON: request.wantsJSON)
+        case .explain(let name, let type):
+            let report = resolving.explanation(of: Question(name, type), now: now)
+            return whole(.explanation(report), asJSON: request.wantsJSON)
+        case .inflight: return whole(.inflight(resolving.inflight(now: now)), asJSON: request.wantsJSON)
+        case .query(let terms): return .stream(try queries.begin(terms, wantsJSON: request.wantsJSON, now: now))
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
         case .cache(let view, let scope):
             let listing = CacheListing(view, scope, wantsJSON: request.wantsJSON)

@@ -33,6 +33,7 @@ final class Daemon {
     private let nodeLists: NodeLists
     private let tests = ProviderTests()
     private let probeErrands: ProbeErrands
+    private let queries: QueryErrands
     private let evidence: EvidenceLog
     private let portalErrand: PortalErrand
     private let threads: ServingThreads
@@ -99,6 +100,7 @@ final class Daemon {
                 Roaming(network, cache, view, resolving, translation, upstreams)
             }
             probeErrands = ProbeErrands(resolving)
+            queries = QueryErrands(resolving)
             evidence = EvidenceLog(resolving)
             portalErrand = PortalErrand(resolving)
             threads = try ServingThreads(
@@ -106,8 +108,7 @@ final class Daemon {
         } catch {
             throw StartFailure(error)
         }
-        try openControlSocket()
-        try openMetricsListener()
+        try openForOperators()
     }
 
     /// Serves until a signal ends it.
@@ -158,7 +159,8 @@ final class Daemon {
         [
             resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
             tests.nextDeadline, probeErrands.nextDeadline, roaming?.nextDeadline, translation.nextDeadline,
-            portalErrand.nextDeadline, watches.nextDeadline, pages?.nextDeadline(now: now), log.nextDeadline,
+            portalErrand.nextDeadline, queries.nextDeadline,
+            watches.nextDeadline, pages?.nextDeadline(now: now), log.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
@@ -175,6 +177,7 @@ final class Daemon {
         tests.timePassed(now: now)
         probeErrands.timePassed(now: now)
         portalErrand.timePassed(now: now)
+        queries.timePassed(now: now)
         if localFiles.takeHostsChange() { readHosts(now: now) }
         takeStoreEvents(now: now)
         resolving.settle(now: now)
@@ -327,6 +330,11 @@ final class Daemon {
 
     // MARK: control
 
+    private func openForOperators() throws(StartFailure) {
+        try openControlSocket()
+        try openMetricsListener()
+    }
+
     private func openControlSocket() throws(StartFailure) {
         guard let path = settings.control.socket else { return }
         do throws(SystemError) {
@@ -363,7 +371,7 @@ final class Daemon {
         let now = Clock.now()
         return ControlCommands(
             statistics: statistics(now: now), resolving: resolving, switches: switches, tests: tests,
-            probeErrands: probeErrands, evidence: evidence, watches: watches, cache: cache, log: log,
+            probeErrands: probeErrands, queries: queries, evidence: evidence, watches: watches, cache: cache, log: log,
             reload: { [unowned self] () throws(SettingsFile.Unusable) in try reload() },
             ruleNames: Set(settings.rules.flatMap(\.match)), now: now
         ).answer(to: line, from: peer)

@@ -172,7 +172,7 @@ final class FlightRecorder {
 }
 
 extension Source {
-    fileprivate init(_ upstream: Upstream) {
+    init(_ upstream: Upstream) {
         switch upstream {
         case .provider(let id): self = .provider(id)
         case .system: self = .system

@@ -20,11 +20,12 @@ final class ResolvingLoop {
     /// Nil: memory only.
     let store: StoreThread?
     let recorder: FlightRecorder
-    private var answers: CachedAnswers
-    private let view: ServingView
+    private(set) var answers: CachedAnswers
+    let view: ServingView
     private var fastPath: FastPath
     private(set) var resolver: Resolver
     private var clients = Clients()
+    var ownQuestions = OwnQuestions()
     private(set) var tally = Tally()
     /// Of those that were handed over; the rest is in the mailbox or among the streams' misses.
     private(set) var questionsTaken: UInt64 = 0
@@ -139,10 +140,6 @@ final class ResolvingLoop {
     /// - Parameter partitions: of the networks whose answers are the last resort, the latest first.
     func setOtherNetworks(_ partitions: [Partition]) { answers.otherNetworks = partitions }
 
-    func hottest(atMost count: Int, now: Instant) -> [AskedQuestion] {
-        resolver.hottest(atMost: count, hits: answers.uncountedHits, now: now)
-    }
-
     /// What changed in the judgement of providers since the last time, for the log.
     func takeStateChanges(now: Instant) -> [LogEvent] {
         resolver.takeStateChanges(now: now).compactMap { change in
@@ -201,26 +198,36 @@ final class ResolvingLoop {
 
     /// The answer may have come while the question was on its way here; then another fetch would be one too many.
     private func answeredMeanwhile(_ client: Client, _ peer: SocketAddress, now: Instant) -> Bool {
-        var outcome = FastPath.Outcome.miss(client.query)
+        var found: FastPath.Outcome?
         let message = client.message { output in
-            outcome = fastPath.respond(
-                to: client.packet.span, from: Address(peer), nowMilliseconds: Clock.millisecondsSinceBoot(now),
-                into: &output)
+            found = lookUp(client.packet, from: Address(peer), limit: nil, now: now, into: &output)
         }
         let code: ResponseCode
-        switch outcome {
-        case .answered(let given): code = given
-        case .answeredAndDue(let given, let question):
-            code = given
-            handle(.foundDue(question), now: now)
-        case .answeredAwaited(let given, let question):
-            code = given
-            handle(.givenAgain(question), now: now)
-        case .local, .refused, .dropped, .miss: return false
+        switch found {
+        case .answered(let given), .answeredAndDue(let given, _), .answeredAwaited(let given, _): code = given
+        case nil, .local, .refused, .dropped, .miss: return false
         }
         questionsTaken += 1
         answer(client, with: message, code, from: .cache, now: now)
         return true
+    }
+
+    /// What the cache says, and what follows from its being asked.
+    ///
+    /// - Parameter limit: nil: that of a datagram.
+    @_lifetime(output: copy output)
+    func lookUp(
+        _ packet: [UInt8], from client: Address, limit: Int?, now: Instant, into output: inout OutputSpan<UInt8>
+    ) -> FastPath.Outcome {
+        let outcome = fastPath.respond(
+            to: packet.span, from: client, nowMilliseconds: Clock.millisecondsSinceBoot(now), streamLimitBytes: limit,
+            into: &output)
+        switch outcome {
+        case .answeredAndDue(_, let question): handle(.foundDue(question), now: now)
+        case .answeredAwaited(_, let question): handle(.givenAgain(question), now: now)
+        case .answered, .local, .refused, .dropped, .miss: break
+        }
+        return outcome
     }
 
     private func asked(_ client: Client, now: Instant) {
@@ -232,6 +239,7 @@ final class ResolvingLoop {
             tally[.droppedLoop] += 1
             return
         }
+        if let why = WhyQuestion(question) { return explain(why, to: client, now: now) }
         guard let waiter = clients.add(client) else {
             fail(client, .notReady, now: now)
             return
@@ -274,7 +282,8 @@ final class ResolvingLoop {
         case .diverged(let divergence): divergences.append(divergence)
         case .countHits(let questions): handle(answers.hits(questions), now: now)
         case .fail(let waiter, let extendedError):
-            if let client = clients.take(waiter) { fail(client, extendedError, now: now) }
+            guard let client = clients.take(waiter) else { return tell(waiter, .failure(extendedError)) }
+            fail(client, extendedError, now: now)
         }
     }
 
@@ -309,23 +318,14 @@ final class ResolvingLoop {
     }
 
     private func reply(_ waiter: Waiter, _ answer: Answer, _ source: Source, now: Instant) {
-        guard let client = clients.take(waiter) else { return }
-        let message = client.message { output in
-            Reply.write(
-                Reply.Body(answers.rendered(answer, client.question)), to: client.query, in: client.packet.span,
-                ageSeconds: 0,
-                limit: client.limitBytes, into: &output)
-        }
-        self.answer(client, with: message, answer.responseCode, from: source.ofEvent, now: now)
+        guard let client = clients.take(waiter) else { return tell(waiter, .answer(answer, source)) }
+        let message = client.reply(answers.rendered(answer, client.question), answer.remark)
+        self.answer(client, with: message, answer.responseCode, answer.remark, from: source.ofEvent, now: now)
     }
 
     private func reply(_ waiter: Waiter, _ expired: ExpiredAnswer, _ cause: StaleCause, now: Instant) {
-        guard let client = clients.take(waiter) else { return }
-        let message = client.message { output in
-            Reply.write(
-                Reply.Body(expired.answer), to: client.query, in: client.packet.span, ageSeconds: 0,
-                limit: client.limitBytes, extendedError: expired.extendedError, into: &output)
-        }
+        guard let client = clients.take(waiter) else { return tell(waiter, .expired(expired, cause)) }
+        let message = client.reply(expired.answer, expired.extendedError)
         let isSent = answer(
             client, with: message, expired.answer.responseCode, expired.extendedError, from: .stale, now: now)
         if isSent { staleCauses[cause, default: 0] += 1 }
@@ -351,6 +351,24 @@ final class ResolvingLoop {
         tally.count(code)
         tally[source.count] += 1
         return true
+    }
+
+    /// To others than this machine we say nothing of what it asks.
+    private func explain(_ why: WhyQuestion, to client: Client, now: Instant) {
+        guard client.address.isLoopback else {
+            let refusal = client.failure(.onlyHere, .refused)
+            answer(client, with: refusal, .refused, .onlyHere, from: .refused, now: now)
+            return
+        }
+        let question = client.question
+        let text: Answer =
+            switch why {
+            case .about(let asked): Answer(explaining: sentences(about: asked, now: now), to: question.name)
+            case .usage: Answer(explaining: [WhyQuestion.usageText], to: question.name)
+            case .nothing: Answer(negative: .noData, ttlSeconds: 0)
+            }
+        let message = client.reply(RenderedAnswer(text, to: question), nil)
+        answer(client, with: message, .noError, from: .local, now: now)
     }
 
     /// No answer: a stream must still learn that the question is not in flight any more.

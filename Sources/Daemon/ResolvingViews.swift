@@ -1,5 +1,6 @@
 // What is to be seen of the resolver: a view of the state that its decisions use. Changes nothing.
 
+import Control
 import DNSWire
 import LinuxIO
 import Resolver
@@ -29,4 +30,38 @@ extension ResolvingLoop {
 
     /// Nil when none is suspected.
     var portal: PortalState? { resolver.portal }
+
+    func hottest(atMost count: Int, now: Instant) -> [AskedQuestion] {
+        resolver.hottest(atMost: count, hits: answers.uncountedHits, now: now)
+    }
+
+    /// Why a question is answered as it is.
+    func explanation(of question: Question, now: Instant) -> ExplainReport {
+        let explanations = Explanations(
+            resolver: resolver, answers: answers, view: view, now: now, nameOfSource: name(of:))
+        return explanations.report(of: question)
+    }
+
+    /// The same, each line for itself.
+    func sentences(about question: Question, now: Instant) -> [String] {
+        explanation(of: question, now: now).sentences
+    }
+
+    /// The lookups that are under way, the oldest first.
+    func inflight(now: Instant) -> InflightReport {
+        let views = resolver.lookupViews
+        var report = InflightReport(total: views.count)
+        report.lookups = views.prefix(InflightReport.maxShown).map { view in
+            InflightReport.Lookup(
+                name: view.question.name.description, type: view.question.type.description,
+                ageMilliseconds: view.startedAt.duration(to: now).wholeMilliseconds, waiters: view.waiters,
+                isRefresh: view.isRefresh,
+                fetches: view.running.map { fetch in
+                    InflightReport.Fetch(
+                        upstream: name(of: Source(fetch.upstream)),
+                        ageMilliseconds: fetch.at.duration(to: now).wholeMilliseconds)
+                })
+        }
+        return report
+    }
 }

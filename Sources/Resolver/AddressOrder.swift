@@ -123,5 +123,6 @@ extension Answer {
             first
         }
         return Answer(records: records.filter { $0.address == nil } + addresses.compactMap { recordOf[$0] })
+            .remarked(remark)
     }
 }

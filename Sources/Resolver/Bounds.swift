@@ -141,6 +141,8 @@ package enum Bounds {
     static let maxKnownNames = 2048
     /// Looked at for one to give up when all places are taken.
     static let knownNamesSample = 8
+    /// Questions of which it is remembered what sources said: as many as names are judged, below a kilobyte each.
+    static let maxWordedQuestions = 2048
     /// Addresses that are judged, per name. Content networks give up to eight per family.
     static let maxAddressesPerName = 16
     /// Questions of one name that are kept apart: four types, for four client subnets.

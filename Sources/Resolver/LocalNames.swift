@@ -13,6 +13,8 @@ enum LocalNames {
     /// /etc/hosts first, as on any Unix; then the special names of RFC 6761, 6303, 7686, 8375.
     static func route(_ question: Question, _ hosts: HostsTable) -> Route {
         if let answer = hosts.answer(question) { return .here(answer) }
+        // Whoever asks for anything but the explanation learns that it is not here, and nobody upstream learns of it.
+        if question.name.isWithin(Explanation.zone) { return .here(Answer(negative: .noData, ttlSeconds: 0)) }
         if question.name.isWithin(localhost) { return .here(loopback(question)) }
         if question.name.isWithin(anyOf: nonexistent) {
             return .here(Answer(negative: .noSuchName, ttlSeconds: specialTTLSeconds))

@@ -11,7 +11,10 @@ extension Lookup {
             return finishForPortal(with: answer, now: now, &around)
         }
         let isProper = attempt.upstream == .system && isSystemName
-        guard let answer = isProper ? answer : policy.withoutPrivateAddresses(answer) else {
+        let usable = isProper ? answer : policy.withoutPrivateAddresses(answer)
+        around.words.said(
+            question, answer, usable: usable, by: attempt.source, took: attempt.startedAt.duration(to: now), now: now)
+        guard let answer = usable else {
             return hasOnlyPrivateAddresses(attempt, answer, now: now, &around)
         }
         if !isProper, around.isUseless(question, answer, from: attempt.source, policy, now: now) {
@@ -45,7 +48,7 @@ extension Lookup {
     private mutating func hasOnlyPrivateAddresses(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
     ) {
-        let empty = Answer(negative: .unprovenEmpty)
+        let empty = Answer(negative: .unprovenEmpty).remarked(.filteredAddresses)
         switch attempt.upstream {
         case .provider(let provider):
             around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
@@ -92,6 +95,7 @@ extension Lookup {
     ) {
         someoneIsUnheard = true
         if failure != .timeout { someoneFailed = true }
+        around.words.failed(question, failure, by: attempt.source, now: now)
         switch attempt.upstream {
         case .provider(let provider):
             around.ranking.failed(provider, failure, now: now)

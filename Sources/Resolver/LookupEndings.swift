@@ -24,7 +24,7 @@ extension Lookup {
         if let unproven, !isPortals, !isHeld || around.synthesis.isOn(for: question) {
             let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
             let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
-            return finish(with: answer, from: unproven.source, now: now, &around)
+            return finish(with: answer.remarked(unproven.answer.remark), from: unproven.source, now: now, &around)
         }
         fail(now: now, &around)
     }

@@ -19,7 +19,7 @@ package struct Policy: Equatable, Sendable {
     package init() {}
 
     /// Who may be asked for a name, as far as the settings say.
-    package func upstreams(for name: Name) -> NameUpstreams { upstreams(by: rules.rule(for: name)) }
+    package func upstreams(for name: Name) -> NameUpstreams { direction(by: rules.rule(for: name)).upstreams }
 
     /// What goes elsewhere by one than by the other is all in these; not all in these does.
     package func routesDiffering(from other: Policy) -> [QuestionScope] {
@@ -27,9 +27,11 @@ package struct Policy: Equatable, Sendable {
         return rules.namesDiffering(from: other.rules).map { QuestionScope($0, includesDescendants: true) }
     }
 
-    private func upstreams(by rule: Rule?) -> NameUpstreams {
-        if isSystemOnly || onlyListed && rule == nil { return .system }
-        return rule?.upstreams ?? .providers
+    private func direction(by rule: Rule?) -> Direction {
+        if isSystemOnly { return Direction(upstreams: .system, grounds: .systemOnly) }
+        if onlyListed, rule == nil { return Direction(upstreams: .system, grounds: .notListed) }
+        guard let upstreams = rule?.upstreams else { return Direction(upstreams: .providers, grounds: .ordinary) }
+        return Direction(upstreams: upstreams, grounds: .rule)
     }
 
     func of(_ name: Name) -> NamePolicy {
@@ -39,7 +41,7 @@ package struct Policy: Equatable, Sendable {
         let limits = Freshness.Limits(
             maxAgeSeconds: rule.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: rule.staleNegative ?? false)
         return NamePolicy(
-            upstreams: upstreams(by: found), allowsPrivate: rule.allowPrivate ?? false, cache: cache.with(rule),
+            direction: direction(by: found), allowsPrivate: rule.allowPrivate ?? false, cache: cache.with(rule),
             limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
             probes: ProbeTerms(probes, rule), fallbackAddresses: rule.fallbackAddresses)
     }
@@ -87,9 +89,35 @@ package struct CachePolicy: Equatable, Sendable {
     }
 }
 
+/// Where a question goes, and why.
+struct Direction {
+    let upstreams: NameUpstreams
+    let grounds: RouteGrounds
+}
+
+/// Why a question goes where it goes.
+package enum RouteGrounds: Sendable {
+    /// Nothing says otherwise.
+    case ordinary
+    case rule
+    /// No rule lists the name, and only those go to providers.
+    case notListed
+    /// The settings keep every name from the providers.
+    case systemOnly
+    /// The operator keeps it from the providers for now.
+    case switchedOff
+    /// A portal may stand in the way, and it is one of the names that find that out.
+    case portal
+    /// It is known to the local network alone, or to ourselves.
+    case specialName
+    /// No provider can be asked for such a record.
+    case noProvider
+}
+
 /// All that concerns one name.
 struct NamePolicy {
-    let upstreams: NameUpstreams
+    /// As far as the settings say.
+    let direction: Direction
     let allowsPrivate: Bool
     let cache: CachePolicy
     let limits: Freshness.Limits
@@ -97,6 +125,8 @@ struct NamePolicy {
     let prefetches: Bool
     let probes: ProbeTerms
     let fallbackAddresses: [Address]
+
+    var upstreams: NameUpstreams { direction.upstreams }
 
     /// Nil when it may not be used.
     func usable(_ aged: AgedAnswer, now: Instant) -> ExpiredAnswer? {
@@ -116,8 +146,10 @@ struct NamePolicy {
         let records = fallbackAddresses.filter { $0.recordType == question.type }.map {
             ResourceRecord(owner: question.name, address: $0, ttlSeconds: Bounds.fallbackTTLSeconds)
         }
-        return records.isEmpty
+        let answer =
+            records.isEmpty
             ? Answer(negative: .noData, ttlSeconds: Bounds.fallbackTTLSeconds) : Answer(records: records)
+        return answer.remarked(.fallbackAddresses)
     }
 }
 
@@ -125,7 +157,7 @@ extension NamePolicy {
     /// TTL 0 is never kept. The portal is in the local network, and its certificate is nobody's.
     fileprivate init(ofPortalNames stale: StalePolicy) {
         self.init(
-            upstreams: .system, allowsPrivate: true,
+            direction: Direction(upstreams: .system, grounds: .portal), allowsPrivate: true,
             cache: CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 0, negativeMaxTTLSeconds: 0),
             limits: Freshness.Limits(maxAgeSeconds: 0, allowsNegative: false), stale: stale, prefetches: false,
             probes: .none, fallbackAddresses: [])

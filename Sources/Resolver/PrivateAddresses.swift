@@ -8,6 +8,7 @@ extension NamePolicy {
     func withoutPrivateAddresses(_ answer: Answer) -> Answer? {
         guard !allowsPrivate, answer.addresses.contains(where: \.isPrivate) else { return answer }
         let records = answer.records.filter { !($0.address?.isPrivate ?? false) }
-        return records.contains { $0.address != nil } ? Answer(records: records) : nil
+        guard records.contains(where: { $0.address != nil }) else { return nil }
+        return Answer(records: records).remarked(.filteredAddresses)
     }
 }

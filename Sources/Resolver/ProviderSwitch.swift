@@ -43,7 +43,7 @@ package struct ProviderSwitch: Equatable, Sendable {
     }
 
     /// The name or one that it is under is switched off, and has not expired.
-    package func isOff(_ name: Name) -> Bool { endOfName.covers(name) { _ in true } }
+    package func isOff(_ name: Name) -> Bool { endOfName.covering(name) { _ in true } != nil }
 
     /// When `expire` has something to do.
     package var nextEndMilliseconds: Int64? { endOfName.values.compactMap { $0 }.min() }
@@ -67,19 +67,21 @@ extension ProviderSwitch {
 }
 
 extension [Name: Instant?] {
-    /// The name or one that it is under stands here, and its time is not over.
-    func covers(_ name: Name, now: Instant) -> Bool { covers(name) { until in until.map { now < $0 } ?? true } }
+    /// The name, or the nearest one above it, that stands here and whose time is not over; nil: none.
+    func covering(_ name: Name, now: Instant) -> (name: Name, until: Instant?)? {
+        covering(name) { until in until.map { now < $0 } ?? true }.map { (name: $0.name, until: $0.value) }
+    }
 }
 
 extension Dictionary where Key == Name {
-    /// The name or one that it is under stands here with such a value.
-    fileprivate func covers(_ name: Name, _ isMeant: (Value) -> Bool) -> Bool {
-        guard !isEmpty else { return false }
+    /// The name, or the nearest one above it, that stands here with such a value; nil: none.
+    fileprivate func covering(_ name: Name, _ isMeant: (Value) -> Bool) -> (name: Name, value: Value)? {
+        guard !isEmpty else { return nil }
         var next: Name? = name
         while let name = next {
-            if let value = self[name], isMeant(value) { return true }
+            if let value = self[name], isMeant(value) { return (name, value) }
             next = name.parent
         }
-        return false
+        return nil
     }
 }

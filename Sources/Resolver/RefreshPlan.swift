@@ -316,6 +316,15 @@ struct RefreshPlan {
         var wasUsed = false
     }
 
+    /// What would be found if its hits were counted now, and when that is planned; nil for what is not known. Changes
+    /// nothing.
+    func outlook(of question: Question, hits: Int, now: Instant) -> (plannedAt: Instant?, prospect: Prospect)? {
+        guard let number = numberOf[question] else { return nil }
+        var counted = self
+        let prospect = counted.counted(question, hits: hits, now: now)
+        return (deadlines.contains(number) ? entries[number].dueAt : nil, prospect)
+    }
+
     // MARK: parts
 
     private mutating func schedule(_ number: Int, at instant: Instant) {

@@ -125,7 +125,7 @@ package struct Resolver {
     }
 
     /// What another network knows is not as good as an answer.
-    private func isOwn(_ expired: ExpiredAnswer?) -> Bool { expired.map { $0.origin != .otherNetwork } ?? false }
+    func isOwn(_ expired: ExpiredAnswer?) -> Bool { expired.map { $0.origin != .otherNetwork } ?? false }
 
     /// It has failed a moment ago.
     private mutating func replyInsteadOfAsking(
@@ -136,7 +136,8 @@ package struct Resolver {
         } else if let fallback = policy.fallback(for: question) {
             around.actions.append(.reply(waiter, fallback, .fallback))
         } else {
-            around.actions.append(.fail(waiter, reason))
+            // Where somebody has to sign in he is told so each time.
+            around.actions.append(.fail(waiter, around.portal.isSuspected ? reason : .rememberedFailure))
         }
     }
 
@@ -196,7 +197,7 @@ package struct Resolver {
         let upstreams = routing.upstreams(for: question, policy, around.ranking, now: now)
         guard let traits = around.ranking.traits(of: provider),
             upstreams == .provider(provider) || upstreams == .providers && traits.shadowShare == nil,
-            let answer = policy.withoutPrivateAddresses(answer)
+            let answer = around.heardBeside(question, answer, policy, from: provider, took: nil, now: now)
         else { return }
         if let number = numberOfQuestion[question] {
             return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
@@ -226,8 +227,10 @@ package struct Resolver {
             noticeRecovery(now: now)
             guard let fetch, case .success(let answer) = result else { return }
             let policy = routing.policy.of(fetch.question.name)
-            guard let answer = policy.withoutPrivateAddresses(answer) else { return }
-            around.verification.heard(fetch.question, answer, from: .provider(fetch.provider), policy.probes, now: now)
+            let took = fetch.startedAt.duration(to: now)
+            let usable = around.heardBeside(fetch.question, answer, policy, from: fetch.provider, took: took, now: now)
+            guard let usable else { return }
+            around.verification.heard(fetch.question, usable, from: .provider(fetch.provider), policy.probes, now: now)
         }
     }
 

@@ -57,13 +57,23 @@ struct Routing {
     func upstreams(
         for question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
     ) -> NameUpstreams {
-        guard place(of: question) == .anywhere, !switchedOff.covers(question.name, now: now) else { return .system }
-        switch policy.upstreams {
-        case .system: return .system
-        case .providers: return ranking.serves(question.type) ? .providers : .system
-        case .provider(let only):
-            let supports = ranking.traits(of: only)?.supports(question.type) ?? false
-            return supports ? .provider(only) : .system
+        direction(of: question, policy, ranking, now: now).upstreams
+    }
+
+    /// The same with the reason.
+    func direction(
+        of question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
+    ) -> Direction {
+        guard place(of: question) == .anywhere else { return Direction(upstreams: .system, grounds: .specialName) }
+        guard switchedOff.covering(question.name, now: now) == nil else {
+            return Direction(upstreams: .system, grounds: .switchedOff)
         }
+        let isServed =
+            switch policy.upstreams {
+            case .system: true
+            case .providers: ranking.serves(question.type)
+            case .provider(let only): ranking.traits(of: only)?.supports(question.type) ?? false
+            }
+        return isServed ? policy.direction : Direction(upstreams: .system, grounds: .noProvider)
     }
 }

@@ -77,15 +77,23 @@ package struct RuleTable: Equatable, Sendable {
 
     /// Nil: no rule speaks of the name.
     func rule(for name: Name) -> Rule? {
-        guard !ruleOfName.isEmpty else { return nil }
         var found: Rule?
-        var next: Name? = name
-        while let name = next {
-            if let rule = ruleOfName[name] {
-                if found == nil { found = rule } else { found?.fill(from: rule) }
-            }
-            next = name.parent
+        for match in names(matching: name) {
+            guard let rule = ruleOfName[match] else { continue }
+            if found == nil { found = rule } else { found?.fill(from: rule) }
         }
         return found
+    }
+
+    /// The names that rules speak of which are this one or above it, the longest first.
+    func names(matching name: Name) -> [Name] {
+        guard !ruleOfName.isEmpty else { return [] }
+        var matching: [Name] = []
+        var next: Name? = name
+        while let name = next {
+            if ruleOfName[name] != nil { matching.append(name) }
+            next = name.parent
+        }
+        return matching
     }
 }

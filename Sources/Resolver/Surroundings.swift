@@ -15,6 +15,7 @@ struct Surroundings {
     var portal = PortalWatch()
     var verification: Verification
     var synthesis = Synthesis()
+    var words = SourceWords()
     /// What comes now is of the network in use; else of that one or of another, and it is not kept.
     var isSettled = true {
         didSet { verification.isSettled = isSettled }
@@ -73,6 +74,7 @@ struct Surroundings {
         isDoubted: Bool, now: Instant
     ) -> Answer {
         if isDoubted { portal.stoodIn(question) } else { portal.answered(question) }
+        words.kept(question, from: source, now: now)
         verification.kept(
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
         let arranged = verification.arranged(question, answer, now: now)
@@ -135,6 +137,18 @@ struct Surroundings {
         case .failure(let failure): ranking.failed(fetch.provider, failure, now: now)
         }
         return fetch
+    }
+
+    /// A provider has said it beside a lookup, or of its own accord.
+    ///
+    /// - Returns: the answer without addresses that no public name may have; nil when none is left.
+    mutating func heardBeside(
+        _ question: Question, _ answer: Answer, _ policy: NamePolicy, from provider: ProviderID, took: Duration?,
+        now: Instant
+    ) -> Answer? {
+        let usable = policy.withoutPrivateAddresses(answer)
+        words.said(question, answer, usable: usable, by: .provider(provider), took: took, now: now)
+        return usable
     }
 
     mutating func timePassedBeside(now: Instant) {
@@ -205,6 +219,7 @@ struct Surroundings {
     ///   - hottest: names, the most asked first.
     mutating func move(to known: KnownNetworks.Past?, hottest: [Name], now: Instant) {
         ranking.moved(to: known?.providers ?? [])
+        words = SourceWords()
         systemTrust = known?.systemTrust ?? Trust()
         verification.networkChanged(known?.names ?? [], hottest: hottest, now: now)
     }

@@ -121,7 +121,7 @@ struct Synthesis {
             hasAddress = true
             return ResourceRecord(owner: record.owner, address: address, ttlSeconds: min(record.ttlSeconds, limit))
         }
-        return hasAddress ? Answer(records: records) : nil
+        return hasAddress ? Answer(records: records).remarked(.synthesised) : nil
     }
 }
 

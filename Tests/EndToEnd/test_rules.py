@@ -93,7 +93,7 @@ class Rules(Case):
         self.assertEqual("SERVFAIL", answer()[0])
         self.change(
             server, rule("old.lab.example", stale="false", fallback_addresses='["198.51.100.9"]'), sections=still)
-        self.assertEqual(("NOERROR", ["30"], None), answer())
+        self.assertEqual(("NOERROR", ["30"], 4), answer())
         self.change(server, sections=still)
         self.assertEqual(("NOERROR", ["30"], 3), answer())
         # A bad one changes nothing.

@@ -23,7 +23,7 @@ struct LocalNamesTests {
         "names with a fixed meaning are answered here, in any case and with anything before them",
         arguments: [
             "localhost", "LOCALHOST", "a.b.localhost", "invalid", "x.Invalid", "onion", "x.onion", "resolver.arpa",
-            "_dns.resolver.arpa", "1.0.0.127.in-addr.arpa",
+            "_dns.resolver.arpa", "1.0.0.127.in-addr.arpa", "why.httpdnsd", "www.example.com.WHY.httpdnsd",
         ])
     func here(_ name: String) throws {
         #expect(try way(name) == .here)

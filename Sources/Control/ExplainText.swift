@@ -1,0 +1,105 @@
+// `explain` in lines: a word that says what a line is about, and the fact. On a terminal the word stands once above its
+// lines; in a TXT record each line stands for itself.
+
+extension ExplainReport {
+    package struct Line: Equatable, Sendable {
+        package let word: String
+        package let fact: String
+    }
+
+    /// A screenful in ordinary cases.
+    package var text: String {
+        var text = "\(name) \(type)\n"
+        var last = ""
+        for line in lines {
+            text += ExplainReport.padded(line.word == last ? "" : line.word) + line.fact + "\n"
+            last = line.word
+        }
+        return text
+    }
+
+    /// Each for itself: "route      providers; no rule matches".
+    package var sentences: [String] { lines.map { ExplainReport.padded($0.word) + $0.fact } }
+
+    package var lines: [Line] {
+        var facts: [(String, [String])] = [
+            ("network", [LineFormat.network(partition)] + (portal.map { ["portal \($0)"] } ?? [])),
+            ("route", [route]),
+        ]
+        if !rules.isEmpty {
+            facts.append(("rule", ["\(rules.joined(separator: ", ")): \(ruleSays.joined(separator: ", "))"]))
+        }
+        facts.append(("entry", entries.isEmpty ? ["none"] : entries.flatMap(\.facts)))
+        facts += sources.map { ($0.failure == nil ? "said" : "failed", [$0.fact]) }
+        facts.append(("address", addresses.map(\.fact)))
+        if !expired.isEmpty { facts.append(("expired", [expired])) }
+        if let failure {
+            let left = LineFormat.span(seconds: failure.leftSeconds)
+            facts.append(("failure", ["\(failure.reason); not asked again for \(left)"]))
+        }
+        if let refresh { facts.append(("refresh", [refresh])) }
+        facts.append(("next", next))
+        facts.append(("lately", lately.suffix(ExplainReport.maxLately)))
+        return facts.flatMap { word, facts in facts.map { Line(word: word, fact: $0) } }
+    }
+
+    /// Of the longest word, and two blanks.
+    private static let wordWidth = 9
+
+    private static func padded(_ word: String) -> String {
+        word + String(repeating: " ", count: max(0, wordWidth - word.count))
+    }
+}
+
+extension ExplainReport.Entry {
+    /// When, what, from whom.
+    fileprivate var facts: [String] {
+        let (age, life) = (LineFormat.span(seconds: ageSeconds), LineFormat.span(seconds: lifetimeSeconds))
+        let left = lifetimeSeconds - ageSeconds
+        let end = left > 0 ? "\(LineFormat.span(seconds: left)) left" : "over since \(LineFormat.span(seconds: -left))"
+        let who = source ?? "\(provenance), by whom is not known any more"
+        let server = serverTTLSeconds.map { ", which said TTL \($0)" } ?? ""
+        let what = records.isEmpty ? rcode : records.joined(separator: " ")
+        return [
+            "\(state), \(age) old, \(end) of \(life), \(counted(hits, "hit", "hits")) not counted yet",
+            "by \(who)\(server)",
+            what.shown(maxBytes: ExplainReport.Entry.maxRecordBytes),
+        ]
+    }
+
+    /// Eight addresses of either family.
+    private static let maxRecordBytes = 320
+}
+
+extension ExplainReport.Said {
+    fileprivate var fact: String {
+        let ago = "\(LineFormat.span(seconds: ageSeconds)) ago"
+        if let failure { return "\(source), \(ago): \(failure)" }
+        let took = milliseconds.map { ", in \($0) ms" } ?? ", unasked"
+        let ttl = ttlSeconds.map { ", TTL \($0)" } ?? ""
+        return "\(source), \(ago)\(took)\(ttl): \(what)"
+    }
+
+    private var what: String {
+        let kept = addresses.filter { !filtered.contains($0) }
+        var parts: [String] = []
+        if isKept { parts.append("kept") }
+        if let negative { parts.append(negative) }
+        if agrees == true, !isKept { parts.append("the same addresses") }
+        if agrees == false { parts.append(kept.joined(separator: " ")) }
+        if !filtered.isEmpty { parts.append("\(filtered.joined(separator: " ")) taken out, private") }
+        if parts.isEmpty { parts.append(kept.isEmpty ? "an answer" : kept.joined(separator: " ")) }
+        return parts.joined(separator: "; ")
+    }
+}
+
+extension AddressReport {
+    /// Without its name, and without the reason for its place: `verdicts` has it.
+    fileprivate var fact: String {
+        let found = [
+            verdict ?? "-", ageSeconds.map { "\(LineFormat.span(seconds: $0)) ago" },
+            handshakeMilliseconds.map { "\($0) ms" },
+        ].compactMap { $0 }.joined(separator: ", ")
+        return "\(endpoint) \(found): " + (place ?? "-")
+    }
+}

@@ -1,0 +1,54 @@
+// `query`: what a name was resolved to, by whom, and how long that took.
+
+package struct QueryReport: Codable, Equatable, Sendable {
+    /// Without the final dot.
+    package var name: String
+    package var type: String
+    package var rcode: String
+    /// "cache", "local", "system", "fallback", or a provider's name.
+    package var source: String
+    package var milliseconds: Int
+    package var records: [CacheEntryReport.Record] = []
+    /// Why it is beyond its time and given all the same.
+    package var staleCause: String?
+    package var extendedError: ExtendedErrorReport?
+
+    package init(name: String, type: String, rcode: String, source: String, milliseconds: Int) {
+        self.name = name
+        self.type = type
+        self.rcode = rcode
+        self.source = source
+        self.milliseconds = milliseconds
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case name, type, rcode, source, records
+        case milliseconds = "ms"
+        case staleCause = "stale"
+        case extendedError = "ede"
+    }
+
+    /// RFC 8914.
+    package struct ExtendedErrorReport: Codable, Equatable, Sendable {
+        package var code: Int
+        package var text: String
+
+        package init(code: Int, text: String) {
+            self.code = code
+            self.text = text
+        }
+    }
+}
+
+extension QueryReport {
+    package var jsonLine: String { json(self) }
+
+    package var text: String {
+        let age = staleCause.map { ", expired (\($0))" } ?? ""
+        let lines =
+            records.map(\.line)
+            + ["; \(rcode) for \(name) \(type), from \(source) in \(milliseconds) ms\(age)"]
+            + (extendedError.map { ["; EDE \($0.code): \($0.text)"] } ?? [])
+        return lines.map { "\($0)\n" }.joined()
+    }
+}

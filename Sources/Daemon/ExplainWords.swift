@@ -1,0 +1,168 @@
+// The resolver's decisions about one question in short sentences. Says what was decided, and decides nothing.
+
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+
+struct ExplainWords {
+    private let known: Explanation
+    private let now: Instant
+    private let nameOfSource: (Source) -> String
+
+    init(_ known: Explanation, now: Instant, nameOfSource: @escaping (Source) -> String) {
+        self.known = known
+        self.now = now
+        self.nameOfSource = nameOfSource
+    }
+
+    // MARK: where it goes
+
+    var route: String {
+        if case .here = known.prospect { return "answered here: a special name, or one of /etc/hosts" }
+        let whom = name(known.upstreams)
+        switch known.grounds {
+        case .ordinary: return known.ruleNames.isEmpty ? "\(whom); no rule matches" : "\(whom); no rule says otherwise"
+        case .rule: return "\(whom), by a rule"
+        case .notListed: return "\(whom); no rule lists the name (only-listed)"
+        case .systemOnly: return "\(whom) for all names (direct-only)"
+        case .switchedOff: return "\(whom); httpdns is off\(switchedOff)"
+        case .portal: return "\(whom); it is asked for to find a portal, and one is suspected"
+        case .specialName: return "\(whom); it is a name of the local network"
+        case .noProvider: return "\(whom); no provider can be asked for \(known.question.type)"
+        }
+    }
+
+    private var switchedOff: String {
+        guard let (name, until) = known.switchedOff else { return "" }
+        let whose = name.isRoot ? "" : " for \(name)"
+        return whose + (until.map { ", for \(span(until: $0)) more" } ?? ", until it is switched on")
+    }
+
+    private func name(_ upstreams: NameUpstreams) -> String {
+        switch upstreams {
+        case .providers: "providers"
+        case .provider(let only): "\(nameOfSource(.provider(only))) alone"
+        case .system: "the system resolver"
+        }
+    }
+
+    private func name(_ upstream: Upstream) -> String {
+        switch upstream {
+        case .provider(let provider): nameOfSource(.provider(provider))
+        case .system: "the system resolver"
+        }
+    }
+
+    /// As it is written in the settings.
+    func says(_ rule: Rule) -> [String] {
+        var said: [String] = []
+        switch rule.upstreams {
+        case nil: break
+        case .providers: said.append("resolver = httpdns")
+        case .provider(let only): said.append("resolver = \(nameOfSource(.provider(only)))")
+        case .system: said.append("resolver = system")
+        }
+        let switches = [
+            ("allow-private", rule.allowPrivate), ("stale", rule.stale), ("stale-negative", rule.staleNegative),
+            ("prefetch", rule.prefetch), ("probe", rule.probe),
+        ]
+        said += switches.compactMap { key, value in value.map { "\(key) = \($0)" } }
+        if !rule.probePorts.isEmpty { said.append("probe-ports = \(rule.probePorts)") }
+        if let ttl = rule.minTTLSeconds { said.append("min-ttl = \(ttl)s") }
+        if let ttl = rule.maxTTLSeconds { said.append("max-ttl = \(ttl)s") }
+        if !rule.fallbackAddresses.isEmpty {
+            said.append("fallback-addresses = \(rule.fallbackAddresses.map(\.description).joined(separator: " "))")
+        }
+        return said.isEmpty ? ["nothing"] : said
+    }
+
+    // MARK: after its end
+
+    /// - Parameters:
+    ///   - freshness: of the entry that goes first; nil: there is none.
+    func expired(_ freshness: Freshness?, _ answer: RenderedAnswer?) -> String {
+        if case .here = known.prospect { return "" }
+        let (limits, stale) = (known.limits, known.stale)
+        guard limits.maxAgeSeconds > 0 else { return "an answer is not used beyond its time" }
+        if answer?.isNegative == true, !limits.allowsNegative { return "a \"no\" is not used beyond its time" }
+        let time = "\(LineFormat.span(seconds: Int(limits.maxAgeSeconds))) after its end"
+        guard freshness != .gone else { return "not used any more, only for \(time)" }
+        let (timeout, ttl) = (stale.clientTimeout.wholeMilliseconds, stale.answerTTLSeconds)
+        return "usable for \(time), when none comes in \(timeout) ms, with TTL \(ttl)"
+    }
+
+    /// Nil where nothing is known of its use.
+    var refresh: String? {
+        guard let refresh = known.refresh else { return nil }
+        guard refresh.isAllowed else { return "none: prefetch is off" }
+        let use = "\(refresh.isInUse ? "in use" : "not in use"), asked about \(rate(refresh.demandPerSecond))"
+        guard let plannedAt = refresh.plannedAt else { return "not planned; \(use)" }
+        return "in \(span(until: plannedAt)) if it is in use then; \(use)"
+    }
+
+    /// Of a rate that is too small for a number people read.
+    private func rate(_ perSecond: Double) -> String {
+        let perHour = Int(perSecond * 3600)
+        return perHour > 7200 ? "\(perHour / 3600) times a second" : "\(perHour) times an hour"
+    }
+
+    // MARK: the next question
+
+    /// - Parameter givenNow: what the cache gives at once; nil: nothing.
+    func next(givenNow: Freshness?) -> [String] {
+        if let givenNow {
+            guard givenNow == .due else { return ["answered from the cache"] }
+            return [
+                "answered from the cache, " + (known.isRefreshedWhenDue ? "and refreshed" : "and refreshed as planned")
+            ]
+        }
+        switch known.prospect {
+        case .here(let answer): return ["answered here: \(summary(answer))"]
+        case .expired(let cause, let remark):
+            return ["the expired answer at once with EDE \(remark.code), \(why(cause))"]
+        case .fallback: return ["the rule's fallback addresses at once"]
+        case .fails(let reason): return ["SERVFAIL at once, with EDE \(reason.code): \(reason.reason)"]
+        case .substitute: return ["the system resolver's answer at once; a provider's is still waited for"]
+        case .waits(let lookup, let isJoining): return steps(of: lookup, isJoining: isJoining)
+        }
+    }
+
+    private func why(_ cause: StaleCause) -> String {
+        switch cause {
+        case .timeout: "as nobody has answered in time"
+        case .failure: "as every upstream fails"
+        case .recheck: "as every upstream failed a moment ago"
+        case .otherNetwork: "as every upstream fails; it is another network's"
+        }
+    }
+
+    private func steps(of lookup: LookupView, isJoining: Bool) -> [String] {
+        let running = lookup.running.map { name($0.upstream) }.joined(separator: ", ")
+        let asked = running.isEmpty ? "asks nobody yet" : "asks \(running)"
+        let first =
+            isJoining
+            ? "joins the lookup of \(milliseconds(lookup.startedAt, now)) ms ago, which \(asked)" : asked
+        let coming = lookup.coming.map { "asks \(name($0.upstream)) too after \(milliseconds(now, $0.at)) ms" }
+        let expired = lookup.expiredAt.map { "the expired answer after \(milliseconds(now, $0)) ms without an answer" }
+        let end = "SERVFAIL after \(milliseconds(now, lookup.givesUpAt)) ms without any"
+        return [first] + coming + [expired].compactMap { $0 } + [end]
+    }
+
+    private func summary(_ answer: Answer) -> String {
+        switch answer.kind {
+        case .records:
+            answer.addresses.isEmpty ? "a record" : answer.addresses.map(\.description).joined(separator: " ")
+        case .noData, .unprovenEmpty: "no data"
+        case .noSuchName: "no such name"
+        }
+    }
+
+    private func milliseconds(_ start: Instant, _ end: Instant) -> Int {
+        max(0, start.duration(to: end).wholeMilliseconds)
+    }
+
+    private func span(until instant: Instant) -> String {
+        LineFormat.span(seconds: max(0, Int(now.duration(to: instant).components.seconds)))
+    }
+}

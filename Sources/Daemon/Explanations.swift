@@ -1,0 +1,140 @@
+// Gathers what is known of a question: what the cache holds, what the resolver knows and would do. A view; it counts no
+// hit, and whoever is explained notices nothing.
+
+import AnswerCache
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+
+struct Explanations {
+    let resolver: Resolver
+    let answers: CachedAnswers
+    let view: ServingView
+    let now: Instant
+    let nameOfSource: (Source) -> String
+
+    func report(of question: Question) -> ExplainReport {
+        let limits = resolver.limits(for: question)
+        let found = answers.entries(of: question)
+        let expired = answers.expired(question, within: limits, now: now)
+        let known = resolver.explanation(
+            of: question, expired: expired, hits: found.reduce(0) { $0 + Int($1.hits) }, now: now)
+        let given = found.first { freshness($0, limits).isGivenAtOnce }
+        var report = ExplainReport(name: question.name.description, type: question.type.description)
+        report.partition = Int(view.partition(for: question.subnet).rawValue)
+        report.portal = resolver.portal.map { portal in
+            "is suspected, for \(seconds(until: portal.until)) s more at most: sign in to the network"
+        }
+        let words = ExplainWords(known, now: now, nameOfSource: nameOfSource)
+        report.route = words.route
+        report.rules = known.ruleNames.map(\.description)
+        report.ruleSays = known.rule.map { words.says($0) } ?? []
+        report.entries = found.map { entry($0, known, limits) }
+        let reference = (given ?? found.first).flatMap { origin(of: $0, known) } ?? known.words.last
+        report.sources = said(known, reference: reference, kept: found.compactMap { origin(of: $0, known) })
+        report.addresses = known.addresses.map { AddressReport($0, now: now, nameOfSource: nameOfSource) }
+        report.expired = words.expired(found.first.map { freshness($0, limits) }, found.first?.answer)
+        report.failure = known.failure.map {
+            ExplainReport.Failure(reason: $0.reason.reason, leftSeconds: seconds(until: $0.until))
+        }
+        report.refresh = words.refresh
+        if question.type == .aaaa, view.filtersAAAA, question.name.labels.count > 1 {
+            report.next = ["answered with no data: no IPv6 route (filter-aaaa)"]
+        } else {
+            report.next = words.next(givenNow: given.map { freshness($0, limits) })
+        }
+        return report
+    }
+
+    // MARK: parts
+
+    private func age(_ entry: CachedEntry) -> Int64 {
+        max(0, Clock.millisecondsSinceBoot(now) - entry.storedAtMilliseconds)
+    }
+
+    private func freshness(_ entry: CachedEntry, _ limits: Freshness.Limits) -> Freshness {
+        Freshness(
+            ageMilliseconds: age(entry), lifetimeSeconds: entry.lifetimeSeconds,
+            isNegative: entry.answer.isNegative, limits: limits)
+    }
+
+    private func entry(_ found: CachedEntry, _ known: Explanation, _ limits: Freshness.Limits) -> ExplainReport.Entry {
+        var entry = ExplainReport.Entry(
+            state: ExplainReport.Entry.State(freshness(found, limits)), rcode: found.answer.responseCode.description,
+            provenance: "\(found.provenance)")
+        if found.answer.isNegative {
+            // The SOA record says for how long, and so does the entry.
+            if found.answer.responseCode == .noError { entry.rcode += ", no data" }
+        } else {
+            entry.records = found.records.map { CacheEntryReport.Record($0, ageSeconds: 0).data }
+        }
+        entry.ageSeconds = Int(age(found) / 1000)
+        entry.lifetimeSeconds = Int(found.lifetimeSeconds)
+        entry.hits = Int(found.hits)
+        if let word = origin(of: found, known) {
+            entry.source = nameOfSource(word.source)
+            entry.serverTTLSeconds = Int(word.ttlSeconds)
+        }
+        return entry
+    }
+
+    /// What this entry was kept from; nil when that is forgotten, or was in a former life of the process.
+    private func origin(of entry: CachedEntry, _ known: Explanation) -> SourceWord? {
+        known.words.last { word in
+            guard word.source.provenance == entry.provenance, let keptAt = word.keptAt else { return false }
+            return Clock.millisecondsSinceBoot(keptAt) == entry.storedAtMilliseconds
+        }
+    }
+
+    private func said(_ known: Explanation, reference: SourceWord?, kept: [SourceWord]) -> [ExplainReport.Said] {
+        let words = known.words.map { word in
+            var said = ExplainReport.Said(source: nameOfSource(word.source), ageSeconds: seconds(since: word.saidAt))
+            said.milliseconds = word.took?.wholeMilliseconds
+            said.ttlSeconds = Int(word.ttlSeconds)
+            said.negative = word.kind.negation
+            said.addresses = word.addresses.map(\.description)
+            said.filtered = word.filtered.map(\.description)
+            said.isKept = kept.contains(word)
+            if let reference, reference != word, !word.addresses.isEmpty {
+                said.agrees = Set(reference.addresses) == Set(word.addresses)
+            }
+            return (word.saidAt, said)
+        }
+        let failures = known.failures.map { failure in
+            var said = ExplainReport.Said(
+                source: nameOfSource(failure.source), ageSeconds: seconds(since: failure.failedAt))
+            said.failure = failure.failure.rawValue
+            return (failure.failedAt, said)
+        }
+        return words.reversed().map(\.1) + failures.reversed().map(\.1)
+    }
+
+    private func seconds(since instant: Instant) -> Int { max(0, Int(instant.duration(to: now).components.seconds)) }
+
+    private func seconds(until instant: Instant) -> Int { max(0, Int(now.duration(to: instant).components.seconds)) }
+}
+
+extension ExplainReport.Entry.State {
+    fileprivate init(_ freshness: Freshness) {
+        self =
+            switch freshness {
+            case .fresh: .fresh
+            case .due: .due
+            case .stale: .expired
+            case .gone: .gone
+            }
+    }
+}
+
+extension Answer.Kind {
+    /// Nil for records.
+    fileprivate var negation: String? {
+        switch self {
+        case .records: nil
+        case .noData: "no data"
+        case .noSuchName: "no such name"
+        case .unprovenEmpty: "nothing, from one that can't tell why"
+        }
+    }
+}

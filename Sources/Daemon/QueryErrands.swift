@@ -1,0 +1,153 @@
+// `query` on its way: a question of the operator's, to the cache and the resolver as a client's is, past the cache, or
+// to one provider, whose answer is shown and not kept.
+
+import Control
+import DNSWire
+import HTTPClient
+import HTTPDNS
+import LinuxIO
+import Resolver
+
+final class QueryErrands {
+    private let resolving: ResolvingLoop
+    private var running: [Int: Running] = [:]
+    private var nextNumber = 0
+
+    private struct Running {
+        let terms: QueryTerms
+        let stream: ControlStream
+        let wantsJSON: Bool
+        let startedAt: Instant
+        var cancel: (Instant) -> Void = { _ in }
+    }
+
+    /// Operators, each at a terminal, and their scripts.
+    static let maxRunning = 16
+    /// The resolver is done before, and so is a provider's request; this ends what was lost.
+    static let patience: Duration = .seconds(5)
+
+    init(_ resolving: ResolvingLoop) {
+        self.resolving = resolving
+    }
+
+    var nextDeadline: Instant? { running.values.map { $0.startedAt + QueryErrands.patience }.min() }
+
+    func timePassed(now: Instant) {
+        for (number, errand) in running where errand.startedAt + QueryErrands.patience <= now {
+            errand.cancel(now)
+            refuse("no answer in \(QueryErrands.patience.components.seconds) s", number)
+        }
+    }
+
+    func begin(_ terms: QueryTerms, wantsJSON: Bool, now: Instant) throws(Refusal) -> ControlStream {
+        guard running.count < QueryErrands.maxRunning else {
+            throw Refusal(
+                "\(QueryErrands.maxRunning) queries are under way; wait for one to end", wantsJSON: wantsJSON)
+        }
+        var provider: Provider?
+        if let name = terms.provider {
+            let all = resolving.providers.providers
+            provider = all.first { $0.name == name }
+            guard provider != nil else {
+                let names = all.map(\.name).joined(separator: ", ")
+                throw Refusal("no provider \(name); allowed: \(names)", wantsJSON: wantsJSON)
+            }
+        }
+        let (stream, number) = (ControlStream(), nextNumber)
+        nextNumber += 1
+        running[number] = Running(terms: terms, stream: stream, wantsJSON: wantsJSON, startedAt: now)
+        stream.onGone = { [weak self] in self?.running.removeValue(forKey: number)?.cancel(Clock.now()) }
+        if let provider { ask(provider, number, now: now) } else { ask(number, now: now) }
+        return stream
+    }
+
+    // MARK: as a client
+
+    private func ask(_ number: Int, now: Instant) {
+        guard let terms = running[number]?.terms else { return }
+        let question = Question(terms.name, terms.type)
+        let waiter = resolving.ask(question, skipsCache: terms.skipsCache, now: now) { [weak self] reply in
+            self?.replied(reply, number)
+        }
+        guard let waiter else { return }
+        running[number]?.cancel = { [weak resolving] _ in resolving?.ownQuestions.forget(waiter) }
+    }
+
+    private func replied(_ reply: OwnReply, _ number: Int) {
+        switch reply {
+        case .atOnce(let code, let answer, let remark):
+            let source = answer == nil && code != .noError ? "local" : "cache"
+            say(number, code, answer?.records ?? [], from: source, remark)
+        case .answer(let answer, let source):
+            say(number, answer.responseCode, answer.records, from: resolving.name(of: source), answer.remark)
+        case .expired(let expired, let cause):
+            guard let terms = running[number]?.terms else { return }
+            let records = try? expired.answer.records(of: Question(terms.name, terms.type))
+            say(number, expired.answer.responseCode, records ?? [], from: "cache", expired.extendedError, cause)
+        case .failure(let reason): say(number, .serverFailure, [], from: "local", reason)
+        }
+    }
+
+    // MARK: one provider
+
+    private func ask(_ provider: Provider, _ number: Int, now: Instant) {
+        guard let terms = running[number]?.terms else { return }
+        let question = Question(terms.name, terms.type)
+        guard provider.dialect.supports(question) else {
+            return refuse("\(provider.name) can't be asked for \(question)", number)
+        }
+        do throws(DialectError) {
+            let request = try provider.dialect.request(for: [question], in: resolving.providers.context(of: provider))
+            let fetches = resolving.providers
+            let errand = fetches.carry(request, to: provider.endpoints[0], now: now) { [weak self] result in
+                self?.replied(result, from: provider, to: question, number)
+            }
+            running[number]?.cancel = { [weak fetches] now in fetches?.cancel(errand, now: now) }
+        } catch {
+            refuse("\(provider.name): \(error.description)", number)
+        }
+    }
+
+    private func replied(
+        _ result: Result<TransferReply, TransferFailure>, from provider: Provider, to question: Question, _ number: Int
+    ) {
+        switch result {
+        case .failure(let failure): refuse("\(provider.name): \(failure.description)", number)
+        case .success(let transfer):
+            switch provider.dialect.answers(from: HTTPReply(transfer), to: [question]).first {
+            case .success(let answer): say(number, answer.responseCode, answer.records, from: provider.name, nil)
+            case .failure(let error): refuse("\(provider.name): \(error.description)", number)
+            case nil: refuse("\(provider.name): no answer", number)
+            }
+        }
+    }
+
+    // MARK: what is said
+
+    private func say(
+        _ number: Int, _ code: ResponseCode, _ records: [ResourceRecord], from source: String,
+        _ remark: ExtendedError?, _ cause: StaleCause? = nil
+    ) {
+        guard let errand = running[number] else { return }
+        var report = QueryReport(
+            name: errand.terms.name.description, type: errand.terms.type.description, rcode: code.description,
+            source: source, milliseconds: errand.startedAt.duration(to: Clock.now()).wholeMilliseconds)
+        report.records = records.map { CacheEntryReport.Record($0, ageSeconds: 0) }
+        report.staleCause = cause?.rawValue
+        report.extendedError = remark.map { QueryReport.ExtendedErrorReport(code: Int($0.code), text: $0.reason) }
+        errand.stream.send(errand.wantsJSON ? report.jsonLine : report.text)
+        guard code == .noError || code == .noSuchName else {
+            return refuse("\(report.name) \(report.type) has no answer: \(code)", number)
+        }
+        end(number)
+    }
+
+    private func refuse(_ reason: String, _ number: Int) {
+        guard let errand = running[number] else { return }
+        let refusal = Refusal(reason, wantsJSON: errand.wantsJSON)
+        errand.stream.send(Control.Reply.refusal(refusal).rendered(asJSON: errand.wantsJSON))
+        end(number)
+    }
+
+    private func end(_ number: Int) { running.removeValue(forKey: number)?.stream.finish() }
+}

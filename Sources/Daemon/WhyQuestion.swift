@@ -1,0 +1,53 @@
+// A question for an explanation, by plain DNS: TXT of NAME.why.httpdnsd., with _TYPE in front where it is not about A.
+// What is no such question has no answer, and never leaves this machine.
+
+import DNSWire
+import Resolver
+
+enum WhyQuestion: Equatable {
+    case about(Question)
+    /// The zone itself: how to ask.
+    case usage
+    /// Another type of record, or nothing that is asked about.
+    case nothing
+
+    /// Nil for names that are not ours.
+    init?(_ question: Question) {
+        guard question.name.isWithin(Explanation.zone) else { return nil }
+        guard question.type == .txt else {
+            self = .nothing
+            return
+        }
+        var labels = question.name.labels.dropLast(Explanation.zone.labels.count)
+        guard let first = labels.first else {
+            self = .usage
+            return
+        }
+        var type = RecordType.a
+        // Names with an underscore of their own are no types.
+        if first.first == UInt8(ascii: "_"),
+            let wanted = RecordType(String(decoding: first.dropFirst(), as: UTF8.self))
+        {
+            type = wanted
+            labels = labels.dropFirst()
+        }
+        let wire: [UInt8] = labels.reduce(into: []) { $0 += [UInt8($1.count)] + $1 } + [0]
+        self = Name(wire: wire).map { .about(Question($0, type, from: question.subnet)) } ?? .nothing
+    }
+
+    static let usageText = "ask for TXT of NAME.why.httpdnsd. or of _TYPE.NAME.why.httpdnsd."
+}
+
+extension Answer {
+    /// A TXT record for each line. Nobody keeps it: the next one says something else.
+    init(explaining lines: [String], to name: Name) {
+        self.init(
+            records: lines.map { line in
+                let text = line.utf8.prefix(Answer.maxStringBytes)
+                return ResourceRecord(owner: name, type: .txt, ttlSeconds: 0, data: [UInt8(text.count)] + text)
+            })
+    }
+
+    /// RFC 1035 section 3.3.
+    private static let maxStringBytes = 255
+}

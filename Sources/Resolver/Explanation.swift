@@ -1,0 +1,133 @@
+// Why a question is answered as it is: what is known of it, what was decided about it, and what the next one would
+// bring about. Nothing is concluded here a second time: the same functions are asked that decide, and the next question
+// is tried out on a copy of the resolver.
+
+package import DNSWire
+
+package struct Explanation: Sendable {
+    package struct RememberedFailure: Equatable, Sendable {
+        package let reason: ExtendedError
+        package let until: Instant
+    }
+
+    /// What a client that the cache can't answer would get, or wait for, if it asked now.
+    package enum Prospect: Equatable, Sendable {
+        /// We know it ourselves.
+        case here(Answer)
+        /// The expired answer, at once.
+        case expired(StaleCause, ExtendedError)
+        /// A rule's addresses of last resort, at once.
+        case fallback
+        /// SERVFAIL, at once.
+        case fails(ExtendedError)
+        /// The system resolver's answer, which a lookup in flight has already.
+        case substitute
+        /// - Parameter isJoining: it is in flight already.
+        case waits(LookupView, isJoining: Bool)
+    }
+
+    package struct Refresh: Equatable, Sendable {
+        /// Asks per second, as it was estimated last.
+        package let demandPerSecond: Double
+        /// When its hits are counted, and it is refreshed if it is in use; nil: that is not planned.
+        package let plannedAt: Instant?
+        /// As it would be found if it were counted now.
+        package let isInUse: Bool
+        /// The settings let it be refreshed.
+        package let isAllowed: Bool
+    }
+
+    /// Explanations are asked for under this name. All of it is ours, and is never asked of anybody else.
+    package static let zone: Name = {
+        guard let zone = Name("why.httpdnsd") else { preconditionFailure("the zone's name is a name") }
+        return zone
+    }()
+
+    package let question: Question
+    /// The names of the rules that speak of it, the longest first, and what they say together.
+    package let ruleNames: [Name]
+    package let rule: Rule?
+    package let upstreams: NameUpstreams
+    package let grounds: RouteGrounds
+    /// The name that is switched off, this one or one above it.
+    package let switchedOff: (name: Name, until: Instant?)?
+    package let limits: Freshness.Limits
+    package let stale: StalePolicy
+    /// What sources said, the latest last.
+    package let words: [SourceWord]
+    package let failures: [SourceFailure]
+    /// Those of the asked family.
+    package let addresses: [JudgedAddress]
+    package let failure: RememberedFailure?
+    /// Nil where nothing is remembered of it.
+    package let refresh: Refresh?
+    package let prospect: Prospect
+    /// If the cache gave it near its end now, a lookup would begin, or has begun.
+    package let isRefreshedWhenDue: Bool
+}
+
+extension Resolver {
+    /// - Parameters:
+    ///   - expired: what the cache holds of it beyond its time, as `asked` is told.
+    ///   - hits: replies from the cache that were not counted yet.
+    package func explanation(of question: Question, expired: AgedAnswer?, hits: Int, now: Instant) -> Explanation {
+        let policy = routing.policy.of(question.name)
+        let direction = routing.direction(of: question, policy, around.ranking, now: now)
+        let hasExpired = isOwn(expired.flatMap { policy.usable($0, now: now) })
+        let failure = failures.failure(of: question, hasExpired: hasExpired, now: now)
+        return Explanation(
+            question: question, ruleNames: routing.policy.rules.names(matching: question.name),
+            rule: routing.policy.rules.rule(for: question.name), upstreams: direction.upstreams,
+            grounds: direction.grounds, switchedOff: routing.switchedOff.covering(question.name, now: now),
+            limits: policy.limits, stale: policy.stale, words: around.words.words(on: question),
+            failures: around.words.failures(on: question),
+            addresses: around.verification.judged(question.name).filter { judged in
+                judged.target.address.recordType == question.type
+            },
+            failure: failure.map {
+                Explanation.RememberedFailure(reason: $0.reason, until: hasExpired ? $0.recheckAt : $0.until)
+            },
+            refresh: refresh(of: question, policy, hits: hits, now: now),
+            prospect: prospect(of: question, expired, now: now),
+            isRefreshedWhenDue: isRefreshedWhenDue(question, now: now))
+    }
+
+    private func refresh(of question: Question, _ policy: NamePolicy, hits: Int, now: Instant) -> Explanation.Refresh? {
+        guard let outlook = plan.outlook(of: question, hits: hits, now: now) else { return nil }
+        return Explanation.Refresh(
+            demandPerSecond: plan.demand(for: question), plannedAt: outlook.plannedAt,
+            isInUse: outlook.prospect.isInUse || outlook.prospect.isWanted,
+            isAllowed: policy.prefetches || outlook.prospect.isWanted)
+    }
+
+    private func isRefreshedWhenDue(_ question: Question, now: Instant) -> Bool {
+        var tried = self
+        var actions: [Action] = []
+        tried.handle(.foundDue(question), now: now, actions: &actions)
+        return tried.numberOfQuestion[question] != nil
+    }
+
+    private func prospect(of question: Question, _ expired: AgedAnswer?, now: Instant) -> Explanation.Prospect {
+        var tried = self
+        var actions: [Action] = []
+        tried.handle(.asked(question, Resolver.nobody, expired: expired), now: now, actions: &actions)
+        for action in actions {
+            switch action {
+            case .reply(Resolver.nobody, let answer, .local): return .here(answer)
+            case .reply(Resolver.nobody, _, .fallback): return .fallback
+            case .reply(Resolver.nobody, _, _): return .substitute
+            case .replyExpired(Resolver.nobody, let answer, let cause):
+                return .expired(cause, answer.extendedError)
+            case .fail(Resolver.nobody, let reason): return .fails(reason)
+            default: continue
+            }
+        }
+        guard let lookup = tried.numberOfQuestion[question].flatMap({ tried.lookups[$0] }) else {
+            return .fails(.noReachableAuthority)
+        }
+        return .waits(lookup.view, isJoining: numberOfQuestion[question] != nil)
+    }
+
+    /// Who asks to find out. Clients are numbered from the bottom up, and never come so far.
+    private static let nobody = Waiter(UInt64.max / 2)
+}

@@ -1,0 +1,46 @@
+// A lookup as others see it: who waits, who was asked, and who is asked next.
+
+package import DNSWire
+
+package struct LookupView: Equatable, Sendable {
+    package struct Fetch: Equatable, Sendable {
+        package let upstream: Upstream
+        /// When it began, or will begin if nothing has come until then.
+        package let at: Instant
+    }
+
+    package let question: Question
+    /// Begun ahead of the expiry, and not by a client.
+    package let isRefresh: Bool
+    package let startedAt: Instant
+    package let waiters: Int
+    /// In the order in which they began.
+    package let running: [Fetch]
+    /// The next provider and the system resolver, the earlier one first.
+    package let coming: [Fetch]
+    /// When those who wait get the expired answer that is held ready; nil: there is none.
+    package let expiredAt: Instant?
+    package let givesUpAt: Instant
+}
+
+extension Lookup {
+    var view: LookupView {
+        var coming: [LookupView.Fetch] = []
+        if let nextProviderAt, let next = untried.first {
+            coming.append(.init(upstream: .provider(next), at: nextProviderAt))
+        }
+        if case .waiting(let until) = system { coming.append(.init(upstream: .system, at: until)) }
+        return LookupView(
+            question: question, isRefresh: isRefresh, startedAt: startedAt, waiters: waiters.count,
+            running: running.map { LookupView.Fetch(upstream: $0.upstream, at: $0.startedAt) },
+            coming: coming.sorted { $0.at < $1.at }, expiredAt: expired == nil ? nil : expiredDueAt,
+            givesUpAt: giveUpAt)
+    }
+}
+
+extension Resolver {
+    /// The lookups that are in flight, the oldest first.
+    package var lookupViews: [LookupView] {
+        lookups.compactMap { $0?.view }.sorted { $0.startedAt < $1.startedAt }
+    }
+}

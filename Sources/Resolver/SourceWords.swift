@@ -1,0 +1,100 @@
+// What each source said last to a question, as it came, and how it failed: where an answer that is kept comes from, and
+// what others said. A bounded table for those who want to know; no decision reads it.
+//
+// Invariants: `numberOf` has the place of every entry's question, and nothing else; an entry has at most one word and
+// one failure of each source.
+
+package import DNSWire
+
+/// Before anything was taken out of it or shortened.
+package struct SourceWord: Equatable, Sendable {
+    package let source: Source
+    package let kind: Answer.Kind
+    /// Those that are held: what nobody reads is not kept.
+    package let addresses: [Address]
+    /// Those among them that no public name may have, and nobody was given.
+    package let filtered: [Address]
+    package let ttlSeconds: UInt32
+    /// Nil for what came unasked.
+    package let took: Duration?
+    package let saidAt: Instant
+    /// When it went to the cache; nil if it did not.
+    package fileprivate(set) var keptAt: Instant?
+}
+
+package struct SourceFailure: Equatable, Sendable {
+    package let source: Source
+    package let failure: FetchFailure
+    package let failedAt: Instant
+}
+
+struct SourceWords {
+    private struct Entry {
+        let question: Question
+        /// The latest last.
+        var words: [SourceWord] = []
+        var failures: [SourceFailure] = []
+    }
+
+    private var entries: [Entry] = []
+    private var numberOf: [Question: Int] = [:]
+    /// Whose place is taken next.
+    private var oldest = 0
+
+    /// - Parameters:
+    ///   - answer: as it came.
+    ///   - usable: what is left of it without addresses that no public name may have; nil: nothing.
+    mutating func said(
+        _ question: Question, _ answer: Answer, usable: Answer?, by source: Source, took: Duration?, now: Instant
+    ) {
+        let addresses = Array(answer.addresses.prefix(Bounds.maxHeldAddresses))
+        let left = usable?.addresses ?? []
+        let word = SourceWord(
+            source: source, kind: answer.kind, addresses: addresses,
+            filtered: left.count == answer.addresses.count ? [] : addresses.filter { !left.contains($0) },
+            ttlSeconds: answer.ttlSeconds, took: took, saidAt: now)
+        change(question) { entry in
+            entry.words.removeAll { $0.source == source }
+            entry.failures.removeAll { $0.source == source }
+            entry.words.append(word)
+            if entry.words.count > Bounds.maxSourcesPerName { entry.words.removeFirst() }
+        }
+    }
+
+    /// Until it says something again.
+    mutating func failed(_ question: Question, _ failure: FetchFailure, by source: Source, now: Instant) {
+        change(question) { entry in
+            entry.failures.removeAll { $0.source == source }
+            entry.failures.append(SourceFailure(source: source, failure: failure, failedAt: now))
+            if entry.failures.count > Bounds.maxSourcesPerName { entry.failures.removeFirst() }
+        }
+    }
+
+    /// What this source said last went to the cache. Nothing happens when that is forgotten.
+    mutating func kept(_ question: Question, from source: Source, now: Instant) {
+        guard let number = numberOf[question],
+            let index = entries[number].words.firstIndex(where: { $0.source == source })
+        else { return }
+        entries[number].words[index].keptAt = now
+    }
+
+    /// The latest last.
+    func words(on question: Question) -> [SourceWord] { numberOf[question].map { entries[$0].words } ?? [] }
+
+    func failures(on question: Question) -> [SourceFailure] { numberOf[question].map { entries[$0].failures } ?? [] }
+
+    private mutating func change(_ question: Question, _ body: (inout Entry) -> Void) {
+        if let number = numberOf[question] { return body(&entries[number]) }
+        var new = Entry(question: question)
+        body(&new)
+        if entries.count < Bounds.maxWordedQuestions {
+            numberOf[question] = entries.count
+            entries.append(new)
+        } else {
+            numberOf[entries[oldest].question] = nil
+            numberOf[question] = oldest
+            entries[oldest] = new
+            oldest = (oldest + 1) % entries.count
+        }
+    }
+}

@@ -1,0 +1,206 @@
+// Cache, fast path and resolver on a virtual clock, with upstreams that say what a test wants: what `explain` is asked
+// about. Probes find what the test says; nothing is sent.
+
+import AnswerCache
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+import TestSupport
+import Testing
+
+@testable import Daemon
+
+final class ExplainStand {
+    static let names = ["alidns", "dnspod"]
+
+    /// As the daemon's without settings.
+    static var policy: Policy {
+        var policy = Policy()
+        policy.probes.isEnabled = true
+        return policy
+    }
+
+    private(set) var now = Clock.now()
+    private(set) var resolver = Resolver(seed: 1)
+    let view = ServingView(Partition(rawValue: 0x6F2C_1A09), seed: 1)
+    private var answers: CachedAnswers
+    private var path: FastPath
+    private var running: [(id: FetchID, question: Question, upstream: Upstream)] = []
+    private var probes: [(id: ProbeID, target: ProbeTarget)] = []
+    private var waiters: UInt64 = 0
+    /// Every upstream that was asked for a client or a refresh.
+    private var begun: [(question: Question, upstream: Upstream)] = []
+    /// What clients got, in short words.
+    private(set) var replies: [String] = []
+
+    init(policy: Policy = ExplainStand.policy, hasSystem: Bool = true) {
+        let cache = AnswerCache(limitBytes: 1 << 20, seed: (1, 2))
+        answers = CachedAnswers(cache, view)
+        path = FastPath(cache: cache, access: AccessList(Prefix.everywhere), view: view, version: ServingStand.version)
+        let providers = ExplainStand.names.indices.map { ProviderTraits(id: ProviderID($0), types: .addresses) }
+        handle(.upstreamsChanged(providers: providers, hasSystem: hasSystem))
+        handle(.policyChanged(policy))
+    }
+
+    // MARK: what happens
+
+    func handle(_ event: Event) {
+        var actions: [Action] = []
+        resolver.handle(event, now: now, actions: &actions)
+        for action in actions { perform(action) }
+    }
+
+    /// The clock goes on, and stops wherever something is due.
+    func pass(_ duration: Duration) {
+        let end = now + duration
+        while let due = resolver.nextDeadline, due <= end {
+            now = max(now, due)
+            handle(.timePassed)
+        }
+        now = end
+    }
+
+    /// As a client on this machine.
+    func ask(_ name: String, _ type: RecordType = .a) throws {
+        let packet = QueryPacket(try #require(Name(name)), type).bytes
+        var outcome: FastPath.Outcome?
+        _ = [UInt8](capacity: EDNS.ourPayloadBytes) { output in
+            outcome = path.respond(
+                to: packet.span, from: ServingStand.loopback, nowMilliseconds: Clock.millisecondsSinceBoot(now),
+                into: &output)
+        }
+        switch outcome {
+        case .answeredAndDue(_, let question): handle(.foundDue(question))
+        case .answeredAwaited(_, let question): handle(.givenAgain(question))
+        case .miss(let query):
+            let question = Question(query.name(in: packet.span), query.type)
+            let expired = answers.expired(question, within: resolver.limits(for: question), now: now)
+            waiters += 1
+            let foretold = resolver.explanation(of: question, expired: expired, hits: 0, now: now).prospect
+            let (begun, replied) = (begun.count, replies.count)
+            handle(.asked(question, Waiter(waiters), expired: expired))
+            expect(
+                foretold, begun: self.begun[begun...].filter { $0.question == question }.map(\.upstream),
+                replies: Array(replies[replied...]))
+        case nil, .answered, .local, .refused, .dropped: break
+        }
+    }
+
+    /// An upstream answers what it was asked last, with addresses or nothing at all.
+    func answer(_ upstream: String, _ addresses: String..., ttl: UInt32 = 300) throws {
+        let fetch = try take(upstream)
+        let records = try addresses.map {
+            ResourceRecord(owner: fetch.question.name, address: try #require(Address($0)), ttlSeconds: ttl)
+        }
+        finish(fetch.id, .success(Answer(records: records)))
+    }
+
+    /// A provider says it beside the answer to another question.
+    func volunteer(_ provider: String, _ addresses: String...) throws {
+        let name = try #require(Name("www.example.com"))
+        let records = try addresses.map {
+            ResourceRecord(owner: name, address: try #require(Address($0)), ttlSeconds: 300)
+        }
+        let id = ProviderID(try #require(ExplainStand.names.firstIndex(of: provider)))
+        handle(.volunteered(Question(name, .a), Answer(records: records), id))
+    }
+
+    func deny(_ upstream: String, _ kind: Answer.Kind) throws {
+        finish(try take(upstream).id, .success(Answer(negative: kind, ttlSeconds: 60)))
+    }
+
+    func fail(_ upstream: String, _ failure: FetchFailure = .refused) throws {
+        finish(try take(upstream).id, .failure(failure))
+    }
+
+    /// The probe of an address ends.
+    func found(_ verdict: Verdict, at address: String, in milliseconds: Int = 12) throws {
+        let address = try #require(Address(address))
+        let index = try #require(probes.firstIndex { $0.target.address == address }, "no probe of \(address)")
+        var result = ProbeResult(verdict)
+        if verdict == .verified { result.handshakeTime = .milliseconds(milliseconds) }
+        handle(.probeFinished(probes.remove(at: index).id, result))
+    }
+
+    /// What was foretold is what has happened.
+    private func expect(_ foretold: Explanation.Prospect, begun: [Upstream], replies: [String]) {
+        switch foretold {
+        case .here: #expect(replies.count == 1 && replies[0].hasSuffix(" from local"))
+        case .expired(let cause, _): #expect(replies == ["expired, \(cause.rawValue)"])
+        case .fallback: #expect(replies.count == 1 && replies[0].hasSuffix(" from fallback"))
+        case .fails(let reason): #expect(replies == ["SERVFAIL \(reason.code)"])
+        case .substitute: #expect(replies.count == 1 && replies[0].hasSuffix(" from system"))
+        case .waits(let lookup, let isJoining):
+            #expect(replies.isEmpty && (isJoining || begun == lookup.running.map(\.upstream)))
+        }
+    }
+
+    /// Something that is under way ends, well or not.
+    func endSomething(_ random: inout SeededRandom) throws {
+        guard let fetch = running.randomElement(using: &random) else { return }
+        let upstream = name(of: Source(fetch.upstream))
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: try answer(upstream, fetch.question.type == .a ? "203.0.113.7" : "2001:db8::7", ttl: 5)
+        case 1: try answer(upstream, fetch.question.type == .a ? "192.168.1.1" : "fd00::1", ttl: 5)
+        case 2: try deny(upstream, .unprovenEmpty)
+        default: try fail(upstream)
+        }
+    }
+
+    // MARK: what is known
+
+    func report(_ name: String, _ type: RecordType = .a) throws -> ExplainReport {
+        Explanations(resolver: resolver, answers: answers, view: view, now: now, nameOfSource: name(of:))
+            .report(of: Question(try #require(Name(name)), type))
+    }
+
+    func text(_ name: String, _ type: RecordType = .a) throws -> String { try report(name, type).text }
+
+    private func name(of source: Source) -> String {
+        switch source {
+        case .provider(let id): ExplainStand.names[id.number]
+        case .system: "system"
+        case .local: "local"
+        case .fallback: "fallback"
+        }
+    }
+
+    // MARK: what is done
+
+    private func take(_ upstream: String) throws -> (id: FetchID, question: Question, upstream: Upstream) {
+        let index = running.lastIndex { name(of: Source($0.upstream)) == upstream }
+        return running.remove(at: try #require(index, "\(upstream) was not asked"))
+    }
+
+    private func finish(_ id: FetchID, _ result: Result<Answer, FetchFailure>) {
+        now += .milliseconds(18)
+        handle(.fetchFinished(id, result))
+    }
+
+    private func perform(_ action: Action) {
+        switch action {
+        case .fetch(let id, let question, let upstream):
+            running.append((id, question, upstream))
+            begun.append((question, upstream))
+        case .shadow(let id, let question, let provider): running.append((id, question, .provider(provider)))
+        case .abandon(let id): running.removeAll { $0.id == id }
+        case .store(let question, let answer, let source):
+            if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
+        case .rearrange(let question, let answer, let source):
+            if let provenance = source.provenance { _ = answers.rearrange(question, answer, provenance) }
+        case .remove(let question): answers.remove(question)
+        case .withdraw(let question, let source):
+            if let provenance = source.provenance { answers.remove(question, provenance) }
+        case .awaitAsk(let question, let source):
+            if let provenance = source.provenance { answers.awaitHit(question, provenance) }
+        case .countHits(let questions): handle(answers.hits(questions))
+        case .probe(let id, let target): probes.append((id, target))
+        case .reply(_, let answer, let source):
+            replies.append("\(answer.addresses.map(\.description).joined(separator: " ")) from \(name(of: source))")
+        case .replyExpired(_, _, let cause): replies.append("expired, \(cause.rawValue)")
+        case .fail(_, let reason): replies.append("SERVFAIL \(reason.code)")
+        case .probeNews, .diverged, .portal: break
+        }
+    }
+}

@@ -1,0 +1,182 @@
+// What `explain` says in each situation that a name can be in, to the letter.
+
+import Control
+import DNSWire
+import Resolver
+import TestSupport
+import Testing
+
+@testable import Daemon
+
+struct ExplainTests {
+    /// The whole text is that of a file beside this one.
+    private func expect(
+        _ text: String, isThatOf file: String, _ location: SourceLocation = #_sourceLocation
+    ) throws {
+        let path = "\(TestFile.folder(of: #filePath))/Explanations/\(file).txt"
+        let golden = String(decoding: try TestFile.bytes(at: path), as: UTF8.self)
+        #expect(text == golden, "\(file) is not:\n\(text)", sourceLocation: location)
+    }
+
+    @Test("a fresh answer")
+    func fresh() throws {
+        let stand = ExplainStand()
+        try stand.ask("www.example.com")
+        try stand.answer("alidns", "203.0.113.7", "203.0.113.9")
+        stand.pass(.seconds(73))
+        for _ in 0..<3 { try stand.ask("www.example.com") }
+        try expect(stand.text("www.example.com"), isThatOf: "fresh")
+    }
+
+    @Test("an answer that is due for its refresh")
+    func due() throws {
+        let stand = ExplainStand()
+        try stand.ask("www.example.com")
+        try stand.answer("alidns", "203.0.113.7")
+        stand.pass(.seconds(295))
+        try expect(stand.text("www.example.com"), isThatOf: "due")
+    }
+
+    @Test("an expired answer that stands in, and why")
+    func stale() throws {
+        var policy = ExplainStand.policy
+        policy.prefetches = false
+        let stand = ExplainStand(policy: policy)
+        try stand.ask("www.example.com")
+        try stand.answer("alidns", "203.0.113.7", ttl: 60)
+        stand.pass(.seconds(90))
+        try expect(stand.text("www.example.com"), isThatOf: "stale")
+        try stand.ask("www.example.com")
+        try stand.fail("alidns")
+        try stand.fail("dnspod", .timeout)
+        try stand.fail("system", .server)
+        #expect(stand.replies.last == "expired, failure")
+        stand.pass(.seconds(3))
+        try expect(stand.text("www.example.com"), isThatOf: "stale-rechecked")
+    }
+
+    @Test("an address that is quarantined, and one that is verified")
+    func quarantined() throws {
+        let stand = ExplainStand()
+        try stand.ask("www.example.com")
+        try stand.answer("alidns", "1.2.3.4", "5.6.7.8")
+        try stand.ask("www.example.com")
+        stand.pass(.seconds(3))
+        try stand.found(.nameMismatch, at: "1.2.3.4")
+        try stand.found(.verified, at: "5.6.7.8")
+        stand.pass(.seconds(41))
+        try expect(stand.text("www.example.com"), isThatOf: "quarantined-address")
+    }
+
+    @Test("a name that a rule speaks of")
+    func rule() throws {
+        var rule = Rule(match: try [#require(Name("corp.example"))])
+        rule.upstreams = .system
+        rule.stale = false
+        var policy = ExplainStand.policy
+        policy.rules = RuleTable([rule])
+        let stand = ExplainStand(policy: policy)
+        try expect(stand.text("wiki.corp.example"), isThatOf: "rule")
+    }
+
+    @Test("the system resolver's answer, which stands in for a provider's")
+    func system() throws {
+        let stand = ExplainStand()
+        try stand.ask("www.example.com")
+        try stand.fail("alidns")
+        try stand.fail("dnspod")
+        try stand.answer("system", "198.51.100.4")
+        stand.pass(.seconds(2))
+        try expect(stand.text("www.example.com"), isThatOf: "system-resolver")
+    }
+
+    @Test("what others said than the source of the answer, the same or something else")
+    func others() throws {
+        let stand = ExplainStand()
+        try stand.ask("www.example.com")
+        try stand.fail("alidns", .timeout)
+        stand.pass(.seconds(1))
+        try stand.answer("system", "198.51.100.4", ttl: 60)
+        try stand.answer("dnspod", "203.0.113.7", "203.0.113.9")
+        try stand.volunteer("alidns", "203.0.113.9", "203.0.113.7")
+        stand.pass(.seconds(2))
+        try expect(stand.text("www.example.com"), isThatOf: "others")
+    }
+
+    @Test("a name that does not exist")
+    func negative() throws {
+        let stand = ExplainStand()
+        try stand.ask("nx.example.com")
+        try stand.deny("alidns", .noSuchName)
+        stand.pass(.seconds(2))
+        try expect(stand.text("nx.example.com"), isThatOf: "negative")
+    }
+
+    @Test("a name that is ours")
+    func local() throws {
+        try expect(ExplainStand().text("localhost"), isThatOf: "local-name")
+    }
+
+    @Test("a name that nobody asked for")
+    func neverAsked() throws {
+        try expect(ExplainStand().text("www.example.com"), isThatOf: "never-asked")
+    }
+
+    @Test("an answer with a private address")
+    func privateAddress() throws {
+        let stand = ExplainStand()
+        try stand.ask("rebind.example.com")
+        try stand.answer("alidns", "192.168.1.1", "203.0.113.7")
+        stand.pass(.seconds(2))
+        try expect(stand.text("rebind.example.com"), isThatOf: "private-address")
+    }
+
+    @Test("a failure that is remembered")
+    func failure() throws {
+        let stand = ExplainStand(hasSystem: false)
+        try stand.ask("www.example.com")
+        try stand.fail("alidns")
+        try stand.fail("dnspod")
+        stand.pass(.seconds(1))
+        try expect(stand.text("www.example.com"), isThatOf: "failure-remembered")
+    }
+
+    @Test("a lookup that is in flight is joined")
+    func inFlight() throws {
+        let stand = ExplainStand()
+        try stand.ask("www.example.com")
+        stand.pass(.milliseconds(450))
+        try expect(stand.text("www.example.com"), isThatOf: "in-flight")
+    }
+
+    @Test(
+        "what the next question will do is what it does, whatever has happened",
+        arguments: 1...20 as ClosedRange<UInt64>)
+    func foretold(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let stand = ExplainStand(hasSystem: seed % 4 > 0)
+        // The stand compares with each question what was foretold.
+        for _ in 0..<400 {
+            let name = ["a", "b", "c"].randomElement(using: &random).map { "\($0).example.com" } ?? ""
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0...2: try stand.ask(name, Bool.random(using: &random) ? .a : .aaaa)
+            case 3...4: try stand.endSomething(&random)
+            default: stand.pass(.milliseconds(Int.random(in: 0..<3000, using: &random)))
+            }
+        }
+        #expect(stand.replies.count > 40)
+    }
+
+    @Test("who is explained notices nothing, and the text is within a screen")
+    func changesNothing() throws {
+        let stand = ExplainStand()
+        try stand.ask("www.example.com")
+        try stand.answer("alidns", "203.0.113.7")
+        let first = try stand.text("www.example.com")
+        for _ in 0..<3 { #expect(try stand.text("www.example.com") == first) }
+        #expect(first.split(separator: "\n").count <= 24 && stand.resolver.lookupsInFlight == 0)
+        let report = try stand.report("www.example.com")
+        #expect(report.sentences.count == first.split(separator: "\n").count - 1)
+        #expect(report.sentences.last == "next     answered from the cache")
+    }
+}

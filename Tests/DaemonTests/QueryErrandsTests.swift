@@ -1,0 +1,106 @@
+// `query` from the request to the last word to the client, over the real cache and resolver.
+
+import AnswerCache
+import Control
+import DNSWire
+import LinuxIO
+import Settings
+import Testing
+
+@testable import Daemon
+
+struct QueryErrandsTests {
+    private let stand: ResolvingStand
+    private let errands: QueryErrands
+    private let name: Name
+    private let now = Clock.now()
+
+    init() throws {
+        stand = try ResolvingStand()
+        errands = QueryErrands(stand.resolving)
+        name = try #require(Name("www.example.com"))
+    }
+
+    /// With the time that it took left out.
+    private func text(_ stream: ControlStream) -> [String] {
+        let lines = String(decoding: stream.unsent, as: UTF8.self).split(separator: "\n").map(String.init)
+        return lines.map { line in
+            line.split(separator: " ").map { Int($0) == nil || line.hasPrefix("www") ? String($0) : "N" }
+                .joined(separator: " ")
+        }
+    }
+
+    @Test("what the cache has is shown with its source, as a client would get it")
+    func fromCache() throws {
+        stand.keep(Question(name, .a), from: .provider, now: now)
+        let stream = try errands.begin(QueryTerms(name, .a), wantsJSON: false, now: now)
+        #expect(
+            text(stream) == [
+                "www.example.com. 600 IN A 192.0.2.1", "; NOERROR for www.example.com A, from cache in N ms",
+            ])
+        #expect(stream.isFinished && errands.nextDeadline == nil)
+        let mailbox = stand.resolving
+        #expect(mailbox.clientsWaiting == 0 && mailbox.questionsTaken == 0)
+    }
+
+    @Test("without an upstream the failure is shown with its extended error, and counts as one")
+    func failure() throws {
+        let stream = try errands.begin(QueryTerms(name, .a), wantsJSON: false, now: now)
+        #expect(
+            text(stream) == [
+                "; SERVFAIL for www.example.com A, from local in N ms", "; EDE 22: no upstream answered",
+                "error: www.example.com A has no answer: SERVFAIL",
+            ])
+        let again = try errands.begin(QueryTerms(name, .a), wantsJSON: false, now: now)
+        #expect(text(again)[1] == "; EDE 13: it failed a moment ago" && again.isFinished)
+    }
+
+    @Test("past the cache an upstream is asked though the cache has an answer")
+    func pastTheCache() throws {
+        stand.keep(Question(name, .a), from: .provider, now: now)
+        let stream = try errands.begin(QueryTerms(name, .a, skipsCache: true), wantsJSON: true, now: now)
+        let text = String(decoding: stream.unsent, as: UTF8.self)
+        #expect(text.hasPrefix(#"{"ede":{"code":22,"#) && text.contains(#""rcode":"SERVFAIL""#))
+    }
+
+    @Test("names of our own are answered by ourselves")
+    func local() throws {
+        let localhost = try #require(Name("localhost"))
+        let stream = try errands.begin(QueryTerms(localhost, .a), wantsJSON: false, now: now)
+        #expect(text(stream).last == "; NOERROR for localhost A, from local in N ms")
+        let why = try #require(Name("www.example.com.why.httpdnsd"))
+        let none = try errands.begin(QueryTerms(why, .a), wantsJSON: false, now: now)
+        #expect(text(none) == ["; NOERROR for www.example.com.why.httpdnsd A, from local in N ms"])
+    }
+
+    @Test("an unknown provider is refused with those that there are")
+    func unknownProvider() throws {
+        try stand.setProviders(Array(Settings.Provider.builtIn.prefix(2)), now: now)
+        let names = stand.resolving.providers.providers.map(\.name).joined(separator: ", ")
+        do throws(Refusal) {
+            _ = try errands.begin(QueryTerms(name, .a, provider: "nobody"), wantsJSON: false, now: now)
+            Issue.record("it was not refused")
+        } catch {
+            #expect(error.reason == "no provider nobody; allowed: \(names)")
+        }
+    }
+
+    @Test("no more than 16 are under way; one that ends, is left, or takes 5 s makes room")
+    func bound() throws {
+        try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
+        var streams: [ControlStream] = []
+        for number in 0..<QueryErrands.maxRunning {
+            let name = try #require(Name("n\(number).example.com"))
+            streams.append(try errands.begin(QueryTerms(name, .a), wantsJSON: false, now: now))
+        }
+        #expect(streams.allSatisfy { !$0.isFinished } && stand.resolving.inflight(now: now).total == 16)
+        #expect(throws: Refusal.self) { try errands.begin(QueryTerms(name, .a), wantsJSON: false, now: now) }
+        streams[0].connectionClosed()
+        let late = now + .seconds(1)
+        let last = try errands.begin(QueryTerms(name, .a), wantsJSON: false, now: late)
+        #expect(errands.nextDeadline == now + QueryErrands.patience)
+        errands.timePassed(now: now + QueryErrands.patience)
+        #expect(text(streams[1]) == ["error: no answer in N s"] && streams[1].isFinished && !last.isFinished)
+        #expect(errands.nextDeadline == late + QueryErrands.patience)
+    }
+}

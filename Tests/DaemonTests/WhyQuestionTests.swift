@@ -1,0 +1,51 @@
+// Questions for explanations by plain DNS: which name and type they are about, and what is none.
+
+import DNSWire
+import Resolver
+import Testing
+
+@testable import Daemon
+
+struct WhyQuestionTests {
+    private func why(_ name: String, _ type: RecordType = .txt) throws -> WhyQuestion? {
+        WhyQuestion(Question(try #require(Name(name)), type))
+    }
+
+    private func about(_ name: String, _ type: RecordType) throws -> WhyQuestion {
+        .about(Question(try #require(Name(name)), type))
+    }
+
+    @Test("a TXT question under the zone is about A of the name in front of it, in whatever case")
+    func ordinary() throws {
+        #expect(try why("www.example.com.why.httpdnsd.") == about("www.example.com", .a))
+        #expect(try why("Www.Example.Com.WHY.HttpDNSd") == about("www.example.com", .a))
+        #expect(try why("localhost.why.httpdnsd") == about("localhost", .a))
+    }
+
+    @Test("a type stands in front with an underscore; what is no type is part of the name")
+    func types() throws {
+        #expect(try why("_aaaa.www.example.com.why.httpdnsd") == about("www.example.com", .aaaa))
+        #expect(try why("_TYPE65.www.example.com.why.httpdnsd") == about("www.example.com", .https))
+        #expect(try why("_dmarc.example.com.why.httpdnsd") == about("_dmarc.example.com", .a))
+        #expect(try why("_txt._dmarc.example.com.why.httpdnsd") == about("_dmarc.example.com", .txt))
+        #expect(try why("_ns.why.httpdnsd") == .about(Question(.root, .ns)))
+    }
+
+    @Test("the zone itself says how to ask, other types have no answer, other names are not ours")
+    func others() throws {
+        #expect(try why("why.httpdnsd") == .usage)
+        #expect(try why("www.example.com.why.httpdnsd", .a) == .nothing)
+        #expect(try why("why.httpdnsd", .ns) == .nothing)
+        #expect(try why("httpdnsd") == nil)
+        #expect(try why("why.httpdnsd.example.com") == nil)
+        #expect(try why("xwhy.httpdnsd") == nil)
+    }
+
+    @Test("each line is a record of its own, cut to what a string holds, that nobody keeps")
+    func records() throws {
+        let name = try #require(Name("a.why.httpdnsd"))
+        let answer = Answer(explaining: ["one", String(repeating: "x", count: 300)], to: name)
+        #expect(answer.records.map(\.data.count) == [4, 256] && answer.records.allSatisfy { $0.owner == name })
+        #expect(answer.records[0].data == [3] + Array("one".utf8) && answer.ttlSeconds == 0)
+    }
+}

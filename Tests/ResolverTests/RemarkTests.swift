@@ -1,0 +1,85 @@
+// Answers that are not plain say why, to clients and in `query`; others say nothing.
+
+import DNSWire
+import Testing
+
+@testable import Resolver
+
+struct RemarkTests {
+    private let now = ContinuousClock.now
+    private let name: Name
+    private let provider = ProviderTraits(id: ProviderID(0), types: .addresses)
+
+    init() throws {
+        name = try #require(Name("www.example"))
+    }
+
+    private func answer(_ addresses: String..., ttl: UInt32 = 60) throws -> Answer {
+        Answer(
+            records: try addresses.map {
+                ResourceRecord(owner: name, address: try #require(Address($0)), ttlSeconds: ttl)
+            })
+    }
+
+    /// What the client of one question gets when the only upstream says this.
+    private func given(_ result: Result<Answer, FetchFailure>, _ policy: Policy = Policy()) -> (Answer?, UInt16?) {
+        var (resolver, actions) = (Resolver(seed: 1), [Action]())
+        resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: false), now: now, actions: &actions)
+        resolver.handle(.policyChanged(policy), now: now, actions: &actions)
+        resolver.handle(.asked(Question(name, .a), Waiter(1), expired: nil), now: now, actions: &actions)
+        for case .fetch(let id, _, _) in actions {
+            resolver.handle(.fetchFinished(id, result), now: now, actions: &actions)
+        }
+        for action in actions {
+            if case .reply(_, let answer, _) = action { return (answer, answer.remark?.code) }
+            if case .fail(_, let reason) = action { return (nil, reason.code) }
+        }
+        return (nil, nil)
+    }
+
+    @Test("a plain answer has no remark")
+    func plain() throws {
+        #expect(given(.success(try answer("192.0.2.1"))).1 == nil)
+        #expect(given(.success(Answer(negative: .noSuchName))).1 == nil)
+    }
+
+    @Test("an answer without the private addresses that it had is blocked in part (15), also if none is left")
+    func privateAddresses() throws {
+        let some = given(.success(try answer("192.168.1.1", "203.0.113.7")))
+        #expect(some.0?.addresses.count == 1 && some.1 == 15)
+        let none = given(.success(try answer("192.168.1.1")))
+        #expect(none.0?.kind == .noData && none.1 == 15)
+    }
+
+    @Test("a rule's own addresses are put in the place of the name's (4), also where they have none of the family")
+    func fallback() throws {
+        for address in ["203.0.113.99", "2001:db8::99"] {
+            var (policy, rule) = (Policy(), Rule(match: [name]))
+            rule.fallbackAddresses = [try #require(Address(address))]
+            policy.rules = RuleTable([rule])
+            #expect(given(.failure(.refused), policy).1 == 4)
+        }
+    }
+
+    @Test("synthesised addresses say so (29), through every change of TTL and order")
+    func synthesis() throws {
+        var synthesis = Synthesis()
+        let prefix = try #require(Prefix("64:ff9b::/96").flatMap { TranslationPrefix($0) })
+        synthesis.setPrefixes([prefix])
+        let made = try #require(synthesis.answer(from: answer("192.0.2.1"), Answer(negative: .noData)))
+        #expect(made.remark?.code == 29 && made.withTTL(to: 5).remark?.code == 29)
+        #expect(made.with([]).remark?.code == 29)
+    }
+
+    @Test("a question that fails says why, and soon after that it failed a moment ago (13)")
+    func failure() throws {
+        var (resolver, actions) = (Resolver(seed: 1), [Action]())
+        for number in 1...2 as ClosedRange<UInt64> {
+            actions = []
+            let event = Event.asked(Question(name, .a), Waiter(number), expired: nil)
+            resolver.handle(event, now: now, actions: &actions)
+            guard case .fail(_, let reason) = actions.first else { Issue.record("no failure"); return }
+            #expect(reason.code == (number == 1 ? 22 : 13))
+        }
+    }
+}
