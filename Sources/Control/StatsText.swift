@@ -51,8 +51,20 @@ private enum Tree: Decodable {
         case .members(let members):
             return members.sorted { $0.key < $1.key }.flatMap { $0.value.lines(under: prefix + $0.key) }
         case .list(let elements):
+            // Buckets: a line for all of them.
+            if let numbers = Tree.numbers(elements) { return [(name, numbers)] }
             return elements.enumerated().flatMap { index, element in element.elementLines(prefix, index) }
         }
+    }
+
+    /// Nil unless all of them are numbers.
+    private static func numbers(_ elements: [Tree]) -> String? {
+        var texts: [String] = []
+        for element in elements {
+            guard case .number(let number) = element else { return nil }
+            texts.append("\(number)")
+        }
+        return texts.isEmpty ? nil : texts.joined(separator: " ")
     }
 
     private func elementLines(_ prefix: String, _ index: Int) -> [(name: String, value: String)] {

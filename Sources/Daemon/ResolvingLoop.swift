@@ -41,6 +41,7 @@ final class ResolvingLoop {
     private(set) var askedAt: Instant?
     private(set) var learnedAt: Instant?
     private var portalNews: [PortalNews] = []
+    private var explanationPace = ExplanationPace()
 
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, probes: Probes, streams: StreamServer,
@@ -360,6 +361,7 @@ final class ResolvingLoop {
             answer(client, with: refusal, .refused, .onlyHere, from: .refused, now: now)
             return
         }
+        guard explanationPace.take(now: now) else { return fail(client, .notReady, now: now) }
         let question = client.question
         let text: Answer =
             switch why {

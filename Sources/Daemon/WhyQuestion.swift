@@ -2,6 +2,7 @@
 // What is no such question has no answer, and never leaves this machine.
 
 import DNSWire
+import LinuxIO
 import Resolver
 
 enum WhyQuestion: Equatable {
@@ -36,6 +37,25 @@ enum WhyQuestion: Equatable {
     }
 
     static let usageText = "ask for TXT of NAME.why.httpdnsd. or of _TYPE.NAME.why.httpdnsd."
+}
+
+/// How many explanations there are: each takes a copy of what the resolver knows, as long as hundreds of hits.
+struct ExplanationPace {
+    /// Until when those that were given would have been given at the pace of `interval`.
+    private var paidUntil: Instant?
+
+    /// Twenty a second: more than people read.
+    static let interval: Duration = .milliseconds(50)
+    /// A script that goes through a list.
+    static let saved = 20
+
+    /// False when it is one too many for now.
+    mutating func take(now: Instant) -> Bool {
+        let paid = max(paidUntil ?? now, now)
+        guard now.duration(to: paid) <= ExplanationPace.interval * (ExplanationPace.saved - 1) else { return false }
+        paidUntil = paid + ExplanationPace.interval
+        return true
+    }
 }
 
 extension Answer {

@@ -1,6 +1,7 @@
 // Questions for explanations by plain DNS: which name and type they are about, and what is none.
 
 import DNSWire
+import LinuxIO
 import Resolver
 import Testing
 
@@ -39,6 +40,18 @@ struct WhyQuestionTests {
         #expect(try why("httpdnsd") == nil)
         #expect(try why("why.httpdnsd.example.com") == nil)
         #expect(try why("xwhy.httpdnsd") == nil)
+    }
+
+    @Test("twenty explanations come at once, and then one in 50 ms")
+    func pace() {
+        var pace = ExplanationPace()
+        let start = Clock.now()
+        #expect((0..<30).count { _ in pace.take(now: start) } == ExplanationPace.saved)
+        #expect(!pace.take(now: start + .milliseconds(49)))
+        #expect(pace.take(now: start + .milliseconds(50)))
+        #expect(!pace.take(now: start + .milliseconds(50)))
+        #expect(
+            (0..<100).count { pace.take(now: start + .seconds(60) + .milliseconds($0)) } == ExplanationPace.saved + 1)
     }
 
     @Test("each line is a record of its own, cut to what a string holds, that nobody keeps")
