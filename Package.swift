@@ -74,7 +74,9 @@ let package = Package(
         debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
 
         tests("DNSWireTests", ["AnswerCache", "DNSWire", "TestSupport"], resources: ["Vectors"]),
-        tests("AnswerCacheTests", ["AnswerCache", "DNSWire", "LinuxIO", "TestSupport", "CAllocationCounter"]),
+        tests(
+            "AnswerCacheTests",
+            ["AnswerCache", "DNSWire", "LinuxIO", "Telemetry", "TestSupport", "CAllocationCounter"]),
         tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
         tests("NetworkTests", ["Network", "DNSWire", "TestSupport"]),
         tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
@@ -94,7 +96,7 @@ let package = Package(
                 "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
             ], resources: ["Explanations"]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
-        tests("ManualTests", ["Control", "Daemon", "Settings", "TestSupport"]),
+        tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Settings", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program(

@@ -107,8 +107,7 @@ final class Daemon {
         } catch {
             throw StartFailure(error)
         }
-        try openControlSocket()
-        try openMetricsListener()
+        try openForOperators()
     }
 
     /// Serves until a signal ends it.
@@ -329,6 +328,11 @@ final class Daemon {
     }
 
     // MARK: control
+
+    private func openForOperators() throws(StartFailure) {
+        try openControlSocket()
+        try openMetricsListener()
+    }
 
     private func openControlSocket() throws(StartFailure) {
         guard let path = settings.control.socket else { return }

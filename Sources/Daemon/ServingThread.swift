@@ -74,11 +74,11 @@ struct ServingThread: ~Copyable {
             let now = Clock.now()
             let hits = tally[.cacheHits]
             answer(count, socket, now: now)
-            tally[.handedOver] += UInt64(notices.count(where: \.isQuestion))
+            tally.add(.handedOver, UInt64(notices.count(where: \.isQuestion)))
             // Before anything leaves: whoever has an answer, or takes a question over, finds it counted.
             telemetry.tally.publish(tally)
             let unsent = batch.send(through: socket)
-            tally[.unsentReplies] += UInt64(unsent)
+            tally.add(.unsentReplies, UInt64(unsent))
             record(receivedAt: now, hits: tally[.cacheHits] - hits)
             let refused = handOver()
             if unsent + refused > 0 { telemetry.tally.publish(tally) }
@@ -100,10 +100,10 @@ struct ServingThread: ~Copyable {
     private mutating func answer(_ count: Int, _ socket: DatagramSocket, now: Instant) {
         let nowMilliseconds = Clock.millisecondsSinceBoot(now)
         served.removeAll(keepingCapacity: true)
+        tally.add(.udpQueries, UInt64(count))
         for place in 0..<count {
-            tally[.udpQueries] += 1
             guard !batch.isCut(place), let peer = batch.peer(place) else {
-                tally[.droppedOversized] += 1
+                tally.add(.droppedOversized)
                 served.append(ServedQuery(.dropped, outcome: .oversized, client: .v4(0)))
                 continue
             }
@@ -133,11 +133,11 @@ struct ServingThread: ~Copyable {
         let client = Address(handover.peer)
         let outcome: ServedQuery
         if handover.socket.reply(message.span, to: handover.peer, from: handover.askedAddress) {
-            tally[.failureResponses] += 1
+            tally.add(.failureResponses)
             tally.count(.serverFailure)
             outcome = ServedQuery(.answered, from: .failure, .serverFailure, client: client)
         } else {
-            tally[.droppedOverload] += 1
+            tally.add(.droppedOverload)
             outcome = ServedQuery(.dropped, outcome: .overload, client: client)
         }
         telemetry.ring.record(
@@ -184,32 +184,35 @@ extension Tally {
     mutating func count(_ outcome: FastPath.Outcome) {
         switch outcome {
         case .answered(let code), .answeredAndDue(let code, _), .answeredAwaited(let code, _):
-            self[.cacheHits] += 1
-            self[.cacheResponses] += 1
-            count(code)
+            add(.cacheHits, .cacheResponses, Count(code))
         case .local:
-            self[.localResponses] += 1
+            add(.localResponses)
             count(.noError)
         case .refused(let code):
-            self[.refusedResponses] += 1
+            add(.refusedResponses)
             count(code)
-        case .dropped(.short): self[.droppedShort] += 1
-        case .dropped(.reply): self[.droppedReply] += 1
-        case .dropped(.oversized): self[.droppedOversized] += 1
-        case .miss: self[.cacheMisses] += 1
+        case .dropped(.short): add(.droppedShort)
+        case .dropped(.reply): add(.droppedReply)
+        case .dropped(.oversized): add(.droppedOversized)
+        case .miss: add(.cacheMisses)
         }
     }
 
-    mutating func count(_ code: ResponseCode) {
-        switch code {
-        case .noError: self[.noError] += 1
-        case .formatError: self[.formatError] += 1
-        case .serverFailure: self[.serverFailure] += 1
-        case .noSuchName: self[.noSuchName] += 1
-        case .notImplemented: self[.notImplemented] += 1
-        case .refused: self[.refused] += 1
-        case .badVersion: self[.badVersion] += 1
-        default: self[.otherCode] += 1
-        }
+    mutating func count(_ code: ResponseCode) { add(Count(code)) }
+}
+
+extension Count {
+    fileprivate init(_ code: ResponseCode) {
+        self =
+            switch code {
+            case .noError: .noError
+            case .formatError: .formatError
+            case .serverFailure: .serverFailure
+            case .noSuchName: .noSuchName
+            case .notImplemented: .notImplemented
+            case .refused: .refused
+            case .badVersion: .badVersion
+            default: .otherCode
+            }
     }
 }

@@ -44,7 +44,8 @@ extension FlightRing {
 package struct FlightWalk: Sendable {
     private let records: FlightRecords
     private var places: [Place]
-    package private(set) var missed: UInt64 = 0
+    private(set) var missed: UInt64 = 0
+    private var missedBefore: UInt64 = 0
 
     private struct Place {
         var next: UInt64
@@ -70,9 +71,10 @@ package struct FlightWalk: Sendable {
 
     /// Leaves out what is left.
     ///
-    /// - Returns: how many events that were.
+    /// - Returns: how many events nobody has got since the last time, those that were missed included.
     package mutating func skip() -> UInt64 {
-        var skipped: UInt64 = 0
+        var skipped = missed - missedBefore
+        missedBefore = missed
         for index in places.indices {
             skipped += places[index].end - places[index].next + (places[index].event == nil ? 0 : 1)
             places[index].next = places[index].end

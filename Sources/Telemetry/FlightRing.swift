@@ -30,11 +30,9 @@ import Synchronization
 
     /// By the one thread that owns it.
     package func record(_ event: FlightEvent) {
-        if let name = event.name {
-            write(FlightSlot(event), address: event.address, name.wire.span, from: 0, bytes: name.wire.count - 1)
-        } else {
-            let nothing: [UInt8] = []
-            write(FlightSlot(event), address: event.address, nothing.span, from: 0, bytes: nil)
+        let name = event.name?.wire ?? []
+        unsafe name.withUnsafeBytes { raw in
+            unsafe write(FlightSlot(event), address: event.address, raw, from: 0, nameBytes: name.count - 1)
         }
     }
 
@@ -42,39 +40,50 @@ import Synchronization
     package func record(
         _ query: ServedQuery, atNanoseconds nanoseconds: UInt64, microseconds: UInt64, in packet: Span<UInt8>
     ) {
-        let question = FlightRing.question(in: packet)
-        var slot = FlightSlot(query, atNanoseconds: nanoseconds, microseconds: microseconds)
-        if let question { slot.type = UInt64(question.type) }
-        write(
-            slot, address: query.client, packet, from: Header.byteCount,
-            bytes: question?.nameBytes)
-    }
-
-    /// Where the question's name ends, its root left out, and the type behind it.
-    private static func question(in packet: Span<UInt8>) -> (nameBytes: Int, type: UInt16)? {
-        guard packet.count > Header.byteCount + 4, packet[4] == 0, packet[5] == 1 else { return nil }
-        var at = Header.byteCount
-        let end = min(packet.count - 4, Header.byteCount + Name.maxWireBytes)
-        while at < end {
-            let length = Int(packet[at])
-            if length == 0 {
-                return (at - Header.byteCount, UInt16(packet[at + 1]) << 8 | UInt16(packet[at + 2]))
-            }
-            guard length <= Name.maxLabelBytes else { return nil }
-            at += 1 + length
+        unsafe packet.withUnsafeBytes { raw in
+            let question = unsafe FlightRing.question(in: raw)
+            let slot = FlightSlot(
+                query, type: question.type, atNanoseconds: nanoseconds, microseconds: microseconds)
+            unsafe write(
+                slot, address: query.client, raw, from: FlightRing.headerBytes, nameBytes: question.nameBytes)
         }
-        return nil
     }
 
+    /// `Header.byteCount` and the like, where the compiler sees their values.
+    private static let headerBytes = 12
+    private static let maxNameBytes = 255
+    private static let maxLabelBytes: UInt8 = 63
+
+    /// Where the question's name ends, its root left out, and the type behind it. -1 and nil for none.
+    private static func question(in packet: UnsafeRawBufferPointer) -> (nameBytes: Int, type: UInt16?) {
+        guard packet.count > headerBytes + 4, unsafe packet[4] == 0, unsafe packet[5] == 1 else { return (-1, nil) }
+        var at = headerBytes
+        let end = min(packet.count - 4, headerBytes + maxNameBytes)
+        while at < end {
+            let length = unsafe packet[at]
+            if length == 0 {
+                return unsafe (at - headerBytes, UInt16(packet[at + 1]) << 8 | UInt16(packet[at + 2]))
+            }
+            guard length <= maxLabelBytes else { break }
+            at &+= 1 &+ Int(length)
+        }
+        return (-1, nil)
+    }
+
+    /// Inlined by order, as are its parts: each hit comes here.
+    ///
+    /// - Parameter nameBytes: without its root; negative: there is no name.
+    @inline(__always)
     private func write(
-        _ slot: FlightSlot, address: Address?, _ text: Span<UInt8>, from start: Int, bytes nameBytes: Int?
+        _ slot: FlightSlot, address: Address?, _ text: UnsafeRawBufferPointer, from start: Int, nameBytes: Int
     ) {
-        let number = unsafe memory.cells[0].load(ordering: .relaxed)
+        let count = unsafe memory.cells
+        let number = unsafe count[0].load(ordering: .relaxed)
         let place = Int(number % UInt64(FlightRing.capacity))
-        let cells = unsafe memory.cells + (FlightRing.firstSlot + place * FlightRing.slotWords)
+        let cells = unsafe count + (FlightRing.firstSlot + place * FlightRing.slotWords)
         unsafe cells[0].store(2 &* number &+ 1, ordering: .relaxed)
         atomicMemoryFence(ordering: .releasing)
-        var flags = slot.flags | (nameBytes == nil ? 0 : FlightSlot.hasName)
+        var flags = slot.flags
         switch address {
         case nil: break
         case .v4(let value):
@@ -86,42 +95,49 @@ import Synchronization
             unsafe cells[8].store(high, ordering: .relaxed)
         }
         if slot.upstream != 0 { unsafe cells[9].store(slot.upstream, ordering: .relaxed) }
+        if nameBytes >= 0 {
+            flags |= FlightSlot.hasName | UInt64(nameBytes) << FlightSlot.nameBytesShift
+            unsafe writeName(text, from: start, bytes: nameBytes, into: cells, place)
+        }
         unsafe cells[1].store(slot.nanoseconds, ordering: .relaxed)
         unsafe cells[2].store(slot.what, ordering: .relaxed)
-        unsafe cells[3].store(
-            slot.duration | UInt64(nameBytes ?? 0) << 16 | flags << 24, ordering: .relaxed)
-        unsafe writeName(text, from: start, bytes: nameBytes ?? 0, into: cells, place)
+        unsafe cells[3].store(flags, ordering: .relaxed)
         unsafe cells[0].store(2 &* number &+ 2, ordering: .releasing)
-        unsafe memory.cells[0].store(number &+ 1, ordering: .releasing)
+        unsafe count[0].store(number &+ 1, ordering: .releasing)
     }
 
     /// Eight bytes at a time; what a word has beyond the name is 0.
+    @inline(__always)
     private func writeName(
-        _ text: Span<UInt8>, from start: Int, bytes: Int, into cells: UnsafeMutablePointer<Atomic<UInt64>>, _ place: Int
+        _ text: UnsafeRawBufferPointer, from start: Int, bytes: Int, into cells: UnsafeMutablePointer<Atomic<UInt64>>,
+        _ place: Int
     ) {
-        guard bytes > 0 else { return }
-        unsafe text.withUnsafeBytes { raw in
-            var (done, word) = (0, 0)
-            while done < bytes {
-                let value = unsafe FlightRing.word(raw, at: start + done, atMost: bytes - done)
-                unsafe cell(word, cells, place).pointee.store(value, ordering: .relaxed)
-                done += 8
-                word += 1
-            }
+        var (done, word) = (0, 0)
+        while done &+ 8 <= bytes {
+            let value = unsafe UInt64(littleEndian: text.loadUnaligned(fromByteOffset: start &+ done, as: UInt64.self))
+            unsafe cell(word, cells, place).pointee.store(value, ordering: .relaxed)
+            done &+= 8
+            word &+= 1
         }
+        guard done < bytes else { return }
+        let value = unsafe FlightRing.rest(of: text, at: start &+ done, bytes: bytes &- done)
+        unsafe cell(word, cells, place).pointee.store(value, ordering: .relaxed)
     }
 
-    private static func word(_ raw: UnsafeRawBufferPointer, at offset: Int, atMost bytes: Int) -> UInt64 {
-        if offset + 8 <= raw.count {
-            let value = unsafe UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-            return bytes >= 8 ? value : value & ((1 << UInt64(8 * bytes)) - 1)
+    /// One to seven bytes. Most often more follow, and reading those, too, is quicker.
+    @inline(__always)
+    private static func rest(of text: UnsafeRawBufferPointer, at offset: Int, bytes: Int) -> UInt64 {
+        if offset &+ 8 <= text.count {
+            let value = unsafe UInt64(littleEndian: text.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            return value & ((1 &<< UInt64(8 &* bytes)) &- 1)
         }
         var value: UInt64 = 0
-        for index in 0..<min(8, bytes) { unsafe value |= UInt64(raw[offset + index]) << UInt64(8 * index) }
+        for index in 0..<bytes { unsafe value |= UInt64(text[offset + index]) << UInt64(8 * index) }
         return value
     }
 
     /// Of a name's words: three in the slot's first half, six in its second one, the rest apart.
+    @inline(__always)
     private func cell(
         _ word: Int, _ cells: UnsafeMutablePointer<Atomic<UInt64>>, _ place: Int
     ) -> UnsafeMutablePointer<Atomic<UInt64>> {

@@ -12,105 +12,92 @@ package import DNSWire
 
 /// What a serving thread knows of a query that it has dealt with; the question is in the packet.
 package struct ServedQuery: Sendable {
-    package var kind: FlightEvent.Kind
-    package var source: FlightEvent.Source
-    package var code: ResponseCode
-    package var outcome: FlightWord
+    /// As in the slot.
+    let what: UInt64
+    let outcome: FlightWord
+    let client: Address
     package var transport = FlightEvent.Transport.udp
-    package var client: Address
 
     package init(
         _ kind: FlightEvent.Kind, from source: FlightEvent.Source = .none, _ code: ResponseCode = .noError,
         outcome: FlightWord = .none, client: Address
     ) {
-        self.kind = kind
-        self.source = source
-        self.code = code
+        what = FlightSlot.what(kind, source, code)
         self.outcome = outcome
         self.client = client
     }
 }
 
 struct FlightSlot {
-    static let hasName: UInt64 = 1
-    static let isIPv4: UInt64 = 2
-    static let isIPv6: UInt64 = 4
-    static let hasType: UInt64 = 8
-    fileprivate static let transportShift: UInt64 = 4
+    static let nameBytesShift: UInt64 = 16
+    static let hasName: UInt64 = 1 << 24
+    static let isIPv4: UInt64 = 2 << 24
+    static let isIPv6: UInt64 = 4 << 24
+    fileprivate static let hasType: UInt64 = 8 << 24
+    fileprivate static let hasUpstream: UInt64 = 64 << 24
+    fileprivate static let transportShift: UInt64 = 28
     static let nameBytesInSlot = 72
 
     let nanoseconds: UInt64
-    private let kind: UInt64
-    private let source: UInt64
-    var type: UInt64?
-    private let code: UInt64
-    private let extendedError: UInt64
-    private let microseconds: UInt64
-    private let outcome: UInt64
+    /// Word 2.
+    let what: UInt64
+    /// Word 3, but for name and address.
+    let flags: UInt64
     let upstream: UInt64
-    private let transport: UInt64
 
     init(_ event: FlightEvent) {
         nanoseconds = event.nanoseconds
-        kind = UInt64(event.kind.rawValue)
-        source = UInt64(event.source.rawValue)
-        type = event.type.map { UInt64($0.rawValue) }
-        code = UInt64(event.code.rawValue)
         // No error has the last number.
-        extendedError = event.extendedError.map { UInt64($0 &+ 1) } ?? 0
-        microseconds = UInt64(event.microseconds)
-        outcome = UInt64(event.outcome.number)
+        let extendedError = event.extendedError.map { UInt64($0 &+ 1) } ?? 0
+        what =
+            FlightSlot.what(event.kind, event.source, event.code) | UInt64(event.type?.rawValue ?? 0) << 16
+            | extendedError << 48
         upstream = UInt64(event.upstream.number)
-        transport = UInt64(event.transport.rawValue)
+        flags =
+            UInt64(event.outcome.number) | (event.type == nil ? 0 : FlightSlot.hasType)
+            | UInt64(event.transport.rawValue) << FlightSlot.transportShift
+            | (upstream == 0 ? 0 : FlightSlot.hasUpstream) | UInt64(event.microseconds) << 32
     }
 
-    init(_ query: ServedQuery, atNanoseconds: UInt64, microseconds: UInt64) {
+    @inline(__always)
+    init(_ query: ServedQuery, type: UInt16?, atNanoseconds: UInt64, microseconds: UInt64) {
         nanoseconds = atNanoseconds
-        // Less than a word has room for, or cut to that: what is behind it belongs to others.
-        self.microseconds = UInt64(UInt32(clamping: microseconds))
-        kind = UInt64(query.kind.rawValue)
-        source = UInt64(query.source.rawValue)
-        code = UInt64(query.code.rawValue)
-        extendedError = 0
-        outcome = UInt64(query.outcome.number)
+        what = query.what | UInt64(type ?? 0) << 16
         upstream = 0
-        transport = UInt64(query.transport.rawValue)
+        flags =
+            UInt64(query.outcome.number) | (type == nil ? 0 : FlightSlot.hasType)
+            | UInt64(query.transport.rawValue) << FlightSlot.transportShift
+            | UInt64(UInt32(clamping: microseconds)) << 32
     }
 
-    var what: UInt64 { kind | source << 8 | (type ?? 0) << 16 | code << 32 | extendedError << 48 }
-    var duration: UInt64 { outcome | microseconds << 32 }
-    /// But for those of name and address; shifted by their writer. Less than eight bits.
-    var flags: UInt64 {
-        (type == nil ? 0 : FlightSlot.hasType) | transport << FlightSlot.transportShift
-            | (upstream == 0 ? 0 : FlightSlot.hasUpstream)
+    static func what(_ kind: FlightEvent.Kind, _ source: FlightEvent.Source, _ code: ResponseCode) -> UInt64 {
+        UInt64(kind.rawValue) | UInt64(source.rawValue) << 8 | UInt64(code.rawValue) << 32
     }
-    fileprivate static let hasUpstream: UInt64 = 64
 
-    static func nameBytes(_ word: UInt64) -> Int { Int(word >> 16 & 0xFF) }
+    static func nameBytes(_ word: UInt64) -> Int { Int(word >> nameBytesShift & 0xFF) }
 }
 
 extension FlightEvent {
     /// - Parameter words: of a slot, and of its tail.
     init?(_ words: [UInt64]) {
         let (what, rest) = (words[2], words[3])
-        let flags = rest >> 24 & 0xFF
         guard let kind = Kind(rawValue: UInt8(truncatingIfNeeded: what)),
             let source = Source(rawValue: UInt8(truncatingIfNeeded: what >> 8)),
-            let transport = Transport(rawValue: UInt8(flags >> FlightSlot.transportShift & 3))
+            let transport = Transport(rawValue: UInt8(rest >> FlightSlot.transportShift & 3))
         else { return nil }
         self.init(kind, nanoseconds: words[1])
         self.source = source
         self.transport = transport
-        if flags & FlightSlot.hasType != 0 { type = RecordType(rawValue: UInt16(truncatingIfNeeded: what >> 16)) }
+        if rest & FlightSlot.hasType != 0 { type = RecordType(rawValue: UInt16(truncatingIfNeeded: what >> 16)) }
         code = ResponseCode(rawValue: UInt16(truncatingIfNeeded: what >> 32))
         let extended = UInt16(truncatingIfNeeded: what >> 48)
         extendedError = extended == 0 ? nil : extended - 1
         microseconds = UInt32(truncatingIfNeeded: rest >> 32)
         outcome = FlightWord(UInt16(truncatingIfNeeded: rest))
-        if flags & FlightSlot.isIPv4 != 0 { address = .v4(UInt32(truncatingIfNeeded: words[4])) }
-        if flags & FlightSlot.isIPv6 != 0 { address = .v6(high: words[8], low: words[4]) }
-        if flags & FlightSlot.hasUpstream != 0 { upstream = FlightWord(UInt16(truncatingIfNeeded: words[9])) }
-        if flags & FlightSlot.hasName != 0 {
+        if rest & FlightSlot.isIPv4 != 0 { address = .v4(UInt32(truncatingIfNeeded: words[4])) }
+        if rest & FlightSlot.isIPv6 != 0 { address = .v6(high: words[8], low: words[4]) }
+        if rest & FlightSlot.hasUpstream != 0 { upstream = FlightWord(UInt16(truncatingIfNeeded: words[9])) }
+        if rest & FlightSlot.hasName != 0 {
             guard let read = FlightEvent.name(words, bytes: FlightSlot.nameBytes(rest)) else { return nil }
             name = read
         }

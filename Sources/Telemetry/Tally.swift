@@ -33,6 +33,16 @@ package struct Tally: Sendable {
         set { counts[count.rawValue] = newValue }
     }
 
+    /// In place: an increment through the subscript of another module copies all counts there and back.
+    package mutating func add(_ count: Count, _ amount: UInt64 = 1) { counts[count.rawValue] += amount }
+
+    /// Three at once: what each hit adds.
+    package mutating func add(_ first: Count, _ second: Count, _ third: Count) {
+        counts[first.rawValue] += 1
+        counts[second.rawValue] += 1
+        counts[third.rawValue] += 1
+    }
+
     /// All that clients got.
     package var responses: UInt64 {
         let counts: [Count] = [

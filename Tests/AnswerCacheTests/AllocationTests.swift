@@ -3,6 +3,7 @@
 import AnswerCache
 import CAllocationCounter
 import DNSWire
+import Telemetry
 import TestSupport
 import Testing
 
@@ -64,6 +65,24 @@ struct AllocationTests {
                 stand.allocations(
                     answering: packet, streamLimitBytes: nil, count: 10_000, counter: hd_thread_allocations) == 0,
                 "\(packet)")
+        }
+    }
+
+    @Test(
+        "recording a query, and how long it took, allocates nothing, whatever the length of its name",
+        .enabled(if: hd_counts_allocations() == 1))
+    func recorder() throws {
+        let (ring, durations) = (FlightRing(), PublishedHistogram())
+        let long = Array(repeating: String(repeating: "n", count: 60), count: 4).joined(separator: ".")
+        for text in ["www.example.com", "a.somewhat.longer.name.example.com", long] {
+            let packet = QueryPacket(try #require(Name(text)), .a).bytes
+            let query = ServedQuery(.answered, from: .cache, client: .v6(high: 1, low: 2))
+            let before = hd_thread_allocations()
+            for run in 0..<20_000 {
+                ring.record(query, atNanoseconds: UInt64(run), microseconds: 12, in: packet.span)
+                durations.record(microseconds: UInt64(run), count: 1)
+            }
+            #expect(hd_thread_allocations() - before == 0, "\(text)")
         }
     }
 

@@ -39,6 +39,7 @@ class Bash(Case):
                 (("--json", "cache", "d"), ["dump"]), (("log", "d"), ["debug"]), (("log", "--for", "10"), ["10m"]),
                 (("flush", "--type", "AA"), ["AAAA"]), (("flush", "--t"), ["--tree", "--type"]),
                 (("stats", "--"), ["--json", "--prometheus", "--watch"]), (("help", "ex"), ["explain"]),
+                (("recorder", ""), ["dump", "read", "--clients", "--json"]), (("recorder", "read", "/usr/bi"), ["/usr/bin"]),
                 (("nonsense", ""), [])):
             with self.subTest(words):
                 self.assertEqual(sorted(expected), sorted(self.completed(*words)))

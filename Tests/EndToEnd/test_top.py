@@ -1,8 +1,10 @@
 # httpdnsctl top and stats --watch: the screen in a real terminal (tmux's), and what comes where there is none.
 
+import itertools
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import threading
@@ -53,25 +55,27 @@ class Busy(Case):
         return [str(places.binaries / "httpdnsctl"), "--socket", str(self.server.control), *words]
 
     def terminal(self, columns, rows, *words, environment=()):
-        pane = Terminal(self, columns, rows, ["env", *environment, *self.command(*words)])
+        pane = Terminal(self.server.directory, columns, rows, ["env", *environment, *self.command(*words)])
         self.addCleanup(pane.close)
         return pane
 
 
 class Terminal:
-    """A terminal of its own, on a tmux server of its own."""
+    """A terminal of its own, on a tmux server of its own, in which one command runs."""
 
-    def __init__(self, test, columns, rows, command):
-        self.tmux = ["tmux", "-L", f"e2e-{os.getpid()}-{id(self)}", "-f", "/dev/null"]
+    def __init__(self, directory, columns, rows, command):
+        settings = directory / "tmux.conf"
+        settings.write_text("set -g status off\n")
+        self.tmux = ["tmux", "-S", str(directory / f"tmux-{next(self.numbers)}"), "-f", str(settings)]
         environment = {key: value for key, value in os.environ.items() if key not in ("TMUX", "NO_COLOR")}
         environment["TERM"] = "xterm-256color"
+        script = (
+            f"echo before; settings=$(stty -g); {shlex.join(command)}; echo ended with $?; "
+            '[ "$(stty -g)" = "$settings" ] && echo as it was; exec sleep 600')
         subprocess.run(
-            [*self.tmux, "new-session", "-d", "-x", str(columns), "-y", str(rows), "sh"], check=True, env=environment)
-        self.run("set-option", "-g", "status", "off")
-        self.run("resize-window", "-x", str(columns), "-y", str(rows))
-        self.type("echo before", "Enter")
-        eventually(lambda: "\nbefore" in self.screen())
-        self.type("stty size; " + " ".join(command) + "; echo ended with $?", "Enter")
+            [*self.tmux, "new-session", "-d", "-x", str(columns), "-y", str(rows), script], check=True, env=environment)
+
+    numbers = itertools.count()
 
     def run(self, *words):
         return subprocess.run([*self.tmux, *words], check=True, capture_output=True, text=True).stdout
@@ -123,7 +127,7 @@ class Screen(Busy):
                 pane.type("q")
                 screen = eventually(lambda: "ended with 0" in pane.screen() and pane.screen())
                 # The shell's own screen is back, with what stood there.
-                self.assertIn("\nbefore", screen)
+                self.assertIn("before\n", screen)
                 self.assertNotIn("queries", screen)
 
     def test_it_follows_the_size_of_its_window(self):
@@ -144,11 +148,9 @@ class Screen(Busy):
                     pane.type(end)
                 else:
                     os.kill(pane.pid, end)
-                eventually(lambda: "ended with 0" in pane.screen())
-                # Its keys are shown again, line by line.
-                pane.type("echo  af''ter", "Enter")
-                eventually(lambda: "\nafter" in pane.screen())
-                self.assertIn("echo  af''ter", pane.screen())
+                eventually(lambda: "ended with 0\nas it was\n" in pane.screen())
+                # Cursor, and which of its two screens.
+                self.assertEqual("1 0\n", pane.run("display-message", "-p", "#{cursor_flag} #{alternate_on}"))
 
     def test_colours_unless_they_are_not_wanted(self):
         painted = self.terminal(80, 24, "top")

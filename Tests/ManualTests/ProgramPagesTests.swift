@@ -1,5 +1,7 @@
-// httpdnsd(8) and httpdnsctl(1) against the words of the programs: every option and command is there, and no other.
+// httpdnsd(8) and httpdnsctl(1) against the words of the programs: all options, paths and commands are there, and no
+// others.
 
+import HTTPServer
 import Testing
 
 @testable import Control
@@ -26,6 +28,12 @@ struct ProgramPagesTests {
         }
     }
 
+    @Test("httpdnsd(8) has the paths that are served over HTTP")
+    func paths() throws {
+        let tags = try ManualPage("httpdnsd.8").tags(under: "METRICS")
+        #expect(tags.sorted() == Page.allCases.map(\.rawValue).sorted())
+    }
+
     @Test("httpdnsctl(1) has the options of its own")
     func controlOptions() throws {
         let page = try ManualPage("httpdnsctl.1")
@@ -36,39 +44,43 @@ struct ProgramPagesTests {
 
     private static let sections: Set<String> = [
         "What it does now", "Why, and what if", "The cache", "Upstreams", "Addresses and their certificates",
-        "The daemon",
+        "The daemon", "Without a daemon",
     ]
 
-    private func forms() throws -> [String] {
-        try ManualPage("httpdnsctl.1").entries.filter { ProgramPagesTests.sections.contains($0.section) }.map(\.tag)
+    private func entries() throws -> [ManualPage.Entry] {
+        try ManualPage("httpdnsctl.1").entries.filter { ProgramPagesTests.sections.contains($0.section) }
     }
 
     @Test("httpdnsctl(1) has every form of every command with its options, and no other")
     func commands() throws {
-        let usages = Command.Word.allCases.flatMap { word -> [String] in
-            let usage = word.usage.split(separator: ";").first.map(String.init) ?? ""
-            return usage == "--json" ? [word.rawValue] : usage.split(separator: ", ").map(String.init)
+        let entries = try entries()
+        let forms = Command.Word.allCases.flatMap(\.forms)
+        #expect(entries.map(\.tag).sorted() == forms.map(\.usage).sorted())
+        for form in forms {
+            let entry = entries.first { $0.tag == form.usage }.map { "\($0.tag) \($0.text)" } ?? ""
+            let known = options(in: form.usage).union(form.options.flatMap { options(in: $0.usage) })
+            #expect(options(in: entry) == known, "\(form.usage)")
         }
-        #expect(try forms().map(shape).sorted() == usages.map(shape).sorted())
-    }
-
-    /// "flush --tree --type": a form without its arguments, and without what every command takes.
-    private func shape(_ form: String) -> String {
-        let words = form.split(separator: " ").prefix { $0.allSatisfy(\.isLowercase) }.map(String.init)
-        return (words + options(in: form).subtracting(["--json"]).sorted()).joined(separator: " ")
     }
 
     private static let arguments = [
         "NAME": "www.example.com", "NAME...": "www.example.com", "TYPE": "AAAA", "ADDRESS": "192.0.2.1",
         "DURATION": "10m", "GLOB": "*.example", "LEVEL": "debug", "COMMAND": "stats",
+        "FILE": "/file",
     ]
 
     @Test("what httpdnsctl(1) says can be asked is understood, with every option at once")
     func understood() throws {
-        for form in try forms() {
-            let words = form.filter { $0 != "[" && $0 != "]" }.split(separator: " ")
-            let line = words.map { ProgramPagesTests.arguments[String($0)] ?? String($0) }.joined(separator: " ")
-            #expect(throws: Never.self, "\(line)") { _ = try Request(line: Array(line.utf8)) }
+        for entry in try entries() {
+            // The last one of those that exclude each other.
+            let words = entry.tag.filter { $0 != "[" && $0 != "]" }.split(separator: " ").map { word in
+                word.split(separator: "|").last.map(String.init) ?? ""
+            }
+            let arguments = words.map { ProgramPagesTests.arguments[$0] ?? $0 }
+            #expect(throws: Never.self, "\(arguments)") {
+                guard case .ask(let line, _) = try Invocation(arguments: arguments) else { return }
+                _ = try Request(line: Array(line.utf8))
+            }
         }
     }
 }

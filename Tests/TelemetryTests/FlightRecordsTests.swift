@@ -61,6 +61,10 @@ struct FlightRecordsTests {
         walk.extend()
         #expect(times(&walk) == (250..<UInt64(FlightRing.capacity + 250)).map { $0 })
         #expect(walk.missed == 250)
+        record(0, at: 0)
+        walk.extend()
+        let (skipped, later) = (walk.skip(), walk.skip())
+        #expect(skipped == 251 && later == 0, "what was missed is said once")
     }
 
     @Test("words keep their numbers, are cut between characters, and run out")

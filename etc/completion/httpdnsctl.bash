@@ -26,7 +26,7 @@ _httpdnsctl_words() {
     top) echo "--json" ;;
     inflight) echo "--json" ;;
     watch) echo "--name --clients --json" ;;
-    recorder) echo "dump --clients --json" ;;
+    recorder) echo "dump read --clients --json" ;;
     log) echo "error warning info debug --for --json" ;;
     reload) echo "--json" ;;
     help) echo "--json" ;;
@@ -64,6 +64,10 @@ _httpdnsctl() {
         at=$((at + 1))
     done
     if [ "$last" = --socket ] && [ -z "$command" ]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        return
+    fi
+    if [ "$command $last" = "recorder read" ]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
     fi

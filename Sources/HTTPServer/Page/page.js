@@ -13,7 +13,8 @@ const goodVerdicts = ['verified'];
 const badVerdicts = ['name-mismatch', 'untrusted'];
 const every = 1000; // milliseconds
 const patience = 5000;
-const window10 = 10; // seconds that percentiles and shares are taken over
+const sharing = 10; // seconds that shares and percentiles are taken over
+const smoothing = 3; // seconds that rates are taken over
 
 const place = id => document.getElementById(id);
 const charts = {
@@ -45,7 +46,7 @@ function before(index, seconds) {
 }
 
 function rates(index) {
-  const newer = history[index], older = newer.stats && before(index, 1);
+  const newer = history[index], older = newer.stats && (before(index, smoothing) ?? before(index, 1));
   if (!older) return null;
   const rate = pick => Math.max(0, pick(newer.stats) - pick(older.stats)) / (newer.at - older.at);
   const values = {};
@@ -61,7 +62,7 @@ function rates(index) {
 function recent(index) {
   const newer = history[index];
   if (!newer.stats) return null;
-  return before(index, window10) ?? before(index, 3) ?? before(index, 1);
+  return before(index, sharing) ?? before(index, 3) ?? before(index, 1);
 }
 
 function hitShare(index) {
