@@ -84,8 +84,7 @@ final class Daemon {
             recorderFiles = try FlightFiles(records, loop: loop)
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
-                listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
-                recorder: recorder)
+                listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(), recorder: recorder)
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
                 probes: Probes(loop: loop), streams: streams, mailbox: mailbox, store: store,
