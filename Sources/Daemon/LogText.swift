@@ -61,7 +61,7 @@ extension LogEvent {
             "half of the clients or more get failures; what led to that is in \(path): httpdnsctl recorder read"
         case .recorderFails(let path, let reason): "the flight recorder can't be written to \(path): \(reason)"
         case .query(let report): String(report.line.dropLast())
-        case .queriesLeftOut(let count): "\(count) events came too fast to be logged"
+        case .queriesLeftOut(let count): "\(count) queries came too fast to be logged"
         }
     }
 
