@@ -132,6 +132,7 @@ final class Daemon {
             turn(lateBy: deadline.map { max(.zero, $0.duration(to: now)) } ?? .zero, now: now)
             turnedAt = now
         }
+        log.queries(watches.drain())
         log.end(now: Clock.now())
         log(.stopping(signal: stopSignal ?? ""))
         threads.stop()
@@ -193,10 +194,17 @@ final class Daemon {
         }
         resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
-        watches.timePassed(now: now).forEach { log($0) }
+        logQueries(now: now)
         recorderFiles.counted(threads.tally, resolving, now: now)
         recorderFiles.takeNews().forEach { log($0) }
         log.timePassed(now: now)
+    }
+
+    /// Nobody looks for what the log's level keeps from it.
+    private func logQueries(now: Instant) {
+        let isLogged = settings.log.queries && log.saysQueries
+        let before = watches.setLogging(isLogged ? .init(showsClients: settings.log.clients) : nil, now: now)
+        log.queries(before + watches.timePassed(now: now))
     }
 
     private func recordDivergences(now: Instant) {
@@ -234,8 +242,6 @@ final class Daemon {
     private func apply(_ settings: Settings) {
         let now = Clock.now()
         log.configure(settings.log)
-        watches.setLogging(
-            settings.log.queries ? QueryWatches.Logging(showsClients: settings.log.clients) : nil, now: now)
         recorderFiles.setDirectory(settings.log.recorderDirectory)
         upstreams.setAccounts(provisions.accounts)
         if let roaming { roaming.setView(settings) } else { view.set(nil, settings.providers) }
