@@ -16,7 +16,9 @@ final class Daemon {
     private static let hostsFile = "/etc/hosts"
 
     private let options: Options
+    /// Those that are read again. What they say of the start holds from the next one on.
     private var settings: Settings
+    private let settingsOfStart: Settings
     private var provisions: Provisions
     private let log: Log
     private let startedAt: Instant
@@ -53,6 +55,7 @@ final class Daemon {
     init(_ settings: Settings, _ provisions: Provisions, _ options: Options) throws(StartFailure) {
         self.settings = settings
         self.provisions = provisions
+        settingsOfStart = settings
         self.options = options
         log = Log(settings.log)
         startedAt = Clock.now()
@@ -220,7 +223,7 @@ final class Daemon {
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
             provisions = try Provisions(for: new, options)
-            let report = ReloadReport(needRestart: new.changesNeedingRestart(from: settings))
+            let report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
             settings = new
             apply(new)
             log(.settingsReloaded(report))
