@@ -20,7 +20,9 @@ extension ControlCommands {
     }
 
     func top(_ request: Request) -> ControlAnswer {
-        var report = TopReport(milliseconds: Clock.wallMilliseconds(), stats: statistics.stats)
+        var report = TopReport(
+            milliseconds: Clock.wallMilliseconds(), bootMilliseconds: Clock.millisecondsSinceBoot(now),
+            stats: statistics.stats)
         report.hottest = resolving.hottest(atMost: TopReport.maxHottest, now: now).map { asked in
             TopReport.HotName(
                 name: asked.question.name.description, type: asked.question.type.description,

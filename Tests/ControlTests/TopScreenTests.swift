@@ -39,7 +39,9 @@ struct TopScreenTests {
         stats.providers = [alidns, StatsReport.Provider(name: "dnspod", dialect: "dnspod", state: "down")]
         stats.system.requests = 7
         stats.system.servers = ["192.0.2.53:53"]
-        var report = TopReport(milliseconds: 1_795_287_296_000 + Int64(second) * 1000, stats: stats)
+        var report = TopReport(
+            milliseconds: 1_795_287_296_000 + Int64(second) * 1000, bootMilliseconds: Int64(second) * 1000, stats: stats
+        )
         report.hottest = (0..<20).map { place in
             TopReport.HotName(
                 name: "host\(place).example.com", type: place.isMultiple(of: 2) ? "A" : "AAAA",
@@ -155,7 +157,7 @@ struct TopScreenTests {
 
     @Test("a daemon that has done nothing yet has a screen too")
     func idle() {
-        let report = TopReport(milliseconds: 0, stats: StatsReport())
+        let report = TopReport(milliseconds: 0, bootMilliseconds: 0, stats: StatsReport())
         let lines = TopScreen(report, since: report).lines(TopScreen.Size(columns: 80, rows: 24))
         #expect(lines[2] == "answers   none ")
         #expect(lines.contains("asked/s  no name has been asked"))
@@ -173,6 +175,14 @@ struct TopScreenTests {
         after.stats.durations = ["cache": durations]
         let lines = TopScreen(after, since: before).lines(TopScreen.Size(columns: 80))
         #expect(lines[4].hasPrefix("latency   cache 12us/15us/768us"))
+    }
+
+    @Test("rates are of the time that has passed, whatever the clock on the wall does")
+    func clockSet() {
+        let before = TopScreenTests.report(second: 0)
+        var after = TopScreenTests.report(second: 1)
+        after.milliseconds -= 3_600_000
+        #expect(TopScreen(after, since: before).lines(TopScreen.Size(columns: 80))[1].contains(" 1,234/s"))
     }
 
     @Test("a report comes back from its JSON, and what is none is nothing")
