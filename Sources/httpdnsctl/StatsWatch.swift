@@ -25,7 +25,11 @@ struct StatsWatch {
             }
             let now = Clock.now()
             isAnswering = true
-            show(later.since(earlier, seconds: seconds(earlierAt.duration(to: now))))
+            if later.hasBegunAnew(since: earlier) {
+                StandardStreams.writeError("httpdnsctl: the daemon was started anew\n")
+            } else {
+                show(later.since(earlier, seconds: seconds(earlierAt.duration(to: now))))
+            }
             (earlier, earlierAt) = (later, now)
         }
     }

@@ -234,6 +234,15 @@ struct StatsChangesTests {
         #expect(StatsChange.text(before.since(before, seconds: 1), at: 0) == "00:00:00Z  nothing\n")
     }
 
+    @Test("a daemon that was started anew is told by its uptime, or by its questions")
+    func startedAnew() throws {
+        let before = try #require(look { ($0.uptimeSeconds, $0.queries.total) = (1, 9) })
+        for (uptime, questions, isAnew) in [(1, 9, false), (2, 10, false), (0, 9, true), (1, 8, true)] {
+            let after = try #require(look { ($0.uptimeSeconds, $0.queries.total) = (uptime, questions) })
+            #expect(after.hasBegunAnew(since: before) == isAnew, "\(uptime) s, \(questions) questions")
+        }
+    }
+
     @Test("what is no answer to stats is nothing")
     func noAnswer() {
         for text in ["", "error: no\n", "[1]", "7"] { #expect(StatsChanges(json: Array(text.utf8)) == nil) }
