@@ -59,13 +59,19 @@ struct ExplanationPace {
 }
 
 extension Answer {
-    /// A TXT record for each line. Nobody keeps it: the next one says something else.
+    /// A TXT record for each line; a long one has several strings. Nobody keeps it: the next one says something else.
     init(explaining lines: [String], to name: Name) {
         self.init(
-            records: lines.map { line in
-                let text = line.utf8.prefix(Answer.maxStringBytes)
-                return ResourceRecord(owner: name, type: .txt, ttlSeconds: 0, data: [UInt8(text.count)] + text)
+            records: lines.map {
+                ResourceRecord(owner: name, type: .txt, ttlSeconds: 0, data: Answer.strings(Array($0.utf8)))
             })
+    }
+
+    private static func strings(_ text: [UInt8]) -> [UInt8] {
+        stride(from: 0, to: max(text.count, 1), by: maxStringBytes).reduce(into: []) { strings, start in
+            let string = text[start..<min(start + maxStringBytes, text.count)]
+            strings += [UInt8(string.count)] + string
+        }
     }
 
     /// RFC 1035 section 3.3.
