@@ -48,14 +48,15 @@ final class Daemon {
     /// Nil before the first settings are in force.
     private var policy: Policy?
     private var control: ControlServer?
+    private let topTexts = KeptTexts()
     private var pages: MetricsListener?
     private var stopSignal: String?
 
     /// - Throws: `StartFailure` with a text for the operator.
     init(_ settings: Settings, _ provisions: Provisions, _ options: Options) throws(StartFailure) {
         self.settings = settings
-        self.provisions = provisions
         settingsOfStart = settings
+        self.provisions = provisions
         self.options = options
         log = Log(settings.log)
         startedAt = Clock.now()
@@ -374,6 +375,7 @@ final class Daemon {
         return ControlCommands(
             statistics: statistics(now: now), resolving: resolving, switches: switches, tests: tests,
             probeErrands: probeErrands, queries: queries, evidence: evidence, watches: watches, cache: cache, log: log,
+            topTexts: topTexts,
             reload: { [unowned self] () throws(SettingsFile.Unusable) in try reload() },
             ruleNames: Set(settings.rules.flatMap(\.match)), now: now
         ).answer(to: line, from: peer)

@@ -20,6 +20,13 @@ extension ControlCommands {
     }
 
     func top(_ request: Request) -> ControlAnswer {
+        whole(
+            topTexts.text(asJSON: request.wantsJSON, now: now) {
+                Control.Reply.top(topReport).rendered(asJSON: request.wantsJSON)
+            })
+    }
+
+    private var topReport: TopReport {
         var report = TopReport(
             milliseconds: Clock.wallMilliseconds(), bootMilliseconds: Clock.millisecondsSinceBoot(now),
             stats: statistics.stats)
@@ -31,6 +38,6 @@ extension ControlCommands {
         report.network = statistics.currentNetwork
         report.portal = statistics.portal
         report.switches = statistics.switches
-        return whole(.top(report), asJSON: request.wantsJSON)
+        return report
     }
 }

@@ -39,13 +39,27 @@ enum WhyQuestion: Equatable {
     static let usageText = "ask for TXT of NAME.why.httpdnsd. or of _TYPE.NAME.why.httpdnsd."
 }
 
-/// How many explanations there are: each takes a copy of what the resolver knows, as long as hundreds of hits.
+extension ResolvingLoop {
+    /// What stands for an answer of an upstream; nil when there have been too many explanations lately.
+    func explained(_ why: WhyQuestion, to question: Question, now: Instant) -> Answer? {
+        guard explanationPace.take(now: now) else { return nil }
+        switch why {
+        case .about(let asked): return Answer(explaining: sentences(about: asked, now: now), to: question.name)
+        case .usage: return Answer(explaining: [WhyQuestion.usageText], to: question.name)
+        case .nothing: return Answer(negative: .noData, ttlSeconds: 0)
+        }
+    }
+}
+
+/// How many explanations there are, by DNS and over the control socket together: each takes a copy of what the resolver
+/// knows, as long as hundreds of hits.
 struct ExplanationPace {
     /// Until when those that were given would have been given at the pace of `interval`.
     private var paidUntil: Instant?
 
-    /// Twenty a second: more than people read.
-    static let interval: Duration = .milliseconds(50)
+    /// More than people read.
+    static let perSecond = 20
+    static let interval: Duration = .seconds(1) / perSecond
     /// A script that goes through a list.
     static let saved = 20
 
