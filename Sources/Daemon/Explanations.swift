@@ -87,6 +87,7 @@ struct Explanations {
         }
     }
 
+    /// Words and failures alike, the latest first.
     private func said(_ known: Explanation, reference: SourceWord?, kept: [SourceWord]) -> [ExplainReport.Said] {
         let words = known.words.map { word in
             var said = ExplainReport.Said(source: nameOfSource(word.source), ageSeconds: seconds(since: word.saidAt))
@@ -107,7 +108,7 @@ struct Explanations {
             said.failure = failure.failure.rawValue
             return (failure.failedAt, said)
         }
-        return words.reversed().map(\.1) + failures.reversed().map(\.1)
+        return (words.reversed() + failures.reversed()).sorted { $0.0 > $1.0 }.map(\.1)
     }
 
     private func seconds(since instant: Instant) -> Int { max(0, Int(instant.duration(to: now).components.seconds)) }
