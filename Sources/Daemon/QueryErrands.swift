@@ -135,10 +135,10 @@ final class QueryErrands {
         report.records = records.map { CacheEntryReport.Record($0, ageSeconds: 0) }
         report.staleCause = cause?.rawValue
         report.extendedError = remark.map { QueryReport.ExtendedErrorReport(code: Int($0.code), text: $0.reason) }
-        errand.stream.send(errand.wantsJSON ? report.jsonLine : report.text)
-        guard code == .noError || code == .noSuchName else {
-            return refuse("\(report.name) \(report.type) has no answer: \(code)", number)
+        if code != .noError, code != .noSuchName {
+            report.error = "\(report.name) \(report.type) has no answer: \(code)"
         }
+        errand.stream.send(errand.wantsJSON ? report.jsonLine : report.text)
         end(number)
     }
 

@@ -73,6 +73,16 @@ struct QueryErrandsTests {
         #expect(text(none) == ["; NOERROR for www.example.com.why.httpdnsd A, from local in N ms"])
     }
 
+    @Test("as JSON a failure is one object that says so")
+    func failureAsJSON() throws {
+        let stream = try errands.begin(QueryTerms(name, .a), wantsJSON: true, now: now)
+        #expect(stream.unsent.filter { $0 == UInt8(ascii: "\n") }.count == 1 && Reply.isRefusal(stream.unsent))
+        #expect(String(decoding: stream.unsent, as: UTF8.self).contains(#""error":"www.example.com A has no answer"#))
+        stand.keep(Question(name, .a), from: .provider, now: now)
+        let found = try errands.begin(QueryTerms(name, .a), wantsJSON: true, now: now)
+        #expect(!Reply.isRefusal(found.unsent) && found.isFinished)
+    }
+
     @Test("an unknown provider is refused with those that there are")
     func unknownProvider() throws {
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(2)), now: now)
