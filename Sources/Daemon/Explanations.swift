@@ -39,11 +39,10 @@ struct Explanations {
             ExplainReport.Failure(reason: $0.reason.reason, leftSeconds: seconds(until: $0.until))
         }
         report.refresh = words.refresh
-        if question.type == .aaaa, view.filtersAAAA, question.name.labels.count > 1 {
-            report.next = ["answered with no data: no IPv6 route (filter-aaaa)"]
-        } else {
-            report.next = words.next(givenNow: given.map { freshness($0, limits) })
-        }
+        report.next =
+            BeforeCache(question, view).map { [ExplainWords.next($0)] }
+            ?? words.next(
+                givenNow: given.map { freshness($0, limits) }, refreshWasAsked: given?.refreshWasAsked ?? false)
         return report
     }
 

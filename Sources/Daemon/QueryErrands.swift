@@ -75,9 +75,9 @@ final class QueryErrands {
 
     private func replied(_ reply: OwnReply, _ number: Int) {
         switch reply {
-        case .atOnce(let code, let answer, let remark):
-            let source = answer == nil && code != .noError ? "local" : "cache"
-            say(number, code, answer?.records ?? [], from: source, remark)
+        case .cached(let answer): say(number, answer.responseCode, answer.records, from: "cache", answer.remark)
+        case .local(let code, let records, let remark): say(number, code, records, from: "local", remark)
+        case .unreadable(let error): refuse("the reply can't be shown: \(error)", number)
         case .answer(let answer, let source):
             say(number, answer.responseCode, answer.records, from: resolving.name(of: source), answer.remark)
         case .expired(let expired, let cause):
