@@ -14,6 +14,8 @@ package struct CachedEntry: Sendable {
     package let lifetimeSeconds: UInt32
     /// Replies given since the resolver last took the count.
     package let hits: UInt16
+    /// Somebody found it due, and has asked for its refresh.
+    package let refreshWasAsked: Bool
 }
 
 extension AnswerCache {

@@ -58,11 +58,13 @@ package struct FastPath: ~Copyable {
             Reply.write(code: .refused, to: query, in: packet, extendedError: .prohibited, into: &output)
             return .refused(.refused)
         }
-        if OwnAnswer.isDue(to: query) {
+        switch BeforeCache(query, in: packet, view) {
+        // What is refused was rejected above.
+        case nil, .refused: break
+        case .ownAnswer:
             return OwnAnswer(query, in: packet, version: version)
                 .write(to: query, in: packet, from: client, into: &output)
-        }
-        if query.type == .aaaa, view.filtersAAAA, !query.asksSingleLabel(in: packet) {
+        case .filteredFamily:
             Reply.write(code: .noError, to: query, in: packet, extendedError: .filteredFamily, into: &output)
             return .local
         }

@@ -9,12 +9,7 @@ struct OwnAnswer {
     /// RFC 8482 section 4.2 leaves the TTL open; long enough that a client does not ask again at once.
     private static let anyTTLSeconds: UInt32 = 3600
 
-    /// False for what is looked up.
-    static func isDue(to query: Query) -> Bool {
-        query.recordClass == Query.classCH || query.type == .any
-    }
-
-    /// - Parameter query: one that `isDue`.
+    /// - Parameter query: one that `BeforeCache` has an answer of ours for.
     init(_ query: Query, in packet: Span<UInt8>, version: String) {
         let name = query.name(in: packet)
         answer =

@@ -186,6 +186,7 @@ extension Slot {
         return unsafe CachedEntry(
             question: Question(name, recordType), partition: Partition(rawValue: partition), provenance: provenance,
             answer: withReplyBody { unsafe RenderedAnswer(copying: $0, isNegative: isNegative) },
-            storedAtMilliseconds: storedAtMilliseconds, lifetimeSeconds: lifetimeSeconds, hits: hits)
+            storedAtMilliseconds: storedAtMilliseconds, lifetimeSeconds: lifetimeSeconds, hits: hits,
+            refreshWasAsked: flags.contains(.refreshWasAsked))
     }
 }

@@ -86,7 +86,7 @@ extension ExplainReport.Said {
         if isKept { parts.append("kept") }
         if let negative { parts.append(negative) }
         if agrees == true, !isKept { parts.append("the same addresses") }
-        if agrees == false { parts.append(kept.joined(separator: " ")) }
+        if agrees == false, !kept.isEmpty { parts.append(kept.joined(separator: " ")) }
         if !filtered.isEmpty { parts.append("\(filtered.joined(separator: " ")) taken out, private") }
         if parts.isEmpty { parts.append(kept.isEmpty ? "an answer" : kept.joined(separator: " ")) }
         return parts.joined(separator: "; ")

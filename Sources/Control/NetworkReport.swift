@@ -107,7 +107,7 @@ extension NetworkReport {
     package var text: String {
         let lines = current.map(\.lines) ?? ["the network is not watched"]
         guard !known.isEmpty else { return lines.map { "\($0)\n" }.joined() }
-        let rows = [["known", "last seen", "times", "network"]] + known.map(\.columns)
+        let rows = [["known", "last seen", "network", "times"]] + known.map(\.columns)
         return (lines + [""] + LineFormat.aligned(rows)).map { "\($0)\n" }.joined()
     }
 }
@@ -145,8 +145,8 @@ extension NetworkReport.Current {
 extension NetworkReport.Known {
     fileprivate var columns: [String] {
         [
-            id, lastSeenSeconds.map(LineFormat.moment) ?? "in use", LineFormat.grouped(times),
-            words.isEmpty ? "-" : words,
+            id, lastSeenSeconds.map(LineFormat.moment) ?? "in use", words.isEmpty ? "-" : words,
+            LineFormat.grouped(times),
         ]
     }
 }

@@ -12,6 +12,8 @@ package struct QueryReport: Codable, Equatable, Sendable {
     /// Why it is beyond its time and given all the same.
     package var staleCause: String?
     package var extendedError: ExtendedErrorReport?
+    /// There is no answer, and this is what is said of it; the program fails.
+    package var error: String?
 
     package init(name: String, type: String, rcode: String, source: String, milliseconds: Int) {
         self.name = name
@@ -22,7 +24,7 @@ package struct QueryReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case name, type, rcode, source, records
+        case name, type, rcode, source, records, error
         case milliseconds = "ms"
         case staleCause = "stale"
         case extendedError = "ede"
@@ -49,6 +51,7 @@ extension QueryReport {
             records.map(\.line)
             + ["; \(rcode) for \(name) \(type), from \(source) in \(milliseconds) ms\(age)"]
             + (extendedError.map { ["; EDE \($0.code): \($0.text)"] } ?? [])
+            + (error.map { ["error: \($0)"] } ?? [])
         return lines.map { "\($0)\n" }.joined()
     }
 }

@@ -57,9 +57,12 @@ package enum Reply: Sendable {
         }
     }
 
-    /// True for an answer that `refusal` rendered.
+    /// True for an answer that `refusal` rendered, and for one that says in the same place what went wrong.
     package static func isRefusal(_ answer: some Collection<UInt8>) -> Bool {
-        answer.starts(with: "error: ".utf8) || answer.starts(with: "{\"error\":".utf8)
+        if answer.starts(with: "error: ".utf8) || answer.starts(with: "{\"error\":".utf8) { return true }
+        // Of others only the report of a query has it.
+        guard answer.starts(with: "{\"ede\":".utf8) else { return false }
+        return (decoded(String(decoding: answer, as: UTF8.self)) as QueryReport?)?.error != nil
     }
 
     /// A refusal is known by its last line.

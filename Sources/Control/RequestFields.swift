@@ -93,7 +93,7 @@ struct RequestFields: Decodable {
                     skipsCache: noCache ?? false))
         case .top: .top
         case .inflight: .inflight
-        case .watch: .watch(try pattern.map(readPattern), showsClients: clients ?? false)
+        case .watch: .watch(try (pattern ?? name).map(readPattern), showsClients: clients ?? false)
         case .recorder: try recorderCommand()
         case .log: .log(try wantedLevel(), seconds: try `for`.map(readDuration))
         case .reload: .reload

@@ -4,12 +4,17 @@ import FoundationEssentials
 
 package struct StatsChanges: Equatable, Sendable {
     private let counters: [String: Int]
+    private let uptimeSeconds: Int
+    private let questions: Int
 
     /// One look. Nil for what is no answer to `stats --json`.
     package init?(json: [UInt8]) {
         let text = String(decoding: json, as: UTF8.self)
         guard let lines = StatsReport.lines(ofJSON: text), text.hasPrefix("{") else { return nil }
         let numbers = lines.compactMap { line in Int(line.value).map { (line.name, $0) } }
+        let known = Dictionary(numbers) { first, _ in first }
+        uptimeSeconds = known["uptime_s"] ?? 0
+        questions = known["queries.total"] ?? 0
         counters = Dictionary(numbers.filter { StatsChanges.isCounter($0.0) }) { first, _ in first }
     }
 
@@ -17,6 +22,11 @@ package struct StatsChanges: Equatable, Sendable {
     private static func isCounter(_ name: String) -> Bool {
         let others = ["latency_us.", "durations.", "process.", "uptime_s", "schema", "version"]
         return !others.contains { name.hasPrefix($0) } && !name.contains("latency_ms.") && !name.hasSuffix("_ms")
+    }
+
+    /// Another daemon has begun to count since: there is nothing to compare.
+    package func hasBegunAnew(since earlier: StatsChanges) -> Bool {
+        uptimeSeconds < earlier.uptimeSeconds || questions < earlier.questions
     }
 
     /// What is different since, by name.

@@ -14,8 +14,8 @@ struct TopRates {
 
     init(_ report: TopReport, since earlier: TopReport?) {
         later = report.stats
-        let milliseconds = earlier.map { report.milliseconds - $0.milliseconds } ?? 0
-        // Another daemon has begun to count, or somebody has set the clock.
+        let milliseconds = earlier.map { report.bootMilliseconds - $0.bootMilliseconds } ?? 0
+        // Another daemon has begun to count, perhaps after another boot.
         let isComparable = earlier.map { $0.stats.isEarlier(than: report.stats) } ?? false
         self.earlier = isComparable && milliseconds > 0 ? earlier?.stats : nil
         seconds = self.earlier == nil ? Double(max(1, report.stats.uptimeSeconds)) : Double(milliseconds) / 1000

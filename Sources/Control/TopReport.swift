@@ -5,6 +5,8 @@ package struct TopReport: Codable, Equatable, Sendable {
     package var schema = 1
     /// Since 1970.
     package var milliseconds: Int64
+    /// Since boot: what two looks are apart, whoever sets the clock between them.
+    package var bootMilliseconds: Int64
     package var stats: StatsReport
     /// The most asked first, at most `maxHottest`.
     package var hottest: [HotName] = []
@@ -21,14 +23,16 @@ package struct TopReport: Codable, Equatable, Sendable {
     package static let maxHottest = 20
     private static let maxPortalBytes = 300
 
-    package init(milliseconds: Int64, stats: StatsReport) {
+    package init(milliseconds: Int64, bootMilliseconds: Int64, stats: StatsReport) {
         self.milliseconds = milliseconds
+        self.bootMilliseconds = bootMilliseconds
         self.stats = stats
     }
 
     package enum CodingKeys: String, CodingKey {
         case schema, stats, hottest, network, portal, switches
         case milliseconds = "time_ms"
+        case bootMilliseconds = "boot_ms"
     }
 
     package struct HotName: Codable, Equatable, Sendable {

@@ -17,17 +17,21 @@ struct ControlCommands {
     let watches: QueryWatches
     let cache: AnswerCache
     let log: Log
+    let topTexts: KeptTexts
     let reload: () throws(SettingsFile.Unusable) -> ReloadReport
     /// Those that rules stand for.
     let ruleNames: Set<Name>
     let now: Instant
 
+    private var rights: Rights {
+        let own = Machine.user
+        return Rights(userID: own.userID, groupID: own.groupID)
+    }
+
     /// Everything that is sent back for one request line.
     func answer(to line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
         do throws(Refusal) {
             let request = try Request(line: line)
-            let own = Machine.user
-            let rights = Rights(userID: own.userID, groupID: own.groupID)
             if let refusal = rights.refusal(of: request, userID: peer.userID, groupID: peer.groupID) { throw refusal }
             let isTrusted = rights.isTrusted(userID: peer.userID, groupID: peer.groupID)
             return try carryOut(request, of: peer, boundUser: isTrusted ? nil : peer.userID)
@@ -56,9 +60,7 @@ struct ControlCommands {
                 wantsJSON: request.wantsJSON, showsClients: showsClients,
                 bootMicroseconds: Clock.bootMicrosecondsSince1970())
             return .pieces(AnyIterator(FlightPieces(of: resolving.recorder.records, listing)))
-        case .explain(let name, let type):
-            let report = resolving.explanation(of: Question(name, type), now: now)
-            return whole(.explanation(report), asJSON: request.wantsJSON)
+        case .explain(let name, let type): return try explain(Question(name, type), request, for: peer)
         case .inflight: return whole(.inflight(resolving.inflight(now: now)), asJSON: request.wantsJSON)
         case .query(let terms):
             return .stream(try queries.begin(terms, wantsJSON: request.wantsJSON, by: boundUser, now: now))
@@ -93,6 +95,20 @@ struct ControlCommands {
             let listing = WhoisListing(address, wantsJSON: request.wantsJSON)
             return .pieces(AnyIterator(WhoisPieces(of: cache, resolving, listing, now: now)))
         }
+    }
+
+    /// For others than the daemon's own no faster than by DNS.
+    private func explain(
+        _ question: Question, _ request: Request, for peer: LocalSocket.Peer
+    ) throws(Refusal) -> ControlAnswer {
+        guard
+            rights.isTrusted(userID: peer.userID, groupID: peer.groupID) || resolving.explanationPace.take(now: now)
+        else {
+            throw Refusal(
+                "too many explanations are asked for; there are \(ExplanationPace.perSecond) a second for all users",
+                wantsJSON: request.wantsJSON)
+        }
+        return whole(.explanation(resolving.explanation(of: question, now: now)), asJSON: request.wantsJSON)
     }
 
     /// For all names, or for those that a rule stands for: a switch for other names would be a rule of its own.
@@ -157,6 +173,10 @@ struct ControlCommands {
     }
 
     func whole(_ reply: Control.Reply, asJSON: Bool) -> ControlAnswer {
-        .pieces(AnyIterator(CollectionOfOne(reply.rendered(asJSON: asJSON)).makeIterator()))
+        whole(reply.rendered(asJSON: asJSON))
+    }
+
+    func whole(_ text: String) -> ControlAnswer {
+        .pieces(AnyIterator(CollectionOfOne(text).makeIterator()))
     }
 }

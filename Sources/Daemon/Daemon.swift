@@ -16,7 +16,9 @@ final class Daemon {
     private static let hostsFile = "/etc/hosts"
 
     private let options: Options
+    /// Those that are read again. What they say of the start holds from the next one on.
     private var settings: Settings
+    private let settingsOfStart: Settings
     private var provisions: Provisions
     private let log: Log
     private let startedAt: Instant
@@ -46,12 +48,14 @@ final class Daemon {
     /// Nil before the first settings are in force.
     private var policy: Policy?
     private var control: ControlServer?
+    private let topTexts = KeptTexts()
     private var pages: MetricsListener?
     private var stopSignal: String?
 
     /// - Throws: `StartFailure` with a text for the operator.
     init(_ settings: Settings, _ provisions: Provisions, _ options: Options) throws(StartFailure) {
         self.settings = settings
+        settingsOfStart = settings
         self.provisions = provisions
         self.options = options
         log = Log(settings.log)
@@ -228,7 +232,7 @@ final class Daemon {
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
             provisions = try Provisions(for: new, options)
-            let report = ReloadReport(needRestart: new.changesNeedingRestart(from: settings))
+            let report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
             settings = new
             apply(new)
             log(.settingsReloaded(report))
@@ -377,6 +381,7 @@ final class Daemon {
         return ControlCommands(
             statistics: statistics(now: now), resolving: resolving, switches: switches, tests: tests,
             probeErrands: probeErrands, queries: queries, evidence: evidence, watches: watches, cache: cache, log: log,
+            topTexts: topTexts,
             reload: { [unowned self] () throws(SettingsFile.Unusable) in try reload() },
             ruleNames: Set(settings.rules.flatMap(\.match)), now: now
         ).answer(to: line, from: peer)

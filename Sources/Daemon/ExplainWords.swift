@@ -1,5 +1,6 @@
 // The resolver's decisions about one question in short sentences. Says what was decided, and decides nothing.
 
+import AnswerCache
 import Control
 import DNSWire
 import LinuxIO
@@ -109,13 +110,22 @@ struct ExplainWords {
 
     // MARK: the next question
 
-    /// - Parameter givenNow: what the cache gives at once; nil: nothing.
-    func next(givenNow: Freshness?) -> [String] {
+    /// Where the cache has no say.
+    static func next(_ reply: BeforeCache) -> String {
+        switch reply {
+        case .refused(let code): "refused with \(code): nothing to look up"
+        case .ownAnswer: "answered here with as little as there can be (RFC 8482)"
+        case .filteredFamily: "answered with no data: no IPv6 route (filter-aaaa)"
+        }
+    }
+
+    /// - Parameters:
+    ///   - givenNow: what the cache gives at once; nil: nothing.
+    ///   - refreshWasAsked: by the first who got it near its end; nobody asks a second time.
+    func next(givenNow: Freshness?, refreshWasAsked: Bool) -> [String] {
         if let givenNow {
             guard givenNow == .due else { return ["answered from the cache"] }
-            return [
-                "answered from the cache, " + (known.isRefreshedWhenDue ? "and refreshed" : "and refreshed as planned")
-            ]
+            return ["answered from the cache, \(refreshOfNext(wasAsked: refreshWasAsked))"]
         }
         switch known.prospect {
         case .here(let answer): return ["answered here: \(summary(answer))"]
@@ -126,6 +136,13 @@ struct ExplainWords {
         case .substitute: return ["the system resolver's answer at once; a provider's is still waited for"]
         case .waits(let lookup, let isJoining): return steps(of: lookup, isJoining: isJoining)
         }
+    }
+
+    private func refreshOfNext(wasAsked: Bool) -> String {
+        if known.isBeingRefreshed { return "its refresh is under way" }
+        if !wasAsked, known.isRefreshedWhenDue { return "and refreshed" }
+        guard known.mayBeRefreshed else { return "and not refreshed: prefetch is off" }
+        return known.refresh?.plannedAt == nil ? "and not refreshed before its end" : "and refreshed as planned"
     }
 
     private func why(_ cause: StaleCause) -> String {

@@ -39,11 +39,10 @@ struct Explanations {
             ExplainReport.Failure(reason: $0.reason.reason, leftSeconds: seconds(until: $0.until))
         }
         report.refresh = words.refresh
-        if question.type == .aaaa, view.filtersAAAA, question.name.labels.count > 1 {
-            report.next = ["answered with no data: no IPv6 route (filter-aaaa)"]
-        } else {
-            report.next = words.next(givenNow: given.map { freshness($0, limits) })
-        }
+        report.next =
+            BeforeCache(question, view).map { [ExplainWords.next($0)] }
+            ?? words.next(
+                givenNow: given.map { freshness($0, limits) }, refreshWasAsked: given?.refreshWasAsked ?? false)
         return report
     }
 
@@ -87,6 +86,7 @@ struct Explanations {
         }
     }
 
+    /// Words and failures alike, the latest first.
     private func said(_ known: Explanation, reference: SourceWord?, kept: [SourceWord]) -> [ExplainReport.Said] {
         let words = known.words.map { word in
             var said = ExplainReport.Said(source: nameOfSource(word.source), ageSeconds: seconds(since: word.saidAt))
@@ -107,7 +107,7 @@ struct Explanations {
             said.failure = failure.failure.rawValue
             return (failure.failedAt, said)
         }
-        return words.reversed().map(\.1) + failures.reversed().map(\.1)
+        return (words.reversed() + failures.reversed()).sorted { $0.0 > $1.0 }.map(\.1)
     }
 
     private func seconds(since instant: Instant) -> Int { max(0, Int(instant.duration(to: now).components.seconds)) }

@@ -14,17 +14,18 @@ extension LogEvent {
     var lineWithoutFields: LogLine { LogLine(level, word, text, details: details) }
 
     /// How often it is said in a minute before it is only counted; nil: each time. What the operator does is answered
-    /// each time, and a change of state is not kept from the log before it goes to and fro.
+    /// each time, who wants details gets all of them, and a change of state is not kept from the log before it goes to
+    /// and fro.
     var timesAtOnce: Int? {
         switch self {
         case .notStarted, .ready, .stopping, .stopped, .settingsReloaded, .settingsRefused, .levelChanged, .switchedOn,
-            .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .recorderWritten, .query:
+            .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .recorderWritten, .query, .requestFailed:
             nil
         case .providerDown, .providerUp, .providerBlocked, .providerThrottled, .providerAskedAgain, .networkLost,
             .networkChanged, .networkRecovered, .portal, .nameserverLoops, .nameserverAskedAgain, .nameserversChanged,
             .storeFails, .storeWorks:
             LogEvent.changesAtOnce
-        case .addressLeftOut, .requestFailed, .probesOff, .divergence, .providersAvoided, .fileUnreadable,
+        case .addressLeftOut, .probesOff, .divergence, .providersAvoided, .fileUnreadable,
             .storeSetAside, .recorderFails, .queriesLeftOut:
             1
         }

@@ -20,7 +20,16 @@ extension ControlCommands {
     }
 
     func top(_ request: Request) -> ControlAnswer {
-        var report = TopReport(milliseconds: Clock.wallMilliseconds(), stats: statistics.stats)
+        whole(
+            topTexts.text(asJSON: request.wantsJSON, now: now) {
+                Control.Reply.top(topReport).rendered(asJSON: request.wantsJSON)
+            })
+    }
+
+    private var topReport: TopReport {
+        var report = TopReport(
+            milliseconds: Clock.wallMilliseconds(), bootMilliseconds: Clock.millisecondsSinceBoot(now),
+            stats: statistics.stats)
         report.hottest = resolving.hottest(atMost: TopReport.maxHottest, now: now).map { asked in
             TopReport.HotName(
                 name: asked.question.name.description, type: asked.question.type.description,
@@ -29,6 +38,6 @@ extension ControlCommands {
         report.network = statistics.currentNetwork
         report.portal = statistics.portal
         report.switches = statistics.switches
-        return whole(.top(report), asJSON: request.wantsJSON)
+        return report
     }
 }

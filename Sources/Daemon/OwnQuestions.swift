@@ -8,8 +8,11 @@ import Resolver
 
 /// What came of one.
 enum OwnReply {
-    /// By a serving thread's knowledge: from the cache, or by ourselves.
-    case atOnce(ResponseCode, Answer?, ExtendedError?)
+    /// What a client would get without anything being looked up.
+    case cached(Answer)
+    case local(ResponseCode, [ResourceRecord], ExtendedError?)
+    /// There is one, and it can't be taken apart to be shown.
+    case unreadable(UpstreamReplyError)
     case answer(Answer, Source)
     case expired(ExpiredAnswer, StaleCause)
     case failure(ExtendedError)
@@ -43,7 +46,7 @@ extension ResolvingLoop {
     func ask(
         _ question: Question, skipsCache: Bool, now: Instant, _ tell: @escaping (OwnReply) -> Void
     ) -> Waiter? {
-        if !skipsCache, let reply = atOnce(question, now: now) {
+        if let reply = beforeCache(question, now: now) ?? (skipsCache ? nil : atOnce(question, now: now)) {
             tell(reply)
             return nil
         }
@@ -59,6 +62,20 @@ extension ResolvingLoop {
         tell?(reply)
     }
 
+    /// What no lookup and no cache has a say in.
+    private func beforeCache(_ question: Question, now: Instant) -> OwnReply? {
+        if let why = WhyQuestion(question) {
+            guard let text = explained(why, to: question, now: now) else { return .failure(.notReady) }
+            return .local(text.responseCode, text.records, text.remark)
+        }
+        switch BeforeCache(question, view) {
+        case nil: return nil
+        case .ownAnswer: return atOnce(question, now: now)
+        case .refused(let code): return .local(code, [], nil)
+        case .filteredFamily: return .local(.noError, [], .filteredFamily)
+        }
+    }
+
     /// As a client on this machine gets it over TCP, so that nothing is cut.
     private func atOnce(_ question: Question, now: Instant) -> OwnReply? {
         let packet = UpstreamQuery.message(for: question, id: 0)
@@ -69,14 +86,19 @@ extension ResolvingLoop {
             outcome = lookUp(packet, from: ResolvingLoop.ownAddress, limit: limit, now: now, into: &output)
             count = unsafe output.finalize(for: buffer)
         }
-        switch outcome {
-        case nil, .miss: return nil
-        case .answered, .answeredAndDue, .answeredAwaited, .local:
-            let answer = try? UpstreamReply.answer(in: message, to: question, id: 0)
-            let isFiltered = question.type == .aaaa && view.filtersAAAA && outcome == .local
-            return .atOnce(answer?.responseCode ?? .noError, answer, isFiltered ? .filteredFamily : nil)
-        case .refused(let code): return .atOnce(code, nil, .prohibited)
-        case .dropped: return .atOnce(.formatError, nil, nil)
+        do throws(UpstreamReplyError) {
+            switch outcome {
+            case nil, .miss: return nil
+            case .answered, .answeredAndDue, .answeredAwaited:
+                return .cached(try UpstreamReply.answer(in: message, to: question, id: 0))
+            case .local:
+                let answer = try UpstreamReply.answer(in: message, to: question, id: 0)
+                return .local(answer.responseCode, answer.records, nil)
+            case .refused(let code): return .local(code, [], .prohibited)
+            case .dropped: return .local(.formatError, [], nil)
+            }
+        } catch {
+            return .unreadable(error)
         }
     }
 

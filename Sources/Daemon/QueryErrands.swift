@@ -87,9 +87,9 @@ final class QueryErrands {
 
     private func replied(_ reply: OwnReply, _ number: Int) {
         switch reply {
-        case .atOnce(let code, let answer, let remark):
-            let source = answer == nil && code != .noError ? "local" : "cache"
-            say(number, code, answer?.records ?? [], from: source, remark)
+        case .cached(let answer): say(number, answer.responseCode, answer.records, from: "cache", answer.remark)
+        case .local(let code, let records, let remark): say(number, code, records, from: "local", remark)
+        case .unreadable(let error): refuse("the reply can't be shown: \(error)", number)
         case .answer(let answer, let source):
             say(number, answer.responseCode, answer.records, from: resolving.name(of: source), answer.remark)
         case .expired(let expired, let cause):
@@ -147,10 +147,10 @@ final class QueryErrands {
         report.records = records.map { CacheEntryReport.Record($0, ageSeconds: 0) }
         report.staleCause = cause?.rawValue
         report.extendedError = remark.map { QueryReport.ExtendedErrorReport(code: Int($0.code), text: $0.reason) }
-        errand.stream.send(errand.wantsJSON ? report.jsonLine : report.text)
-        guard code == .noError || code == .noSuchName else {
-            return refuse("\(report.name) \(report.type) has no answer: \(code)", number)
+        if code != .noError, code != .noSuchName {
+            report.error = "\(report.name) \(report.type) has no answer: \(code)"
         }
+        errand.stream.send(errand.wantsJSON ? report.jsonLine : report.text)
         end(number)
     }
 

@@ -41,7 +41,8 @@ final class ResolvingLoop {
     private(set) var askedAt: Instant?
     private(set) var learnedAt: Instant?
     private var portalNews: [PortalNews] = []
-    private var explanationPace = ExplanationPace()
+    /// For everybody but root and the daemon's user.
+    var explanationPace = ExplanationPace()
 
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, probes: Probes, streams: StreamServer,
@@ -361,15 +362,10 @@ final class ResolvingLoop {
             answer(client, with: refusal, .refused, .onlyHere, from: .refused, now: now)
             return
         }
-        guard explanationPace.take(now: now) else { return fail(client, .notReady, now: now) }
-        let question = client.question
-        let text: Answer =
-            switch why {
-            case .about(let asked): Answer(explaining: sentences(about: asked, now: now), to: question.name)
-            case .usage: Answer(explaining: [WhyQuestion.usageText], to: question.name)
-            case .nothing: Answer(negative: .noData, ttlSeconds: 0)
-            }
-        let message = client.reply(RenderedAnswer(text, to: question), nil)
+        guard let text = explained(why, to: client.question, now: now) else {
+            return fail(client, .notReady, now: now)
+        }
+        let message = client.reply(RenderedAnswer(text, to: client.question), nil)
         answer(client, with: message, .noError, from: .local, now: now)
     }
 

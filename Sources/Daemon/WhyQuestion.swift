@@ -39,13 +39,27 @@ enum WhyQuestion: Equatable {
     static let usageText = "ask for TXT of NAME.why.httpdnsd. or of _TYPE.NAME.why.httpdnsd."
 }
 
-/// How many explanations there are: each takes a copy of what the resolver knows, as long as hundreds of hits.
+extension ResolvingLoop {
+    /// What stands for an answer of an upstream; nil when there have been too many explanations lately.
+    func explained(_ why: WhyQuestion, to question: Question, now: Instant) -> Answer? {
+        guard explanationPace.take(now: now) else { return nil }
+        switch why {
+        case .about(let asked): return Answer(explaining: sentences(about: asked, now: now), to: question.name)
+        case .usage: return Answer(explaining: [WhyQuestion.usageText], to: question.name)
+        case .nothing: return Answer(negative: .noData, ttlSeconds: 0)
+        }
+    }
+}
+
+/// How many explanations there are, by DNS and over the control socket together: each takes a copy of what the resolver
+/// knows, as long as hundreds of hits.
 struct ExplanationPace {
     /// Until when those that were given would have been given at the pace of `interval`.
     private var paidUntil: Instant?
 
-    /// Twenty a second: more than people read.
-    static let interval: Duration = .milliseconds(50)
+    /// More than people read.
+    static let perSecond = 20
+    static let interval: Duration = .seconds(1) / perSecond
     /// A script that goes through a list.
     static let saved = 20
 
@@ -59,13 +73,19 @@ struct ExplanationPace {
 }
 
 extension Answer {
-    /// A TXT record for each line. Nobody keeps it: the next one says something else.
+    /// A TXT record for each line; a long one has several strings. Nobody keeps it: the next one says something else.
     init(explaining lines: [String], to name: Name) {
         self.init(
-            records: lines.map { line in
-                let text = line.utf8.prefix(Answer.maxStringBytes)
-                return ResourceRecord(owner: name, type: .txt, ttlSeconds: 0, data: [UInt8(text.count)] + text)
+            records: lines.map {
+                ResourceRecord(owner: name, type: .txt, ttlSeconds: 0, data: Answer.strings(Array($0.utf8)))
             })
+    }
+
+    private static func strings(_ text: [UInt8]) -> [UInt8] {
+        stride(from: 0, to: max(text.count, 1), by: maxStringBytes).reduce(into: []) { strings, start in
+            let string = text[start..<min(start + maxStringBytes, text.count)]
+            strings += [UInt8(string.count)] + string
+        }
     }
 
     /// RFC 1035 section 3.3.

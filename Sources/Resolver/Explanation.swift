@@ -62,8 +62,11 @@ package struct Explanation: Sendable {
     /// Nil where nothing is remembered of it.
     package let refresh: Refresh?
     package let prospect: Prospect
-    /// If the cache gave it near its end now, a lookup would begin, or has begun.
+    /// The settings let it be refreshed, or somebody wants it to be.
+    package let mayBeRefreshed: Bool
+    /// If the cache gave it near its end now, for the first time, a lookup would begin.
     package let isRefreshedWhenDue: Bool
+    package let isBeingRefreshed: Bool
 }
 
 extension Resolver {
@@ -75,6 +78,7 @@ extension Resolver {
         let direction = routing.direction(of: question, policy, around.ranking, now: now)
         let hasExpired = isOwn(expired.flatMap { policy.usable($0, now: now) })
         let failure = failures.failure(of: question, hasExpired: hasExpired, now: now)
+        let refresh = refresh(of: question, policy, hits: hits, now: now)
         return Explanation(
             question: question, ruleNames: routing.policy.rules.names(matching: question.name),
             rule: routing.policy.rules.rule(for: question.name), upstreams: direction.upstreams,
@@ -87,9 +91,10 @@ extension Resolver {
             failure: failure.map {
                 Explanation.RememberedFailure(reason: $0.reason, until: hasExpired ? $0.recheckAt : $0.until)
             },
-            refresh: refresh(of: question, policy, hits: hits, now: now),
-            prospect: prospect(of: question, expired, now: now),
-            isRefreshedWhenDue: isRefreshedWhenDue(question, now: now))
+            refresh: refresh, prospect: prospect(of: question, expired, now: now),
+            mayBeRefreshed: policy.prefetches || refresh?.isAllowed == true,
+            isRefreshedWhenDue: isRefreshedWhenDue(question, now: now),
+            isBeingRefreshed: numberOfQuestion[question] != nil)
     }
 
     private func refresh(of question: Question, _ policy: NamePolicy, hits: Int, now: Instant) -> Explanation.Refresh? {

@@ -10,8 +10,10 @@ final class Pause {
     /// The screen has to be drawn anew.
     private var isResized = false
 
-    init() throws(SystemError) {
-        signals = try SignalWatch(Terminal.endSignals + [Terminal.resizeSignal, Terminal.stopSignal])
+    /// - Parameter ofScreen: a screen is drawn; else who stops the program finds the terminal as it was.
+    init(ofScreen: Bool) throws(SystemError) {
+        signals = try SignalWatch(
+            Terminal.endSignals + (ofScreen ? [Terminal.resizeSignal, Terminal.stopSignal] : []))
         loop = try EventLoop()
         _ = try loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
     }

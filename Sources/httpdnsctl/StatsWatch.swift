@@ -12,7 +12,7 @@ struct StatsWatch {
         guard var earlier = StatsChanges(json: looks.first()) else { fail("the answer is not understood", Exit.failed) }
         var earlierAt = Clock.now()
         var isAnswering = true
-        let pause = try Pause()
+        let pause = try Pause(ofScreen: false)
         while true {
             let deadline = Clock.now() + Looks.interval
             while try pause.wait(until: deadline) {}
@@ -25,7 +25,11 @@ struct StatsWatch {
             }
             let now = Clock.now()
             isAnswering = true
-            show(later.since(earlier, seconds: seconds(earlierAt.duration(to: now))))
+            if later.hasBegunAnew(since: earlier) {
+                StandardStreams.writeError("httpdnsctl: the daemon was started anew\n")
+            } else {
+                show(later.since(earlier, seconds: seconds(earlierAt.duration(to: now))))
+            }
             (earlier, earlierAt) = (later, now)
         }
     }

@@ -16,7 +16,7 @@ struct Top {
         looks = Looks(line: "\(Command.Word.top) --json", socket: socket)
         guard let report = TopReport(json: looks.first()) else { fail(Top.notUnderstood, Exit.failed) }
         latest = report
-        pause = try Pause()
+        pause = try Pause(ofScreen: Terminal.isThere)
         // https://no-color.org
         isPainted = (Environment.value(of: "NO_COLOR") ?? "").isEmpty
     }

@@ -52,9 +52,12 @@ struct FastPathTests {
     @Test("an answer is given until its last millisecond and not after")
     func expiry() {
         var stand = ServingStand()
+        let (cache, part) = (stand.cache, stand.view.partition(for: .none))
         stand.keep(answer(7, ttlSeconds: 30), for: question, atSeconds: 5)
         #expect(stand.ask(packet().bytes, atSeconds: 33).outcome == .answered(.noError))
+        #expect(cache.entries(of: question, partition: part).map(\.refreshWasAsked) == [false])
         #expect(stand.ask(packet().bytes, atSeconds: 34.9).outcome == .answeredAndDue(.noError, question))
+        #expect(cache.entries(of: question, partition: part).map(\.refreshWasAsked) == [true])
         // Said once.
         #expect(stand.ask(packet().bytes, atSeconds: 34.999).outcome == .answered(.noError))
         for seconds in [35, 35.001, 1e9] {

@@ -40,9 +40,9 @@ struct NetworkReportTests {
                 NAT64      64:ff9b::/96
                 portal     suspected since 12:34:56Z: all providers are redirected
 
-                known     last seen             times  network
-                6f2c1a09  in use                12     wifi, gateway 192.168.1.1
-                00c0ffee  2026-11-21 12:34:56Z  1      -
+                known     last seen             network                    times
+                6f2c1a09  in use                wifi, gateway 192.168.1.1  12
+                00c0ffee  2026-11-21 12:34:56Z  -                          1
 
                 """)
     }

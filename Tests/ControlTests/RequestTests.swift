@@ -25,6 +25,7 @@ struct RequestTests {
                 "query a.example A of all past the cache as JSON"
             ),
             ("top", "top"), ("inflight", "inflight"), ("watch", "watch all"),
+            ("{\"command\":\"watch\",\"name\":\"*.example.com\"}", "watch some as JSON"),
             ("watch --name *.example.com --clients", "watch some with clients"), ("recorder dump", "recorder"),
             ("recorder dump --clients", "recorder with clients"), ("log debug", "log debug until changed"),
             ("log info --for 10m", "log info 600 s"), ("reload", "reload"),

@@ -39,7 +39,9 @@ struct TopScreenTests {
         stats.providers = [alidns, StatsReport.Provider(name: "dnspod", dialect: "dnspod", state: "down")]
         stats.system.requests = 7
         stats.system.servers = ["192.0.2.53:53"]
-        var report = TopReport(milliseconds: 1_795_287_296_000 + Int64(second) * 1000, stats: stats)
+        var report = TopReport(
+            milliseconds: 1_795_287_296_000 + Int64(second) * 1000, bootMilliseconds: Int64(second) * 1000, stats: stats
+        )
         report.hottest = (0..<20).map { place in
             TopReport.HotName(
                 name: "host\(place).example.com", type: place.isMultiple(of: 2) ? "A" : "AAAA",
@@ -155,7 +157,7 @@ struct TopScreenTests {
 
     @Test("a daemon that has done nothing yet has a screen too")
     func idle() {
-        let report = TopReport(milliseconds: 0, stats: StatsReport())
+        let report = TopReport(milliseconds: 0, bootMilliseconds: 0, stats: StatsReport())
         let lines = TopScreen(report, since: report).lines(TopScreen.Size(columns: 80, rows: 24))
         #expect(lines[2] == "answers   none ")
         #expect(lines.contains("asked/s  no name has been asked"))
@@ -173,6 +175,14 @@ struct TopScreenTests {
         after.stats.durations = ["cache": durations]
         let lines = TopScreen(after, since: before).lines(TopScreen.Size(columns: 80))
         #expect(lines[4].hasPrefix("latency   cache 12us/15us/768us"))
+    }
+
+    @Test("rates are of the time that has passed, whatever the clock on the wall does")
+    func clockSet() {
+        let before = TopScreenTests.report(second: 0)
+        var after = TopScreenTests.report(second: 1)
+        after.milliseconds -= 3_600_000
+        #expect(TopScreen(after, since: before).lines(TopScreen.Size(columns: 80))[1].contains(" 1,234/s"))
     }
 
     @Test("a report comes back from its JSON, and what is none is nothing")
@@ -222,6 +232,15 @@ struct StatsChangesTests {
             StatsChange.object([changes[0]], at: 5)
                 == #"{"changes":[{"change":-3,"name":"inflight","per_second":-1.5,"value":-3}],"time_ms":5}"# + "\n")
         #expect(StatsChange.text(before.since(before, seconds: 1), at: 0) == "00:00:00Z  nothing\n")
+    }
+
+    @Test("a daemon that was started anew is told by its uptime, or by its questions")
+    func startedAnew() throws {
+        let before = try #require(look { ($0.uptimeSeconds, $0.queries.total) = (1, 9) })
+        for (uptime, questions, isAnew) in [(1, 9, false), (2, 10, false), (0, 9, true), (1, 8, true)] {
+            let after = try #require(look { ($0.uptimeSeconds, $0.queries.total) = (uptime, questions) })
+            #expect(after.hasBegunAnew(since: before) == isAnew, "\(uptime) s, \(questions) questions")
+        }
     }
 
     @Test("what is no answer to stats is nothing")

@@ -1,5 +1,6 @@
 // What `explain` says in each situation that a name can be in, to the letter.
 
+import AnswerCache
 import Control
 import DNSWire
 import Resolver
@@ -35,6 +36,56 @@ struct ExplainTests {
         try stand.answer("alidns", "203.0.113.7")
         stand.pass(.seconds(295))
         try expect(stand.text("www.example.com"), isThatOf: "due")
+    }
+
+    @Test("an answer that is due and is not refreshed, as prefetch is off")
+    func dueWithoutPrefetch() throws {
+        var policy = ExplainStand.policy
+        policy.prefetches = false
+        let stand = ExplainStand(policy: policy)
+        try stand.ask("www.example.com")
+        try stand.answer("alidns", "203.0.113.7")
+        stand.pass(.seconds(295))
+        try expect(stand.text("www.example.com"), isThatOf: "due-without-prefetch")
+    }
+
+    @Test("what is answered before the cache is told before what the cache has")
+    func beforeCache() throws {
+        let stand = ExplainStand()
+        for name in ["www.example.com", "."] {
+            #expect(try stand.report(name, .any).next == ["answered here with as little as there can be (RFC 8482)"])
+            #expect(try stand.report(name, .axfr).next == ["refused with REFUSED: nothing to look up"])
+            #expect(try stand.report(name, .opt).next == ["refused with FORMERR: nothing to look up"])
+        }
+        stand.view.setAAAAFilter(true)
+        for name in ["www.example.com", "."] {
+            #expect(try stand.report(name, .aaaa).next == ["answered with no data: no IPv6 route (filter-aaaa)"])
+        }
+        #expect(try stand.report("router", .aaaa).next != ["answered with no data: no IPv6 route (filter-aaaa)"])
+    }
+
+    @Test("an answer of private addresses alone leaves nothing to compare")
+    func onlyPrivate() throws {
+        let stand = ExplainStand()
+        try stand.ask("www.example.com")
+        try stand.fail("alidns", .timeout)
+        stand.pass(.seconds(1))
+        try stand.answer("system", "198.51.100.4", ttl: 60)
+        try stand.answer("dnspod", "192.168.1.1")
+        let facts = try stand.report("www.example.com").lines.filter { $0.word == "said" }.map(\.fact)
+        #expect(facts.contains { $0.hasSuffix(": 192.168.1.1 taken out, private") }, "\(facts)")
+    }
+
+    @Test("what sources said and how they failed is told in one order, the latest first")
+    func order() throws {
+        let stand = ExplainStand()
+        try stand.ask("www.example.com")
+        try stand.answer("alidns", "203.0.113.7", ttl: 60)
+        stand.pass(.seconds(70))
+        try stand.ask("www.example.com")
+        try stand.fail("alidns")
+        let ages = try stand.report("www.example.com").sources.map(\.ageSeconds)
+        #expect(ages.count > 1 && ages == ages.sorted())
     }
 
     @Test("an expired answer that stands in, and why")

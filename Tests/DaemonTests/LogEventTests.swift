@@ -43,7 +43,8 @@ struct LogEventTests {
     @Test("what the operator does is answered each time, and what only repeats itself is said once")
     func folding() {
         #expect(LogEvent.settingsReloaded(ReloadReport(needRestart: [])).timesAtOnce == nil)
-        #expect(LogEvent.requestFailed(provider: "a", reason: "r").timesAtOnce == 1)
+        #expect(LogEvent.requestFailed(provider: "a", reason: "r").timesAtOnce == nil)
+        #expect(LogEvent.divergence(source: "a").timesAtOnce == 1)
         #expect((LogEvent.providerDown(name: "a", reason: "r").timesAtOnce ?? 0) > 1)
     }
 

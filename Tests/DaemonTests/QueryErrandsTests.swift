@@ -73,6 +73,30 @@ struct QueryErrandsTests {
         #expect(text(none) == ["; NOERROR for www.example.com.why.httpdnsd A, from local in N ms"])
     }
 
+    @Test("what is answered before the cache is by ourselves, also past the cache", arguments: [false, true])
+    func beforeCache(skipsCache: Bool) throws {
+        func lines(_ type: RecordType, _ name: Name) throws -> [String] {
+            text(try errands.begin(QueryTerms(name, type, skipsCache: skipsCache), wantsJSON: false, now: now))
+        }
+        let any = try lines(.any, name)
+        #expect(any.count == 2 && any[0].contains("HINFO") && any[1].contains("ANY, from local"), "\(any)")
+        #expect(try lines(.axfr, name).first?.hasPrefix("; REFUSED for www.example.com TYPE252, from local") == true)
+        stand.view.setAAAAFilter(true)
+        #expect(try lines(.aaaa, name).last == "; EDE 17: no IPv6 route (filter-aaaa)")
+        let why = try lines(.txt, #require(Name("www.example.com.why.httpdnsd")))
+        #expect(why.contains { $0.contains("route ") } && why.last?.contains("from local") == true, "\(why)")
+    }
+
+    @Test("as JSON a failure is one object that says so")
+    func failureAsJSON() throws {
+        let stream = try errands.begin(QueryTerms(name, .a), wantsJSON: true, now: now)
+        #expect(stream.unsent.filter { $0 == UInt8(ascii: "\n") }.count == 1 && Reply.isRefusal(stream.unsent))
+        #expect(String(decoding: stream.unsent, as: UTF8.self).contains(#""error":"www.example.com A has no answer"#))
+        stand.keep(Question(name, .a), from: .provider, now: now)
+        let found = try errands.begin(QueryTerms(name, .a), wantsJSON: true, now: now)
+        #expect(!Reply.isRefusal(found.unsent) && found.isFinished)
+    }
+
     @Test("an unknown provider is refused with those that there are")
     func unknownProvider() throws {
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(2)), now: now)

@@ -55,11 +55,13 @@ struct WhyQuestionTests {
         }
     }
 
-    @Test("each line is a record of its own, cut to what a string holds, that nobody keeps")
+    @Test("each line is a record of its own, of as many strings as it takes, that nobody keeps")
     func records() throws {
         let name = try #require(Name("a.why.httpdnsd"))
-        let answer = Answer(explaining: ["one", String(repeating: "x", count: 300)], to: name)
-        #expect(answer.records.map(\.data.count) == [4, 256] && answer.records.allSatisfy { $0.owner == name })
+        let xs = [UInt8](repeating: UInt8(ascii: "x"), count: 300)
+        let answer = Answer(explaining: ["one", String(decoding: xs, as: UTF8.self)], to: name)
+        #expect(answer.records[1].data == [255] + xs.prefix(255) + [45] + xs.suffix(45))
+        #expect(answer.records.count == 2 && answer.records.allSatisfy { $0.owner == name })
         #expect(answer.records[0].data == [3] + Array("one".utf8) && answer.ttlSeconds == 0)
     }
 }

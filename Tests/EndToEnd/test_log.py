@@ -95,15 +95,16 @@ class Log(Case):
         server.wait_for("^httpdnsd: settings reloaded$", since=since)
         self.assertIn("debug for 1m, then info", ctl(server, "log", "debug", "--for", "60s").stdout)
 
-    def test_a_flood_is_folded_and_told_at_the_end(self):
+    def test_who_wants_details_gets_each_failed_request(self):
         server = self.daemon(
             [closed_provider()], sections='[log]\nlevel = "debug"\n[probe]\nenabled = false\n')
         for number in range(30):
             dig(server, f"n{number}.example", "A")
-        self.assertGreater(server.stats()["providers"][0]["requests"], 3)
-        self.assertEqual(1, len(re.findall("a request to closed failed", server.log)))
+        requests = server.stats()["providers"][0]["requests"]
+        self.assertGreater(requests, 3)
         server.stop()
-        self.assertRegex(server.log, r"(?m)^httpdnsd: a request to closed failed: .* \(again \d+ times? in \d+ s\)$")
+        self.assertGreaterEqual(len(re.findall("a request to closed failed", server.log)), requests)
+        self.assertNotIn("again", server.log)
 
 
 class Reload(Case):
@@ -115,7 +116,11 @@ class Reload(Case):
         server.config.write_text(server.settings())
         done = ctl(server, "reload")
         self.assertEqual("settings reloaded; a restart is needed for cache.size\n", done.stdout)
-        self.assertEqual({"need_restart": []}, json.loads(ctl(server, "--json", "reload").stdout))
+        # It is still needed, however often the file is read.
+        self.assertEqual({"need_restart": ["cache.size"]}, json.loads(ctl(server, "--json", "reload").stdout))
+        server.sections = ""
+        server.config.write_text(server.settings())
+        self.assertEqual("settings reloaded\n", ctl(server, "reload").stdout)
 
     def test_a_fault_is_refused_with_its_place_and_changes_nothing(self):
         server = self.daemon([closed_provider()])

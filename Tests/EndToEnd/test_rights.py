@@ -6,6 +6,7 @@ import random
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -19,8 +20,10 @@ from programs import Daemon, ctl
 NOBODY = 65534
 READING = (
     "status", "stats", "cache ls", "cache get www.lab.example", "cache dump", "providers", "network", "network history",
-    "verdicts", "evidence", "whois 192.0.2.10", "top", "help", "help flush",
+    "verdicts", "evidence", "whois 192.0.2.10", "top", "help", "help flush", "explain www.lab.example",
+    "query www.lab.example", "inflight", "recorder dump", "stats --prometheus",
 )
+ENDLESS = ("watch", "stats --watch")
 RESERVED = (
     "flush --all", "flush www.lab.example", "prefetch www.lab.example", "httpdns off", "httpdns on", "verify www.lab.example",
     "providers reset", "providers test json", "log debug", "log debug --for 1s", "reload",
@@ -49,6 +52,50 @@ class Nobody(Case):
                 done = self.as_nobody(line)
                 self.assertEqual((0, ""), (done.returncode, done.stderr), done.stdout)
                 self.assertFalse(done.stdout.startswith("error"))
+
+    def test_what_goes_on_until_it_is_ended_is_for_everyone(self):
+        for line in ENDLESS:
+            with self.subTest(line):
+                shown = self.shown_while_asked(line)
+                self.assertFalse(shown.startswith("error"), shown)
+
+    def shown_while_asked(self, line, *options):
+        """What nobody sees of a command that goes on, while there are questions."""
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(
+                [self.client, "--socket", self.server.control, *options, *line.split()], user=NOBODY, group=NOBODY,
+                extra_groups=[], stdout=output, stderr=subprocess.STDOUT)
+
+            def shown():
+                dig(self.server, "www.lab.example", "A")
+                return os.pread(output.fileno(), 1 << 20, 0).decode()
+
+            try:
+                eventually(shown, what=f"{line} shows something")
+                return shown()
+            finally:
+                process.terminate()
+                process.wait(places.PATIENCE)
+
+    def test_explanations_come_at_a_pace_but_for_the_daemons_own(self):
+        asking = f'for i in $(seq 100); do "{self.client}" --socket "{self.server.control}" explain www.lab.example & done; wait'
+        done = subprocess.run(
+            ["sh", "-c", asking], user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True, text=True,
+            timeout=places.PATIENCE)
+        self.assertIn("error: too many explanations are asked for; there are 20 a second for all users\n", done.stdout)
+        self.assertEqual(0, ctl(self.server, "explain", "www.lab.example").returncode)
+        eventually(lambda: self.as_nobody("explain www.lab.example").returncode == 0, what="there is room again")
+
+    def test_nobody_sees_who_asked(self):
+        dig(self.server, "www.lab.example", "A")
+        for options in ((), ("--json",)):
+            with self.subTest(options):
+                dump = self.as_nobody("recorder dump", *options).stdout
+                self.assertIn("www.lab.example", dump)
+                self.assertNotIn("127.0.0.1", dump)
+                watched = self.shown_while_asked("watch", *options)
+                self.assertIn("www.lab.example", watched)
+                self.assertNotIn("127.0.0.1", watched)
 
     def test_what_changes_something_is_refused_and_says_why(self):
         before = self.server.stats()

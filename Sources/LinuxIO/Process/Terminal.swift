@@ -6,12 +6,13 @@ import Glibc
 package struct Terminal: ~Copyable {
     private let before: termios
 
-    /// Nil when keyboard and screen are not both a terminal.
+    /// Keyboard and screen are both a terminal.
+    package static var isThere: Bool { isatty(STDIN_FILENO) == 1 && StandardStreams.isOutputTerminal }
+
+    /// Nil when none is there.
     package init?() {
         var settings = termios()
-        guard isatty(STDIN_FILENO) == 1, StandardStreams.isOutputTerminal,
-            unsafe tcgetattr(STDIN_FILENO, &settings) == 0
-        else { return nil }
+        guard Terminal.isThere, unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
         before = settings
         unsafe cfmakeraw(&settings)
         // Ctrl-C is still a signal, and a line feed still begins a line.
