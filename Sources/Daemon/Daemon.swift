@@ -346,8 +346,9 @@ final class Daemon {
 
     private func openMetricsListener() throws(StartFailure) {
         guard let endpoint = settings.control.metricsListen else { return }
-        pages = try MetricsListener(on: SocketAddress(endpoint), loop: loop) { [unowned self] request in
-            ServedPages(statistics: statistics(now: Clock.now())).reply(to: request)
+        let served = ServedPages { [unowned self] now in statistics(now: now) }
+        pages = try MetricsListener(on: SocketAddress(endpoint), loop: loop) { request in
+            served.reply(to: request, now: Clock.now())
         }
     }
 
