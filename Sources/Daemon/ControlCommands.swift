@@ -60,7 +60,7 @@ struct ControlCommands {
                 wantsJSON: request.wantsJSON, showsClients: showsClients,
                 bootMicroseconds: Clock.bootMicrosecondsSince1970())
             return .pieces(AnyIterator(FlightPieces(of: resolving.recorder.records, listing)))
-        case .explain(let name, let type): return try explain(Question(name, type), request, for: peer)
+        case .explain(let name, let type): return try explain(Question(name, type), request, by: boundUser)
         case .inflight: return whole(.inflight(resolving.inflight(now: now)), asJSON: request.wantsJSON)
         case .query(let terms):
             return .stream(try queries.begin(terms, wantsJSON: request.wantsJSON, by: boundUser, now: now))
@@ -99,11 +99,9 @@ struct ControlCommands {
 
     /// For others than the daemon's own no faster than by DNS.
     private func explain(
-        _ question: Question, _ request: Request, for peer: LocalSocket.Peer
+        _ question: Question, _ request: Request, by boundUser: UInt32?
     ) throws(Refusal) -> ControlAnswer {
-        guard
-            rights.isTrusted(userID: peer.userID, groupID: peer.groupID) || resolving.explanationPace.take(now: now)
-        else {
+        guard boundUser == nil || resolving.explanationPace.take(now: now) else {
             throw Refusal(
                 "too many explanations are asked for; there are \(ExplanationPace.perSecond) a second for all users",
                 wantsJSON: request.wantsJSON)
