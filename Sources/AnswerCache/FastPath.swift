@@ -1,5 +1,5 @@
 // Packet in, reply out: everything that a serving thread can answer by itself. One lock at most, no allocation for a
-// hit, and no clock: the caller reads it once per batch.
+// hit, and no clock: the caller reads it once before a batch.
 
 package import DNSWire
 

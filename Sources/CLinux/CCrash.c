@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -43,9 +45,20 @@ static int64_t now(clockid_t clock, int64_t units_per_second) {
     return (int64_t)time.tv_sec * units_per_second + time.tv_nsec / (1000000000 / units_per_second);
 }
 
+// What was written the last time may show how it all began.
+static void keep_former(const char *path) {
+    char former[PATH_MAX + 2];
+    size_t count = strlen(path);
+    if (count >= PATH_MAX) return;
+    memcpy(former, path, count);
+    memcpy(former + count, ".1", 3);
+    rename(path, former);
+}
+
 int clinux_write_records(
     const char *path, const void *header, size_t header_count, const struct clinux_record_part *parts,
     size_t part_count, int64_t signal) {
+    keep_former(path);
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (file < 0) return errno;
     struct clinux_record_moment moment = {
@@ -64,14 +77,33 @@ int clinux_write_records(
     return error;
 }
 
+// Nobody may read what we say: what finds no room is not said. A pipe that has some takes 4096 bytes at once.
+static int say(const char *text, size_t count) {
+    struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT)) return EAGAIN;
+    return write_all(STDERR_FILENO, text, count);
+}
+
+// Whatever the handler waits for, it ends with the process.
+static void end_soon(void) {
+    enum { patience_seconds = 5 };
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigaction(SIGALRM, &action, NULL);
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+    alarm(patience_seconds);
+}
+
 // What the operator reads before the process is gone. Without stdio: it may hold a lock.
 static void tell(int signal) {
     char text[] = "httpdnsd: signal 00: the flight recorder is written to ";
     text[17] = (char)('0' + signal / 10 % 10);
     text[18] = (char)('0' + signal % 10);
-    if (write_all(STDERR_FILENO, text, sizeof text - 1) != 0) return;
-    if (write_all(STDERR_FILENO, armed_path, strlen(armed_path)) != 0) return;
-    write_all(STDERR_FILENO, "\n", 1);
+    if (say(text, sizeof text - 1) != 0) return;
+    if (say(armed_path, strlen(armed_path)) != 0) return;
+    say("\n", 1);
 }
 
 static void end_as_without(int signal) {
@@ -91,6 +123,7 @@ static void crashed(int signal) {
         end_as_without(signal);
         return;
     }
+    end_soon();
     if (atomic_load(&is_armed)) {
         int error = clinux_write_records(
             armed_path, armed_header, armed_header_count, armed_parts, armed_part_count, signal);

@@ -49,7 +49,9 @@ package struct FlightEventReport: Codable, Equatable, Sendable {
         code = event.hasCode ? event.code.description : nil
         extendedError = event.extendedError.map(Int.init)
         microseconds = event.microseconds > 0 ? Int(event.microseconds) : nil
-        outcome = FlightEventReport.shown(word(event.outcome))
+        outcome =
+            event.network == 0
+            ? FlightEventReport.shown(word(event.outcome)) : LineFormat.network(Int(event.network))
         upstream = FlightEventReport.shown(word(event.upstream))
         transport = event.transport == .none ? nil : "\(event.transport)"
         let address = event.address?.description

@@ -37,9 +37,10 @@ package enum LineFormat {
         return "\(day(secondsSince1970: seconds))T\(clock).\(padding)\(digits)Z"
     }
 
-    /// "2026-11-21 12:34:56.123456Z", UTC.
-    static func preciseMoment(microsecondsSince1970 microseconds: Int64) -> String {
-        let rest = ((microseconds % 1_000_000) + 1_000_000) % 1_000_000
+    /// "2026-11-21 12:34:56.123456Z", UTC; what lies before 1970 is its beginning.
+    static func preciseMoment(microsecondsSince1970: Int64) -> String {
+        let microseconds = max(microsecondsSince1970, 0)
+        let rest = microseconds % 1_000_000
         let digits = String(rest)
         let fraction = String(repeating: "0", count: 6 - digits.count) + digits
         return "\(moment(secondsSince1970: (microseconds - rest) / 1_000_000).dropLast()).\(fraction)Z"

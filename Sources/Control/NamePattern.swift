@@ -3,8 +3,8 @@
 package import DNSWire
 
 package struct NamePattern: Equatable, Sendable {
-    /// The longest name as text.
-    static let maxBytes = 255
+    /// Some labels with stars between them. What a match costs grows with it.
+    static let maxBytes = 64
     /// In lower case, without a final dot.
     private let pattern: [UInt8]
 
@@ -19,13 +19,23 @@ package struct NamePattern: Equatable, Sendable {
         pattern = bytes.count > 1 && bytes.last == UInt8(ascii: ".") ? bytes.dropLast() : bytes
     }
 
-    package func matches(_ name: Name) -> Bool { matches(Array(name.description.lowercased().utf8)) }
+    package func matches(_ name: Name) -> Bool {
+        var steps = Int.max
+        return matches(NamePattern.text(of: name), steps: &steps) ?? false
+    }
+
+    /// What patterns are held against: once for many of them.
+    package static func text(of name: Name) -> [UInt8] { Array(name.description.lowercased().utf8) }
 
     /// On a mismatch the last star takes one character more: no more steps than pattern times name.
-    private func matches(_ text: [UInt8]) -> Bool {
+    ///
+    /// - Parameter steps: those that may still be taken; nil is returned when they are not enough.
+    package func matches(_ text: [UInt8], steps: inout Int) -> Bool? {
         var (place, next) = (0, 0)
         var star: (next: Int, place: Int)?
         while place < text.count {
+            guard steps > 0 else { return nil }
+            steps -= 1
             if next < pattern.count, pattern[next] == UInt8(ascii: "*") {
                 next += 1
                 star = (next, place)

@@ -4,6 +4,8 @@ extension StatsReport {
     package struct Network: Codable, Equatable, Sendable {
         /// Empty while there is none, or nobody watches.
         package var id = ""
+        /// "wifi", "ethernet", "cellular", "tunnel" or "other"; empty as `id` is.
+        package var kind = ""
         package var changes = 0
         /// From the first usable route to the first fresh answer; 0 before the first time.
         package var lastRecoveryMilliseconds = 0
@@ -15,7 +17,7 @@ extension StatsReport {
         package init() {}
 
         package enum CodingKeys: String, CodingKey {
-            case id, changes, causes
+            case id, kind, changes, causes
             case lastRecoveryMilliseconds = "last_recovery_ms"
             case recoveryMilliseconds = "recovery_ms"
         }

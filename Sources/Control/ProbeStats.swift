@@ -22,11 +22,14 @@ extension StatsReport {
         /// Notes of the store that were none.
         package var brokenEvidence = 0
         package var reports = Reports()
+        /// From the first packet to the verdict, of probes that were begun.
+        package var durations = Histogram()
 
         package init() {}
 
         package enum CodingKeys: String, CodingKey {
-            case done, verdicts, quarantined, dropped, divergences, running, waiting, skipped, lost, evidence, reports
+            case done, verdicts, quarantined, dropped, divergences, running, waiting, skipped, lost, evidence, reports,
+                durations
             case forgottenNames = "forgotten_names"
             case brokenEvidence = "broken_evidence"
         }

@@ -16,7 +16,7 @@ extension StatsReport {
 /// What one HELP line speaks of.
 struct MetricFamily: Sendable {
     enum Kind: String {
-        case counter, gauge, summary, histogram
+        case counter, gauge, histogram
     }
 
     static let prefix = "httpdnsd_"
@@ -37,12 +37,6 @@ struct MetricFamily: Sendable {
         _ name: String, _ help: String, _ samples: @escaping @Sendable (StatsReport) -> [MetricSample]
     ) -> MetricFamily {
         MetricFamily(name: prefix + name, kind: .gauge, help: help, samples: samples)
-    }
-
-    static func summary(
-        _ name: String, _ help: String, _ samples: @escaping @Sendable (StatsReport) -> [MetricSample]
-    ) -> MetricFamily {
-        MetricFamily(name: prefix + name, kind: .summary, help: help, samples: samples)
     }
 
     static func histogram(
@@ -115,13 +109,13 @@ extension [MetricSample] {
     /// - Parameter atMost: upper bounds in seconds, rising, each with how many were no longer than it.
     init(
         histogram atMost: [(bound: Double, count: Int)], total: Int, sumSeconds: Double,
-        _ label: (name: String, value: String)
+        _ labels: [(name: String, value: String)]
     ) {
         self = atMost.map { bound, count in
-            MetricSample(count, suffix: "_bucket", label, ("le", MetricSample.text(of: bound)))
+            MetricSample(Double(count), suffix: "_bucket", labels: labels + [("le", MetricSample.text(of: bound))])
         }
-        append(MetricSample(total, suffix: "_bucket", label, ("le", "+Inf")))
-        append(MetricSample(sumSeconds, suffix: "_sum", label))
-        append(MetricSample(total, suffix: "_count", label))
+        append(MetricSample(Double(total), suffix: "_bucket", labels: labels + [("le", "+Inf")]))
+        append(MetricSample(sumSeconds, suffix: "_sum", labels: labels))
+        append(MetricSample(Double(total), suffix: "_count", labels: labels))
     }
 }

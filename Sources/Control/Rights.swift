@@ -13,14 +13,15 @@ package struct Rights: Equatable, Sendable {
 
     /// Why a client, known by its credentials, may not have this request carried out; nil if it may.
     package func refusal(of request: Request, userID: UInt32, groupID: UInt32) -> Refusal? {
-        guard request.command.isReserved, !areOf(userID: userID, groupID: groupID) else { return nil }
+        guard request.command.isReserved else { return nil }
+        guard !isTrusted(userID: userID, groupID: groupID) else { return nil }
         return Refusal(
             "\(request.command.word) is for root, user \(self.userID) and group \(self.groupID); "
                 + "you are user \(userID), group \(groupID)", wantsJSON: request.wantsJSON)
     }
 
-    /// Of those who may do everything.
-    package func areOf(userID: UInt32, groupID: UInt32) -> Bool {
+    /// May do everything.
+    package func isTrusted(userID: UInt32, groupID: UInt32) -> Bool {
         userID == Rights.root || userID == self.userID || groupID == self.groupID
     }
 

@@ -13,12 +13,17 @@ extension MetricFamily {
         .counter("dropped", "Queries that got no response.") { .init($0.dropped, by: "reason") },
         .gauge("inflight", "Queries that wait for their answer.") { [MetricSample($0.inflight)] },
         .counter("unsent_responses", "Responses over UDP that the socket did not take.") { [MetricSample($0.unsent)] },
+        .counter("udp_rcvbuf_errors", "Datagrams to the listen addresses that the kernel dropped.") {
+            [MetricSample($0.udpReceiveErrors)]
+        },
         .gauge("tcp_connections", "Connections of clients.") { [MetricSample($0.connections.open)] },
         .counter("tcp_connections_refused", "Connections of clients that were closed on arrival.") {
             [MetricSample($0.connections.refused)]
         },
         .histogram("query_duration_seconds", "From a query to its response, by where the answer came from.") {
-            $0.durations.sorted { $0.key < $1.key }.flatMap { source, durations in durations.samples(source) }
+            $0.durations.sorted { $0.key < $1.key }.flatMap { source, durations in
+                durations.samples(("source", source))
+            }
         },
         .counter("stale_served", "Expired answers that were given, by cause.") { .init($0.stale, by: "cause") },
     ]
@@ -65,6 +70,12 @@ extension MetricFamily {
         .counter("page_connections_cut", "Connections to the HTTP listener that were too many or took too long.") {
             [MetricSample($0.pages.cut)]
         },
+        .gauge("config_last_reload_success_timestamp_seconds", "When settings were last put into force, since 1970.") {
+            [MetricSample($0.process.settingsSeconds)]
+        },
+        .ofAnyProgram("process_start_time_seconds", "Start time of the process since unix epoch in seconds.") {
+            [MetricSample($0.process.startSeconds)]
+        },
         .ofAnyProgram("process_resident_memory_bytes", "Resident memory size in bytes.") {
             [MetricSample($0.process.residentBytes)]
         },
@@ -92,7 +103,7 @@ extension StatsReport.Responses {
 }
 
 extension StatsReport.Histogram {
-    fileprivate func samples(_ source: String) -> [MetricSample] {
+    func samples(_ labels: (name: String, value: String)...) -> [MetricSample] {
         var (atMost, total) = ([(bound: Double, count: Int)](), 0)
         for (microseconds, count) in zip(StatsReport.Histogram.boundsMicroseconds, counts) {
             total += count
@@ -100,6 +111,6 @@ extension StatsReport.Histogram {
         }
         let longer = counts.dropFirst(atMost.count).reduce(0, +)
         return .init(
-            histogram: atMost, total: total + longer, sumSeconds: Double(sumMicroseconds) / 1e6, ("source", source))
+            histogram: atMost, total: total + longer, sumSeconds: Double(sumMicroseconds) / 1e6, labels)
     }
 }

@@ -20,8 +20,9 @@ package struct StatsChanges: Equatable, Sendable {
 
     /// Percentiles, and what grows by itself, have no rate.
     private static func isCounter(_ name: String) -> Bool {
-        let others = ["latency_us.", "durations.", "process.", "uptime_s", "schema", "version"]
+        let others = ["latency_us.", "process.", "uptime_s", "schema", "version"]
         return !others.contains { name.hasPrefix($0) } && !name.contains("latency_ms.") && !name.hasSuffix("_ms")
+            && !name.contains("durations.")
     }
 
     /// Another daemon has begun to count since: there is nothing to compare.

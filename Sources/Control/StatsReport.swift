@@ -13,6 +13,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var inflight = 0
     /// Responses over UDP that the socket did not take: the link was full, or there was no route.
     package var unsent = 0
+    /// Datagrams to us that the kernel dropped, mostly because we had not fetched those before them: no queries yet.
+    package var udpReceiveErrors = 0
     package var connections = Connections()
     package var latencyMicroseconds = Latency()
     /// By the names in `latency_us`.
@@ -41,6 +43,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
             store,
             providers, system, probe, network, pages, process
         case connections = "tcp"
+        case udpReceiveErrors = "udp_rcvbuf_errors"
         case uptimeSeconds = "uptime_s"
         case latencyMicroseconds = "latency_us"
     }
@@ -94,6 +97,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var counts = [Int](repeating: 0, count: boundsMicroseconds.count + 1)
         package var sumMicroseconds = 0
         package init() {}
+
+        var hasSome: Bool { counts.contains { $0 > 0 } }
 
         package enum CodingKeys: String, CodingKey {
             case counts
@@ -180,10 +185,15 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var residentBytes = 0
         package var openDescriptors = 0
         package var threads = 0
+        /// By the wall clock of then, seconds since 1970: the start, and when settings were last put into force.
+        package var startSeconds = 0
+        package var settingsSeconds = 0
         package init() {}
 
         package enum CodingKeys: String, CodingKey {
             case threads
+            case startSeconds = "start_time_s"
+            case settingsSeconds = "settings_time_s"
             case residentBytes = "rss_bytes"
             case openDescriptors = "open_fds"
         }
@@ -207,11 +217,17 @@ extension StatsReport {
         package var names = 0
         /// By kind: timeout, tls, ...
         package var failures: [String: Int] = [:]
+        /// Requests that ended: "success", or the kind of failure. A request that failed for some of its names only is
+        /// a success, and among `failures` all the same.
+        package var results: [String: Int] = [:]
         /// Times that it led to somebody else's address, and another source did not.
         package var divergences = 0
         /// How far its word is believed, from 0 to 1; 1 while it was never found out.
         package var trust = 1.0
+        /// 0 while none was measured.
         package var latencyMilliseconds = Latency()
+        /// From requests to replies that were of use.
+        package var durations = Histogram()
         package var connections = Connections()
         package var addresses: [Address] = []
         /// Its clock less ours.
@@ -227,8 +243,8 @@ extension StatsReport {
         }
 
         package enum CodingKeys: String, CodingKey {
-            case name, dialect, state, share, success, requests, names, failures, divergences, trust, connections,
-                addresses, shadow
+            case name, dialect, state, share, success, requests, names, failures, results, divergences, trust,
+                durations, connections, addresses, shadow
             case retrySeconds = "retry_s"
             case latencyMilliseconds = "latency_ms"
             case clockOffsetMilliseconds = "clock_offset_ms"

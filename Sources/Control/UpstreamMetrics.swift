@@ -32,21 +32,22 @@ extension MetricFamily {
                 provider.success.map { MetricSample($0, ("provider", provider.name)) }
             }
         },
-        .counter("provider_requests", "Requests to a provider.") {
+        .counter("provider_requests_begun", "Requests to a provider.") {
             $0.providers.map { MetricSample($0.requests, ("provider", $0.name)) }
+        },
+        .counter("provider_requests", "Requests to a provider that ended, by result: success, or the kind of failure.")
+        {
+            $0.providers.flatMap { [MetricSample]($0.results, by: "result", and: ("provider", $0.name)) }
         },
         .counter("provider_names", "Names in the requests to a provider.") {
             $0.providers.map { MetricSample($0.names, ("provider", $0.name)) }
         },
-        .counter("provider_failures", "Requests to a provider that failed, by kind.") {
+        .counter("provider_failures", "Failures of a provider, for all or some of the names in a request, by kind.") {
             $0.providers.flatMap { [MetricSample]($0.failures, by: "kind", and: ("provider", $0.name)) }
         },
-        .summary("provider_duration_seconds", "From a request to a provider to its reply, of late.") {
-            $0.providers.flatMap { provider in
-                [("0.5", provider.latencyMilliseconds.p50), ("0.95", provider.latencyMilliseconds.p95)].map {
-                    MetricSample(Double($0.1) / 1000, ("provider", provider.name), ("quantile", $0.0))
-                }
-            }
+        .histogram("provider_duration_seconds", "From a request to a provider to a reply that was of use.") {
+            // None before the first: a provider that was never measured is not the fastest one.
+            $0.providers.filter(\.durations.hasSome).flatMap { $0.durations.samples(("provider", $0.name)) }
         },
         .gauge("provider_clock_offset_seconds", "A provider's clock less ours.") {
             $0.providers.map { MetricSample(Double($0.clockOffsetMilliseconds) / 1000, ("provider", $0.name)) }
@@ -91,6 +92,9 @@ extension MetricFamily {
 
     static let ofVerification: [MetricFamily] = [
         .counter("probe", "Probes that ended, by verdict.") { .init($0.probe.verdicts, by: "verdict") },
+        .histogram("probe_duration_seconds", "From the first packet of a probe to its verdict.") {
+            $0.probe.durations.samples()
+        },
         .gauge("probes_running", "Probes that run.") { [MetricSample($0.probe.running)] },
         .gauge("probes_waiting", "Probes that are due and wait.") { [MetricSample($0.probe.waiting)] },
         .counter("probes_dropped", "Probes that found no room to wait.") { [MetricSample($0.probe.dropped)] },
@@ -129,11 +133,12 @@ extension MetricFamily {
 
     static let ofNetworks: [MetricFamily] = [
         .gauge("network_info", "The network in use; always 1.") {
-            $0.network.id.isEmpty ? [] : [MetricSample(1, ("id", $0.network.id))]
+            $0.network.id.isEmpty ? [] : [MetricSample(1, ("id", $0.network.id), ("kind", $0.network.kind))]
         },
         .counter("network_changes", "Changes of the network, by cause.") { .init($0.network.causes, by: "cause") },
         .gauge("network_last_recovery_seconds", "From a usable route to the first fresh answer, the last time.") {
-            [MetricSample(Double($0.network.lastRecoveryMilliseconds) / 1000)]
+            let milliseconds = $0.network.lastRecoveryMilliseconds
+            return milliseconds > 0 ? [MetricSample(Double(milliseconds) / 1000)] : []
         },
         .histogram("network_recovery_seconds", "From a usable route to the first fresh answer, by cause of the change.")
         {
@@ -157,6 +162,6 @@ extension StatsReport.Network.Recovery {
         let bounds = atMost.compactMap { key, count in Int(key).map { (bound: Double($0) / 1000, count: count) } }
         return .init(
             histogram: bounds.sorted { $0.bound < $1.bound }, total: count,
-            sumSeconds: Double(sumMilliseconds) / 1000, ("cause", cause))
+            sumSeconds: Double(sumMilliseconds) / 1000, [("cause", cause)])
     }
 }

@@ -33,13 +33,17 @@ struct ControlCommands {
         do throws(Refusal) {
             let request = try Request(line: line)
             if let refusal = rights.refusal(of: request, userID: peer.userID, groupID: peer.groupID) { throw refusal }
-            return try carryOut(request, of: peer)
+            let isTrusted = rights.isTrusted(userID: peer.userID, groupID: peer.groupID)
+            return try carryOut(request, of: peer, boundUser: isTrusted ? nil : peer.userID)
         } catch {
             return whole(.refusal(error), asJSON: error.wantsJSON)
         }
     }
 
-    private func carryOut(_ request: Request, of peer: LocalSocket.Peer) throws(Refusal) -> ControlAnswer {
+    /// - Parameter boundUser: one who may not take up everything that there is of something.
+    private func carryOut(
+        _ request: Request, of peer: LocalSocket.Peer, boundUser: UInt32?
+    ) throws(Refusal) -> ControlAnswer {
         switch request.command {
         case .help(let word): return whole(.help(word), asJSON: request.wantsJSON)
         case .stats(asPrometheus: false): return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
@@ -49,7 +53,8 @@ struct ControlCommands {
         case .reload: return reloaded(request)
         case .watch(let pattern, let showsClients):
             return .stream(
-                try watches.begin(pattern, showsClients: showsClients, wantsJSON: request.wantsJSON, now: now))
+                try watches.begin(
+                    pattern, showsClients: showsClients, wantsJSON: request.wantsJSON, by: boundUser, now: now))
         case .recorder(let showsClients):
             let listing = FlightListing(
                 wantsJSON: request.wantsJSON, showsClients: showsClients,
@@ -57,7 +62,8 @@ struct ControlCommands {
             return .pieces(AnyIterator(FlightPieces(of: resolving.recorder.records, listing)))
         case .explain(let name, let type): return try explain(Question(name, type), request, for: peer)
         case .inflight: return whole(.inflight(resolving.inflight(now: now)), asJSON: request.wantsJSON)
-        case .query(let terms): return .stream(try queries.begin(terms, wantsJSON: request.wantsJSON, now: now))
+        case .query(let terms):
+            return .stream(try queries.begin(terms, wantsJSON: request.wantsJSON, by: boundUser, now: now))
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
         case .cache(let view, let scope):
             let listing = CacheListing(view, scope, wantsJSON: request.wantsJSON)
@@ -96,7 +102,7 @@ struct ControlCommands {
         _ question: Question, _ request: Request, for peer: LocalSocket.Peer
     ) throws(Refusal) -> ControlAnswer {
         guard
-            rights.areOf(userID: peer.userID, groupID: peer.groupID) || resolving.explanationPace.take(now: now)
+            rights.isTrusted(userID: peer.userID, groupID: peer.groupID) || resolving.explanationPace.take(now: now)
         else {
             throw Refusal(
                 "too many explanations are asked for; there are \(ExplanationPace.perSecond) a second for all users",

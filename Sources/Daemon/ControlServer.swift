@@ -87,7 +87,7 @@ final class ControlServer {
     /// its own calls.
     private func streamChanged(_ descriptor: Int32) {
         guard let client = clients[descriptor], let stream = client.stream else { return }
-        clients[descriptor]?.deadline = stream.isOverfull ? Clock.now() : stream.deadline
+        clients[descriptor]?.stepped(stream, now: Clock.now())
         try? loop.change(client.registration, to: client.interest)
     }
 
@@ -96,13 +96,6 @@ final class ControlServer {
         clients[descriptor] = nil
         client.stream?.connectionClosed()
     }
-}
-
-extension ControlStream {
-    /// When the client is cut if nothing more happens.
-    fileprivate var deadline: Instant { Clock.now() + (silence ?? ControlStream.forEver) }
-
-    private static let forEver: Duration = .seconds(1 << 32)
 }
 
 private struct ControlClient {
@@ -117,6 +110,9 @@ private struct ControlClient {
     private var line: [UInt8] = []
     private var body: ControlAnswer?
     private var unsent: [UInt8] = []
+    /// Since when something of a stream waits, and none of it has been taken.
+    private var waitingSince: Instant?
+    private static let forEver: Duration = .seconds(1 << 32)
 
     init(socket: StreamSocket, peer: LocalSocket.Peer, registration: EventLoop.Registration, deadline: Instant) {
         self.socket = socket
@@ -170,7 +166,15 @@ private struct ControlClient {
 
     private mutating func reply(_ answer: ControlServer.Answer) {
         body = answer(Array(line.prefix { $0 != UInt8(ascii: "\n") }), peer)
-        if let stream { deadline = stream.deadline }
+        if let stream { stepped(stream, now: Clock.now()) }
+    }
+
+    /// Sets when the client is cut if nothing more happens.
+    mutating func stepped(_ stream: ControlStream, now: Instant) {
+        if stream.unsent.isEmpty { waitingSince = nil } else if waitingSince == nil { waitingSince = now }
+        let silence = now + (stream.silence ?? ControlClient.forEver)
+        let waiting = stream.patience.flatMap { patience in waitingSince.map { $0 + patience } }
+        deadline = stream.isOverfull ? now : min(silence, waiting ?? silence)
     }
 
     private mutating func send(_ stream: ControlStream) throws(SystemError) {
@@ -178,7 +182,8 @@ private struct ControlClient {
             let unsent = stream.unsent
             guard let count = try socket.write(unsent.span) else { return }
             stream.took(count)
-            deadline = stream.deadline
+            waitingSince = nil
+            stepped(stream, now: Clock.now())
         }
         isDone = stream.isFinished
     }

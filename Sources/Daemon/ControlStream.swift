@@ -19,8 +19,12 @@ final class ControlStream {
     /// Some thousand steps. A client that has not taken so much is cut: somebody else may look at a pager.
     static let maxUnsentBytes = 64 * 1024
 
-    init(silence: Duration? = ControlStream.usualSilence) {
+    /// The longest time that something waits for the client to take any of it; nil: `silence` is enough.
+    let patience: Duration?
+
+    init(silence: Duration? = ControlStream.usualSilence, patience: Duration? = nil) {
         self.silence = silence
+        self.patience = patience
     }
 
     private enum Phase {
@@ -39,6 +43,9 @@ final class ControlStream {
     var onChange: (() -> Void)?
 
     var isFinished: Bool { phase == .finished }
+
+    /// For whoever leaves out what finds no room, in bytes.
+    var room: Int { ControlStream.maxUnsentBytes - unsent.count }
 
     /// Whole lines, so that a client can show them. Nothing happens when the client is gone.
     func send(_ text: String) {

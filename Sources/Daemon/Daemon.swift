@@ -22,6 +22,8 @@ final class Daemon {
     private var provisions: Provisions
     private let log: Log
     private let startedAt: Instant
+    private let startedAtWall = Clock.wallMilliseconds()
+    private var settingsAtWall: Int64
     private let loop: EventLoop
     private let signals: SignalWatch
     private let ports: PortBinding
@@ -60,6 +62,7 @@ final class Daemon {
         self.options = options
         log = Log(settings.log)
         startedAt = Clock.now()
+        settingsAtWall = startedAtWall
         do {
             SignalWatch.ignoreBrokenPipes()
             // Before there are other threads: they inherit the mask.
@@ -136,6 +139,7 @@ final class Daemon {
             turn(lateBy: deadline.map { max(.zero, $0.duration(to: now)) } ?? .zero, now: now)
             turnedAt = now
         }
+        log.queries(watches.drain())
         log.end(now: Clock.now())
         log(.stopping(signal: stopSignal ?? ""))
         threads.stop()
@@ -197,10 +201,17 @@ final class Daemon {
         }
         resolving.takeStateChanges(now: now).forEach { log($0) }
         resolving.providers.takeNotable().forEach { log($0) }
-        watches.timePassed(now: now).forEach { log($0) }
+        logQueries(now: now)
         recorderFiles.counted(threads.tally, resolving, now: now)
         recorderFiles.takeNews().forEach { log($0) }
         log.timePassed(now: now)
+    }
+
+    /// Nobody looks for what the log's level keeps from it.
+    private func logQueries(now: Instant) {
+        let isLogged = settings.log.queries && log.saysQueries
+        let before = watches.setLogging(isLogged ? .init(showsClients: settings.log.clients) : nil, now: now)
+        log.queries(before + watches.timePassed(now: now))
     }
 
     private func recordDivergences(now: Instant) {
@@ -227,6 +238,7 @@ final class Daemon {
             let report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
             settings = new
             apply(new)
+            settingsAtWall = Clock.wallMilliseconds()
             log(.settingsReloaded(report))
             return report
         } catch {
@@ -238,8 +250,6 @@ final class Daemon {
     private func apply(_ settings: Settings) {
         let now = Clock.now()
         log.configure(settings.log)
-        watches.setLogging(
-            settings.log.queries ? QueryWatches.Logging(showsClients: settings.log.clients) : nil, now: now)
         recorderFiles.setDirectory(settings.log.recorderDirectory)
         upstreams.setAccounts(provisions.accounts)
         if let roaming { roaming.setView(settings) } else { view.set(nil, settings.providers) }
@@ -350,8 +360,9 @@ final class Daemon {
 
     private func openMetricsListener() throws(StartFailure) {
         guard let endpoint = settings.control.metricsListen else { return }
-        pages = try MetricsListener(on: SocketAddress(endpoint), loop: loop) { [unowned self] request in
-            ServedPages(statistics: statistics(now: Clock.now())).reply(to: request)
+        let served = ServedPages { [unowned self] now in statistics(now: now) }
+        pages = try MetricsListener(on: SocketAddress(endpoint), loop: loop) { request in
+            served.reply(to: request, now: Clock.now())
         }
     }
 
@@ -365,8 +376,9 @@ final class Daemon {
         Statistics(
             resolving: resolving, threads: threads, cache: cache, probeErrands: probeErrands,
             evidence: evidence, network: roaming?.network, translationPrefix: translation.prefixes.first,
-            nameserverSource: upstreams.nameservers.path, startedAt: startedAt, now: now, listen: ports.addresses,
-            operatorSwitches: switches.reports,
+            nameserverSource: upstreams.nameservers.path, startedAt: startedAt,
+            startSeconds: startedAtWall / 1000, settingsSeconds: settingsAtWall / 1000, now: now,
+            listen: ports.addresses, operatorSwitches: switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: pages)
     }
 

@@ -67,7 +67,7 @@ final class FlightFiles {
         var sum = serving()
         sum += resolving.streams.tally
         sum += resolving.tally
-        counted(answers: sum.responses, failures: sum[.serverFailure], now: now)
+        counted(answers: sum.upstreamResponses, failures: sum[.serverFailure], now: now)
     }
 
     /// Of clients, since the start.

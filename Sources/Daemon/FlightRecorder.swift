@@ -3,7 +3,6 @@
 
 import DNSWire
 import LinuxIO
-import Network
 import Resolver
 import Telemetry
 
@@ -12,8 +11,6 @@ final class FlightRecorder {
     private var wordOfText: [String: FlightWord] = [:]
     /// Those under way: each ends once, or is abandoned.
     private var fetches: [FetchID: Fetch] = [:]
-    /// The event that is being handled makes lookups that nobody waits for.
-    private var isRefreshing = false
 
     private struct Fetch {
         let question: Question
@@ -40,7 +37,7 @@ final class FlightRecorder {
         _ client: Client, _ code: ResponseCode, _ extendedError: ExtendedError?, from source: FlightEvent.Source,
         now: Instant
     ) {
-        var event = event(.answered, client, now: now)
+        var event = event(source == .refused ? .refused : .answered, client, now: now)
         event.source = source
         event.code = code
         event.extendedError = extendedError?.code
@@ -77,24 +74,26 @@ final class FlightRecorder {
             case .failure(let failure): ended(id, failure.rawValue, now: now)
             }
         case .network(.changed(let network)):
-            note(.networkChanged, NetworkID(rawValue: network.number).description, now: now)
+            var event = self.event(.networkChanged, nil, now: now)
+            event.network = network.number
+            records.ofMainThread.record(event)
         case .policyChanged: note(.settingsReloaded, "", now: now)
         case .asked, .foundDue, .givenAgain, .hitsCounted, .wanted, .restored, .forgotten, .volunteered,
             .probeFinished, .probeWanted, .switchedOff, .throttled, .providerReset, .upstreamsChanged, .hostsChanged,
             .redirected, .network, .translation, .timePassed:
             break
         }
-        switch event {
-        case .foundDue, .hitsCounted, .wanted: isRefreshing = true
-        default: isRefreshing = false
-        }
     }
 
     /// Before it is carried out. What clients get is noted when it has left.
-    func note(_ action: Action, nameOfSource: (Source) -> String, now: Instant) {
+    ///
+    /// - Parameter isRefresh: whether nobody waits for the lookup of a question.
+    func note(
+        _ action: Action, nameOfSource: (Source) -> String, isRefresh: (Question) -> Bool, now: Instant
+    ) {
         switch action {
         case .fetch(let id, let question, let upstream):
-            begun(id, question, nameOfSource(Source(upstream)), isRefresh: isRefreshing, now: now)
+            begun(id, question, nameOfSource(Source(upstream)), isRefresh: isRefresh(question), now: now)
         case .shadow(let id, let question, let provider):
             begun(id, question, nameOfSource(.provider(provider)), isRefresh: true, now: now)
         case .abandon(let id): ended(id, "abandoned", now: now)

@@ -28,6 +28,22 @@ final class Log {
         form = Log.form(settings.format)
     }
 
+    var saysQueries: Bool { LogLevel.info.isSaid(at: levels.level) }
+
+    /// Those of a turn, at one go: each write may wait for whoever reads.
+    func queries(_ events: [LogEvent]) {
+        guard saysQueries, !events.isEmpty else { return }
+        var lines: [LogLine] = []
+        for event in events {
+            if let atOnce = event.timesAtOnce {
+                lines += folding.take(event.line, atOnce: atOnce, now: Clock.now())
+            } else {
+                lines.append(form == .objects ? event.line : event.lineWithoutFields)
+            }
+        }
+        StandardStreams.writeError(lines.map(text).joined())
+    }
+
     func callAsFunction(_ event: LogEvent) {
         guard event.level.isSaid(at: levels.level) else { return }
         let line = event.line
@@ -37,10 +53,14 @@ final class Log {
 
     /// Said as it is, each time, whatever the level: for logs that were asked for in so many words.
     func write(_ line: LogLine) {
+        StandardStreams.writeError(text(line))
+    }
+
+    private func text(_ line: LogLine) -> String {
         switch form {
-        case .plain: StandardStreams.writeError(line.plain)
-        case .journal: StandardStreams.writeError(line.forJournal)
-        case .objects: StandardStreams.writeError(line.object(at: Clock.wallMilliseconds()))
+        case .plain: line.plain
+        case .journal: line.forJournal
+        case .objects: line.object(at: Clock.wallMilliseconds())
         }
     }
 

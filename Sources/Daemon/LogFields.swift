@@ -10,6 +10,9 @@ import Store
 extension LogEvent {
     var line: LogLine { LogLine(level, word, text, details: details, fields: fields) }
 
+    /// For a log that shows none, of what there is much of.
+    var lineWithoutFields: LogLine { LogLine(level, word, text, details: details) }
+
     /// How often it is said in a minute before it is only counted; nil: each time. What the operator does is answered
     /// each time, who wants details gets all of them, and a change of state is not kept from the log before it goes to
     /// and fro.

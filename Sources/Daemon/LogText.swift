@@ -58,10 +58,11 @@ extension LogEvent {
         case .storeFails(let path, let failure): "\(path) can't be used, answers are in memory only: \(failure)"
         case .storeWorks(let path): "\(path) can be used again"
         case .recorderWritten(let path):
-            "half of the clients or more get failures; what led to that is in \(path): httpdnsctl recorder read"
+            "half of the answers that needed an upstream within 10 s, or more, are failures; what led to that is in "
+                + "\(path): httpdnsctl recorder read"
         case .recorderFails(let path, let reason): "the flight recorder can't be written to \(path): \(reason)"
         case .query(let report): String(report.line.dropLast())
-        case .queriesLeftOut(let count): "\(count) events came too fast to be logged"
+        case .queriesLeftOut(let count): "\(count) queries came too fast to be logged"
         }
     }
 

@@ -43,7 +43,7 @@ extension Statistics {
     var networkStats: StatsReport.Network {
         var stats = StatsReport.Network()
         guard let network else { return stats }
-        if network.hasWayOut { stats.id = network.id.description }
+        if network.hasWayOut { (stats.id, stats.kind) = (network.id.description, "\(network.identity.kind)") }
         stats.changes = Int(clamping: network.history.changeCount)
         stats.lastRecoveryMilliseconds = network.history.lastRecovery?.wholeMilliseconds ?? 0
         for cause in NetworkCause.allCases {

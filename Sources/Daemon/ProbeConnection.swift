@@ -29,12 +29,12 @@ final class ProbeConnection {
         case asking(ProbeRequest)
     }
 
+    let startedAt: Instant
     let deadline: Instant
 
     private let terms: Terms
     private let name: String
     private let port: UInt16
-    private let startedAt: Instant
     private let socket: StreamSocket
     private let registration: EventLoop.Registration
     private var phase = Phase.connecting

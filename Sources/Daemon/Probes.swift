@@ -5,6 +5,7 @@ import Control
 import Crypto
 package import LinuxIO
 package import Resolver
+import Telemetry
 
 package final class Probes {
     /// The resolver stays below it; each holds a descriptor and a connection of OpenSSL.
@@ -15,6 +16,8 @@ package final class Probes {
     private var doubt = ClockDoubt(releasedAt: programReleasedAt)
     private var setup = ProbeSetup.off
     private var connections: [ProbeID: ProbeConnection] = [:]
+    /// From each probe's first packet to its end; what was refused or abandoned took no time of its own.
+    private(set) var durations = LatencyHistogram()
     private var finished: [(id: ProbeID, result: ProbeResult)] = []
 
     /// - Parameter wallMilliseconds: since 1970.
@@ -54,14 +57,14 @@ package final class Probes {
         let reading = read(now: now)
         let late = connections.filter { $0.value.deadline <= now }
         for (id, connection) in late.sorted(by: { $0.key.number < $1.key.number }) {
-            end(id, connection.timedOut(loop, reading))
+            end(id, connection.timedOut(loop, reading), now: now)
         }
     }
 
     /// What they found would be about another network.
     func abandonAll() {
         for id in connections.keys.sorted(by: { $0.number < $1.number }) {
-            end(id, ProbeResult(.unprobed, detail: "abandoned"))
+            end(id, ProbeResult(.unprobed, detail: "abandoned"), now: nil)
         }
     }
 
@@ -75,11 +78,14 @@ package final class Probes {
     private func ready(_ id: ProbeID) {
         let reading = read(now: Clock.now())
         guard let result = connections[id]?.proceed(loop, reading) else { return }
-        end(id, result)
+        end(id, result, now: reading.now)
     }
 
-    private func end(_ id: ProbeID, _ result: ProbeResult) {
-        connections.removeValue(forKey: id)?.close(loop)
+    /// - Parameter now: nil when it ended without having found out anything.
+    private func end(_ id: ProbeID, _ result: ProbeResult, now: Instant?) {
+        let connection = connections.removeValue(forKey: id)
+        if let connection, let now { durations.record(connection.startedAt.duration(to: now)) }
+        connection?.close(loop)
         finished.append((id, result))
     }
 

@@ -25,6 +25,9 @@ struct Provider {
     /// What the requests asked for: as many or more.
     var names: UInt64 = 0
     private(set) var failures: [FetchFailure: UInt64] = [:]
+    private(set) var answeredRequests: UInt64 = 0
+    /// Those that failed for all their questions.
+    private(set) var failedRequests: [FetchFailure: UInt64] = [:]
     /// Why it failed last, for the log.
     private(set) var lastReason = ""
     var latency = LatencyHistogram()
@@ -121,6 +124,7 @@ struct Provider {
 
     mutating func answered(at endpoint: HTTPEndpoint, after elapsed: Duration, now: Instant) {
         latency.record(elapsed)
+        answeredRequests += 1
         if let index = endpoints.firstIndex(of: endpoint) { addresses.answered(index, after: elapsed, now: now) }
     }
 
@@ -129,6 +133,7 @@ struct Provider {
         _ failure: FetchFailure, _ reason: String, at endpoint: HTTPEndpoint, isAddress: Bool, now: Instant
     ) {
         failures[failure, default: 0] += 1
+        failedRequests[failure, default: 0] += 1
         lastReason = reason
         if isAddress, let index = endpoints.firstIndex(of: endpoint) { addresses.failed(index, now: now) }
     }

@@ -20,6 +20,9 @@ extension Statistics {
         line.divergences = evidence.divergences(of: .provider(provider.id))
         let privateAnswers = resolving.privateAnswers(from: provider.id)
         if privateAnswers > 0 { line.failures["private"] = Int(privateAnswers) }
+        line.results["success"] = Int(provider.answeredRequests)
+        for (failure, count) in provider.failedRequests { line.results[failure.rawValue] = Int(count) }
+        line.durations = StatsReport.Histogram(provider.latency)
         line.latencyMilliseconds.p50 = (provider.latency.percentile(50) ?? 0) / 1000
         line.latencyMilliseconds.p95 = (provider.latency.percentile(95) ?? 0) / 1000
         let connections = resolving.providers.connections(of: provider)

@@ -18,11 +18,14 @@ final class QueryErrands {
         let stream: ControlStream
         let wantsJSON: Bool
         let startedAt: Instant
+        let userID: UInt32?
         var cancel: (Instant) -> Void = { _ in }
     }
 
     /// Operators, each at a terminal, and their scripts.
     static let maxRunning = 16
+    /// Of a user who may not do everything: others must find room.
+    static let maxRunningOfUser = 4
     /// The resolver is done before, and so is a provider's request; this ends what was lost.
     static let patience: Duration = .seconds(5)
 
@@ -39,10 +42,18 @@ final class QueryErrands {
         }
     }
 
-    func begin(_ terms: QueryTerms, wantsJSON: Bool, now: Instant) throws(Refusal) -> ControlStream {
+    /// - Parameter userID: of one who may not do everything.
+    func begin(
+        _ terms: QueryTerms, wantsJSON: Bool, by userID: UInt32? = nil, now: Instant
+    ) throws(Refusal) -> ControlStream {
         guard running.count < QueryErrands.maxRunning else {
             throw Refusal(
                 "\(QueryErrands.maxRunning) queries are under way; wait for one to end", wantsJSON: wantsJSON)
+        }
+        if let userID, running.values.count(where: { $0.userID == userID }) >= QueryErrands.maxRunningOfUser {
+            throw Refusal(
+                "user \(userID) has \(QueryErrands.maxRunningOfUser) queries under way; wait for one to end",
+                wantsJSON: wantsJSON)
         }
         var provider: Provider?
         if let name = terms.provider {
@@ -55,7 +66,8 @@ final class QueryErrands {
         }
         let (stream, number) = (ControlStream(), nextNumber)
         nextNumber += 1
-        running[number] = Running(terms: terms, stream: stream, wantsJSON: wantsJSON, startedAt: now)
+        running[number] = Running(
+            terms: terms, stream: stream, wantsJSON: wantsJSON, startedAt: now, userID: userID)
         stream.onGone = { [weak self] in self?.running.removeValue(forKey: number)?.cancel(Clock.now()) }
         if let provider { ask(provider, number, now: now) } else { ask(number, now: now) }
         return stream

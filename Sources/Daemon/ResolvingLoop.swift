@@ -254,7 +254,7 @@ final class ResolvingLoop {
 
     /// Decisions become effects here and nowhere else.
     private func perform(_ action: Action, now: Instant) {
-        recorder.note(action, nameOfSource: name, now: now)
+        recorder.note(action, nameOfSource: name, isRefresh: resolver.isRefreshing, now: now)
         switch action {
         case .fetch(let id, let question, let upstream):
             askedAt = now

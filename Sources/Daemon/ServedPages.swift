@@ -1,31 +1,42 @@
 // What the HTTP listener answers: the pages, made of the same reports that the control socket gives. Reads state and
-// has none.
+// has none but the replies of the last moments.
 
 import Control
 import HTTPServer
 import LinuxIO
 
-struct ServedPages {
+final class ServedPages {
     /// The latest evidence of a page, which shows no more.
     private static let shownEvidence = 16
 
-    let statistics: Statistics
+    private let statistics: (Instant) -> Statistics
+    private let entropy = SystemEntropy()
+    private var kept = KeptReplies()
 
-    func reply(to request: PageRequest) -> PageReply {
+    /// - Parameter statistics: of that moment.
+    init(_ statistics: @escaping (Instant) -> Statistics) {
+        self.statistics = statistics
+        StatusPage.prepare()
+    }
+
+    func reply(to request: PageRequest, now: Instant) -> PageReply {
         do throws(PageReply) {
-            switch try request.page() {
-            case .metrics: return .metrics(Reply.metrics(statistics.stats).rendered(asJSON: false))
-            case .figures: return .json(Reply.figures(figures).rendered(asJSON: true))
-            case .status:
-                let entropy = SystemEntropy()
-                return StatusPage.reply(nonce: (entropy.next(), entropy.next()))
-            }
+            let page = try request.page()
+            return kept.reply(to: page, now: now) { made(page, now: now) }
         } catch {
             return error
         }
     }
 
-    private var figures: FiguresReport {
+    private func made(_ page: Page, now: Instant) -> PageReply {
+        switch page {
+        case .metrics: .metrics(Reply.metrics(statistics(now).stats).rendered(asJSON: false))
+        case .figures: .json(Reply.figures(figures(statistics(now))).rendered(asJSON: true))
+        case .status: StatusPage.reply(nonce: (entropy.next(), entropy.next()))
+        }
+    }
+
+    private func figures(_ statistics: Statistics) -> FiguresReport {
         FiguresReport(
             stats: statistics.stats, network: statistics.currentNetwork,
             changes: statistics.networkHistory.changes,

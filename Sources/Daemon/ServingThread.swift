@@ -104,7 +104,8 @@ struct ServingThread: ~Copyable {
         for place in 0..<count {
             guard !batch.isCut(place), let peer = batch.peer(place) else {
                 tally.add(.droppedOversized)
-                served.append(ServedQuery(.dropped, outcome: .oversized, client: .v4(0)))
+                let client = batch.peer(place).map(Address.init) ?? .v4(0)
+                served.append(ServedQuery(.dropped, outcome: .oversized, client: client))
                 continue
             }
             let client = Address(peer)
@@ -135,7 +136,8 @@ struct ServingThread: ~Copyable {
         if handover.socket.reply(message.span, to: handover.peer, from: handover.askedAddress) {
             tally.add(.failureResponses)
             tally.count(.serverFailure)
-            outcome = ServedQuery(.answered, from: .failure, .serverFailure, client: client)
+            outcome = ServedQuery(
+                .answered, from: .failure, .serverFailure, extendedError: ExtendedError.notReady.code, client: client)
         } else {
             tally.add(.droppedOverload)
             outcome = ServedQuery(.dropped, outcome: .overload, client: client)

@@ -7,6 +7,7 @@ import Telemetry
 final class ServingThreads {
     private let stopping: Mailbox<Void>
     private let telemetry: [ThreadTelemetry]
+    private let sockets: [DatagramSocket]
     private var running: [Running] = []
 
     /// A thread can't be held in an array by itself: it must be joined exactly once.
@@ -27,6 +28,7 @@ final class ServingThreads {
         makeFastPath: @escaping @Sendable () -> FastPath
     ) throws(SystemError) {
         stopping = try Mailbox(capacity: 1)
+        self.sockets = sockets.flatMap(\.self)
         telemetry = records.rings.prefix(sockets.count).map { ThreadTelemetry(ring: $0) }
         for (number, own) in sockets.enumerated() {
             let (telemetry, stopping) = (telemetry[number], stopping)
@@ -64,6 +66,9 @@ final class ServingThreads {
         for thread in telemetry { sum += thread.hitDurations.read() }
         return sum
     }
+
+    /// Datagrams that never came to a thread. A system call for each socket.
+    var lostDatagrams: UInt64 { sockets.reduce(0) { $0 + UInt64($1.lostDatagrams) } }
 
     /// May be called again.
     func stop() {

@@ -20,6 +20,9 @@ struct Statistics {
     /// The file that names the nameservers; nil: the settings do.
     let nameserverSource: String?
     let startedAt: Instant
+    /// By the wall clock, seconds since 1970.
+    let startSeconds: Int64
+    let settingsSeconds: Int64
     let now: Instant
     let listen: [SocketAddress]
     let operatorSwitches: [SwitchReport]
@@ -82,6 +85,7 @@ struct Statistics {
         }
         report.inflight = Int(sum[.handedOver] - resolving.questionsTaken) + resolving.clientsWaiting
         report.unsent = Int(sum[.unsentReplies])
+        report.udpReceiveErrors = Int(threads.lostDatagrams)
         report.connections.open = resolving.streams.openConnections
         report.connections.refused = Int(resolving.streams.refusedConnections)
         (report.pages.requests, report.pages.cut) = pages?.counts ?? (0, 0)
@@ -90,10 +94,7 @@ struct Statistics {
         fillUpstreams(&report)
         fillProbes(&report)
         report.network = networkStats
-        let status = ProcessStatus.current()
-        report.process.residentBytes = status.residentBytes
-        report.process.openDescriptors = status.openDescriptors
-        report.process.threads = status.threads
+        fillProcess(&report)
         return report
     }
 
@@ -140,6 +141,15 @@ struct Statistics {
         report.latencyMicroseconds.system = resolving.latencies.system.percentiles
     }
 
+    private func fillProcess(_ report: inout StatsReport) {
+        let status = ProcessStatus.current()
+        report.process.residentBytes = status.residentBytes
+        report.process.openDescriptors = status.openDescriptors
+        report.process.threads = status.threads
+        report.process.startSeconds = Int(startSeconds)
+        report.process.settingsSeconds = Int(settingsSeconds)
+    }
+
     private func fillUpstreams(_ report: inout StatsReport) {
         report.providers = providers
         report.system.requests = Int(resolving.system.requests)
@@ -155,6 +165,7 @@ struct Statistics {
 extension Statistics {
     private func fillProbes(_ report: inout StatsReport) {
         report.probe = StatsReport.Probe(resolving.probeCounts)
+        report.probe.durations = StatsReport.Histogram(resolving.probes.durations)
         report.probe.evidence = evidence.count
         report.probe.brokenEvidence = evidence.brokenNotes
         report.probe.reports.accepted = Int(probeErrands.reportsAccepted)

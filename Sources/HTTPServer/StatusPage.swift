@@ -3,18 +3,21 @@
 
 /// What a browser runs and applies is what came with the document: the nonce says so, and nobody else knows it.
 package enum StatusPage {
+    /// The document, cut where the nonce stands. Put together once: to look for marks takes milliseconds.
+    private static let parts: [[UInt8]] = {
+        let script = text(PackageResources.charts_js) + text(PackageResources.page_js)
+        let styled = replaced("/*style*/", by: text(PackageResources.page_css), in: text(PackageResources.page_html))
+        return pieces(of: replaced("/*script*/", by: script, in: styled), at: "NONCE").map { Array($0.utf8) }
+    }()
+
+    /// For the start, so that no request has to wait for it.
+    package static func prepare() { _ = parts }
+
     /// - Parameter nonce: 128 random bits, fresh for each reply.
     package static func reply(nonce: (UInt64, UInt64)) -> PageReply {
         let word = hex(nonce.0) + hex(nonce.1)
-        let parts: [(mark: String, text: String)] = [
-            ("/*style*/", text(PackageResources.page_css)),
-            ("/*script*/", text(PackageResources.charts_js) + text(PackageResources.page_js)),
-            ("NONCE", word),
-        ]
-        var document = text(PackageResources.page_html)
-        for part in parts { document = replaced(part.mark, by: part.text, in: document) }
         return PageReply(
-            200, Array(document.utf8), contentType: "text/html; charset=utf-8",
+            200, Array(parts.joined(separator: word.utf8)), contentType: "text/html; charset=utf-8",
             policy: "default-src 'none'; script-src 'nonce-\(word)'; style-src 'nonce-\(word)'; connect-src 'self'; "
                 + "img-src data:")
     }
@@ -26,8 +29,12 @@ package enum StatusPage {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
+    private static func pieces(of document: String, at mark: String) -> [Substring] {
+        document.split(separator: mark, omittingEmptySubsequences: false)
+    }
+
     /// Everywhere.
     private static func replaced(_ mark: String, by text: String, in document: String) -> String {
-        document.split(separator: mark, omittingEmptySubsequences: false).joined(separator: text)
+        pieces(of: document, at: mark).joined(separator: text)
     }
 }

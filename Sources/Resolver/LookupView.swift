@@ -39,6 +39,11 @@ extension Lookup {
 }
 
 extension Resolver {
+    /// A lookup of it is in flight, and was not begun by a client.
+    package func isRefreshing(_ question: Question) -> Bool {
+        numberOfQuestion[question].flatMap { lookups[$0]?.isRefresh } ?? false
+    }
+
     /// The lookups that are in flight, the oldest first.
     package var lookupViews: [LookupView] {
         lookups.compactMap { $0?.view }.sorted { $0.startedAt < $1.startedAt }

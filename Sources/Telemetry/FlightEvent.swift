@@ -20,6 +20,8 @@ package struct FlightEvent: Equatable, Sendable {
     /// The name of an upstream.
     package var upstream = FlightWord.none
     package var transport = Transport.none
+    /// The number of the one that is there now; 0: it is about none.
+    package var network: UInt32 = 0
     /// A client's, or the one that was probed.
     package var address: Address?
     package var name: Name?

@@ -19,6 +19,9 @@ package struct FlightFile: Sendable {
 
     package static let headerBytes = 64
     private static let momentBytes = 24
+    private static let maxSignal: Int64 = 64
+    /// The end of the year 9999.
+    private static let maxWallMicroseconds: Int64 = 253_402_300_799_999_999
     private static let mark: [UInt8] = Array("HTTPDNSF".utf8)
     private static let version: UInt32 = 1
     private static let versionTextBytes = 28
@@ -65,6 +68,9 @@ package struct FlightFile: Sendable {
         let text = bytes[36..<FlightFile.headerBytes].prefix { (0x21...0x7E).contains($0) }
         programVersion = String(decoding: text, as: UTF8.self)
         let moment = (0..<3).map { Int64(bitPattern: bytes.word(at: FlightFile.headerBytes + 8 * $0)) }
+        guard (0...FlightFile.maxSignal).contains(moment[0]), moment[1] >= 0,
+            (0...FlightFile.maxWallMicroseconds).contains(moment[2])
+        else { throw .wrongMoment }
         signal = moment[0] == 0 ? nil : Int(moment[0])
         bootMicroseconds = moment[2] &- moment[1] / 1000
         words = (0..<FlightWords.capacity).map { entry in
@@ -98,6 +104,7 @@ package enum FlightFileError: Error, Equatable, Sendable {
     case noRecorder
     case otherVersion(UInt32)
     case otherSizes
+    case wrongMoment
     /// In bytes.
     case wrongSize(found: Int, expected: Int)
 }
@@ -108,6 +115,7 @@ extension FlightFileError: CustomStringConvertible {
         case .noRecorder: "not a file of the flight recorder"
         case .otherVersion(let version): "written in version \(version) of the format; this program reads version 1"
         case .otherSizes: "its header has other sizes than this program writes: damaged, or of another release"
+        case .wrongMoment: "the moment in it is none at which it can have been written: damaged"
         case .wrongSize(let found, let expected):
             "\(found) bytes, and its header says \(expected): cut short, or damaged"
         }

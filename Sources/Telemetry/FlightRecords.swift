@@ -13,15 +13,35 @@ package final class FlightRecords: Sendable {
 
     package var ofMainThread: FlightRing { rings[rings.count - 1] }
 
-    /// The newest events, oldest first: those that are about a name alone, if one is given.
-    package func latest(_ count: Int, about name: Name? = nil) -> [FlightEvent] {
+    /// The newest events, oldest first.
+    package func latest(_ count: Int) -> [FlightEvent] {
+        latest(count, within: FlightRing.capacity) { ring, number in ring.event(number) }
+    }
+
+    /// Looked at in each ring for those about a name, so that an explanation costs the same however busy the daemon is.
+    static let maxLooks = 4096
+
+    /// The newest events about a name, oldest first, as far as they are among the latest.
+    package func latest(_ count: Int, about name: Name) -> [FlightEvent] {
+        let sketch = FlightRing.NameSketch(name)
+        return latest(count, within: FlightRecords.maxLooks) { ring, number in
+            guard ring.mayBe(number, about: sketch), let event = ring.event(number), event.name == name else {
+                return nil
+            }
+            return event
+        }
+    }
+
+    private func latest(
+        _ count: Int, within looks: Int, _ event: (FlightRing, UInt64) -> FlightEvent?
+    ) -> [FlightEvent] {
         let found = rings.flatMap { ring in
             var events: [FlightEvent] = []
             let end = ring.count
             var number = end
-            while number > 0, end - number < UInt64(FlightRing.capacity), events.count < count {
+            while number > 0, end - number < UInt64(looks), events.count < count {
                 number -= 1
-                if let event = ring.event(number, about: name) { events.append(event) }
+                if let event = event(ring, number) { events.append(event) }
             }
             return events.reversed()
         }
@@ -30,19 +50,11 @@ package final class FlightRecords: Sendable {
     }
 }
 
-extension FlightRing {
-    /// Nil also for an event about something else.
-    func event(_ number: UInt64, about name: Name?) -> FlightEvent? {
-        guard let name else { return event(number) }
-        guard mayBe(number, about: name), let event = event(number), event.name == name else { return nil }
-        return event
-    }
-}
-
 /// A way through all rings by time, from where it began. Events that were replaced before they were read are missed,
 /// and counted.
 package struct FlightWalk: Sendable {
     private let records: FlightRecords
+    private let ofQueries: Bool
     private var places: [Place]
     private(set) var missed: UInt64 = 0
     private var missedBefore: UInt64 = 0
@@ -54,9 +66,12 @@ package struct FlightWalk: Sendable {
         var event: FlightEvent?
     }
 
-    /// - Parameter fromOldest: of what is there; false: of what is still to come, by `extend`.
-    package init(_ records: FlightRecords, fromOldest: Bool) {
+    /// - Parameters:
+    ///   - fromOldest: of what is there; false: of what is still to come, by `extend`.
+    ///   - ofQueries: only the ends of queries are walked, and counted.
+    package init(_ records: FlightRecords, fromOldest: Bool, ofQueries: Bool = false) {
         self.records = records
+        self.ofQueries = ofQueries
         places = records.rings.map { ring in
             let count = ring.count
             let oldest = count - min(count, UInt64(FlightRing.capacity))
@@ -71,12 +86,13 @@ package struct FlightWalk: Sendable {
 
     /// Leaves out what is left.
     ///
-    /// - Returns: how many events nobody has got since the last time, those that were missed included.
+    /// - Returns: how many events nobody has got since the last time, those that were missed included. What was
+    ///   replaced has no kind any more, and counts.
     package mutating func skip() -> UInt64 {
         var skipped = missed - missedBefore
         missedBefore = missed
         for index in places.indices {
-            skipped += places[index].end - places[index].next + (places[index].event == nil ? 0 : 1)
+            skipped += left(index) + (places[index].event == nil ? 0 : 1)
             places[index].next = places[index].end
             places[index].event = nil
         }
@@ -97,6 +113,13 @@ package struct FlightWalk: Sendable {
         return places[first].event
     }
 
+    private func left(_ index: Int) -> UInt64 {
+        let (ring, next, end) = (records.rings[index], places[index].next, places[index].end)
+        guard ofQueries else { return end - next }
+        let oldest = min(max(next, end - min(end, UInt64(FlightRing.capacity))), end)
+        return (oldest..<end).reduce(oldest - next) { $0 + (ring.endsQuery($1) ? 1 : 0) }
+    }
+
     private mutating func advance(_ index: Int) {
         let ring = records.rings[index]
         while places[index].next < places[index].end {
@@ -109,6 +132,7 @@ package struct FlightWalk: Sendable {
                 continue
             }
             places[index].next += 1
+            guard !ofQueries || ring.endsQuery(places[index].next - 1) else { continue }
             places[index].event = ring.event(places[index].next - 1)
             if places[index].event != nil { return }
             missed += 1

@@ -149,11 +149,41 @@ import Synchronization
     /// By any thread; nil for an event that is not there any more, or not yet.
     package func event(_ number: UInt64) -> FlightEvent? { words(of: number).flatMap(FlightEvent.init) }
 
-    /// False: it is about no name of this length. A look that costs little.
-    func mayBe(_ number: UInt64, about name: Name) -> Bool {
+    /// Of a name that events are looked for by: what is in each slot's first half.
+    struct NameSketch {
+        fileprivate let bytes: Int
+        fileprivate let words: [UInt64]
+
+        init(_ name: Name) {
+            let wire = name.wire.dropLast()
+            bytes = wire.count
+            words = (0..<3).map { word in
+                wire.dropFirst(8 * word).prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+            }
+        }
+
+        /// Set in both, so that the case of letters does not matter.
+        fileprivate static let caseBits: UInt64 = 0x2020_2020_2020_2020
+    }
+
+    /// False: it is about a name of another length or beginning. A look that costs little.
+    func mayBe(_ number: UInt64, about name: NameSketch) -> Bool {
         let place = Int(number % UInt64(FlightRing.capacity))
         let cells = unsafe memory.cells + (FlightRing.firstSlot + place * FlightRing.slotWords)
-        return unsafe FlightSlot.nameBytes(cells[3].load(ordering: .relaxed)) == name.wire.count - 1
+        guard unsafe FlightSlot.nameBytes(cells[3].load(ordering: .relaxed)) == name.bytes else { return false }
+        // What is behind a shorter name is of events before it.
+        return (0..<min((name.bytes + 7) / 8, 3)).allSatisfy { word in
+            let found = unsafe cells[5 + word].load(ordering: .relaxed)
+            return (found ^ name.words[word]) & ~NameSketch.caseBits == 0
+        }
+    }
+
+    /// Of whatever is in its place now. A look that costs little.
+    func endsQuery(_ number: UInt64) -> Bool {
+        let place = Int(number % UInt64(FlightRing.capacity))
+        let cells = unsafe memory.cells + (FlightRing.firstSlot + place * FlightRing.slotWords)
+        let kind = unsafe UInt8(truncatingIfNeeded: cells[2].load(ordering: .relaxed))
+        return FlightEvent.Kind(rawValue: kind)?.endsQuery ?? false
     }
 
     /// The slot's words and then those of its tail, as far as the name reaches.

@@ -4,7 +4,7 @@
 // word 0: the ring's mark             word 4: IPv4 address, or the last half of an IPv6 address
 // word 1: nanoseconds since boot      words 5 to 7: the first 24 bytes of the name
 // word 2: kind, source, type,         word 8: the first half of an IPv6 address
-//         code, extended error + 1    word 9: upstream
+//         code, extended error + 1    word 9: upstream, network
 // word 3: outcome, name bytes,        words 10 to 15: 48 bytes more of the name; what is behind them: its rest
 //         flags, microseconds
 
@@ -20,9 +20,9 @@ package struct ServedQuery: Sendable {
 
     package init(
         _ kind: FlightEvent.Kind, from source: FlightEvent.Source = .none, _ code: ResponseCode = .noError,
-        outcome: FlightWord = .none, client: Address
+        extendedError: UInt16? = nil, outcome: FlightWord = .none, client: Address
     ) {
-        what = FlightSlot.what(kind, source, code)
+        what = FlightSlot.what(kind, source, code) | FlightSlot.bits(ofExtendedError: extendedError)
         self.outcome = outcome
         self.client = client
     }
@@ -47,12 +47,10 @@ struct FlightSlot {
 
     init(_ event: FlightEvent) {
         nanoseconds = event.nanoseconds
-        // No error has the last number.
-        let extendedError = event.extendedError.map { UInt64($0 &+ 1) } ?? 0
         what =
             FlightSlot.what(event.kind, event.source, event.code) | UInt64(event.type?.rawValue ?? 0) << 16
-            | extendedError << 48
-        upstream = UInt64(event.upstream.number)
+            | FlightSlot.bits(ofExtendedError: event.extendedError)
+        upstream = UInt64(event.upstream.number) | UInt64(event.network) << 32
         flags =
             UInt64(event.outcome.number) | (event.type == nil ? 0 : FlightSlot.hasType)
             | UInt64(event.transport.rawValue) << FlightSlot.transportShift
@@ -73,6 +71,9 @@ struct FlightSlot {
     static func what(_ kind: FlightEvent.Kind, _ source: FlightEvent.Source, _ code: ResponseCode) -> UInt64 {
         UInt64(kind.rawValue) | UInt64(source.rawValue) << 8 | UInt64(code.rawValue) << 32
     }
+
+    /// No error has the last number.
+    static func bits(ofExtendedError number: UInt16?) -> UInt64 { number.map { UInt64($0 &+ 1) << 48 } ?? 0 }
 
     static func nameBytes(_ word: UInt64) -> Int { Int(word >> nameBytesShift & 0xFF) }
 }
@@ -96,7 +97,10 @@ extension FlightEvent {
         outcome = FlightWord(UInt16(truncatingIfNeeded: rest))
         if rest & FlightSlot.isIPv4 != 0 { address = .v4(UInt32(truncatingIfNeeded: words[4])) }
         if rest & FlightSlot.isIPv6 != 0 { address = .v6(high: words[8], low: words[4]) }
-        if rest & FlightSlot.hasUpstream != 0 { upstream = FlightWord(UInt16(truncatingIfNeeded: words[9])) }
+        if rest & FlightSlot.hasUpstream != 0 {
+            upstream = FlightWord(UInt16(truncatingIfNeeded: words[9]))
+            network = UInt32(truncatingIfNeeded: words[9] >> 32)
+        }
         if rest & FlightSlot.hasName != 0 {
             guard let read = FlightEvent.name(words, bytes: FlightSlot.nameBytes(rest)) else { return nil }
             name = read

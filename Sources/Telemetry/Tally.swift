@@ -52,6 +52,14 @@ package struct Tally: Sendable {
         return counts.reduce(0) { $0 + self[$1] }
     }
 
+    /// Those for which an upstream was needed, whether or not there was one.
+    package var upstreamResponses: UInt64 {
+        let counts: [Count] = [
+            .staleResponses, .providerResponses, .systemResponses, .fallbackResponses, .failureResponses,
+        ]
+        return counts.reduce(0) { $0 + self[$1] }
+    }
+
     package static func += (sum: inout Tally, other: Tally) {
         for count in Count.allCases { sum[count] += other[count] }
     }

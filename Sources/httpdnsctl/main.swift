@@ -30,9 +30,10 @@ private func ask(_ line: String, at socket: String) {
     } catch {
         fail(error, at: socket)
     }
-    guard !output.isEmpty else { fail("the daemon at \(socket) gave no answer", Exit.failed) }
+    guard isEndless || !output.isEmpty else { fail("the daemon at \(socket) gave no answer", Exit.failed) }
     output.showAll()
-    if Reply.isRefusal(output.lastLine) { Process.exit(Exit.failed) }
+    if output.isRefusal { Process.exit(Exit.failed) }
+    if isEndless { fail("the daemon at \(socket) ended the watch", Exit.failed) }
 }
 
 private func showRecords(at path: String, asJSON: Bool, showsClients: Bool) {
@@ -56,6 +57,9 @@ private struct Output {
 
     /// Nothing came at all.
     var isEmpty: Bool { bytes.isEmpty && lastLine.isEmpty }
+
+    /// Of what has been shown.
+    var isRefusal: Bool { Reply.isRefusal(lastLine) }
 
     mutating func take(_ bytes: [UInt8]) { self.bytes += bytes }
 

@@ -20,6 +20,7 @@ struct PrometheusTests {
         "latency_us.provider.p50": "the histogram has it", "latency_us.provider.p95": "the histogram has it",
         "latency_us.provider.p99": "the histogram has it", "latency_us.system.p50": "the histogram has it",
         "latency_us.system.p95": "the histogram has it", "latency_us.system.p99": "the histogram has it",
+        "providers.0.latency_ms.p50": "the histogram has it", "providers.0.latency_ms.p95": "the histogram has it",
         "network.recovery_ms.route.p50": "the histogram has it",
         "network.recovery_ms.route.p95": "the histogram has it",
     ]
@@ -83,6 +84,24 @@ struct PrometheusTests {
             ])
     }
 
+    @Test("a provider's durations are kept to the microsecond, from the first one on")
+    func providers() {
+        var report = StatsReport()
+        var provider = StatsReport.Provider(name: "near", dialect: "json", state: "up")
+        (provider.durations.counts[9], provider.durations.sumMicroseconds) = (2, 700)
+        report.providers = [provider]
+        let lines = report.prometheus.split(separator: "\n").filter {
+            $0.hasPrefix("httpdnsd_provider_duration_seconds")
+        }
+        #expect(lines.contains(#"httpdnsd_provider_duration_seconds_bucket{provider="near",le="0.000256"} 0"#))
+        #expect(lines.contains(#"httpdnsd_provider_duration_seconds_bucket{provider="near",le="0.000512"} 2"#))
+        #expect(
+            lines.suffix(2) == [
+                #"httpdnsd_provider_duration_seconds_sum{provider="near"} 0.0007"#,
+                #"httpdnsd_provider_duration_seconds_count{provider="near"} 2"#,
+            ])
+    }
+
     @Test("a label holds whatever a name may hold")
     func escapes() {
         var report = StatsReport()
@@ -96,10 +115,11 @@ struct PrometheusTests {
         var report = StatsReport()
         report.providers = [.init(name: "new", dialect: "json", state: "unmeasured")]
         let values = report.prometheus.split(separator: "\n").filter { !$0.hasPrefix("#") }
-        for name in ["share_ratio", "success_ratio", "retry_seconds", "shadow_requests_total"] {
+        for name in ["share_ratio", "success_ratio", "retry_seconds", "shadow_requests_total", "duration_seconds"] {
             #expect(!values.contains { $0.hasPrefix("httpdnsd_provider_\(name)") }, "\(name)")
         }
         #expect(!values.contains { $0.hasPrefix("httpdnsd_network_info") })
+        #expect(!values.contains { $0.hasPrefix("httpdnsd_network_last_recovery_seconds") })
         #expect(values.contains(#"httpdnsd_provider_up{provider="new"} 1"#))
         #expect(values.contains(#"httpdnsd_provider_state{provider="new",state="unmeasured"} 1"#))
     }
@@ -137,10 +157,12 @@ struct PrometheusTests {
         var provider = StatsReport.Provider(name: "alidns", dialect: "json", state: "throttled")
         (provider.retrySeconds, provider.share, provider.success) = (5, 0.5, 0.75)
         (provider.failures, provider.shadow) = (["timeout": 6], .init())
+        (provider.results, provider.durations.counts[3]) = (["success": 4, "timeout": 5], 4)
         report.providers = [provider]
         (report.probe.verdicts, report.probe.skipped) = (["verified": 7], ["overload": 8])
         (report.network.id, report.network.causes) = ("6f2c1a09", ["route": 9])
         var recovery = StatsReport.Network.Recovery()
+        report.network.lastRecoveryMilliseconds = 340
         (recovery.count, recovery.atMost) = (10, ["50": 2, "100": 3])
         report.network.recoveryMilliseconds = ["route": recovery]
         return report

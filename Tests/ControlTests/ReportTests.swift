@@ -23,6 +23,7 @@ struct ReportTests {
         (stats.cache.entries, stats.cache.bytes, stats.cache.hits) = (10, 4096, 13)
         var provider = StatsReport.Provider(name: "alidns", dialect: "json", state: "up")
         (provider.requests, provider.names, provider.failures) = (5, 6, ["timeout": 1])
+        provider.results = ["success": 3, "timeout": 1]
         (provider.latencyMilliseconds.p50, provider.latencyMilliseconds.p95) = (18, 40)
         (provider.connections.open, provider.connections.opened, provider.connections.reused) = (1, 2, 3)
         (provider.share, provider.success) = (1, 0.9987)
@@ -35,13 +36,15 @@ struct ReportTests {
         (stats.probe.running, stats.probe.skipped, stats.probe.evidence) = (3, ["overload": 6], 7)
         (stats.probe.reports.accepted, stats.probe.reports.refused) = (4, 5)
         (stats.process.residentBytes, stats.process.openDescriptors, stats.process.threads) = (7_000_000, 17, 3)
+        (stats.process.startSeconds, stats.process.settingsSeconds) = (1_800_000_000, 1_800_000_900)
+        stats.udpReceiveErrors = 2
         stats.network = network
         return stats
     }
 
     private var network: StatsReport.Network {
         var network = StatsReport.Network()
-        (network.id, network.changes, network.lastRecoveryMilliseconds) = ("6f2c1a09", 3, 340)
+        (network.id, network.kind, network.changes, network.lastRecoveryMilliseconds) = ("6f2c1a09", "wifi", 3, 340)
         network.causes = ["route": 2, "wake": 1]
         var recovery = StatsReport.Network.Recovery()
         (recovery.count, recovery.p50, recovery.p95) = (2, 340, 410)
@@ -58,20 +61,27 @@ struct ReportTests {
                 "dropped":{"malformed":1},"durations":{},"inflight":2,\#
                 "latency_us":{"cache":{"p50":0,"p95":0,"p99":0},"provider":{"p50":900,"p95":0,"p99":9000},\#
                 "stale":{"p50":0,"p95":0,"p99":0},"system":{"p50":0,"p95":8,"p99":0}},\#
-                "network":{"causes":{"route":2,"wake":1},"changes":3,"id":"6f2c1a09","last_recovery_ms":340,\#
+                "network":{"causes":{"route":2,"wake":1},"changes":3,"id":"6f2c1a09","kind":"wifi",\#
+                "last_recovery_ms":340,\#
                 "recovery_ms":{"route":{"at_most":{"250":0,"500":2},"count":2,"p50":340,"p95":410,"sum":700}}},\#
                 "pages":{"cut":0,"requests":0},\#
                 "prefetch":{"failed":0,"started":0,"succeeded":0,"used":0},\#
-                "probe":{"broken_evidence":0,"divergences":1,"done":9,"dropped":2,"evidence":7,\#
+                "probe":{"broken_evidence":0,"divergences":1,"done":9,"dropped":2,\#
+                "durations":{"counts":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,\#
+                0,0,0,0,0,0,0,0,0,0,0],"sum_us":0},\#
+                "evidence":7,\#
                 "forgotten_names":0,"lost":0,"quarantined":1,\#
                 "reports":{"accepted":4,"refused":5},"running":3,"skipped":{"overload":6},\#
                 "verdicts":{"name-mismatch":1,"verified":8},"waiting":0},\#
-                "process":{"open_fds":17,"rss_bytes":7000000,"threads":3},\#
+                "process":{"open_fds":17,"rss_bytes":7000000,"settings_time_s":1800000900,"start_time_s":1800000000,\#
+                "threads":3},\#
                 "providers":[{"addresses":[{"name":"192.0.2.1","state":"up"}],"clock_offset_ms":0,\#
                 "connections":{"open":1,"opened":2,"retried":0,"reused":3},"dialect":"json",\#
-                "divergences":0,"failures":{"timeout":1},"latency_ms":{"p50":18,"p95":40},"name":"alidns",\#
+                "divergences":0,"durations":{"counts":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,\#
+                0,0,0,0,0,0,0,0,0,0,0],"sum_us":0},\#
+                "failures":{"timeout":1},"latency_ms":{"p50":18,"p95":40},"name":"alidns",\#
                 "names":6,"proxy":false,\#
-                "requests":5,"share":1,"state":"up","success":0.9987,"trust":1}],\#
+                "requests":5,"results":{"success":3,"timeout":1},"share":1,"state":"up","success":0.9987,"trust":1}],\#
                 "queries":{"tcp":8,"total":28,"udp":20},"rcodes":{"NOERROR":23,"NXDOMAIN":2},\#
                 "responses":{"cache":7,"failure":0,"fallback":0,"local":3,"provider":5,"refused":0,\#
                 "stale":6,"system":4},"schema":1,"stale":{},\#
@@ -79,7 +89,7 @@ struct ReportTests {
                 "written":0},\#
                 "system":{"divergences":0,"failures":0,"foreign_replies":5,"looping":["127.0.0.2:53"],"requests":0,\#
                 "servers":["192.0.2.53:53","[2001:db8::53]:53"],"trust":1},"tcp":{"open":3,"refused":4},\#
-                "unsent":1,"uptime_s":61,"version":"0.9.0"}
+                "udp_rcvbuf_errors":2,"unsent":1,"uptime_s":61,"version":"0.9.0"}
 
                 """#)
     }
@@ -114,6 +124,7 @@ struct ReportTests {
         network.causes.wake                        1
         network.changes                            3
         network.id                                 6f2c1a09
+        network.kind                               wifi
         network.last_recovery_ms                   340
         network.recovery_ms.route.at_most.250      0
         network.recovery_ms.route.at_most.500      2
@@ -131,6 +142,8 @@ struct ReportTests {
         probe.divergences                          1
         probe.done                                 9
         probe.dropped                              2
+        probe.durations.counts                     0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+        probe.durations.sum_us                     0
         probe.evidence                             7
         probe.forgotten_names                      0
         probe.lost                                 0
@@ -144,6 +157,8 @@ struct ReportTests {
         probe.waiting                              0
         process.open_fds                           17
         process.rss_bytes                          7000000
+        process.settings_time_s                    1800000900
+        process.start_time_s                       1800000000
         process.threads                            3
         providers.alidns.addresses.192.0.2.1.state up
         providers.alidns.clock_offset_ms           0
@@ -153,12 +168,16 @@ struct ReportTests {
         providers.alidns.connections.reused        3
         providers.alidns.dialect                   json
         providers.alidns.divergences               0
+        providers.alidns.durations.counts          0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+        providers.alidns.durations.sum_us          0
         providers.alidns.failures.timeout          1
         providers.alidns.latency_ms.p50            18
         providers.alidns.latency_ms.p95            40
         providers.alidns.names                     6
         providers.alidns.proxy                     no
         providers.alidns.requests                  5
+        providers.alidns.results.success           3
+        providers.alidns.results.timeout           1
         providers.alidns.share                     1
         providers.alidns.state                     up
         providers.alidns.success                   0.998
@@ -193,6 +212,7 @@ struct ReportTests {
         system.trust                               1
         tcp.open                                   3
         tcp.refused                                4
+        udp_rcvbuf_errors                          2
         unsent                                     1
         uptime_s                                   61
         version                                    0.9.0

@@ -176,6 +176,33 @@ struct ControlStreamTests {
         #expect(client.hasEnded)
     }
 
+    @Test("one that may be silent for ever is cut when what waits is not taken for its patience")
+    func patience() throws {
+        let stream = ControlStream(silence: nil, patience: .seconds(30))
+        var gone = 0
+        stream.onGone = { gone += 1 }
+        let server = try self.server { _, _ in .stream(stream) }
+        let client = try self.client()
+        try turn(server) { stream.onChange != nil }
+        #expect(try #require(server.nextDeadline) > Clock.now() + .seconds(1 << 30))
+        stream.send("step\n")
+        try turn(server) { client.text == "step\n" }
+        #expect(try #require(server.nextDeadline) > Clock.now() + .seconds(1 << 30), "all is taken")
+        let step = String(repeating: "x", count: 1_023) + "\n"
+        // The kernel takes some before we have to hold it.
+        while stream.room > 2 * step.utf8.count {
+            stream.send(step)
+            try loop.turn(until: Clock.now())
+        }
+        let deadline = try #require(server.nextDeadline)
+        #expect(deadline <= Clock.now() + .seconds(30))
+        stream.send(step)
+        #expect(server.nextDeadline == deadline, "more of it is no sign of life")
+        server.timePassed(now: deadline)
+        #expect(gone == 1 && server.nextDeadline == nil)
+        withExtendedLifetime(client) {}
+    }
+
     @Test("streams count as clients: one more than there may be cuts the oldest")
     func bound() throws {
         var streams: [ControlStream] = []

@@ -4,6 +4,7 @@ import DNSWire
 import LinuxIO
 import Resolver
 import Settings
+import Telemetry
 import TestSupport
 import Testing
 
@@ -76,6 +77,7 @@ struct ProbeStand {
         #expect(!probes.hasFinished && probes.running == 1)
         probes.timePassed(now: now + ProbeStand.timeout)
         #expect(probes.running == 0 && probes.nextDeadline == nil)
+        #expect((probes.durations.percentile(100) ?? 0) >= Int(ProbeStand.timeout.microsecondsRoundedUp))
         return try onlyResult()
     }
 

@@ -33,6 +33,17 @@ struct ProviderTests {
         #expect(provider.failures == [.timeout: 2] && provider.lastReason == "time-out")
     }
 
+    @Test("a request that fails in part has been answered, and every request counts once")
+    func results() throws {
+        var provider = try provider()
+        let endpoint = provider.chooseEndpoints(now: Clock.now()).first
+        fail(&provider, at: endpoint, isAddress: false)
+        provider.failedInPart(.server)
+        provider.answered(at: endpoint, after: .milliseconds(3), now: Clock.now())
+        #expect(provider.failedRequests == [.timeout: 1] && provider.answeredRequests == 1)
+        #expect(provider.failures == [.timeout: 1, .server: 1])
+    }
+
     @Test("after a reset no address is left alone")
     func reset() throws {
         var provider = try provider()

@@ -127,4 +127,14 @@ struct QueryErrandsTests {
         #expect(text(streams[1]) == ["error: no answer in N s"] && streams[1].isFinished && !last.isFinished)
         #expect(errands.nextDeadline == late + QueryErrands.patience)
     }
+
+    @Test("one user who may not do everything has no more than 4 under way")
+    func boundOfUser() throws {
+        try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
+        let begin = { try errands.begin(QueryTerms(name, .a), wantsJSON: false, by: $0, now: now) }
+        for _ in 0..<QueryErrands.maxRunningOfUser { _ = try begin(1000) }
+        #expect(throws: Refusal.self) { try begin(1000) }
+        _ = try begin(1001)
+        _ = try begin(nil)
+    }
 }

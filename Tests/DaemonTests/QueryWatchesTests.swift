@@ -51,31 +51,83 @@ struct QueryWatchesTests {
         #expect(watches.nextDeadline == nil)
     }
 
-    @Test("what comes too fast is left out, with its number, and the watcher goes on behind it")
-    func flood() throws {
-        let stream = try watches.begin(nil, showsClients: false, wantsJSON: true, now: start)
-        for _ in 0..<(QueryWatches.maxEventsPerTurn + 7) { record(.dropped, "www.example") }
+    @Test(
+        "what comes too fast is left out, with its number, and the watcher goes on behind it",
+        arguments: [false, true], [15, 250])
+    func flood(asJSON: Bool, nameBytes: Int) throws {
+        let stream = try watches.begin(nil, showsClients: false, wantsJSON: asJSON, now: start)
+        let label = String(repeating: "x", count: 49)
+        let name = nameBytes == 15 ? "www.example.com" : Array(repeating: label, count: 5).joined(separator: ".")
+        let count = QueryWatches.maxLinesPerTurn + 7
+        for _ in 0..<count { record(.answered, name) }
+        for _ in 0..<count { record(.stored, name) }
         _ = watches.timePassed(now: later())
+        #expect(!stream.isOverfull)
         let lines = text(stream).split(separator: "\n")
-        #expect(lines.last == "{\"left_out\":7}" || stream.isOverfull)
-        let calm = try watches.begin(nil, showsClients: false, wantsJSON: true, now: start)
+        let told = lines.count { $0.contains(name) }
+        #expect(told > 100 && lines.count == told + 1)
+        let end = asJSON ? "{\"left_out\":\(count - told)}" : "; \(count - told) queries came too fast and are left out"
+        #expect(lines.last.map(String.init) == end)
+        let left = stream.unsent.count
+        stream.took(left)
         record(.answered, "calm.example")
         _ = watches.timePassed(now: later(2))
-        #expect(text(calm).contains("calm.example") && !text(calm).contains("www.example"))
+        #expect(text(stream).contains("calm.example") && !text(stream).contains(name))
+    }
+
+    @Test("a reader that takes nothing loses lines, is told how many when it reads on, and others lose none")
+    func slowReader() throws {
+        let slow = try watches.begin(nil, showsClients: false, wantsJSON: true, now: start)
+        let quick = try watches.begin(NamePattern("n7.*"), showsClients: false, wantsJSON: true, now: start)
+        for turn in 1...20 {
+            for number in 0..<100 { record(.answered, "n\(number).example") }
+            _ = watches.timePassed(now: later(turn))
+        }
+        #expect(!slow.isOverfull && text(quick).split(separator: "\n").count == 20)
+        #expect(!text(quick).contains("left_out"))
+        let told = text(slow).split(separator: "\n").count { $0.contains("example") }
+        let before = text(slow)
+        slow.took(slow.unsent.count)
+        _ = watches.timePassed(now: later(21))
+        let said = (before + text(slow)).split(separator: "\n").compactMap { line in
+            line.hasPrefix("{\"left_out\":") ? Int(line.dropFirst(12).dropLast()) : nil
+        }
+        #expect(told + said.reduce(0, +) == 2000)
+    }
+
+    @Test("patterns that cost much take from those who watch, not from the daemon's time")
+    func costlyPatterns() throws {
+        let pattern = try #require(NamePattern("*" + String(repeating: "x", count: 59) + "b"))
+        let stream = try watches.begin(pattern, showsClients: false, wantsJSON: true, now: start)
+        let name = Array(repeating: String(repeating: "x", count: 62), count: 4).joined(separator: ".")
+        for _ in 0..<1000 { record(.answered, name) }
+        _ = watches.timePassed(now: later())
+        #expect(text(stream).hasPrefix("{\"left_out\":"))
     }
 
     @Test("the log gets every query, with the client only if that is wanted")
     func log() throws {
         for showsClients in [false, true] {
-            watches.setLogging(.init(showsClients: showsClients), now: start)
+            _ = watches.setLogging(.init(showsClients: showsClients), now: start)
             record(.answered, "www.example")
             let events = watches.timePassed(now: try #require(watches.nextDeadline))
             #expect(events.count == 1)
             let text = try #require(events.first?.text)
             #expect(text.contains("www.example A") && text.contains("127.0.0.1") == showsClients)
-            watches.setLogging(nil, now: start)
+            record(.answered, "last.example")
+            #expect(watches.setLogging(nil, now: start).count == 1, "what came before it was switched off")
             #expect(watches.nextDeadline == nil)
         }
+    }
+
+    @Test("other events than queries keep nothing out of the log")
+    func logAmongOthers() throws {
+        _ = watches.setLogging(.init(showsClients: false), now: start)
+        for _ in 0..<(QueryWatches.maxQueriesPerTurn + 100) { record(.handedOver, "www.example") }
+        for _ in 0..<(QueryWatches.maxLinesPerTurn + 3) { record(.answered, "www.example") }
+        let events = watches.timePassed(now: later())
+        #expect(events.count == QueryWatches.maxLinesPerTurn + 1)
+        #expect(events.last?.text == "3 queries came too fast to be logged")
     }
 
     @Test("there are only so many watchers")
@@ -89,5 +141,17 @@ struct QueryWatchesTests {
         }
         streams[0].connectionClosed()
         _ = try watches.begin(nil, showsClients: false, wantsJSON: false, now: start)
+    }
+
+    @Test("one user who may not do everything leaves room for others")
+    func boundOfUser() throws {
+        let begin = { try watches.begin(nil, showsClients: false, wantsJSON: false, by: $0, now: start) }
+        let first = try begin(1000)
+        _ = try begin(1000)
+        #expect(throws: Refusal.self) { try begin(1000) }
+        _ = try begin(1001)
+        first.connectionClosed()
+        _ = try begin(1000)
+        for _ in 0..<3 { _ = try begin(nil) }
     }
 }

@@ -2,7 +2,6 @@
 # read in any width, light and dark, with a keyboard.
 
 import threading
-import time
 
 from browser import Browser
 from cases import Case
@@ -82,6 +81,27 @@ class StatusPage(Case):
             self.assertTrue(path.startswith((self.server.page, "data:")), path)
         self.assertEqual([], self.browser.complaints)
 
+    def refusals(self):
+        self.browser.value("0")  # what it says comes with an answer
+        return sum("Content Security Policy" in said for said in self.browser.complaints)
+
+    def test_a_portal_is_told_of_once_and_not_second_by_second(self):
+        self.browser.value("""(() => {
+            isPaused = true;  // the daemon's own figures know of no portal
+            window.said = [];
+            new MutationObserver(() => said.push(place('alert').textContent))
+                .observe(place('alert'), {childList: true, characterData: true, subtree: true});
+        })()""")
+        for seconds in range(3):
+            self.browser.value(f"""showNetwork({{id: 'x', words: '', portal: 'suspected for {seconds} s, for '
+                + '{60 - seconds} s more at most: sign in to the network, at portal.example'}}, [])""")
+        self.assertEqual(
+            ["Captive portal: sign in to the network, at portal.example"], self.browser.value("window.said"))
+        self.assertFalse(self.browser.value("place('alert').hidden"))
+        self.browser.value("showNetwork({id: 'x', words: '', portal: undefined}, [])")
+        self.assertTrue(self.browser.value("place('alert').hidden"))
+        self.assertEqual("", self.text("#alert"))
+
     def test_words_of_strangers_stay_words(self):
         claim = f"{{source: {HOSTILE!r}, address: {HOSTILE!r}, verdict: {HOSTILE!r}, detail: {HOSTILE!r}}}"
         self.browser.value(f"""(() => {{
@@ -97,10 +117,10 @@ class StatusPage(Case):
         }})()""")
         self.assertEqual(0, self.count("img, b b, main script"))
         self.assertIn("<img src=x", self.text("#network"))
-        time.sleep(0.2)  # for what a browser would do on its own
+        # The script that was put in is refused by the page's policy, and what stood before it would have run by then.
+        eventually(lambda: self.refusals(), what="the policy's complaint")
         self.assertEqual("httpdnsd", self.browser.value("document.title"))
-        # The script that was put in is refused by the page's policy.
-        self.assertEqual(1, sum("Content Security Policy" in said for said in self.browser.complaints))
+        self.assertEqual(1, self.refusals())
 
     def test_it_is_read_in_every_width_and_scheme_and_with_a_keyboard(self):
         grounds = set()
@@ -123,11 +143,22 @@ class StatusPage(Case):
             self.assertGreater(self.count(f"#{table} tr"), 0, table)
         self.assertEqual([], self.browser.complaints)
 
-    def test_it_says_when_the_daemon_is_gone_and_when_it_is_paused(self):
-        self.browser.value("document.getElementById('pause').click()")
-        asked = self.count("#tiles .tile")
-        self.assertEqual("true", self.browser.value("document.getElementById('pause').getAttribute('aria-pressed')"))
-        self.assertGreater(asked, 4)
+    def test_a_pause_holds_what_is_shown_and_keeps_what_comes(self):
+        pause = "document.getElementById('pause').click()"
+        pressed = "document.getElementById('pause').getAttribute('aria-pressed')"
+        # In one turn of the browser: nothing is drawn between the click and the look.
+        shown = self.browser.value(f"({pause}, [shown.tiles, place('tiles').textContent, history.length])")
+        self.assertEqual("true", self.browser.value(pressed))
+        self.assertGreater(self.count("#tiles .tile"), 4)
+        eventually(lambda: self.browser.value("history.length") >= shown[2] + 3, what="three more samples")
+        self.assertEqual(shown[:2], self.browser.value("[shown.tiles, place('tiles').textContent]"))
+        self.browser.value(pause)
+        self.assertEqual("false", self.browser.value(pressed))
+        eventually(lambda: self.text("#tiles") != shown[1], what="the tiles go on")
+        samples = "Math.min(charts.rate.samples.length, history.length)"
+        self.assertGreaterEqual(self.browser.value(samples), shown[2] + 3)
+
+    def test_it_says_when_the_daemon_is_gone(self):
         self.load.end()
         self.server.stop()
         eventually(lambda: self.text("#link") == "the daemon does not answer", what="the page notices")

@@ -53,6 +53,20 @@ struct DatagramSocketTests {
         #expect(try client.receive(maxBytes: 10) == .wouldBlock)
     }
 
+    @Test func `what the kernel drops for want of room is counted`() throws {
+        let (client, server) = try connectedPair()
+        #expect(server.lostDatagrams == 0)
+        let datagram = [UInt8](repeating: 7, count: 1200)
+        // Each takes at least its own size of a buffer that the kernel may have made twice as large.
+        let enough = 4 * Int(DatagramSocket.receiveBufferBytes) / datagram.count
+        var sent = 0
+        for _ in 0..<enough where try client.send(datagram.span) == .sent { sent += 1 }
+        var received = 0
+        while case .datagram = try server.receive(maxBytes: 1) { received += 1 }
+        #expect(received < sent)
+        #expect(Int(server.lostDatagrams) == sent - received)
+    }
+
     @Test func `several sockets may serve one address`() throws {
         let first = try DatagramSocket(serving: #require(SocketAddress("127.0.0.1:0")))
         let address = try first.localAddress()

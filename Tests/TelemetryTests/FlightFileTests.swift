@@ -63,6 +63,27 @@ struct FlightFileTests {
         }
     }
 
+    @Test("a moment that nobody can have written is refused, whatever its bytes")
+    func moments() throws {
+        try record(3)
+        let whole = file(signal: 6)
+        for (offset, value) in [
+            (64, UInt64.max), (64, 65), (72, 1 << 63), (80, 1 << 63), (80, UInt64(Int64.max)),
+            (80, 253_402_300_800_000_000),
+        ] as [(Int, UInt64)] {
+            var damaged = whole
+            for index in 0..<8 { damaged[offset + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index)) }
+            #expect(throws: FlightFileError.wrongMoment, "\(value) at \(offset)") { try FlightFile(damaged) }
+        }
+        var random = SeededRandom(seed: 6)
+        for _ in 0..<20 {
+            var damaged = whole
+            for offset in 64..<88 { damaged[offset] = .random(in: 0...255, using: &random) }
+            guard let file = try? FlightFile(damaged) else { continue }
+            #expect(file.events.count == 3)
+        }
+    }
+
     @Test("damage within costs events, and never the rest")
     func damage() throws {
         try record(200)

@@ -42,6 +42,32 @@ struct FlightRecordsTests {
         #expect(records.latest(1, about: name).map(\.nanoseconds) == [2])
     }
 
+    @Test("long names are told apart, and those behind other events are found only so far back")
+    func farBack() throws {
+        let beginning = "an-almost-equal-name-of-more.than.twenty-four.bytes"
+        record(0, at: 1, beginning + ".example")
+        record(0, at: 2, beginning + ".exAmple")
+        record(0, at: 3, beginning + ".sample1")
+        let name = try #require(Name(beginning + ".EXAMPLE"))
+        #expect(records.latest(9, about: name).map(\.nanoseconds) == [1, 2])
+        for number in 4..<(FlightRecords.maxLooks + 2) { record(0, at: UInt64(number), "www.example") }
+        #expect(records.latest(9, about: name).map(\.nanoseconds) == [2])
+    }
+
+    @Test("a walk of queries counts queries alone")
+    func queries() {
+        var walk = FlightWalk(records, fromOldest: false, ofQueries: true)
+        for number in 0..<40 { records.rings[0].record(FlightEvent(.stored, nanoseconds: UInt64(number))) }
+        for number in 0..<3 { records.rings[1].record(FlightEvent(.answered, nanoseconds: UInt64(number))) }
+        walk.extend()
+        let first = walk.next()
+        let left = walk.skip()
+        #expect(first?.kind == .answered && left == 2)
+        records.rings[0].record(FlightEvent(.refused, nanoseconds: 50))
+        walk.extend()
+        #expect(times(&walk) == [50])
+    }
+
     @Test("a walk goes through all rings by time, and ends where they were")
     func walk() {
         for (ring, nanoseconds) in [(2, 1), (1, 2), (0, 3)] as [(Int, UInt64)] { record(ring, at: nanoseconds) }

@@ -23,6 +23,7 @@ struct FlightRingTests {
         event.microseconds = .random(in: 0...UInt32.max, using: &random)
         event.outcome = FlightWord(.random(in: 0...UInt16.max, using: &random))
         event.upstream = FlightWord(.random(in: 0...UInt16.max, using: &random))
+        event.network = Bool.random(using: &random) ? .random(in: 0...UInt32.max, using: &random) : 0
         switch Int.random(in: 0..<3, using: &random) {
         case 0: event.address = nil
         case 1: event.address = .v4(.random(in: 0...UInt32.max, using: &random))

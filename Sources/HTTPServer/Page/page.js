@@ -194,10 +194,10 @@ function showEvidence(evidence) {
 function showNetwork(network, changes) {
   place('network').textContent = network
     ? 'network ' + (network.id || 'none') + (network.words ? ' (' + network.words + ')' : '') : 'network not watched';
-  place('alert').hidden = !network?.portal;
-  if (network?.portal && place('alert').textContent !== network.portal) {
-    place('alert').textContent = 'Captive portal: ' + network.portal;
-  }
+  // Without how long it has been so: an alert that is set is read out.
+  const alert = network?.portal ? 'Captive portal: ' + network.portal.replace(/^suspected for .* at most: /, '') : '';
+  place('alert').hidden = !alert;
+  if (place('alert').textContent !== alert) place('alert').textContent = alert;
   rows('changes', changes, () => changes.length
     ? [...changes].reverse().map(({seconds, cause, recovery_ms: recovery, id, words: text}) => make('tr', {}, ...cells(
       whole(moment(seconds)), cause, number(recovery === undefined ? '–' : grouped(recovery) + ' ms'),

@@ -23,7 +23,8 @@ package enum Clock {
 
     /// When the machine came up, by the clock that people set: what `nanosecondsSinceBoot` is to be added to.
     package static func bootMicrosecondsSince1970() -> Int64 {
-        wallMilliseconds() * 1000 - Int64(nanosecondsSinceBoot(now()) / 1000)
+        let elapsed = Int64(nanosecondsSinceBoot(now()))
+        return (wallNanoseconds() - elapsed) / 1000
     }
 
     /// Time since boot without suspended time (CLOCK_MONOTONIC): what it lags behind `now` was slept through.
@@ -36,11 +37,13 @@ package enum Clock {
 
     /// Milliseconds since 1970 by the clock that people and time servers set, which may jump. Only for what has to mean
     /// something after a restart.
-    package static func wallMilliseconds() -> Int64 {
+    package static func wallMilliseconds() -> Int64 { wallNanoseconds() / 1_000_000 }
+
+    private static func wallNanoseconds() -> Int64 {
         var time = timespec()
         let result = unsafe clock_gettime(CLOCK_REALTIME, &time)
         precondition(result == 0, "every Linux has a wall clock")
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
     /// A time-out for poll and epoll_wait. Rounded up, or a wait would end just before its deadline again and again.

@@ -40,6 +40,19 @@ package final class DatagramSocket: Sendable {
         try descriptor.localAddress()
     }
 
+    /// What the kernel threw away since the socket was made: almost always because its buffer was full of datagrams
+    /// that nobody had received yet. 0 where the kernel does not say (before Linux 4.12).
+    package var lostDatagrams: UInt32 {
+        var figures = [UInt32](repeating: 0, count: DatagramSocket.memoryFigures)
+        var length = socklen_t(MemoryLayout<UInt32>.size * figures.count)
+        let result = unsafe getsockopt(descriptor.raw, SOL_SOCKET, SO_MEMINFO, &figures, &length)
+        return result == 0 ? figures[DatagramSocket.dropsFigure] : 0
+    }
+
+    /// SK_MEMINFO_VARS and SK_MEMINFO_DROPS of linux/sock_diag.h.
+    private static let memoryFigures = 9
+    private static let dropsFigure = 8
+
     package enum SendOutcome: Equatable, Sendable {
         case sent, wouldBlock
         /// The peer has no socket at that port; its kernel said so about an earlier datagram.

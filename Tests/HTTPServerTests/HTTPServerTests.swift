@@ -1,0 +1,84 @@
+// The server over socket pairs, told the time: what a request gets, and how long half a one is waited for.
+
+import Glibc
+import HTTPServer
+import Testing
+
+@Suite("HTTP server")
+struct HTTPServerTests {
+    private let start = ContinuousClock.now
+    private let request = Array("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+
+    @Test("a request is answered and its connection closed")
+    func whole() throws {
+        let server = try HTTPServer { _ in .metrics("x 1\n") }
+        let client = try Client(of: server, now: start)
+        client.send(request)
+        let reply = client.rest { server.run(now: start) }
+        #expect(reply?.hasPrefix("HTTP/1.1 200 OK\r\n") == true)
+        #expect(reply?.hasSuffix("\r\n\r\nx 1\n") == true)
+        #expect(server.requests == 1 && server.cut == 0)
+    }
+
+    @Test("half a request has ten seconds, and a byte now and then buys no more")
+    func half() throws {
+        let server = try HTTPServer { _ in .metrics("x 1\n") }
+        let silent = try Client(of: server, now: start)
+        let dripping = try Client(of: server, now: start)
+        silent.send(Array(request.prefix(12)))
+        for (second, byte) in request.prefix(10).enumerated() {
+            dripping.send([byte])
+            server.run(now: start + .seconds(second))
+        }
+        server.run(now: start + .milliseconds(9999))
+        #expect(!silent.isClosed && !dripping.isClosed && server.cut == 0)
+        #expect(server.nextDeadline(now: start + .milliseconds(9999)).map { $0 <= start + .seconds(10) } == true)
+        let ten = start + .seconds(10)
+        #expect(silent.rest { server.run(now: ten) }?.contains(" 200 ") == false)
+        #expect(dripping.rest { server.run(now: ten) }?.contains(" 200 ") == false)
+        #expect(server.cut == 2 && server.requests == 0)
+        // What they held is there for others.
+        let next = try Client(of: server, now: ten)
+        next.send(request)
+        #expect(next.rest { server.run(now: ten) }?.contains(" 200 ") == true)
+    }
+}
+
+/// The other end of a connection that the server has.
+private final class Client {
+    private let descriptor: Int32
+    private static let maxTurns = 1000
+
+    init(of server: HTTPServer, now: ContinuousClock.Instant) throws {
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        try #require(unsafe socketpair(AF_UNIX, type, 0, &ends) == 0)
+        descriptor = ends[0]
+        server.add(ends[1], from: [127, 0, 0, 1], now: now)
+        close(ends[1])
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ bytes: [UInt8]) {
+        #expect(unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
+    }
+
+    var isClosed: Bool {
+        var byte: UInt8 = 0
+        return unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK)) == 0
+    }
+
+    /// All up to the end; nil when there is none.
+    func rest(turn: () -> Void) -> String? {
+        var received: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        for _ in 0..<Client.maxTurns {
+            turn()
+            let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
+            if count == 0 { return String(decoding: received, as: UTF8.self) }
+            if count > 0 { received += buffer.prefix(count) }
+        }
+        return nil
+    }
+}
