@@ -41,7 +41,7 @@ final class ResolvingLoop {
     private(set) var askedAt: Instant?
     private(set) var learnedAt: Instant?
     private var portalNews: [PortalNews] = []
-    /// For everybody but root and the daemon's user.
+    /// For everybody but the daemon's own on the control socket.
     var explanationPace = ExplanationPace()
 
     init(
