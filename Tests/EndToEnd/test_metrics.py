@@ -195,7 +195,6 @@ class HostileReaders(Case):
             client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         self.serves()
         self.assertEqual(200, scraping.get(self.page, "/metrics").status)
-        # Their ten seconds end by themselves.
         self.comes_back()
         for client in clients:
             client.close()
