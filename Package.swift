@@ -103,7 +103,8 @@ let package = Package(
             "probe-load", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Settings"], path: "Tests/Benchmarks/ProbeLoad"),
         program("Fuzz", ["FuzzEntries"], path: "Tests/Fuzz/Fuzz"),
         .target(
-            name: "FuzzEntries", dependencies: ["AnswerCache", "Crypto", "DNSWire", "LinuxIO", "TestSupport"],
+            name: "FuzzEntries",
+            dependencies: ["AnswerCache", "Control", "Crypto", "DNSWire", "LinuxIO", "Telemetry", "TestSupport"],
             path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: ["AnswerCache", "DNSWire"], path: "Tests/TestSupport",

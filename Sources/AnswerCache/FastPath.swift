@@ -10,6 +10,8 @@ package struct FastPath: ~Copyable {
     private let version: String
     /// Set anew for each packet; kept here because a name has up to 255 bytes.
     private var key: AnswerKey
+    /// The number of the extended error in the last reply that was refused or our own; nil: it had none.
+    package private(set) var remark: UInt16?
 
     package enum Outcome: Equatable, Sendable {
         /// A reply from the cache was written.
@@ -49,12 +51,14 @@ package struct FastPath: ~Copyable {
         case .rejection(let rejected, let code):
             let isAllowed = access.allows(client)
             let finalCode = isAllowed ? code : .refused
+            remark = isAllowed ? nil : ExtendedError.prohibited.code
             Reply.write(
                 code: finalCode, to: rejected, in: packet, extendedError: isAllowed ? nil : .prohibited, into: &output)
             return .refused(finalCode)
         case .query(let received): query = received
         }
         guard access.allows(client) else {
+            remark = ExtendedError.prohibited.code
             Reply.write(code: .refused, to: query, in: packet, extendedError: .prohibited, into: &output)
             return .refused(.refused)
         }
@@ -62,9 +66,11 @@ package struct FastPath: ~Copyable {
         // What is refused was rejected above.
         case nil, .refused: break
         case .ownAnswer:
+            remark = nil
             return OwnAnswer(query, in: packet, version: version)
                 .write(to: query, in: packet, from: client, into: &output)
         case .filteredFamily:
+            remark = ExtendedError.filteredFamily.code
             Reply.write(code: .noError, to: query, in: packet, extendedError: .filteredFamily, into: &output)
             return .local
         }

@@ -113,7 +113,7 @@ struct ServingThread: ~Copyable {
                 fastPath.respond(to: packet, from: client, nowMilliseconds: nowMilliseconds, into: &reply)
             }
             tally.count(outcome)
-            served.append(ServedQuery(outcome, client: client))
+            served.append(ServedQuery(outcome, fastPath.remark, client: client))
             switch outcome {
             case .answered, .local, .refused, .dropped: continue
             case .answeredAndDue(_, let question): notices.append(.due(question))
@@ -167,12 +167,13 @@ struct ThreadTelemetry: Sendable {
 }
 
 extension ServedQuery {
-    init(_ outcome: FastPath.Outcome, client: Address) {
+    /// - Parameter remark: `FastPath.remark` right behind it.
+    init(_ outcome: FastPath.Outcome, _ remark: UInt16?, client: Address) {
         switch outcome {
         case .answered(let code), .answeredAndDue(let code, _), .answeredAwaited(let code, _):
             self.init(.answered, from: .cache, code, client: client)
-        case .local: self.init(.answered, from: .local, client: client)
-        case .refused(let code): self.init(.refused, from: .refused, code, client: client)
+        case .local: self.init(.answered, from: .local, extendedError: remark, client: client)
+        case .refused(let code): self.init(.refused, from: .refused, code, extendedError: remark, client: client)
         case .dropped(.short): self.init(.dropped, outcome: .short, client: client)
         case .dropped(.reply): self.init(.dropped, outcome: .reply, client: client)
         case .dropped(.oversized): self.init(.dropped, outcome: .oversized, client: client)

@@ -200,7 +200,7 @@ final class StreamServer {
         }
         tally.count(outcome)
         let took = now.duration(to: Clock.now())
-        recorder.served(ServedQuery(outcome, client: connection.client), in: message, took, now: now)
+        recorder.served(ServedQuery(outcome, fastPath.remark, client: connection.client), in: message, took, now: now)
         switch outcome {
         case .answered, .answeredAndDue, .answeredAwaited: hitDurations.record(took)
         case .local, .refused, .dropped, .miss: break

@@ -57,6 +57,17 @@ struct FlightEventReportTests {
         #expect(!report(event).line.contains("\u{1B}"))
     }
 
+    @Test("times outside of all years trap nothing, and a network is shown by its number")
+    func extremes() {
+        var event = FlightEvent(.networkChanged, nanoseconds: .max)
+        event.network = 0xBEEF
+        for boot in [.min, -1, 0, 253_402_300_799_999_999, .max / 2] as [Int64] {
+            let report = FlightEventReport(event, bootMicroseconds: boot, showsClients: false) { words[$0] }
+            #expect(report.time.count == 27 && report.outcome == "0000beef")
+        }
+        #expect(LineFormat.preciseMoment(microsecondsSince1970: -1) == "1970-01-01 00:00:00.000000Z")
+    }
+
     @Test("a listing is one object, or lines with their number, whether or not there is something")
     func listing() {
         for (events, lines) in [([], 1), ([answered, answered], 3)] as [([FlightEvent], Int)] {

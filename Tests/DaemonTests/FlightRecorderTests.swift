@@ -1,0 +1,58 @@
+// What the main thread records: each event says what was so, whatever came before it.
+
+import AnswerCache
+import DNSWire
+import LinuxIO
+import Resolver
+import Settings
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Daemon
+
+@Suite("Flight recorder")
+struct FlightRecorderTests {
+    private let now = Clock.now()
+
+    @Test("a fetch is for a refresh if its lookup is one, also when it is the second that time brings about")
+    func refreshes() throws {
+        let stand = try ResolvingStand()
+        try stand.setProviders(Array(Settings.Provider.builtIn.prefix(2)), now: now)
+        let name = try #require(Name("www.example.com"))
+        stand.resolving.prefetch([name], now: now)
+        var later = now
+        for _ in 0..<20 {
+            later += .milliseconds(100)
+            stand.resolving.handle(.timePassed, now: later)
+        }
+        let kinds = stand.resolving.recorder.records.latest(99, about: name).map(\.kind)
+        let begun = kinds.filter { $0 == .refreshBegun || $0 == .fetchBegun }
+        #expect(begun.count > 2 && begun.allSatisfy { $0 == .refreshBegun })
+    }
+
+    @Test("networks without end leave room for other words, and are known by their numbers")
+    func networks() {
+        let records = FlightRecords(servingThreads: 0)
+        let recorder = FlightRecorder(records)
+        for number in 1...2000 {
+            recorder.note(.network(.changed(NetworkKey(UInt32(number)))), now: now)
+        }
+        recorder.changed("late", to: .down, now: now)
+        let latest = records.latest(2)
+        #expect(latest.first?.network == 2000 && latest.last.map { records.words[$0.upstream] } == "late")
+    }
+
+    @Test("a question that is refused is recorded as such, with why")
+    func refusals() throws {
+        let records = FlightRecords(servingThreads: 0)
+        let recorder = FlightRecorder(records)
+        let packet = QueryPacket(try #require(Name("www.example.com")), .a).bytes
+        let refused = ServedQuery(.refused(.refused), ExtendedError.prohibited.code, client: .v4(1))
+        recorder.served(refused, in: packet, .zero, now: now)
+        recorder.served(ServedQuery(.local, 17, client: .v4(1)), in: packet, .zero, now: now)
+        recorder.served(ServedQuery(.refused(.refused), nil, client: .v4(1)), in: packet, .zero, now: now)
+        #expect(records.latest(3).map(\.kind) == [.refused, .answered, .refused])
+        #expect(records.latest(3).map(\.extendedError) == [18, 17, nil])
+    }
+}
