@@ -56,8 +56,7 @@ final class Daemon {
 
     /// - Throws: `StartFailure` with a text for the operator.
     init(_ settings: Settings, _ provisions: Provisions, _ options: Options) throws(StartFailure) {
-        self.settings = settings
-        settingsOfStart = settings
+        (self.settings, settingsOfStart) = (settings, settings)
         self.provisions = provisions
         self.options = options
         log = Log(settings.log)
