@@ -162,8 +162,9 @@ struct ExplainWords {
             ? "joins the lookup of \(milliseconds(lookup.startedAt, now)) ms ago, which \(asked)" : asked
         let coming = lookup.coming.map { "asks \(name($0.upstream)) too after \(milliseconds(now, $0.at)) ms" }
         let expired = lookup.expiredAt.map { "the expired answer after \(milliseconds(now, $0)) ms without an answer" }
-        let end = "SERVFAIL after \(milliseconds(now, lookup.givesUpAt)) ms without any"
-        return [first] + coming + [expired].compactMap { $0 } + [end]
+        // Who gets that has been answered, and gets no failure any more.
+        let end = expired ?? "SERVFAIL after \(milliseconds(now, lookup.givesUpAt)) ms without any"
+        return [first] + coming + [end]
     }
 
     private func summary(_ answer: Answer) -> String {
