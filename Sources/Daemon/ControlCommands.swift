@@ -79,8 +79,8 @@ struct ControlCommands {
         case .network(.current):
             return whole(.network(statistics.networkReport), asJSON: request.wantsJSON)
         case .network(.history): return whole(.networkHistory(statistics.networkHistory), asJSON: request.wantsJSON)
-        case .providers(.reset(let name)): return reset(name, request)
-        case .providers(.test(let name)): return test(name, request)
+        case .providers(.reset(let name)): return try reset(name, request)
+        case .providers(.test(let name)): return try test(name, request)
         case .verify(let name): return .stream(try probeErrands.verify(name, wantsJSON: request.wantsJSON, now: now))
         case .report(let name, let address):
             return .stream(
@@ -131,31 +131,24 @@ struct ControlCommands {
         }
     }
 
-    private func reset(_ name: String?, _ request: Request) -> ControlAnswer {
+    private func reset(_ name: String?, _ request: Request) throws(Refusal) -> ControlAnswer {
         guard let name else {
             resolving.reset(nil, now: now)
             return whole(.reset(resolving.providers.providers.count), asJSON: request.wantsJSON)
         }
-        guard let provider = provider(name) else { return unknown(name, request) }
+        let provider = try resolving.providers.provider(named: name, wantsJSON: request.wantsJSON)
         resolving.reset(provider.id, now: now)
         return whole(.reset(1), asJSON: request.wantsJSON)
     }
 
-    private func test(_ name: String, _ request: Request) -> ControlAnswer {
-        guard let provider = provider(name) else { return unknown(name, request) }
+    private func test(_ name: String, _ request: Request) throws(Refusal) -> ControlAnswer {
+        let provider = try resolving.providers.provider(named: name, wantsJSON: request.wantsJSON)
         let stream = ControlStream()
         let test = ProviderTest(provider, resolving.providers, stream, wantsJSON: request.wantsJSON)
         guard tests.begin(test, now: now) else {
             return refused("\(ProviderTests.maxRunning) tests are running; wait for one to end", request)
         }
         return .stream(stream)
-    }
-
-    private func provider(_ name: String) -> Provider? { resolving.providers.providers.first { $0.name == name } }
-
-    private func unknown(_ name: String, _ request: Request) -> ControlAnswer {
-        let names = resolving.providers.providers.map(\.name).joined(separator: ", ")
-        return refused("no provider \(name); allowed: \(names)", request)
     }
 
     private func refused(_ reason: String, _ request: Request) -> ControlAnswer {
@@ -176,5 +169,14 @@ struct ControlCommands {
 
     func whole(_ text: String) -> ControlAnswer {
         .pieces(AnyIterator(CollectionOfOne(text).makeIterator()))
+    }
+}
+
+extension ProviderFetches {
+    /// Refused with those that there are.
+    func provider(named name: String, wantsJSON: Bool) throws(Refusal) -> Provider {
+        if let provider = providers.first(where: { $0.name == name }) { return provider }
+        let names = providers.map(\.name).joined(separator: ", ")
+        throw Refusal("no provider \(name); allowed: \(names)", wantsJSON: wantsJSON)
     }
 }

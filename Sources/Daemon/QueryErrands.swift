@@ -57,12 +57,7 @@ final class QueryErrands {
         }
         var provider: Provider?
         if let name = terms.provider {
-            let all = resolving.providers.providers
-            provider = all.first { $0.name == name }
-            guard provider != nil else {
-                let names = all.map(\.name).joined(separator: ", ")
-                throw Refusal("no provider \(name); allowed: \(names)", wantsJSON: wantsJSON)
-            }
+            provider = try resolving.providers.provider(named: name, wantsJSON: wantsJSON)
         }
         let (stream, number) = (ControlStream(), nextNumber)
         nextNumber += 1
