@@ -64,9 +64,7 @@ final class FlightFiles {
         let failures = resolving.tally[.serverFailure]
         guard failures != lastFailures || countedAt + .seconds(1) <= now else { return }
         (lastFailures, countedAt) = (failures, now)
-        var sum = serving()
-        sum += resolving.streams.tally
-        sum += resolving.tally
+        let sum = resolving.counts(with: serving())
         counted(answers: sum.upstreamResponses, failures: sum[.serverFailure], now: now)
     }
 

@@ -7,6 +7,14 @@ import Resolver
 import Telemetry
 
 extension ResolvingLoop {
+    /// Of all threads.
+    func counts(with serving: Tally) -> Tally {
+        var sum = serving
+        sum += streams.tally
+        sum += tally
+        return sum
+    }
+
     var refreshes: RefreshCounts { resolver.refreshes }
 
     func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {

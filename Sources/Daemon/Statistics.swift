@@ -62,9 +62,7 @@ struct Statistics {
 
     var stats: StatsReport {
         // The serving threads' counts are read once, so that everything below speaks of one moment.
-        var sum = threads.tally
-        sum += resolving.streams.tally
-        sum += resolving.tally
+        let sum = resolving.counts(with: threads.tally)
         var report = StatsReport()
         report.uptimeSeconds = Int(startedAt.duration(to: now).components.seconds)
         report.queries.udp = Int(sum[.udpQueries])
