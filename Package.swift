@@ -41,7 +41,7 @@ let package = Package(
     ],
     targets: [
         program("httpdnsd", ["Daemon", "LinuxIO"]),
-        program("httpdnsctl", ["Control", "LinuxIO", "Telemetry"]),
+        program("httpdnsctl", ["Control", "Doctor", "LinuxIO", "Takeover", "Telemetry"]),
         program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
         module(
@@ -63,6 +63,8 @@ let package = Package(
         module("LinuxIO", ["CLinux"]),
         module("Telemetry", ["DNSWire"]),
         module("Control", ["DNSWire", "Telemetry"]),
+        module("Takeover"),
+        module("Doctor", ["DNSWire"]),
         module("DNSWire"),
 
         .target(name: "CLinux"),
@@ -96,6 +98,8 @@ let package = Package(
                 "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
             ], resources: ["Explanations"]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
+        tests("TakeoverTests", ["Takeover", "TestSupport"]),
+        tests("DoctorTests", ["DNSWire", "Doctor", "TestSupport"]),
         tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Settings", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),

@@ -48,6 +48,10 @@ package enum Command: Equatable, Sendable {
     package enum Word: String, CaseIterable, Sendable {
         case status, stats, cache, flush, prefetch, httpdns, providers, network, verify, verdicts, report, evidence
         case whois, explain, query, top, inflight, watch, recorder, log, reload, help
+        /// Carried out by httpdnsctl itself, also without a daemon.
+        case system, doctor
+
+        var isCarriedOutByClient: Bool { self == .system || self == .doctor }
     }
 
     /// The first word of its line; the second one, too, where not all of them may be asked by everyone.

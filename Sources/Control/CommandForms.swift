@@ -53,7 +53,26 @@ extension Command.Word {
         case .log: [log]
         case .reload: [CommandForm("reload", "reads the settings again, and says what came of it")]
         case .help: [CommandForm("help [COMMAND]", "this list, or more about one command")]
+        case .system: system
+        case .doctor:
+            [
+                CommandForm(
+                    "doctor [--config FILE]", "by httpdnsctl: what stands in the way of names on this machine",
+                    [("--config FILE", "the settings that the daemon reads")])
+            ]
         }
+    }
+
+    private var system: [CommandForm] {
+        let dryRun = ("--dry-run", "shows the steps and takes none")
+        return [
+            CommandForm("system status", "by httpdnsctl: who keeps resolv.conf, and whether it leads to the daemon"),
+            CommandForm(
+                "system use [--dry-run]", "by httpdnsctl: makes the daemon the resolver of this machine", [dryRun]),
+            CommandForm(
+                "system restore [--dry-run] [--if-dead]", "by httpdnsctl: gives back what was before",
+                [dryRun, ("--if-dead", "only where the daemon does not answer: for the guard unit")]),
+        ]
     }
 
     private var stats: CommandForm {

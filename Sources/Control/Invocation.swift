@@ -8,6 +8,10 @@ package enum Invocation: Equatable, Sendable {
     case watchStats(socket: String, wantsJSON: Bool)
     /// A file that the daemon's flight recorder has left; without a daemon.
     case readRecords(path: String, wantsJSON: Bool, showsClients: Bool)
+    /// What this machine asks for its names.
+    case system(SystemAction, socket: String, wantsJSON: Bool)
+    /// Nil: the settings where the daemon looks for them.
+    case doctor(settings: String?, socket: String, wantsJSON: Bool)
     case showVersion
     case showHelp
 
@@ -61,9 +65,23 @@ package enum Invocation: Equatable, Sendable {
                 throw UsageError("\(Invocation.watchOption) of stats stands alone, or with --json")
             }
             self = .watchStats(socket: socket, wantsJSON: wantsJSON)
+        } else if rest.first == Command.Word.system.rawValue {
+            self = .system(try SystemAction(Array(rest.dropFirst())), socket: socket, wantsJSON: wantsJSON)
+        } else if rest.first == Command.Word.doctor.rawValue {
+            let settings = try Invocation.settingsFile(Array(rest.dropFirst()))
+            self = .doctor(settings: settings, socket: socket, wantsJSON: wantsJSON)
         } else {
             return nil
         }
+    }
+
+    /// Nil: the words name none.
+    private static func settingsFile(_ words: [String]) throws(UsageError) -> String? {
+        guard !words.isEmpty else { return nil }
+        guard words.count == 2, words[0] == "--config", !words[1].isEmpty else {
+            throw UsageError("unknown arguments of doctor; allowed: \(Command.Word.doctor.usage)")
+        }
+        return words[1]
     }
 
     private static let watchOption = "--watch"
@@ -83,6 +101,8 @@ package enum Invocation: Equatable, Sendable {
     package static let usage = """
         usage: httpdnsctl [--socket PATH] [--json] COMMAND [ARGS]
                httpdnsctl recorder read FILE [--json] [--clients]
+               httpdnsctl system use|restore|status
+               httpdnsctl doctor [--config FILE]
                httpdnsctl --version | --help
 
         "httpdnsctl help" lists the commands of the running daemon.

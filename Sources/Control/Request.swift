@@ -62,7 +62,10 @@ package struct Request: Equatable, Sendable {
         throw RequestFault("Prometheus reads no JSON; allowed: \(Command.Word.stats.usage)")
     }
 
-    private static let allowed = "allowed: \(Command.Word.allCases.map(\.rawValue).joined(separator: ", "))"
+    private static let allowed: String = {
+        let words = Command.Word.allCases.filter { !$0.isCarriedOutByClient }
+        return "allowed: \(words.map(\.rawValue).joined(separator: ", "))"
+    }()
 
     private static func word(_ name: String, wantsJSON: Bool) throws(Refusal) -> Command.Word {
         if let word = Command.Word(rawValue: name) { return word }

@@ -6,7 +6,7 @@ enum Arrows {
     /// reads and writes JSON; the rest are targets of the package.
     static let allowed: [String: Set<String>] = [
         "httpdnsd": ["Daemon", "LinuxIO"],
-        "httpdnsctl": ["Control", "Glibc", "LinuxIO", "Telemetry"],
+        "httpdnsctl": ["Control", "Doctor", "Glibc", "LinuxIO", "Takeover", "Telemetry"],
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         "Daemon": [
             "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
@@ -24,6 +24,8 @@ enum Arrows {
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
         "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
         "Control": ["DNSWire", "FoundationEssentials", "Telemetry"],
+        "Takeover": [],
+        "Doctor": ["DNSWire"],
         "DNSWire": [],
     ]
 

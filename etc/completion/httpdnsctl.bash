@@ -3,7 +3,7 @@
 # nothing else.
 
 _httpdnsctl_commands="status stats cache flush prefetch httpdns providers network verify verdicts report
-    evidence whois explain query top inflight watch recorder log reload help"
+    evidence whois explain query top inflight watch recorder log reload help system doctor"
 
 # What may stand behind a command.
 _httpdnsctl_words() {
@@ -30,6 +30,8 @@ _httpdnsctl_words() {
     log) echo "error warning info debug --for --json" ;;
     reload) echo "--json" ;;
     help) echo "--json" ;;
+    system) echo "status use restore --dry-run --if-dead --json" ;;
+    doctor) echo "--config --json" ;;
     esac
 }
 
