@@ -55,11 +55,14 @@ final class Daemon {
     private var stopSignal: String?
 
     /// - Throws: `StartFailure` with a text for the operator.
-    init(_ settings: Settings, _ provisions: Provisions, _ options: Options) throws(StartFailure) {
+    init(
+        _ settings: Settings, _ provisions: Provisions, _ options: Options, _ openings: Openings
+    ) throws(StartFailure) {
         (self.settings, settingsOfStart) = (settings, settings)
         self.provisions = provisions
         self.options = options
         log = Log(settings.log)
+        ports = openings.ports
         startedAt = Clock.now()
         settingsAtWall = startedAtWall
         do {
@@ -67,11 +70,6 @@ final class Daemon {
             // Before there are other threads: they inherit the mask.
             signals = try SignalWatch(StopSignal.all + [StopSignal.reload])
             try HTTPClient.prepareProcess()
-            let threadCount = settings.server.threads == 0 ? Machine.coreCount : settings.server.threads
-            let isDefault = options.listen.isEmpty && settings.server.listen == Settings.defaults.server.listen
-            ports = try PortBinding(
-                options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen,
-                threads: threadCount, mayLackSome: isDefault)
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
@@ -85,7 +83,7 @@ final class Daemon {
             let makeFastPath = { @Sendable [cache, view] in
                 FastPath(cache: cache, access: access, view: view, version: programVersion)
             }
-            let records = FlightRecords(servingThreads: threadCount)
+            let records = FlightRecords(servingThreads: openings.threads)
             (recorder, watches) = (FlightRecorder(records), QueryWatches(records))
             recorderFiles = try FlightFiles(records, loop: loop)
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
@@ -113,7 +111,7 @@ final class Daemon {
         } catch {
             throw StartFailure(error)
         }
-        try openForOperators()
+        try openForOperators(openings)
     }
 
     /// Serves until a signal ends it.
@@ -342,9 +340,12 @@ final class Daemon {
 
     // MARK: control
 
-    private func openForOperators() throws(StartFailure) {
+    private func openForOperators(_ openings: Openings) throws(StartFailure) {
         try openControlSocket()
-        try openMetricsListener()
+        let served = ServedPages { [unowned self] now in statistics(now: now) }
+        pages = try openings.pages.map { (listener) throws(StartFailure) in
+            try MetricsListener(listener, loop: loop) { served.reply(to: $0, now: Clock.now()) }
+        }
     }
 
     private func openControlSocket() throws(StartFailure) {
@@ -354,14 +355,6 @@ final class Daemon {
             control = try ControlServer(path: path, loop: loop) { [unowned self] in answer($0, from: $1) }
         } catch {
             throw StartFailure(control: path, error)
-        }
-    }
-
-    private func openMetricsListener() throws(StartFailure) {
-        guard let endpoint = settings.control.metricsListen else { return }
-        let served = ServedPages { [unowned self] now in statistics(now: now) }
-        pages = try MetricsListener(on: SocketAddress(endpoint), loop: loop) { request in
-            served.reply(to: request, now: Clock.now())
         }
     }
 

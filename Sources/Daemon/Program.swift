@@ -43,7 +43,8 @@ package enum Program {
 
     private static func serve(_ settings: Settings, _ provisions: Provisions, _ options: Options) -> Int32 {
         do {
-            try Daemon(settings, provisions, options).run()
+            let openings = try Openings(settings, options)
+            try Daemon(settings, provisions, options, consume openings).run()
             return 0
         } catch let failure as StartFailure {
             Log(settings.log)(.notStarted(failure.text.split(separator: "\n").map(String.init)))
