@@ -1,5 +1,5 @@
-// Which system calls a daemon that serves has no use for, and why each would be of use to whoever took it over. A list of
-// names without any action; the kernel's own names, as syscalls(2) has them.
+// Which system calls a daemon that serves has no use for, and why each would be of use to whoever took it over. A list
+// of names without any action; the kernel's own names, as syscalls(2) has them.
 
 enum RefusedCalls {
     struct Group {
@@ -49,7 +49,7 @@ enum RefusedCalls {
 
     /// A new process by this call is refused, a new thread is not.
     static let process = "clone"
-    /// What it makes is said in memory, where no filter looks: as if the kernel did not have it, so that glibc takes the
-    /// other one.
+    /// What it makes is said in memory, where no filter looks: as if the kernel did not have it, so that glibc takes
+    /// the other one.
     static let unfiltered = "clone3"
 }

@@ -1,5 +1,5 @@
-// Takes system calls from the whole process that it has no use for (seccomp(2)): they fail from then on, in all threads,
-// for good. Calls of other architectures, whose numbers mean something else, end the process.
+// Takes system calls from the whole process that it has no use for (seccomp(2)): they fail from then on, in all
+// threads, for good. Calls of other architectures, whose numbers mean something else, end the process.
 
 import CSeccomp
 

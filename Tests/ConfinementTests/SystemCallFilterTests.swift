@@ -84,8 +84,8 @@ struct SystemCallFilterTests {
     }
 }
 
-/// The error of a system call whose arguments are all zero but for the first; 0 when it succeeds. glibc has no function for
-/// each of them.
+/// The error of a system call whose arguments are all zero but for the first; 0 when it succeeds. glibc has no function
+/// for each of them.
 private func errorOf(_ name: String, _ argument: Int = 0) -> Int32 {
     typealias Call = @convention(c) (Int, Int, Int, Int, Int, Int, Int) -> Int
     guard let number = SystemCallFilter.number(of: name), let symbol = unsafe dlsym(nil, "syscall") else { return -1 }

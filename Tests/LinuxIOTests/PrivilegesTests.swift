@@ -17,7 +17,8 @@ struct PrivilegesTests {
             #expect(setuid(0) == -1 && setgid(0) == -1)
             #expect(setgroups(0, nil) == -1)
             #expect(unsafe open("/etc/shadow", O_RDONLY) == -1 && errno == EACCES)
-            let status = String(decoding: try TextFile.read("/proc/self/status", maxBytes: 1 << 16), as: UTF8.self)
+            let bytes = try TextFile.read("/proc/thread-self/status", maxBytes: 1 << 16)
+            let status = String(decoding: bytes, as: UTF8.self)
             for line in ["NoNewPrivs:\t1", "Groups:\t \n"] { #expect(status.contains(line), "\(status)") }
             for kind in ["Inh", "Prm", "Eff", "Bnd", "Amb"] {
                 #expect(status.contains("Cap\(kind):\t0000000000000000"), "\(status)")

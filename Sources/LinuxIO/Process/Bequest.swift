@@ -18,8 +18,8 @@ package enum Bequest {
     ) throws(SystemError) {
         guard let slash = path.lastIndex(of: "/") else { return }
         let name = String(path[path.index(after: slash)...])
-        let parent = try open(slash == path.startIndex ? "/" : String(path[..<slash]), O_DIRECTORY)
-        guard try status(parent).st_uid == root, !name.isEmpty else { return }
+        let above = slash == path.startIndex ? "/" : String(path[..<slash])
+        guard let parent = try open(above), try status(parent).st_uid == root, !name.isEmpty else { return }
         let isMade = unsafe mkdirat(parent.raw, name, 0o755) == 0
         guard let directory = try openOwn(name, in: parent, O_DIRECTORY) else { return }
         let owner = try status(directory).st_uid
@@ -57,9 +57,15 @@ package enum Bequest {
         }
     }
 
-    private static func open(_ path: String, _ flags: Int32) throws(SystemError) -> FileDescriptor {
-        FileDescriptor(
-            owning: try SystemCall.run("open") { unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | flags) })
+    /// Nil where there is no such directory.
+    private static func open(_ path: String) throws(SystemError) -> FileDescriptor? {
+        do throws(SystemError) {
+            return FileDescriptor(
+                owning: try SystemCall.run("open") { unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY) })
+        } catch {
+            guard [ENOENT, ENOTDIR].contains(error.code) else { throw error }
+            return nil
+        }
     }
 
     private static func status(_ descriptor: borrowing FileDescriptor) throws(SystemError) -> stat {

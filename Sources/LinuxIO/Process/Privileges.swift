@@ -11,8 +11,8 @@ package enum Privileges {
     /// The process goes on as this user, who is not root, without any capability; nor can it get one by starting a
     /// program.
     ///
-    /// - Throws: EPERM where the process was not root's, or a container forbids it; EINVAL where a container does not know
-    ///   the user. The process then has to end: what is left of its rights is not known.
+    /// - Throws: EPERM where the process was not root's, or a container forbids it; EINVAL where a container does not
+    ///   know the user. The process then has to end: what is left of its rights is not known.
     package static func become(_ account: Account) throws(SystemError) {
         precondition(!account.isRoot, "to become root is no way to lose rights")
         var step: UnsafePointer<CChar>?

@@ -10,7 +10,7 @@ package struct InheritedSockets {
     package private(set) var unusable: [String] = []
 
     /// The first one that is handed over (SD_LISTEN_FDS_START).
-    private static let first: Int32 = 3
+    package static let first: Int32 = 3
     /// Two transports on as many addresses as the settings may name.
     private static let maxCount: Int32 = 128
 
@@ -20,14 +20,14 @@ package struct InheritedSockets {
     /// Takes over what is there. To be called once, before other threads: a second owner would close them twice.
     ///
     /// - Parameter take: a variable of the environment, which is not there afterwards.
-    package init(_ take: (String) -> String? = Environment.take) {
+    package init(first: Int32 = InheritedSockets.first, _ take: (String) -> String? = Environment.take) {
         let (process, number, names) = (take("LISTEN_PID"), take("LISTEN_FDS"), take("LISTEN_FDNAMES"))
         guard process.flatMap({ Int32($0) }) == getpid(), let count = number.flatMap({ Int32($0) }), count > 0 else {
             return
         }
         let words = (names ?? "").split(separator: ":", omittingEmptySubsequences: false)
         for place in 0..<min(count, InheritedSockets.maxCount) {
-            let descriptor = InheritedSockets.first + place
+            let descriptor = first + place
             let name = Int(place) < words.count && !words[Int(place)].isEmpty ? " (\(words[Int(place)]))" : ""
             guard fcntl(descriptor, F_GETFD) >= 0 else {
                 unusable.append("descriptor \(descriptor)\(name) is not open; LISTEN_FDS says \(count)")
@@ -52,7 +52,7 @@ package struct InheritedSockets {
             let address = try descriptor.localAddress()
             if address.isIPv6, address.isWildcard, try descriptor.option(Int32(IPPROTO_IPV6), IPV6_V6ONLY) == 0 {
                 return unusable.append(
-                    "\(name) takes IPv4 at \(address); add BindIPv6Only=ipv6-only to the .socket unit, and 0.0.0.0 apart"
+                    "\(name) takes IPv4 at \(address); add BindIPv6Only=ipv6-only to the .socket unit"
                 )
             }
             switch UInt32(bitPattern: type) {
