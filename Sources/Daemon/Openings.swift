@@ -12,9 +12,13 @@ struct Openings {
     let threads: Int
 
     /// - Throws: `StartFailure` with a text for the operator.
-    init(_ settings: Settings, _ options: Options) throws(StartFailure) {
+    ///
+    /// - Parameter inherited: take the place of the addresses of settings and command line, if there are any.
+    init(_ settings: Settings, _ options: Options, _ inherited: InheritedSockets) throws(StartFailure) {
         threads = settings.server.threads == 0 ? Machine.coreCount : settings.server.threads
-        ports = try Openings.bind(settings, options, threads: threads)
+        ports =
+            inherited.isEmpty
+            ? try Openings.bind(settings, options, threads: threads) : try PortBinding(inherited, threads: threads)
         pages = try settings.control.metricsListen.map(Openings.openPages)
     }
 

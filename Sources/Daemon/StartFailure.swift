@@ -6,6 +6,11 @@ import LinuxIO
 struct StartFailure: Error {
     let text: String
 
+    init(_ text: String) { self.text = text }
+
+    /// Each says something of its own.
+    init(lines: [String]) { text = lines.joined(separator: "\n") }
+
     init(_ error: any Error) {
         switch error {
         case let failure as PortBinding.Failure: text = failure.description
@@ -42,10 +47,14 @@ struct StartFailure: Error {
     }
 
     init(control path: String, _ error: SystemError) {
+        let user = "user \(Machine.user.userID)"
+        let elsewhere = "set control.socket to another path (\"\" for none)"
         let remedy =
-            error.isNoSuchFile
-            ? "make its directory, or set control.socket to another path (\"\" for none)"
-            : "set control.socket to another path (\"\" for none)"
+            switch error {
+            case let error where error.isNoSuchFile: "make its directory for \(user), or \(elsewhere)"
+            case let error where error.isPermissionDenied: "let \(user) write in its directory, or \(elsewhere)"
+            default: elsewhere
+            }
         text =
             error.isAddressInUse
             ? "control socket \(path): another httpdnsd answers there; stop it, or \(remedy)"
