@@ -1,5 +1,5 @@
-// Bytes between quotes: printable ASCII as it is, a line feed as \n, all else as \xHH. Whatever the bytes are, they come
-// back the same.
+// Bytes between quotes: printable ASCII as it is, a line feed as \n, all else as \xHH. Whatever the bytes are, they
+// come back the same.
 
 enum Quoted {
     private static let quote = UInt8(ascii: "\"")

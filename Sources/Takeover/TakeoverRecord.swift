@@ -12,7 +12,8 @@ package struct TakeoverRecord: Equatable, Sendable {
     /// Who was told, and has to be told again when all is back.
     package let calls: [ProgramCall]
 
-    /// A resolv.conf has a few hundred bytes, resolvconf.conf some thousand; a record quotes each up to four times over.
+    /// A resolv.conf has a few hundred bytes, resolvconf.conf some thousand; a record quotes each up to four times
+    /// over.
     package static let maxBytes = 8 << 20
     /// Of a file that we change.
     package static let maxFileBytes = 256 << 10

@@ -1,5 +1,5 @@
-# Places where resolv.conf may be taken over: /etc and /var/lib of a test's own, on an overlay, and a network with port 53
-# free; what stands in them, to be compared; and httpdnsctl killed at each of its steps.
+# Places where resolv.conf may be taken over: /etc and /var/lib of a test's own, on an overlay, and a network with port
+# 53 free; what stands in them, to be compared; and httpdnsctl killed at each of its steps.
 
 import re
 import subprocess
@@ -13,12 +13,12 @@ CHANGES = ("openat", "write", "rename", "fsync", "unlink", "symlink", "mkdir", "
            "chmod", "ftruncate", "flock", "execve")
 
 _KEEPER = """
-directory=$1; shift
-ip link set lo up && mount -t tmpfs takeover "$directory" || exit 1
+ip link set lo up && mount -t tmpfs takeover "$1" && cd "$1" || exit 1
 for path in etc var/lib; do
-    mkdir -p "$directory/$path" "$directory/work/$path"
-    mount -t overlay -o "lowerdir=/$path,upperdir=$directory/$path,workdir=$directory/work/$path" overlay "/$path" || exit 1
+    mkdir -p "upper/$path" "spare/$path"
+    mount -t overlay -o "lowerdir=/$path,upperdir=upper/$path,workdir=spare/$path" overlay "/$path" || exit 1
 done
+cd /
 rm -f /etc/resolv.conf && echo ready && exec cat
 """
 
@@ -88,8 +88,8 @@ def changing_calls(place, *command):
 
 
 def killed(place, call, number, *command):
-    """The command, killed as it enters this call."""
-    return place.run("strace", "-f", "-o", "/dev/null", "-e", f"inject={call}:signal=KILL:when={number}", *command)
+    """The command, killed as it enters this call; its exit code."""
+    return place.run("strace", "-f", "-o", "/dev/null", "-e", f"inject={call}:signal=KILL:when={number}", *command).returncode
 
 
 def ctl_command(socket, *words):

@@ -158,7 +158,7 @@ class Killed(PlainMachine):
         self.assertGreater(len(calls), 15)
         self.check("restore")
         for call, number in calls:
-            killed(self.place, call, number, *command)
+            self.assertEqual(-9, killed(self.place, call, number, *command), f"{call} number {number}")
             self.check("restore")
             self.assertBefore(f"killed at {call} number {number}")
 
@@ -179,6 +179,6 @@ class Killed(PlainMachine):
         self.assertGreater(len(calls), 10)
         for call, number in calls:
             self.check("use")
-            killed(self.place, call, number, *command)
+            self.assertEqual(-9, killed(self.place, call, number, *command), f"{call} number {number}")
             self.check("restore")
             self.assertBefore(f"killed at {call} number {number}")
