@@ -9,6 +9,8 @@ package struct RecordFault: Error, Equatable, CustomStringConvertible {
     /// From 1; 0: the whole.
     package let line: Int
 
+    package init(line: Int) { self.line = line }
+
     package var description: String {
         line == 0 ? "it is not whole" : "line \(line) is not understood"
     }
@@ -59,9 +61,13 @@ extension TakeoverRecord {
         mutating func take(_ words: [[UInt8]]) -> Bool {
             let texts = words.map { String(decoding: $0, as: UTF8.self) }
             switch (texts.first, texts.count) {
-            case ("keeper", 2): keeper = ResolverKeeper(rawValue: texts[1])
+            case ("keeper", 2):
+                keeper = ResolverKeeper(rawValue: texts[1])
+                return keeper != nil
             case ("address", 2): addresses.append(texts[1])
-            case ("steps", 2): isComplete = ["begun": false, "done": true][texts[1]]
+            case ("steps", 2):
+                isComplete = ["begun": false, "done": true][texts[1]]
+                return isComplete != nil
             case ("path", 4): return begin(texts)
             case ("former", _): return takeFormer(words.dropFirst())
             case ("ours", _): return takeOurs(words.dropFirst())

@@ -33,6 +33,13 @@ package struct TakeoverPlan: Equatable, Sendable {
         warnings = survey.rewriters(keeper)
     }
 
+    /// Paths with something in their place that can't be given back: neither a file of usual size nor a link.
+    package var untouchable: [String] {
+        record.paths.filter { path in
+            path.former == .other || (path.former == .directory && path.role != .folder)
+        }.map(\.path)
+    }
+
     /// What is written down before the first step.
     package var record: TakeoverRecord {
         let paths = steps.compactMap { if case .put(let path) = $0 { path } else { nil } }
@@ -110,7 +117,10 @@ extension Survey {
             let link = FileState.link(target: ".." + SystemPaths.resolvedStub, .rootLink)
             steps.append(.put(taken(SystemPaths.resolvConf, .resolvConf, link)))
         }
-        return steps + [.run(ProgramCall("systemctl", ["try-restart", "systemd-resolved.service"]))]
+        // The manager refuses the sixth start within ten seconds, and would leave the machine without it: it is told to
+        // count anew.
+        return steps
+            + ["reset-failed", "try-restart"].map { .run(ProgramCall("systemctl", [$0, "systemd-resolved.service"])) }
     }
 
     /// NetworkManager.conf(5): with rc-manager=unmanaged it keeps its lists in /run, where the daemon reads them.

@@ -49,6 +49,9 @@ struct SystemCommand {
         }
         let addresses = wantedAddresses()
         let plan = TakeoverPlan(try SystemFiles.survey(), addresses: addresses)
+        if let path = plan.untouchable.first {
+            refuse("\(path) is neither a link nor a file of usual size; nothing is changed")
+        }
         if !wantsJSON { plan.lines.forEach(say) }
         if !isDryRun { try takeOver(plan) }
         let steps = plan.steps.map(\.words)
@@ -102,7 +105,10 @@ struct SystemCommand {
         try KeptRecord.write(record)
         var problem: String?
         for step in plan.steps where problem == nil { problem = take(step) }
-        if problem == nil, !leadsToDaemon() { problem = "names do not come from the daemon after all steps" }
+        if problem == nil, !leadsToDaemon() {
+            problem = "names do not come from the daemon after all steps"
+            if plan.keeper == .resolved { problem? += "; systemd-resolved asks nobody while there is no network" }
+        }
         guard let problem else {
             record.isComplete = true
             return try KeptRecord.write(record)

@@ -51,7 +51,8 @@ enum SystemFiles {
         case .link(let target, let owner):
             try FileReplacement.putLink(to: target, FileRights(owner), at: path, by: unfinished)
         case .file(let bytes, let owner):
-            if isWrittenOver {
+            // What was mounted there may have gone meanwhile, and the file with it.
+            if isWrittenOver, MountTable.points().contains(path) {
                 try FileReplacement.writeOver(path, with: bytes)
             } else {
                 try FileReplacement.put(bytes, FileRights(owner), at: path, by: unfinished)

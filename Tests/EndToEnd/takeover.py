@@ -66,7 +66,8 @@ class Overlaid:
 def walk(place):
     """What is in /etc of a place, and whether anything is left of a takeover elsewhere."""
     ended = place.run("sh", "-c", _WALK)
-    assert ended.returncode == 0 and len(ended.stdout) > 1000, ended.stderr
+    # What changes meanwhile makes it another one, and no failure.
+    assert len(ended.stdout) > 1000, ended.stderr
     return ended.stdout + place.run("sh", "-c", "ls -A /var/lib/httpdnsd-system 2>/dev/null").stdout
 
 

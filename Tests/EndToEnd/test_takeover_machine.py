@@ -34,8 +34,12 @@ RuntimeDirectory=httpdnsd
 Restart=always
 RestartSec=200ms
 Environment=SWIFT_BACKTRACE=enable=no
+[Install]
+WantedBy=multi-user.target
 """
 
+# Whom a machine asks before: nobody answers there, and that shows at once.
+FORMER, OTHER = "127.0.0.9", "127.0.0.10"
 KNOWN, SEEN = "known.to.the.daemon.example", "192.0.2.99"
 
 
@@ -61,11 +65,19 @@ class Kept:
         nsswitch = self.machine.read("/etc/nsswitch.conf").decode()
         self.machine.write("/etc/nsswitch.conf", "\n".join(
             "hosts: dns" if line.startswith("hosts:") else line for line in nsswitch.splitlines()) + "\n")
+        self.connect()
         self.machine.check("systemctl", "daemon-reload")
         self.machine.check("systemctl", "start", "httpdnsd")
         self.prepare()
         eventually(lambda: self.system("status", "--json").stdout.count('"answering":["127.0.0.1","::1"]'), what="it answers")
         self.before = walk(self.machine)
+
+    def connect(self):
+        """A network that leads nowhere: without one, systemd-resolved asks nobody."""
+        self.machine.check("ip", "link", "add", "lan0", "type", "veth", "peer", "name", "lan1")
+        self.machine.check("ip", "address", "add", "192.0.2.2/24", "dev", "lan0")
+        for end in ("lan0", "lan1"):
+            self.machine.check("ip", "link", "set", end, "up")
 
     def prepare(self):
         """What a machine of this kind has before."""
@@ -107,6 +119,7 @@ class Kept:
         self.before = walk(self.machine)
         self.check("use")
         self.machine.reboot()
+        self.connect()
         eventually(lambda: self.asked(KNOWN) == [SEEN], what="names come from the daemon")
         self.check("restore")
 
@@ -142,8 +155,8 @@ class Resolved(Kept, Case):
     package, keeper = "systemd-resolved", "systemd-resolved"
 
     def prepare(self):
-        # It would answer for the daemon.
-        self.machine.check("sh", "-c", "echo ReadEtcHosts=no >>/etc/systemd/resolved.conf")
+        # It would answer for the daemon; and it has a nameserver of its own.
+        self.machine.check("sh", "-c", f"printf 'ReadEtcHosts=no\\nDNS={FORMER}\\n' >>/etc/systemd/resolved.conf")
         self.machine.check("systemctl", "restart", "systemd-resolved")
 
     def disturb(self):
@@ -161,35 +174,36 @@ class ResolvedUplinks(Resolved):
 class NetworkManager(Kept, Case):
     package, keeper = "network-manager", "NetworkManager"
 
-    def prepare(self):
-        self.machine.check("ip", "link", "add", "lan0", "type", "dummy")
-        self.connect("192.0.2.53")
-        eventually(lambda: b"192.0.2.53" in self.machine.read("/etc/resolv.conf"), what="NetworkManager has written")
+    def connect(self):
+        """NetworkManager does it."""
 
-    def connect(self, server):
-        self.machine.run("nmcli", "connection", "delete", "lan")
-        self.machine.check("nmcli", "connection", "add", "type", "dummy", "con-name", "lan", "ifname", "lan0", "ip4",
-                           "192.0.2.2/24", "gw4", "192.0.2.1", "ipv4.dns", server, "save", "no")
+    def prepare(self):
+        self.machine.check("nmcli", "connection", "add", "save", "no", "type", "veth", "con-name", "lan",
+                           "ifname", "lan0", "peer", "lan1", "ip4", "192.0.2.2/24")
+        self.tell(FORMER, "/etc/resolv.conf")
+
+    def tell(self, server, path):
+        self.machine.check("nmcli", "connection", "modify", "--temporary", "lan", "ipv4.dns", server)
+        self.machine.check("nmcli", "connection", "up", "lan")
+        eventually(lambda: server.encode() in self.machine.read(path), what="NetworkManager has written")
 
     def disturb(self):
-        self.connect("192.0.2.54")
-        eventually(lambda: b"192.0.2.54" in self.machine.read("/run/NetworkManager/resolv.conf"), what="it is written")
-        self.connect("192.0.2.53")
-        eventually(lambda: b"192.0.2.53" in self.machine.read("/run/NetworkManager/resolv.conf"), what="it is written")
+        self.tell(OTHER, "/run/NetworkManager/resolv.conf")
+        self.tell(FORMER, "/run/NetworkManager/resolv.conf")
 
 
 class Resolvconf(Kept, Case):
     package, keeper = "resolvconf", "resolvconf"
 
     def prepare(self):
-        self.tell("192.0.2.53")
+        self.tell(FORMER)
 
     def tell(self, server):
         self.machine.check("sh", "-c", f"echo nameserver {server} | resolvconf -a lan0")
 
     def disturb(self):
-        self.tell("192.0.2.54")
-        self.tell("192.0.2.53")
+        self.tell(OTHER)
+        self.tell(FORMER)
 
 
 class Openresolv(Resolvconf):

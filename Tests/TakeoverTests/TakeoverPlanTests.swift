@@ -9,7 +9,7 @@ struct TakeoverPlanTests {
         TakeoverPlan(survey, addresses: addresses)
     }
 
-    private func text(_ path: String, _ plan: TakeoverPlan) -> String? {
+    private func written(_ path: String, _ plan: TakeoverPlan) -> String? {
         plan.record.paths.first { $0.path == path }?.ours.bytes.map { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -18,7 +18,7 @@ struct TakeoverPlanTests {
     @Test("a plain file names the daemon alone, and keeps search, options, mode and owner")
     func plainFile() throws {
         let plan = plan(SampleMachine.survey(.plainFile))
-        let text = try #require(text(SystemPaths.resolvConf, plan))
+        let text = try #require(written(SystemPaths.resolvConf, plan))
         let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
         #expect(lines == ["nameserver 127.0.0.1", "nameserver ::1", "search a.example b.example", "options edns0"])
         #expect(text.contains("httpdnsctl system restore"))
@@ -30,10 +30,20 @@ struct TakeoverPlanTests {
 
     private struct Missing: Error {}
 
+    @Test("what is neither file nor link is not touched")
+    func untouchable() {
+        var survey = SampleMachine.survey(.plainFile)
+        #expect(plan(survey).untouchable.isEmpty)
+        for state in [FileState.other, .directory] {
+            survey.states[SystemPaths.resolvConf] = state
+            #expect(plan(survey).untouchable == [SystemPaths.resolvConf])
+        }
+    }
+
     @Test("the nameservers of before are kept where the daemon reads them")
     func formerNameservers() {
         let plan = plan(SampleMachine.survey(.plainFile))
-        #expect(text(SystemPaths.formerNameservers, plan)?.hasPrefix("nameserver 192.0.2.1\n") == true)
+        #expect(written(SystemPaths.formerNameservers, plan)?.hasPrefix("nameserver 192.0.2.1\n") == true)
     }
 
     @Test("the C library reads three nameservers, so no more are written")
@@ -46,14 +56,17 @@ struct TakeoverPlanTests {
     @Test("systemd-resolved gets a drop-in, and its stub in the place of its list")
     func resolved() {
         let plan = plan(SampleMachine.survey(.resolved))
-        let settings = text("/etc/systemd/resolved.conf.d/httpdnsd.conf", plan)
+        let settings = written("/etc/systemd/resolved.conf.d/httpdnsd.conf", plan)
         #expect(settings?.hasSuffix("[Resolve]\nDNS=\nDNS=127.0.0.1 ::1\nDomains=~.\n") == true)
         guard case .link(let target, _) = plan.record.paths.last?.ours else {
             Issue.record("no link")
             return
         }
         #expect(target == "../run/systemd/resolve/stub-resolv.conf")
-        #expect(calls(plan) == ["systemctl try-restart systemd-resolved.service"])
+        #expect(
+            calls(plan) == [
+                "systemctl reset-failed systemd-resolved.service", "systemctl try-restart systemd-resolved.service",
+            ])
     }
 
     @Test("a link to systemd-resolved's stub stays, and so does one to its list where there is no stub")
@@ -69,7 +82,8 @@ struct TakeoverPlanTests {
     @Test("NetworkManager is told to keep off before resolv.conf is written")
     func networkManager() {
         let plan = plan(SampleMachine.survey(.networkManager))
-        #expect(text("/etc/NetworkManager/conf.d/zz-httpdnsd.conf", plan)?.hasSuffix("rc-manager=unmanaged\n") == true)
+        #expect(
+            written("/etc/NetworkManager/conf.d/zz-httpdnsd.conf", plan)?.hasSuffix("rc-manager=unmanaged\n") == true)
         #expect(calls(plan) == ["systemctl try-reload-or-restart NetworkManager.service"])
         guard case .put(let last) = plan.steps.last, case .run = plan.steps.dropLast().last else {
             Issue.record("another order")
@@ -81,14 +95,14 @@ struct TakeoverPlanTests {
     @Test("Debian's resolvconf goes on with its own file, and resolv.conf is a file of ours")
     func debianResolvconf() {
         let plan = plan(SampleMachine.survey(.debianResolvconf))
-        #expect(text(SystemPaths.resolvConf, plan)?.contains("nameserver 127.0.0.1\n") == true)
+        #expect(written(SystemPaths.resolvConf, plan)?.contains("nameserver 127.0.0.1\n") == true)
         #expect(calls(plan).isEmpty)
     }
 
     @Test("openresolv gets lines at the end of its settings, on lines of their own")
     func openresolv() {
         let plan = plan(SampleMachine.survey(.openresolv))
-        let text = text("/etc/resolvconf.conf", plan)
+        let text = written("/etc/resolvconf.conf", plan)
         #expect(text?.hasPrefix("resolv_conf=/etc/resolv.conf\n#") == true)
         #expect(text?.hasSuffix("name_servers=\"127.0.0.1 ::1\"\nresolv_conf_local_only=YES\n") == true)
         #expect(calls(plan) == ["resolvconf -u"])
