@@ -15,6 +15,9 @@ ZONE = ROOT / "etc" / "lab.zone"
 # Set by `run`; read when a program is started.
 binaries = Path(os.environ.get("HTTPDNSD_BINARIES", ROOT / ".build" / "release"))
 
+# Where roots for machines (machines.py) are kept from one run to the next.
+machines = Path(os.environ.get("HTTPDNSD_MACHINES", ROOT / ".build" / "machines"))
+
 # The sizes of the requirements, where the usual run has smaller ones. Set by `run`.
 is_full = False
 
