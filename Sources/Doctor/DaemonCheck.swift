@@ -1,0 +1,111 @@
+// Whether the daemon is there, by its control socket and by what answers where it listens.
+
+package struct DaemonCheck: Equatable, Sendable {
+    package enum Control: Equatable, Sendable {
+        case answers
+        /// The settings want none.
+        case none
+        /// Nobody listens, or there is no such file; with the system's words.
+        case absent(String)
+        case denied
+        /// Somebody took the connection and said nothing.
+        case silent
+    }
+
+    /// To `version.bind. CH TXT`.
+    package enum Reply: Equatable, Sendable {
+        case ours
+        /// Somebody answers who does not say that it is httpdnsd.
+        case foreign
+        /// Nobody listens.
+        case refused
+        case silent
+        /// The question could not be sent; with the system's words.
+        case unsent(String)
+    }
+
+    package struct Listener: Equatable, Sendable {
+        /// "127.0.0.1:53"
+        package let place: String
+        package let udp: Reply
+        package let tcp: Reply
+
+        package init(_ place: String, udp: Reply, tcp: Reply) {
+            self.place = place
+            self.udp = udp
+            self.tcp = tcp
+        }
+
+        var replies: [(transport: String, reply: Reply)] { [("UDP", udp), ("TCP", tcp)] }
+    }
+
+    package let control: Control
+    package let socket: String
+    package let listeners: [Listener]
+
+    package init(control: Control, socket: String, listeners: [Listener]) {
+        self.control = control
+        self.socket = socket
+        self.listeners = listeners
+    }
+
+    package var isUp: Bool {
+        control == .answers || listeners.contains { $0.udp == .ours || $0.tcp == .ours }
+    }
+
+    package var findings: [Finding] {
+        guard isUp else { return [absence] }
+        return controlFindings + listeners.flatMap(silences)
+    }
+
+    private var absence: Finding {
+        if control == .silent {
+            return Finding(
+                .fault, .daemon, "something holds \(socket), and answers neither there nor to questions",
+                remedy: "systemctl restart httpdnsd")
+        }
+        return Finding(
+            .fault, .daemon, "does not run: no answer at \(socket), nor where the settings let it listen",
+            remedy: "systemctl start httpdnsd; if it ends again, journalctl -u httpdnsd says why")
+    }
+
+    private var controlFindings: [Finding] {
+        switch control {
+        case .answers, .none: []
+        case .denied:
+            [
+                Finding(
+                    .note, .daemon, "\(socket) may not be opened by this user",
+                    remedy: "run httpdnsctl doctor as root, who sees more")
+            ]
+        case .absent(let why):
+            [
+                Finding(
+                    .warning, .daemon, "answers questions, but not at \(socket) (\(why))",
+                    remedy: "httpdnsctl --socket PATH doctor, with control.socket of the settings")
+            ]
+        case .silent:
+            [
+                Finding(
+                    .warning, .daemon, "answers questions, but says nothing at \(socket)",
+                    remedy: "systemctl restart httpdnsd")
+            ]
+        }
+    }
+
+    private func silences(_ listener: Listener) -> [Finding] {
+        listener.replies.compactMap { transport, reply in
+            let what: String
+            switch reply {
+            // Somebody else there is the port's matter.
+            case .ours, .foreign: return nil
+            case .refused: what = "nobody listens"
+            case .silent: what = "no answer"
+            case .unsent(let why): what = "can't be asked: \(why)"
+            }
+            return Finding(
+                .fault, .daemon, "\(listener.place) over \(transport): \(what)",
+                remedy: "a firewall must let lo through (nft list ruleset); else systemctl restart httpdnsd")
+        }
+    }
+}
