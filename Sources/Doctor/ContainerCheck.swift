@@ -62,7 +62,8 @@ package struct ContainerCheck: Sendable {
     /// - Parameter text: /etc/wsl.conf (INI).
     package static func wslWritesResolvConf(_ text: String) -> Bool {
         var section = ""
-        for line in text.split(separator: "\n") {
+        // Windows ends lines with two characters, which are one in Swift.
+        for line in text.split(whereSeparator: \.isNewline) {
             let plain = line.lowercased().filter { $0 != " " && $0 != "\t" && $0 != "\r" }
             if plain.hasPrefix("[") { section = plain }
             if section == "[network]", plain.hasPrefix("generateresolvconf=") {

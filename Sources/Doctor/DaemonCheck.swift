@@ -17,6 +17,8 @@ package struct DaemonCheck: Equatable, Sendable {
         case ours
         /// Somebody answers who does not say that it is httpdnsd.
         case foreign
+        /// With REFUSED, as the daemon does where it is asked about itself from elsewhere than loopback.
+        case declined
         /// Nobody listens.
         case refused
         case silent
@@ -98,7 +100,7 @@ package struct DaemonCheck: Equatable, Sendable {
             let what: String
             switch reply {
             // Somebody else there is the port's matter.
-            case .ours, .foreign: return nil
+            case .ours, .declined, .foreign: return nil
             case .refused: what = "nobody listens"
             case .silent: what = "no answer"
             case .unsent(let why): what = "can't be asked: \(why)"

@@ -1,4 +1,4 @@
-// How the nameservers of the system answer: small and over UDP, over TCP, and with an answer that needs several packets.
+// How the nameservers of the system answer: briefly and over UDP, over TCP, and at length in several packets.
 
 package struct NameserverCheck: Sendable {
     package enum Reply: Equatable, Sendable {
@@ -62,7 +62,7 @@ package struct NameserverCheck: Sendable {
         case (true, false):
             return Finding(
                 .warning, .nameservers,
-                "\(server.place) does not answer over TCP (\(NameserverCheck.words(server.tcp))): long answers are lost",
+                "\(server.place) does not answer over TCP (\(NameserverCheck.words(server.tcp))): long answers fail",
                 remedy: "let TCP port 53 through the firewall, or take \(remedy)")
         case (false, true):
             return Finding(

@@ -70,9 +70,9 @@ package struct PortCheck: Equatable, Sendable {
     private static func remedy(_ program: String) -> String {
         switch program {
         case "systemd-resolve":
-            "httpdnsctl system use, which puts the daemon beside systemd-resolved; or DNSStubListener=no in resolved.conf"
+            "httpdnsctl system use puts the daemon beside systemd-resolved; or DNSStubListener=no in resolved.conf"
         case "dnsmasq":
-            "systemctl disable --now dnsmasq; one of libvirt or LXC holds its bridge only: listen on 127.0.0.1, not 0.0.0.0"
+            "systemctl disable --now dnsmasq; libvirt's holds its bridge only: listen on 127.0.0.1, not 0.0.0.0"
         case "unbound", "named", "nsd", "pdns_recursor", "kresd", "dnscrypt-proxy", "connmand":
             "systemctl disable --now \(program); or another address in server.listen, such as 127.0.0.2:53"
         case "docker-proxy":

@@ -57,8 +57,8 @@ package struct ProviderCheck: Sendable {
     /// No way out for a family that providers have addresses of.
     private var families: [Finding] {
         [false, true].compactMap { isIPv6 in
-            let theirs = places.filter { $0.isIPv6 == isIPv6 }
-            guard theirs.contains(where: { $0.outcome == .noRoute }) else { return nil }
+            let theirs = places.filter { $0.isIPv6 == isIPv6 && $0.outcome == .noRoute }
+            guard !theirs.isEmpty else { return nil }
             let hasOther = places.contains { $0.isIPv6 != isIPv6 && $0.outcome == .fine }
             let family = isIPv6 ? "IPv6" : "IPv4"
             return Finding(
@@ -76,7 +76,12 @@ package struct ProviderCheck: Sendable {
         return names.flatMap { name in
             let mine = lost.filter { $0.provider == name }
             let isGone = !places.contains { $0.provider == name && $0.outcome == .fine }
-            return mine.map { finding($0, isGone: isGone) }
+            return mine.indices.compactMap { index in
+                // What befell several addresses alike is said once, with the first of them.
+                let isSaid = mine[..<index].contains { $0.outcome == mine[index].outcome }
+                let alike = mine.filter { $0.outcome == mine[index].outcome }
+                return isSaid ? nil : finding(alike, isGone: isGone)
+            }
         }
     }
 
@@ -107,10 +112,12 @@ package struct ProviderCheck: Sendable {
         }
     }
 
-    private func finding(_ place: Place, isGone: Bool) -> Finding {
-        let (text, remedy) = ProviderCheck.words(place)
+    private func finding(_ alike: [Place], isGone: Bool) -> Finding? {
+        guard let first = alike.first else { return nil }
+        let (text, remedy) = ProviderCheck.words(first)
+        let addresses = alike.map(\.place).joined(separator: ", ")
         return Finding(
-            isGone ? .fault : .warning, .providers, "\(place.provider) at \(place.place) (\(place.kind)): \(text)",
+            isGone ? .fault : .warning, .providers, "\(first.provider) at \(addresses) (\(first.kind)): \(text)",
             remedy: remedy)
     }
 
@@ -133,7 +140,8 @@ package struct ProviderCheck: Sendable {
             )
         case .wrongName(let owners):
             return (
-                "the certificate is for \(owners)", "the address is somebody else's now, or set verify-name: \(other)"
+                "the certificate is for \(owners)",
+                "somebody on the way answers, or the address is another's now: try another network, or \(other)"
             )
         case .notValidNow(let dates):
             return (

@@ -130,7 +130,8 @@ package struct ResolvConfCheck: Sendable {
         let names = list.servers.map { "\($0.address)" }.joined(separator: ", ")
         if isTakenOver {
             return fault(
-                "was made to name the daemon, and has been rewritten since: it names \(names.isEmpty ? "nobody" : names)",
+                "was made to name the daemon, and has been rewritten since: it names "
+                    + (names.isEmpty ? "nobody" : names),
                 "\(ResolvConfCheck.takeOver), which says who keeps the file" + hindrance)
         }
         if list.servers.isEmpty {

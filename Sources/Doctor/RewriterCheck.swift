@@ -33,7 +33,7 @@ package struct RewriterCheck: Sendable {
         return [
             finding(
                 "NetworkManager", if: running.contains("NetworkManager") && !isNetworkManagerKeptOut,
-                "main.dns=none in /etc/NetworkManager/conf.d/90-httpdnsd.conf: httpdnsctl system use writes it"),
+                "httpdnsctl system use, which writes dns=none into /etc/NetworkManager/conf.d/zz-httpdnsd.conf"),
             finding(
                 "dhclient", if: running.contains("dhclient") && !hasResolvconf && !isDhclientKeptOut,
                 "supersede domain-name-servers 127.0.0.1; in /etc/dhcp/dhclient.conf"),
@@ -42,7 +42,7 @@ package struct RewriterCheck: Sendable {
                 "nohook resolv.conf in /etc/dhcpcd.conf"),
             finding(
                 "cloud-init", if: writesByCloudInit,
-                "manage_resolv_conf: false in /etc/cloud/cloud.cfg.d/90-httpdnsd.cfg"),
+                "manage_resolv_conf: false in /etc/cloud/cloud.cfg.d/99-httpdnsd.cfg"),
         ].compactMap { $0 }
     }
 
@@ -63,14 +63,14 @@ package struct RewriterCheck: Sendable {
     }
 
     private var isDhclientKeptOut: Bool {
-        dhclient.split(separator: "\n").contains { line in
+        dhclient.split(whereSeparator: \.isNewline).contains { line in
             let words = line.drop { $0 == " " || $0 == "\t" }
             return words.hasPrefix("supersede domain-name-servers") || words.hasPrefix("make_resolv_conf")
         }
     }
 
     private var isDhcpcdKeptOut: Bool {
-        dhcpcd.split(separator: "\n").contains { line in
+        dhcpcd.split(whereSeparator: \.isNewline).contains { line in
             let words = line.split { $0 == " " || $0 == "\t" || $0 == "," }
             return words.first == "nohook" && words.contains("resolv.conf")
         }
@@ -83,7 +83,7 @@ package struct RewriterCheck: Sendable {
 
     /// Without white space.
     private static func lines(_ text: String, comment: Character) -> [Substring] {
-        text.split(separator: "\n").map { line in
+        text.split(whereSeparator: \.isNewline).map { line in
             Substring(line.filter { $0 != " " && $0 != "\t" && $0 != "\r" })
         }.filter { $0.first != comment }
     }

@@ -1,19 +1,14 @@
 // What IPv6 looks like from here: half of it is worse than none, since programs try it first.
 
 package struct RouteCheck: Sendable {
-    /// A global address on an interface that is up.
+    /// Of global scope, which unique local ones have as well: they may be translated on the way.
     package let hasAddress: Bool
+    /// Of 2000::/3, which is all that is handed out.
+    package let hasPublicAddress: Bool
     package let hasDefaultRoute: Bool
     /// How providers were reached by it.
     package let outcomes: [ProviderCheck.Outcome]
     package let worksByIPv4: Bool
-
-    package init(hasAddress: Bool, hasDefaultRoute: Bool, outcomes: [ProviderCheck.Outcome], worksByIPv4: Bool) {
-        self.hasAddress = hasAddress
-        self.hasDefaultRoute = hasDefaultRoute
-        self.outcomes = outcomes
-        self.worksByIPv4 = worksByIPv4
-    }
 
     /// - Parameters:
     ///   - addresses: /proc/net/if_inet6: address, index, length of the prefix, scope, flags, interface.
@@ -22,11 +17,11 @@ package struct RouteCheck: Sendable {
     package init(
         addresses: String, routes: String, outcomes: [ProviderCheck.Outcome], worksByIPv4: Bool
     ) {
-        hasAddress = RouteCheck.lines(addresses).contains { words in
-            // 2000::/3 is all that is handed out; unique local ones lead nowhere.
-            guard words.count >= 6, words[3] == "00", let first = words[0].first else { return false }
-            return (first == "2" || first == "3") && words[5] != "lo"
+        let scopes = RouteCheck.lines(addresses).compactMap { words in
+            words.count >= 6 && words[3] == "00" && words[5] != "lo" ? words[0].first : nil
         }
+        hasPublicAddress = scopes.contains { $0 == "2" || $0 == "3" }
+        hasAddress = !scopes.isEmpty
         hasDefaultRoute = RouteCheck.lines(routes).contains { words in
             guard words.count >= 10, words[1] == "00", words[0].allSatisfy({ $0 == "0" }), words[9] != "lo" else {
                 return false
@@ -47,10 +42,10 @@ package struct RouteCheck: Sendable {
     }
 
     package var findings: [Finding] {
-        if hasAddress, !hasDefaultRoute {
+        if hasPublicAddress, !hasDefaultRoute {
             return [
                 warning(
-                    "there is an address and no default route: programs try IPv6 and wait or fail",
+                    "there is a public address and no default route: programs try IPv6 and wait or fail",
                     "ip -6 route; let the router announce itself (accept_ra), or take the address away")
             ]
         }

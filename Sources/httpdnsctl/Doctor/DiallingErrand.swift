@@ -1,4 +1,5 @@
-// One connection to one address of a provider, and behind https a handshake, as far as the certificate. Nothing is asked.
+// One connection to one address of a provider, and behind https a handshake, as far as the certificate. It asks for
+// nothing.
 
 import Crypto
 import Doctor

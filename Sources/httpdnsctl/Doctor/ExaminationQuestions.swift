@@ -26,9 +26,16 @@ struct DaemonQuestions {
         DaemonCheck.Listener("\(place)", udp: DaemonQuestions.reply(udp), tcp: DaemonQuestions.reply(tcp))
     }
 
+    /// Our own address is our address there, too, so that the daemon takes us for somebody else.
+    private static func isDeclined(_ reply: [UInt8], _ place: SocketAddress) -> Bool {
+        let refusedCode: UInt16 = 5
+        return Header(reply.span)?.responseCode == refusedCode && Address(bytes: place.ipBytes)?.isLoopback == false
+    }
+
     private static func reply(_ errand: QuestionErrand) -> DaemonCheck.Reply {
         switch errand.outcome {
-        case .answer(let bytes): ExaminingQuestion.isOurs(bytes) ? .ours : .foreign
+        case .answer(let bytes) where ExaminingQuestion.isOurs(bytes): .ours
+        case .answer(let bytes): isDeclined(bytes, errand.place) ? .declined : .foreign
         case .refused: .refused
         case .silent, nil: .silent
         case .noRoute: .unsent("no such address here")

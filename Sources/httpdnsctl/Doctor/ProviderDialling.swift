@@ -1,5 +1,5 @@
-// Which addresses of which providers are dialled, with which authorities, and what that says of providers, the clock and
-// the store of authorities.
+// Which addresses of which providers are dialled, with which authorities, and what that says of providers, of the clock
+// and of the store of authorities.
 
 import Crypto
 import DNSWire
