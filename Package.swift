@@ -96,8 +96,8 @@ let package = Package(
         tests(
             "DaemonTests",
             [
-                "AnswerCache", "Control", "Crypto", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO", "Network", "Resolver",
-                "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
+                "AnswerCache", "Control", "Crypto", "Daemon", "DNSWire", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
+                "Resolver", "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
             ], resources: ["Explanations"]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TakeoverTests", ["Takeover", "TestSupport"]),

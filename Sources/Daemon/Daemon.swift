@@ -50,7 +50,7 @@ final class Daemon {
     /// Nil before the first settings are in force.
     private var policy: Policy?
     private var control: ControlServer?
-    private let topTexts = KeptTexts()
+    private let topTexts = KeptReplies<Bool, String>()
     private var pages: MetricsListener?
     private var stopSignal: String?
 
