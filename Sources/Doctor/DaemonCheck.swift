@@ -41,14 +41,34 @@ package struct DaemonCheck: Equatable, Sendable {
         var replies: [(transport: String, reply: Reply)] { [("UDP", udp), ("TCP", tcp)] }
     }
 
+    /// What it says of itself; nothing where it says nothing.
+    package struct Knowledge: Equatable, Sendable {
+        /// Nameservers that lead back to it.
+        package let loopingServers: [String]
+        /// Why it thinks that a captive portal stands in the way; nil: it does not.
+        package let portal: String?
+        /// Somebody has told it to ask no provider, at least for some names.
+        package let isSwitchedOff: Bool
+
+        package static let none = Knowledge(loopingServers: [], portal: nil, isSwitchedOff: false)
+
+        package init(loopingServers: [String], portal: String?, isSwitchedOff: Bool) {
+            self.loopingServers = loopingServers
+            self.portal = portal
+            self.isSwitchedOff = isSwitchedOff
+        }
+    }
+
     package let control: Control
     package let socket: String
     package let listeners: [Listener]
+    package let knowledge: Knowledge
 
-    package init(control: Control, socket: String, listeners: [Listener]) {
+    package init(control: Control, socket: String, listeners: [Listener], knowledge: Knowledge = .none) {
         self.control = control
         self.socket = socket
         self.listeners = listeners
+        self.knowledge = knowledge
     }
 
     package var isUp: Bool {
@@ -57,7 +77,28 @@ package struct DaemonCheck: Equatable, Sendable {
 
     package var findings: [Finding] {
         guard isUp else { return [absence] }
-        return controlFindings + listeners.flatMap(silences)
+        return controlFindings + listeners.flatMap(silences) + ownFindings
+    }
+
+    private var ownFindings: [Finding] {
+        var findings = knowledge.loopingServers.map { server in
+            Finding(
+                .warning, .daemon, "the nameserver \(server) asks the daemon in turn, and is left out",
+                remedy: "let it ask somebody else, or name another one under [system-resolver]")
+        }
+        if let portal = knowledge.portal {
+            findings.append(
+                Finding(
+                    .warning, .daemon, "a captive portal is suspected: \(portal)",
+                    remedy: "open http://example.com in a browser and sign in to the network"))
+        }
+        if knowledge.isSwitchedOff {
+            findings.append(
+                Finding(
+                    .note, .daemon, "it was told to ask no provider, at least for some names",
+                    remedy: "httpdnsctl status shows which; httpdnsctl httpdns on"))
+        }
+        return findings
     }
 
     private var absence: Finding {

@@ -47,6 +47,15 @@ struct FindingTests {
         #expect(!daemon(.absent("x"), .declined, .declined).isUp, "others refuse as well")
     }
 
+    @Test("what the daemon knows itself is told")
+    func knowledge() {
+        let known = DaemonCheck.Knowledge(loopingServers: ["192.0.2.1:53"], portal: "http://a/", isSwitchedOff: true)
+        let check = DaemonCheck(
+            control: .answers, socket: "/run/s", listeners: [listener(.ours, .ours)], knowledge: known)
+        #expect(check.findings.map(\.gravity) == [.warning, .warning, .note])
+        #expect(check.findings[0].text.contains("192.0.2.1:53") && check.findings[1].text.hasSuffix("http://a/"))
+    }
+
     @Test("a control socket that this user may not open is no fault")
     func denied() {
         #expect(daemon(.denied, .ours, .ours).findings.allSatisfy { $0.isNote })

@@ -58,7 +58,7 @@ class Machine(Case):
 
     def fake(self, respond):
         nameserver = self.inside.within(lambda: FakeNameserver(respond, (NAMESERVER, 53)))
-        self.addCleanup(nameserver.close)
+        self.addCleanup(lambda: nameserver.close())
         return nameserver
 
     def secure(self, name, pair, host=SECURE, serve=None):
@@ -116,7 +116,7 @@ class Machine(Case):
 class Up(Machine):
     """While the daemon runs."""
 
-    expected_seconds = 25
+    expected_seconds = 45
 
     def setUp(self):
         super().setUp()
@@ -287,6 +287,29 @@ class Up(Machine):
         self.assertEqual(1, done.returncode)
         self.assertIn(f"httpdnsctl: waiting for {NAMESERVER}:53 over UDP\r\n", said)
         self.assertLess(time.monotonic() - began, 10)
+
+    def test_a_user_who_sees_less_is_told_nothing_wrong(self):
+        private = self.directory / "private"
+        private.mkdir(mode=0o700)
+        (private / "key").write_text("secret\n")
+        config = self.with_providers({
+            "name": "keyed", "dialect": "dnspod-des", "account": "1", "key-file": str(private / "key"),
+            "url": self.server.providers[0]["url"]})
+        program = shutil.copy(places.binaries / "httpdnsctl", self.directory)
+        user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+        done = self.inside.run(*user, program, "--socket", self.server.control, "doctor", "--config", config)
+        self.assertIn("nothing stands in the way of names", done.stdout)
+        self.assertEqual(0, done.returncode)
+
+    def test_a_nameserver_that_asks_the_daemon(self):
+        self.server.stop()
+        self.nameserver.close()
+        self.nameserver.close = lambda: None
+        forwarder = self.own(Dnsmasq((US, 53), prefix=self.inside.prefix, host=NAMESERVER, port=53)).up()
+        self.server.up()
+        self.server.wait_for(f"nameserver {forwarder.server} sends our own questions back")
+        found = [one for one in self.examine() if one["subject"] != "nameservers"]
+        self.assertFinds("daemon", f"the nameserver {NAMESERVER}:53 asks the daemon in turn", "somebody else", found)
 
     def test_half_of_ipv6(self):
         for command in (["link", "add", "half", "type", "veth", "peer", "name", "other"], ["link", "set", "half", "up"],

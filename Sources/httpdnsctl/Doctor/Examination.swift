@@ -11,6 +11,7 @@ struct Examination {
     private let settings: ExaminedSettings
     private let socket: String?
     private let control: DaemonCheck.Control
+    private let knowledge: DaemonCheck.Knowledge
     /// Where the daemon listens; where it says nothing, where the settings let it.
     private let places: [SocketAddress]
     private let ourselves: ListenAddresses
@@ -26,9 +27,16 @@ struct Examination {
         settings = ExaminedSettings(path)
         let isDefault = given == Invocation.defaultSocket
         socket = isDefault ? settings.settings.control.socket : given
-        let (control, listeners) = Examination.ask(socket)
+        let (control, status) = Examination.ask(socket)
         self.control = control
-        places = listeners ?? settings.settings.server.listen.compactMap { SocketAddress($0.address, port: $0.port) }
+        knowledge =
+            status.map {
+                DaemonCheck.Knowledge(
+                    loopingServers: $0.loopingServers, portal: $0.portal, isSwitchedOff: !$0.switches.isEmpty)
+            } ?? .none
+        places =
+            status?.listeners.compactMap { SocketAddress($0) }
+            ?? settings.settings.server.listen.compactMap { SocketAddress($0.address, port: $0.port) }
         ourselves = ListenAddresses(
             places.compactMap { place in Address(bytes: place.ipBytes).map { ($0, place.port) } },
             interfaces: Interfaces.addresses().compactMap { Address(bytes: $0.ipBytes) })
@@ -42,7 +50,8 @@ struct Examination {
         let nameservers = sources.list.servers.compactMap { NameserverQuestions($0, entropy) }
         try Errands(errands: daemon.flatMap(\.errands) + nameservers.flatMap(\.errands) + providers.errands).run()
         let daemonCheck = DaemonCheck(
-            control: control, socket: socket ?? "(control.socket is off)", listeners: daemon.map(\.listener))
+            control: control, socket: socket ?? "(control.socket is off)", listeners: daemon.map(\.listener),
+            knowledge: knowledge)
         let findings =
             settings.check.findings + daemonCheck.findings + portCheck(daemon).findings
             + resolvConf.findings + switches.findings + providers.clock.findings + providers.authorities.findings
@@ -56,13 +65,13 @@ struct Examination {
             }, checked: Subject.allCases.map(\.rawValue))
     }
 
-    private static func ask(_ socket: String?) -> (DaemonCheck.Control, [SocketAddress]?) {
+    private static func ask(_ socket: String?) -> (DaemonCheck.Control, StatusReport?) {
         guard let socket else { return (.none, nil) }
         do throws(SystemError) {
             let answer = try LocalExchange.ask(
                 "status --json", at: socket, timeout: controlTimeout, maxBytes: maxStatusBytes)
             guard let status = StatusReport(answer: answer) else { return (.silent, nil) }
-            return (.answers, status.listeners.compactMap { SocketAddress($0) })
+            return (.answers, status)
         } catch {
             if error.isPermissionDenied { return (.denied, nil) }
             return (error.call == "connect" ? .absent(error.description) : .silent, nil)

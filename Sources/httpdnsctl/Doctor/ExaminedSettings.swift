@@ -38,7 +38,7 @@ struct ExaminedSettings {
 
     /// What the daemon must be able to read and write.
     var places: [FileCheck.Place] {
-        var places: [FileCheck.Place] = [MachineFiles.place(path, .read)]
+        var places = [MachineFiles.place(path, .read)]
         for provider in settings.providers {
             let keys = [
                 ("key-file", provider.keyFile), ("cipher-key-file", provider.cipherKeyFile),
@@ -58,7 +58,7 @@ struct ExaminedSettings {
         if let directory = settings.log.recorderDirectory, store?.hasPrefix(directory + "/") != true {
             places.append(MachineFiles.place(directory, .make("log.recorder-directory")))
         }
-        return places
+        return places.compactMap { $0 }
     }
 
     /// The system resolver's, by the daemon's own rules.

@@ -60,23 +60,26 @@ enum MachineFiles {
                 .compactMap { text("/proc/\($0)/comm").split(separator: "\n").first.map(String.init) })
     }
 
-    /// From the root down to the path itself.
-    static func place(_ path: String, _ purpose: FileCheck.Purpose) -> FileCheck.Place {
-        var steps = [status("/")]
+    /// Nil where this user may not look.
+    static func place(_ path: String, _ purpose: FileCheck.Purpose) -> FileCheck.Place? {
+        var steps: [FileCheck.Status?] = []
         var walked = ""
-        for part in path.split(separator: "/") {
-            walked += "/\(part)"
-            steps.append(status(walked))
+        for part in [Substring()] + path.split(separator: "/") {
+            walked += part.isEmpty ? "" : "/\(part)"
+            do throws(SystemError) {
+                let status = try FileStatus(at: walked.isEmpty ? "/" : walked)
+                steps.append(
+                    FileCheck.Status(
+                        isDirectory: status.isDirectory, owner: status.ownerID, group: status.groupID, mode: status.mode
+                    ))
+            } catch {
+                guard !error.isPermissionDenied else { return nil }
+                steps.append(nil)
+            }
         }
         let isRoom = if case .make = purpose { true } else { false }
         return FileCheck.Place(
             path: path, purpose: purpose, steps: steps, freeBytes: isRoom ? FileStatus.freeBytes(at: path) : nil)
-    }
-
-    private static func status(_ path: String) -> FileCheck.Status? {
-        (try? FileStatus(at: path)).map {
-            FileCheck.Status(isDirectory: $0.isDirectory, owner: $0.ownerID, group: $0.groupID, mode: $0.mode)
-        }
     }
 
     static func containerKind() -> ContainerCheck.Kind {

@@ -134,7 +134,12 @@ private struct Contexts {
     }
 
     mutating func store(_ path: String) -> AuthorityCheck.Store {
-        guard MachineFiles.exists(path) else { return .missing }
+        do throws(SystemError) {
+            _ = try FileStatus(at: path)
+        } catch {
+            // What this user may not see the daemon may.
+            return error.isPermissionDenied ? .present : .missing
+        }
         do throws(CryptoError) {
             made[path] = try TLSContext(caFile: path, protocols: ["h2", "http/1.1"])
             return .present
