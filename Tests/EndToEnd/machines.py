@@ -131,14 +131,15 @@ class Machine:
     def run(self, *command, timeout=60, input=None):
         """A command inside, ended: with returncode, stdout and stderr."""
         return subprocess.run(
-            ["nsenter", "--target", str(self.pid), "--all", "--wd=/", *map(str, command)], input=input, timeout=timeout,
+            ["nsenter", "--target", str(self.pid), "--all", "--wdns=/", *map(str, command)], input=input, timeout=timeout,
             capture_output=True, text=not isinstance(input, bytes), env=_environment)
 
     def check(self, *command, timeout=60):
         """What a command inside says; it must succeed."""
         ended = self.run(*command, timeout=timeout)
         if ended.returncode != 0:
-            raise AssertionError(f"{' '.join(map(str, command))}: exit {ended.returncode}\n{ended.stdout}{ended.stderr}")
+            words = " ".join(map(str, command))
+            raise AssertionError(f"{words}: exit {ended.returncode}\n{ended.stdout}{ended.stderr}")
         return ended.stdout
 
     def copy(self, source, to):
