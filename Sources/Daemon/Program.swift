@@ -62,12 +62,12 @@ package enum Program {
         let openings = try Openings(settings, options, inherited)
         user.leaveDirectories(settings)
         try user.takeOver()
+        // As each reload will have to.
+        if user.account != nil { _ = try SettingsFile.read(options) }
+        let provisions = try Provisions(for: settings, options)
         if let account = user.account {
             log(.servesAs(user: account.name, userID: account.userID, groupID: account.groupID))
-            // As each reload will have to.
-            _ = try SettingsFile.read(options)
         }
-        let provisions = try Provisions(for: settings, options)
         try Daemon(settings, provisions, options, consume openings, notice).run()
     }
 }

@@ -30,9 +30,9 @@ DAEMON = pwd.getpwnam("daemon") if os.geteuid() == 0 else pwd.getpwuid(os.geteui
 
 
 def entrust(path):
-    """To the daemon's user; what it needs must not be root's."""
+    """To the daemon's user; what it needs must not be root's. The group stays: nobody else is in root's."""
     if os.geteuid() == 0:
-        os.chown(path, DAEMON.pw_uid, DAEMON.pw_gid)
+        os.chown(path, DAEMON.pw_uid, -1)
     return path
 
 

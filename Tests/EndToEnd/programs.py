@@ -46,8 +46,8 @@ class Program:
     def __init__(self, name):
         self.name = name
         self.directory = Path(tempfile.mkdtemp(prefix=f"e2e-{name}-"))
-        # Programs that drop their rights must be able to pass through.
-        self.directory.chmod(0o755)
+        # Programs that drop their rights must be able to pass through, and the daemon to keep its store there.
+        places.entrust(self.directory).chmod(0o755)
         self.log_path = self.directory / "log"
         self.process = None
         self.last_words = ""
@@ -124,7 +124,6 @@ class Daemon(Program):
 
     def __init__(self, providers, system=None, host="127.0.0.1", listen=None, prefix=(), sections="", server="", store="", pages=None):
         super().__init__("httpdnsd")
-        places.entrust(self.directory)
         self.host = host
         self.port = free_port(host)
         bracketed = f"[{host}]" if ":" in host else host

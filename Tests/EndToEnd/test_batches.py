@@ -4,6 +4,7 @@
 import re
 import time
 
+import places
 from cases import LAB_WWW, Case
 from digging import dig
 from fakes import FakeProvider
