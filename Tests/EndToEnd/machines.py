@@ -27,6 +27,11 @@ SUITE = "bookworm"
 PROGRAM_PACKAGES = ("libcurl4", "libidn2-0", "libmicrohttpd12", "libseccomp2", "libsqlite3-0", "libssl3", "libstdc++6",
                     "zlib1g")
 
+# Left out of a comparison of what is on a machine's disk: databases and logs of dpkg, of the journal and of users (the
+# file before the last change), and the seed of random numbers.
+OWN_WRITINGS = ("/var/lib/dpkg/", "/var/log/", "/var/cache/", "/var/lib/systemd/", "/etc/passwd-", "/etc/shadow-",
+                "/etc/group-", "/etc/gshadow-", "/etc/.pwd.lock")
+
 # Part of the key of every root: to be raised when the recipe below makes another one.
 RECIPE = "1"
 
@@ -87,8 +92,8 @@ class Machine:
         if os.geteuid() != 0:
             raise MachineFailure("machines: need root, for namespaces and mounts")
         self.name = f"machine{os.getpid()}-{next(_numbers)}"
-        self.log = ""
         self.pid = None
+        self._last_words = ""
         self._init = None
         lower = debian_root(packages)
         self.directory = Path(tempfile.mkdtemp(prefix="e2e-machine-"))
@@ -126,14 +131,15 @@ class Machine:
     def run(self, *command, timeout=60, input=None):
         """A command inside, ended: with returncode, stdout and stderr."""
         return subprocess.run(
-            ["nsenter", "--target", str(self.pid), "--all", "--wd=/", *map(str, command)], input=input, timeout=timeout,
+            ["nsenter", "--target", str(self.pid), "--all", "--wdns=/", *map(str, command)], input=input, timeout=timeout,
             capture_output=True, text=not isinstance(input, bytes), env=_environment)
 
     def check(self, *command, timeout=60):
         """What a command inside says; it must succeed."""
         ended = self.run(*command, timeout=timeout)
         if ended.returncode != 0:
-            raise AssertionError(f"{' '.join(map(str, command))}: exit {ended.returncode}\n{ended.stdout}{ended.stderr}")
+            words = " ".join(map(str, command))
+            raise AssertionError(f"{words}: exit {ended.returncode}\n{ended.stdout}{ended.stderr}")
         return ended.stdout
 
     def copy(self, source, to):
@@ -165,6 +171,22 @@ class Machine:
 
     def journal(self, *arguments):
         return self.run("journalctl", "--no-pager", "--boot", *arguments).stdout
+
+    @property
+    def log(self):
+        """What `run` shows when a test fails."""
+        return self.journal("--lines=200") if self.pid else self._last_words
+
+    def files(self):
+        """Every path of its disk with mode, owner, target of a link, size, and for what is in /etc the content: without
+        what the machine writes by itself or what tells the history of packages."""
+        listed = self.check("find", "/", "-xdev", "!", "-type", "d", "-printf", "%p\t%M %U:%G %s %l\n", "-o",
+                            "-printf", "%p\t%M %U:%G\n")
+        lines = dict(line.split("\t", 1) for line in listed.splitlines())
+        for line in self.check("find", "/etc", "-type", "f", "-exec", "sha256sum", "{}", "+").splitlines():
+            digest, path = line.split(maxsplit=1)
+            lines[path] += " " + digest
+        return {path: line for path, line in lines.items() if not path.startswith(OWN_WRITINGS)}
 
     def power_off(self, within=places.PATIENCE):
         """As its own command would do it: services are stopped, what is on its disk stays."""
@@ -209,7 +231,7 @@ class Machine:
         """Powered off by force, everything gone."""
         try:
             if self.pid:
-                self.log = self.journal()
+                self._last_words = self.log
                 self._end()
             elif self._init:
                 self._end()
