@@ -70,7 +70,8 @@ class Kept:
         self.machine.check("systemctl", "daemon-reload")
         self.machine.check("systemctl", "start", "httpdnsd")
         self.prepare()
-        eventually(lambda: self.system("status", "--json").stdout.count('"answering":["127.0.0.1","::1"]'), what="it answers")
+        answering = '"answering":["127.0.0.1","::1"]'
+        eventually(lambda: answering in self.system("status", "--json").stdout, what="it answers")
         self.before = walk(self.machine)
 
     def connect(self):
