@@ -47,10 +47,10 @@ struct SystemCommand {
             _ = try giveBack(record)
         case .none: break
         }
-        let addresses = wantedAddresses()
+        let addresses = wantedAddresses(isDryRun)
         let plan = TakeoverPlan(try SystemFiles.survey(), addresses: addresses)
         if let path = plan.untouchable.first {
-            refuse("\(path) is neither a link nor a file of usual size; nothing is changed")
+            refuse("\(path) is neither a link nor a file of usual size; nothing is changed", isDryRun)
         }
         if !wantsJSON { plan.lines.forEach(say) }
         if !isDryRun { try takeOver(plan) }
@@ -72,31 +72,32 @@ struct SystemCommand {
     }
 
     /// Where the daemon is to be asked; ends the program when it can't be.
-    private func wantedAddresses() -> [String] {
+    private func wantedAddresses(_ isDryRun: Bool) -> [String] {
         do throws(SystemError) {
             guard let told = try DaemonAddresses.told(at: socket) else {
-                refuse("the daemon at \(socket) does not say where it listens")
+                refuse("the daemon at \(socket) does not say where it listens", isDryRun)
             }
             guard !told.isEmpty else {
                 refuse(
                     "the daemon does not listen at port 53, and resolv.conf knows no other\n"
-                        + "put listen = [\"127.0.0.1:53\", \"[::1]:53\"] under [server] of its settings")
+                        + "put listen = [\"127.0.0.1:53\", \"[::1]:53\"] under [server] of its settings", isDryRun)
             }
             let answering = DaemonAddresses.answering(told)
             guard !answering.isEmpty else {
                 refuse(
                     "the daemon does not answer at \(told.joined(separator: ", ")), port 53\n"
-                        + "see \"httpdnsctl status\" and \"httpdnsctl doctor\"; is 127.0.0.0/8 in its allow?")
+                        + "see \"httpdnsctl status\" and \"httpdnsctl doctor\"; is 127.0.0.0/8 in its allow?", isDryRun)
             }
             return answering
         } catch {
-            try? KeptRecord.forgetPlace()
+            if !isDryRun { try? KeptRecord.forgetPlace() }
             fail(error, at: socket)
         }
     }
 
-    private func refuse(_ text: String) -> Never {
-        try? KeptRecord.forgetPlace()
+    /// Whoever only tries has no lock, and leaves the place to those who have.
+    private func refuse(_ text: String, _ isDryRun: Bool) -> Never {
+        if !isDryRun { try? KeptRecord.forgetPlace() }
         fail(text, Exit.failed)
     }
 
