@@ -89,7 +89,9 @@ do {
         var top = try Top(socket: socket)
         try top.run()
     case .watchStats(let socket, let wantsJSON): try StatsWatch(socket: socket, wantsJSON: wantsJSON).run()
-    case .system, .doctor: fail("not built yet", Exit.failed)
+    case .system(let action, let socket, let wantsJSON):
+        try SystemCommand(socket: socket, wantsJSON: wantsJSON).run(action)
+    case .doctor: fail("not built yet", Exit.failed)
     case .readRecords(let path, let wantsJSON, let showsClients):
         showRecords(at: path, asJSON: wantsJSON, showsClients: showsClients)
     }

@@ -9,8 +9,8 @@ enum Arrows {
         "httpdnsctl": ["Control", "Doctor", "Glibc", "LinuxIO", "Takeover", "Telemetry"],
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         "Daemon": [
-            "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
-            "Resolver", "Settings", "Store", "Synchronization", "Telemetry",
+            "AnswerCache", "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
+            "LinuxIO", "Network", "Resolver", "Settings", "Store", "Synchronization", "Telemetry",
         ],
         "AnswerCache": ["DNSWire", "Synchronization"],
         "Resolver": ["DNSWire"],
@@ -21,6 +21,7 @@ enum Arrows {
         "HTTPServer": ["CMicrohttpd", "DNSWire", "Glibc"],
         "Store": ["CSQLite", "DNSWire"],
         "Settings": ["CIDN2", "CTOML", "DNSWire"],
+        "Confinement": ["CSeccomp"],
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
         "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
         "Control": ["DNSWire", "FoundationEssentials", "Telemetry"],
