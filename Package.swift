@@ -41,7 +41,9 @@ let package = Package(
     ],
     targets: [
         program("httpdnsd", ["Daemon", "LinuxIO"]),
-        program("httpdnsctl", ["Control", "Doctor", "LinuxIO", "Takeover", "Telemetry"]),
+        program(
+            "httpdnsctl",
+            ["Control", "Crypto", "DNSWire", "Doctor", "LinuxIO", "Resolver", "Settings", "Takeover", "Telemetry"]),
         program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
         module(
@@ -65,7 +67,7 @@ let package = Package(
         module("Telemetry", ["DNSWire"]),
         module("Control", ["DNSWire", "Telemetry"]),
         module("Takeover"),
-        module("Doctor", ["DNSWire"]),
+        module("Doctor", ["DNSWire", "Resolver"]),
         module("DNSWire"),
 
         .target(name: "CLinux"),
@@ -102,7 +104,7 @@ let package = Package(
             ], resources: ["Explanations"]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TakeoverTests", ["Takeover", "TestSupport"]),
-        tests("DoctorTests", ["DNSWire", "Doctor", "TestSupport"]),
+        tests("DoctorTests", ["DNSWire", "Doctor", "Resolver", "TestSupport"]),
         tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Settings", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),

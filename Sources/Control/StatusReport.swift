@@ -33,6 +33,12 @@ package struct StatusReport: Codable, Equatable, Sendable {
         self.threads = threads
     }
 
+    /// What a daemon has answered to `status --json`; nil for anything else.
+    package init?(answer: [UInt8]) {
+        guard let report: StatusReport = decoded(String(decoding: answer, as: UTF8.self)) else { return nil }
+        self = report
+    }
+
     package enum CodingKeys: String, CodingKey {
         case version, listeners, threads, providers, cache, switches, network, portal, rights
         case uptimeSeconds = "uptime_s"

@@ -6,7 +6,10 @@ enum Arrows {
     /// reads and writes JSON; the rest are targets of the package.
     static let allowed: [String: Set<String>] = [
         "httpdnsd": ["Daemon", "LinuxIO"],
-        "httpdnsctl": ["Control", "Doctor", "Glibc", "LinuxIO", "Takeover", "Telemetry"],
+        "httpdnsctl": [
+            "Control", "Crypto", "DNSWire", "Doctor", "Glibc", "LinuxIO", "Resolver", "Settings", "Takeover",
+            "Telemetry",
+        ],
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         "Daemon": [
             "AnswerCache", "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
@@ -26,7 +29,7 @@ enum Arrows {
         "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
         "Control": ["DNSWire", "FoundationEssentials", "Telemetry"],
         "Takeover": [],
-        "Doctor": ["DNSWire"],
+        "Doctor": ["DNSWire", "Resolver"],
         "DNSWire": [],
     ]
 

@@ -8,7 +8,7 @@ package final class DatagramSocket: Sendable {
 
     /// A burst that arrives while a thread is busy with a batch waits in the kernel: 1 MiB holds some 1,500 queries.
     /// The system's own limit (net.core.rmem_max) may grant less.
-    static let receiveBufferBytes: Int32 = 1 << 20
+    package static let receiveBufferBytes: Int32 = 1 << 20
 
     /// A socket that serves `address`. Several may serve the same one (SO_REUSEPORT): the kernel spreads clients.
     /// SO_REUSEPORT also lets a second daemon of the same user in, so bind the TCP listener first: it does not.
