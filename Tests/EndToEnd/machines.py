@@ -333,7 +333,8 @@ def _call(*command):
         raise MachineFailure(f"machines: {' '.join(map(str, command))}: {ended.stdout[-2000:]}{ended.stderr[-2000:]}")
 
 
-# `machines.py [PACKAGE...]` makes the roots ahead of the tests.
+# `machines.py [PACKAGES...]` makes roots ahead of the tests: for each argument one with the packages that it names and
+# those that the programs need.
 if __name__ == "__main__":
-    debian_root()
-    debian_root(tuple(sys.argv[1:]) or PROGRAM_PACKAGES)
+    for names in sys.argv[1:] or [""]:
+        debian_root((*PROGRAM_PACKAGES, *names.split()))
