@@ -134,6 +134,11 @@ class Up(Machine):
         self.addCleanup(self.server.signal, signal.SIGCONT)
         self.assertFinds("daemon", "answers neither", "systemctl restart httpdnsd", self.examine())
 
+    def test_nothing_where_another_resolver_asks_the_daemon(self):
+        between = self.own(Dnsmasq((US, 53), prefix=self.inside.prefix, host="127.0.0.2", port=53)).up()
+        (self.inside.files / "resolv.conf").write_text(f"nameserver {between.host}\n")
+        self.assertEqual([], self.examine())
+
     def test_a_port_that_is_silent(self):
         rules = f"table inet t {{ chain c {{ type filter hook input priority 0; ip daddr {US} tcp dport 53 drop; }}; }}"
         done = self.inside.run("nft", rules)
