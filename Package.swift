@@ -49,8 +49,8 @@ let package = Package(
         module(
             "Daemon",
             [
-                "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO",
-                "Network", "Resolver", "Settings", "Store", "Telemetry",
+                "AnswerCache", "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
+                "LinuxIO", "Network", "Resolver", "Settings", "Store", "Telemetry",
             ]),
 
         module("AnswerCache", ["DNSWire"]),
@@ -62,6 +62,7 @@ let package = Package(
         module("HTTPServer", ["CMicrohttpd", "DNSWire"], embedded: ["page.html", "page.css", "charts.js", "page.js"]),
         module("Store", ["CSQLite", "DNSWire"]),
         module("Settings", ["CIDN2", "CTOML", "DNSWire"]),
+        module("Confinement", ["CSeccomp"]),
         module("LinuxIO", ["CLinux"]),
         module("Telemetry", ["DNSWire"]),
         module("Control", ["DNSWire", "Telemetry"]),
@@ -75,6 +76,7 @@ let package = Package(
         debian("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         debian("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         debian("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
+        debian("CSeccomp", pkgConfig: "libseccomp", package: "libseccomp-dev"),
         debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
 
         tests("DNSWireTests", ["AnswerCache", "DNSWire", "TestSupport"], resources: ["Vectors"]),
@@ -91,6 +93,7 @@ let package = Package(
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"], resources: ["Vectors"]),
+        tests("ConfinementTests", ["Confinement", "CSeccomp", "LinuxIO"]),
         tests("TelemetryTests", ["Telemetry", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "DNSWire", "Telemetry", "TestSupport"]),
         tests(

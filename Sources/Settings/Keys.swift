@@ -36,6 +36,7 @@ extension Settings.Server {
         Key("listen", \.listen, Format.listenEndpoint.list(of: "strings \"ADDR:PORT\"", 1...maxListen)),
         Key("threads", \.threads, .integer(0...maxThreads, meaning: "0 = one per core")),
         Key("allow", \.allow, Format.prefix.list(of: "strings \"ADDR/LENGTH\"", 1...maxAllow)),
+        Key("user", \.user, Format.userName.orEmpty(written: true)),
         Key("filter-aaaa", \.filterAAAA, .choice),
         Key("dns64", \.dns64, .choice),
     ]

@@ -32,6 +32,8 @@ package struct Settings: Equatable, Sendable {
         package var threads = 0
         /// Clients outside are refused.
         package var allow = ["127.0.0.0/8", "::1/128"].compactMap { Prefix($0) }
+        /// Who serves when root has started us; nil: httpdnsd if there is such a user, else nobody.
+        package var user: String?
         package var filterAAAA = AAAAFilter.never
         package var dns64 = DNS64.off
 
@@ -192,6 +194,7 @@ extension Settings {
             ("server.listen", server.listen != old.server.listen),
             ("server.threads", server.threads != old.server.threads),
             ("server.allow", server.allow != old.server.allow),
+            ("server.user", server.user != old.server.user),
             ("cache.size", cache.sizeBytes != old.cache.sizeBytes),
             ("cache.store", cache.store != old.cache.store),
             ("network.watch", network.watch != old.network.watch),

@@ -19,6 +19,7 @@ struct EffectiveTOMLTests {
                 listen = ["127.0.0.1:53", "[::1]:53"]
                 threads = 0
                 allow = ["127.0.0.0/8", "::1/128"]
+                user = ""
                 filter-aaaa = "never"
                 dns64 = "off"
 
@@ -104,6 +105,7 @@ private let oddFile = #"""
     listen = ["[fe80::1]:5353"]
     threads = 3
     allow = ["0.0.0.0/0", "::/0"]
+    user = "resolver"
     filter-aaaa = "no-route"
     dns64 = "auto"
     [[provider]]

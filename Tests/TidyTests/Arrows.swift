@@ -12,8 +12,8 @@ enum Arrows {
         ],
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         "Daemon": [
-            "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
-            "Resolver", "Settings", "Store", "Synchronization", "Telemetry",
+            "AnswerCache", "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
+            "LinuxIO", "Network", "Resolver", "Settings", "Store", "Synchronization", "Telemetry",
         ],
         "AnswerCache": ["DNSWire", "Synchronization"],
         "Resolver": ["DNSWire"],
@@ -24,6 +24,7 @@ enum Arrows {
         "HTTPServer": ["CMicrohttpd", "DNSWire", "Glibc"],
         "Store": ["CSQLite", "DNSWire"],
         "Settings": ["CIDN2", "CTOML", "DNSWire"],
+        "Confinement": ["CSeccomp"],
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
         "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
         "Control": ["DNSWire", "FoundationEssentials", "Telemetry"],

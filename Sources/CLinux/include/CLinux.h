@@ -6,6 +6,7 @@
 #include "CCrash.h"
 #include "CDatagrams.h"
 #include "CNetlink.h"
+#include "CPrivileges.h"
 
 #include <stdint.h>
 #include <sys/epoll.h>
