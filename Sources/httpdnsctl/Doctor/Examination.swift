@@ -134,11 +134,13 @@ struct Examination {
 
     private var files: FileCheck {
         let units = ["/lib/systemd/system", "/usr/lib/systemd/system", "/etc/systemd/system"]
+        let named = settings.settings.server.user
+        let name = named ?? "httpdnsd"
         let user = FileCheck.User(
-            name: "httpdnsd", passwd: MachineFiles.text("/etc/passwd"), group: MachineFiles.text("/etc/group"))
+            name: name, passwd: MachineFiles.text("/etc/passwd"), group: MachineFiles.text("/etc/group"))
+        let isInstalled = units.contains { MachineFiles.exists("\($0)/httpdnsd.service") }
         return FileCheck(
-            user: user, isInstalled: units.contains { MachineFiles.exists("\($0)/httpdnsd.service") },
-            places: settings.places)
+            user: user, userName: name, isUserNeeded: named != nil || isInstalled, places: settings.places)
     }
 
     private func container(isUp: Bool, _ resolvConf: ResolvConfCheck) -> ContainerCheck {
