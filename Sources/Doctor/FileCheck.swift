@@ -68,26 +68,32 @@ package struct FileCheck: Sendable {
 
     /// Nil: the machine has no user for the daemon.
     package let user: User?
-    /// The service is installed, so that there has to be one.
-    package let isInstalled: Bool
+    /// As in the settings, or the usual one.
+    package let userName: String
+    /// There has to be one: the service is installed, or the settings name it.
+    package let isUserNeeded: Bool
     package let places: [Place]
 
-    package init(user: User?, isInstalled: Bool, places: [Place]) {
+    package init(user: User?, userName: String, isUserNeeded: Bool, places: [Place]) {
         self.user = user
-        self.isInstalled = isInstalled
+        self.userName = userName
+        self.isUserNeeded = isUserNeeded
         self.places = places
     }
 
     /// The store, its journal and what a crash leaves.
     private static let minFreeBytes = 64 << 20
 
+    /// The last part of the paths of directories that are the daemon's own.
+    private static let ownName = "httpdnsd"
+
     package var findings: [Finding] {
         var findings: [Finding] = []
-        if user == nil, isInstalled {
+        if user == nil, isUserNeeded {
             findings.append(
                 Finding(
-                    .fault, .files, "the service is installed, and there is no user httpdnsd",
-                    remedy: "systemd-sysusers; systemctl restart httpdnsd"))
+                    .fault, .files, "the daemon is to run as \(userName), and there is no such user",
+                    remedy: "systemd-sysusers makes httpdnsd; adduser --system --group --no-create-home \(userName)"))
         }
         return findings + places.flatMap(look)
     }
@@ -116,6 +122,8 @@ package struct FileCheck: Sendable {
                     .fault, .files, "\(place.path) (\(key)) does not exist",
                     remedy: "put the account's key there: install -m 640 -g httpdnsd KEYFILE \(place.path)")
             ]
+        // The daemon makes it before root's rights are gone.
+        case .make where place.path.hasSuffix("/\(FileCheck.ownName)"): []
         case .make(let what):
             [
                 warning(

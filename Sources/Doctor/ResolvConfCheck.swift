@@ -23,6 +23,8 @@ package struct ResolvConfCheck: Sendable {
     package let sources: NameserverSources
     /// Of systemd-resolved's own file; empty: it does not run.
     package let resolvedServers: [UInt8]
+    /// Those of resolv.conf that were seen to pass questions on to the daemon.
+    package let forwarders: Set<Nameserver>
     /// `system use` has left its record.
     package let isTakenOver: Bool
     /// chattr +i
@@ -31,13 +33,14 @@ package struct ResolvConfCheck: Sendable {
 
     package init(
         file: File, ourselves: ListenAddresses, ourPlace: String?, sources: NameserverSources, resolvedServers: [UInt8],
-        isTakenOver: Bool, isImmutable: Bool, isMounted: Bool
+        forwarders: Set<Nameserver>, isTakenOver: Bool, isImmutable: Bool, isMounted: Bool
     ) {
         self.file = file
         self.ourselves = ourselves
         self.ourPlace = ourPlace
         self.sources = sources
         self.resolvedServers = resolvedServers
+        self.forwarders = forwarders
         self.isTakenOver = isTakenOver
         self.isImmutable = isImmutable
         self.isMounted = isMounted
@@ -66,11 +69,17 @@ package struct ResolvConfCheck: Sendable {
         }
     }
 
-    /// Programs ask the daemon, be it through systemd-resolved.
+    /// To be asked whether they lead to the daemon; those that are the daemon are left out.
+    package static func otherServers(_ file: File, without ourselves: ListenAddresses) -> [Nameserver] {
+        guard case .text(let text, _) = file else { return [] }
+        return NameserverList(resolvConf: text, without: ourselves).servers
+    }
+
+    /// Programs ask the daemon, be it through systemd-resolved or another one that passes questions on.
     package var leadsToUs: Bool {
         guard case .text(let text, _) = file else { return false }
         let list = NameserverList(resolvConf: text, without: ourselves)
-        return ResolvConfCheck.namesUs(list) || isThroughResolved(list)
+        return ResolvConfCheck.namesUs(list) || isThroughResolved(list) || isForwarded(list)
     }
 
     /// resolv.conf names systemd-resolved, and that asks the daemon.
@@ -85,7 +94,7 @@ package struct ResolvConfCheck: Sendable {
         if ResolvConfCheck.namesUs(list) {
             return lines + others(beside: list) + loop()
         }
-        if isThroughResolved(list) { return lines + loop() }
+        if isThroughResolved(list) || isForwarded(list) { return lines + loop() }
         return lines + [elsewhere(list)]
     }
 
@@ -155,6 +164,8 @@ package struct ResolvConfCheck: Sendable {
         if isMounted { return "; it is mounted from outside: set the nameserver there (docker run --dns)" }
         return ""
     }
+
+    private func isForwarded(_ list: NameserverList) -> Bool { list.servers.contains(where: forwarders.contains) }
 
     private func isThroughResolved(_ list: NameserverList) -> Bool {
         list.servers.contains(where: ResolvConfCheck.isStub)

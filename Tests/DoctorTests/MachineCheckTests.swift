@@ -17,7 +17,7 @@ struct MachineCheckTests {
     ) -> [Finding] {
         let place = FileCheck.Place(
             path: "/etc/x", purpose: purpose, steps: [root, above ?? root, status], freeBytes: free)
-        return FileCheck(user: user, isInstalled: true, places: [place]).findings
+        return FileCheck(user: user, userName: "httpdnsd", isUserNeeded: true, places: [place]).findings
     }
 
     @Test("files that the daemon's user can use, and nobody else where it matters, are in order")
@@ -36,6 +36,9 @@ struct MachineCheckTests {
         #expect(findings(.secret("key-file"), nil).map(\.gravity) == [.fault])
         #expect(findings(.make("cache.store"), file(0o755)).map(\.remedy) == ["chown httpdnsd: /etc/x"])
         #expect(findings(.make("cache.store"), nil).count == 1)
+        let own = FileCheck.Place(path: "/var/httpdnsd", purpose: .make("cache.store"), steps: [root, root, nil])
+        let check = FileCheck(user: user, userName: "httpdnsd", isUserNeeded: true, places: [own])
+        #expect(check.findings.isEmpty, "the daemon makes its own directory")
         #expect(findings(.write("cache.store"), file(0o644)).map(\.remedy) == ["chown httpdnsd: /etc/x"])
         #expect(findings(.make("cache.store"), file(0o755, owner: 900), free: 1 << 20)[0].text.hasPrefix("1 MiB"))
         #expect(findings(.read, file(0o644), above: file(0o700)).map(\.remedy) == ["chmod +x /etc"])
@@ -43,8 +46,8 @@ struct MachineCheckTests {
 
     @Test("a service without its user is a fault, and without a service nobody needs one")
     func missingUser() {
-        #expect(FileCheck(user: nil, isInstalled: true, places: []).findings.map(\.gravity) == [.fault])
-        #expect(FileCheck(user: nil, isInstalled: false, places: []).findings.isEmpty)
+        #expect(FileCheck(user: nil, userName: "x", isUserNeeded: true, places: []).findings.map(\.gravity) == [.fault])
+        #expect(FileCheck(user: nil, userName: "x", isUserNeeded: false, places: []).findings.isEmpty)
     }
 
     @Test("a user and its groups are read from passwd and group")

@@ -11,7 +11,8 @@ struct ResolvConfCheckTests {
 
     private func check(
         _ file: ResolvConfCheck.File, others: String = "nameserver 192.0.2.1\n", resolved: String = "",
-        isTakenOver: Bool = false, isImmutable: Bool = false, isMounted: Bool = false, ourPlace: String? = "127.0.0.1"
+        forwarders: Set<Nameserver> = [], isTakenOver: Bool = false, isImmutable: Bool = false, isMounted: Bool = false,
+        ourPlace: String? = "127.0.0.1"
     ) -> ResolvConfCheck {
         let sources = NameserverSources(
             configured: [], resolvConf: "/etc/resolv.conf",
@@ -19,7 +20,8 @@ struct ResolvConfCheckTests {
             without: ResolvConfCheckTests.ourselves)
         return ResolvConfCheck(
             file: file, ourselves: ResolvConfCheckTests.ourselves, ourPlace: ourPlace, sources: sources,
-            resolvedServers: Array(resolved.utf8), isTakenOver: isTakenOver, isImmutable: isImmutable,
+            resolvedServers: Array(resolved.utf8), forwarders: forwarders, isTakenOver: isTakenOver,
+            isImmutable: isImmutable,
             isMounted: isMounted)
     }
 
@@ -86,6 +88,20 @@ struct ResolvConfCheckTests {
     func throughResolved() {
         let check = check(text("nameserver 127.0.0.53\n"), resolved: "nameserver 127.0.0.1\n")
         #expect(check.findings.isEmpty && check.leadsToUs && check.isThroughResolved)
+    }
+
+    @Test("whoever is named there is as good, when it was seen to ask the daemon")
+    func forwarded() {
+        let file = text("nameserver 127.0.0.2\n")
+        let check = check(file, forwarders: [Nameserver(.v4(0x7F00_0002))])
+        #expect(check.findings.isEmpty && check.leadsToUs && !check.isThroughResolved)
+        let others = ResolvConfCheck.otherServers(file, without: ResolvConfCheckTests.ourselves)
+        #expect(others == [Nameserver(.v4(0x7F00_0002))])
+        let question = ExaminingQuestion.passage.message(id: 7)
+        #expect(!ExaminingQuestion.isPassed(question) && !ExaminingQuestion.isPassed([]))
+        var reply = question + Array("a.why.httpdnsd.".utf8)
+        reply[7] = 1
+        #expect(ExaminingQuestion.isPassed(reply))
     }
 
     @Test("a daemon without port 53 is the port's matter")

@@ -48,7 +48,11 @@ struct Examination {
     func run() throws(SystemError) -> DoctorReport {
         let daemon = places.map { DaemonQuestions(place: $0, entropy) }
         let nameservers = sources.list.servers.compactMap { NameserverQuestions($0, entropy) }
-        try Errands(errands: daemon.flatMap(\.errands) + nameservers.flatMap(\.errands) + providers.errands).run()
+        let passages = ResolvConfCheck.otherServers(MachineFiles.resolvConfFile(), without: ourselves)
+            .compactMap { PassageQuestion($0, entropy) }
+        let asked = daemon.flatMap(\.errands) + nameservers.flatMap(\.errands) + passages.map(\.errand)
+        try Errands(errands: asked + providers.errands).run()
+        let resolvConf = resolvConf(Set(passages.filter(\.isPassed).map(\.server)))
         let daemonCheck = DaemonCheck(
             control: control, socket: socket ?? "(control.socket is off)", listeners: daemon.map(\.listener),
             knowledge: knowledge)
@@ -57,7 +61,7 @@ struct Examination {
             + resolvConf.findings + switches.findings + providers.clock.findings + providers.authorities.findings
             + providers.check.findings + NameserverCheck(servers: nameservers.map(\.server)).findings
             + providers.routes.findings + buffers.findings + files.findings
-            + container(isUp: daemonCheck.isUp).findings + rewriters.findings
+            + container(isUp: daemonCheck.isUp, resolvConf).findings + rewriters(resolvConf).findings
         return DoctorReport(
             findings: findings.map {
                 DoctorReport.Finding(
@@ -94,12 +98,13 @@ struct Examination {
         return PortCheck(places: places.map { "\($0)" }, holdings: holdings)
     }
 
-    private var resolvConf: ResolvConfCheck {
+    private func resolvConf(_ forwarders: Set<Nameserver>) -> ResolvConfCheck {
         ResolvConfCheck(
             file: MachineFiles.resolvConfFile(), ourselves: ourselves,
             ourPlace: places.first { $0.port == Nameserver.standardPort }.flatMap { place in
                 Address(bytes: place.ipBytes).map { "\($0)" }
             }, sources: sources, resolvedServers: MachineFiles.bytes(MachineFiles.resolvedServers),
+            forwarders: forwarders,
             isTakenOver: MachineFiles.exists(MachineFiles.takeoverRecord),
             isImmutable: FileStatus.isImmutable(MachineFiles.resolvConf), isMounted: isResolvConfMounted)
     }
@@ -129,14 +134,16 @@ struct Examination {
 
     private var files: FileCheck {
         let units = ["/lib/systemd/system", "/usr/lib/systemd/system", "/etc/systemd/system"]
+        let named = settings.settings.server.user
+        let name = named ?? "httpdnsd"
         let user = FileCheck.User(
-            name: "httpdnsd", passwd: MachineFiles.text("/etc/passwd"), group: MachineFiles.text("/etc/group"))
+            name: name, passwd: MachineFiles.text("/etc/passwd"), group: MachineFiles.text("/etc/group"))
+        let isInstalled = units.contains { MachineFiles.exists("\($0)/httpdnsd.service") }
         return FileCheck(
-            user: user, isInstalled: units.contains { MachineFiles.exists("\($0)/httpdnsd.service") },
-            places: settings.places)
+            user: user, userName: name, isUserNeeded: named != nil || isInstalled, places: settings.places)
     }
 
-    private func container(isUp: Bool) -> ContainerCheck {
+    private func container(isUp: Bool, _ resolvConf: ResolvConfCheck) -> ContainerCheck {
         ContainerCheck(
             kind: MachineFiles.containerKind(), isResolvConfMounted: isResolvConfMounted,
             leadsToUs: resolvConf.leadsToUs,
@@ -145,12 +152,11 @@ struct Examination {
             canBindLowPorts: ContainerCheck.canBindLowPorts(MachineFiles.text("/proc/self/status")), isUp: isUp)
     }
 
-    private var rewriters: RewriterCheck {
+    private func rewriters(_ check: ResolvConfCheck) -> RewriterCheck {
         let networkManager = [
             MachineFiles.text("/etc/NetworkManager/NetworkManager.conf") + "\n",
             MachineFiles.texts(in: "/etc/NetworkManager/conf.d"),
         ]
-        let check = resolvConf
         return RewriterCheck(
             leadsToUs: check.leadsToUs, isThroughResolved: check.isThroughResolved,
             running: MachineFiles.runningPrograms(), networkManager: networkManager.joined(),

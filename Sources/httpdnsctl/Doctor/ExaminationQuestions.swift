@@ -79,3 +79,19 @@ struct NameserverQuestions {
         }
     }
 }
+
+/// To who is named in resolv.conf in the daemon's place, and may ask the daemon in turn.
+struct PassageQuestion {
+    let server: Nameserver
+    let errand: QuestionErrand
+
+    init?(_ server: Nameserver, _ entropy: SystemEntropy) {
+        guard let place = SocketAddress(server.description) else { return nil }
+        self.server = server
+        errand = QuestionErrand(.passage, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+    }
+
+    var isPassed: Bool {
+        if case .answer(let bytes) = errand.outcome { ExaminingQuestion.isPassed(bytes) } else { false }
+    }
+}
