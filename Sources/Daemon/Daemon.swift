@@ -128,6 +128,7 @@ final class Daemon {
                 listen: ports.addresses.map(\.description), threads: threads.count,
                 providers: resolving.providers.providers.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
+        if Exposure.isOpenResolver(listen: ports.addresses, allow: settingsOfStart.server.allow) { log(.openResolver) }
         announcePages()
         var turnedAt = Clock.now()
         while stopSignal == nil {

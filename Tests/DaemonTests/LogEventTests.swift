@@ -13,7 +13,8 @@ struct LogEventTests {
     private static let events: [(LogEvent, String)] = [
         (.notStarted(["a"]), "not-started"),
         (.ready(listen: ["a"], threads: 1, providers: ["p"], systemServers: []), "ready"),
-        (.addressLeftOut("a"), "address-left-out"), (.stopping(signal: "SIGTERM"), "stopping"), (.stopped, "stopped"),
+        (.addressLeftOut("a"), "address-left-out"), (.openResolver, "open-resolver"),
+        (.stopping(signal: "SIGTERM"), "stopping"), (.stopped, "stopped"),
         (.settingsReloaded(ReloadReport(needRestart: ["cache.size"])), "settings-reloaded"),
         (.settingsRefused(complaints: ["a"]), "settings-refused"),
         (.levelChanged(LogLevelReport(level: .debug, levelOfSettings: .info)), "level-changed"),

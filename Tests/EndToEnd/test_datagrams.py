@@ -133,7 +133,8 @@ class Addresses(Case):
         self.provider = self.lab()
 
     def test_replies_leave_from_the_address_that_was_asked(self):
-        server = self.own(Daemon([self.provider.provider("json")], host="127.0.0.1"))
+        allow = 'allow = ["127.0.0.0/8", "192.0.2.0/24"]'
+        server = self.own(Daemon([self.provider.provider("json")], host="127.0.0.1", server=allow))
         server.listen = [f"0.0.0.0:{server.port}"]
         server.up()
         for host in ("127.0.0.5", "127.1.2.3"):
