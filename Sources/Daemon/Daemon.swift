@@ -81,9 +81,9 @@ final class Daemon {
             let network = try Daemon.follower(settings, loop, searchDomains, seed: entropy.next())
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try Daemon.openStore(settings, cache: cache, loop: loop)
-            let access = AccessList(settings.server.allow)
+            let (access, gate) = (AccessList(settings.server.allow), ClientGate(settings.server, ports, entropy))
             let makeFastPath = { @Sendable [cache, view] in
-                FastPath(cache: cache, access: access, view: view, version: programVersion)
+                FastPath(cache: cache, access: access, view: view, gate: gate, version: programVersion)
             }
             let records = FlightRecords(servingThreads: threadCount)
             (recorder, watches) = (FlightRecorder(records), QueryWatches(records))

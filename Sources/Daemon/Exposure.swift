@@ -1,6 +1,7 @@
 // Who reaches the daemon, judged before it starts: a listener for others is of use only if others may ask, and an
 // operator must have said who. Looks at addresses and settings alone, wherever the sockets come from.
 
+import AnswerCache
 import DNSWire
 import LinuxIO
 import Settings
@@ -28,6 +29,17 @@ enum Exposure {
 
     /// An example with more is not read.
     private static let maxPrefixes = 6
+}
+
+extension ClientGate {
+    /// Nil where none but this machine can ask: then nobody pays for it.
+    convenience init?(_ server: Settings.Server, _ ports: PortBinding, _ entropy: SystemEntropy) {
+        guard ports.addresses.contains(where: \.isOpenToOthers) else { return nil }
+        self.init(
+            Rates(client: server.clientRate, prefix: server.prefixRate), seed: (entropy.next(), entropy.next()),
+            cookieSecret: (entropy.next(), entropy.next()),
+            secondsAtBoot: Clock.bootMicrosecondsSince1970() / 1_000_000)
+    }
 }
 
 extension SocketAddress {

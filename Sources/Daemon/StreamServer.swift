@@ -202,10 +202,10 @@ final class StreamServer {
         recorder.served(ServedQuery(outcome, fastPath.remark, client: connection.client), in: message, took, now: now)
         switch outcome {
         case .answered, .answeredAndDue, .answeredAwaited: hitDurations.record(took)
-        case .local, .refused, .dropped, .miss: break
+        case .local, .refused, .limited, .dropped, .miss: break
         }
         switch outcome {
-        case .answered, .local, .refused, .dropped: break
+        case .answered, .local, .refused, .limited, .dropped: break
         case .answeredAndDue(_, let question): due.append(question)
         case .answeredAwaited(_, let question): awaited.append(question)
         case .miss(let query):
