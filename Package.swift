@@ -41,14 +41,16 @@ let package = Package(
     ],
     targets: [
         program("httpdnsd", ["Daemon", "LinuxIO"]),
-        program("httpdnsctl", ["Control", "Doctor", "LinuxIO", "Takeover", "Telemetry"]),
+        program(
+            "httpdnsctl",
+            ["Control", "Crypto", "DNSWire", "Doctor", "LinuxIO", "Resolver", "Settings", "Takeover", "Telemetry"]),
         program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
         module(
             "Daemon",
             [
-                "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO",
-                "Network", "Resolver", "Settings", "Store", "Telemetry",
+                "AnswerCache", "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
+                "LinuxIO", "Network", "Resolver", "Settings", "Store", "Telemetry",
             ]),
 
         module("AnswerCache", ["DNSWire"]),
@@ -60,11 +62,12 @@ let package = Package(
         module("HTTPServer", ["CMicrohttpd", "DNSWire"], embedded: ["page.html", "page.css", "charts.js", "page.js"]),
         module("Store", ["CSQLite", "DNSWire"]),
         module("Settings", ["CIDN2", "CTOML", "DNSWire"]),
+        module("Confinement", ["CSeccomp"]),
         module("LinuxIO", ["CLinux"]),
         module("Telemetry", ["DNSWire"]),
         module("Control", ["DNSWire", "Telemetry"]),
         module("Takeover"),
-        module("Doctor", ["DNSWire"]),
+        module("Doctor", ["DNSWire", "Resolver"]),
         module("DNSWire"),
 
         .target(name: "CLinux"),
@@ -73,6 +76,7 @@ let package = Package(
         debian("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         debian("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         debian("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
+        debian("CSeccomp", pkgConfig: "libseccomp", package: "libseccomp-dev"),
         debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
 
         tests("DNSWireTests", ["AnswerCache", "DNSWire", "TestSupport"], resources: ["Vectors"]),
@@ -89,17 +93,18 @@ let package = Package(
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["LinuxIO", "TestSupport"], resources: ["Vectors"]),
+        tests("ConfinementTests", ["Confinement", "CSeccomp", "LinuxIO"]),
         tests("TelemetryTests", ["Telemetry", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "DNSWire", "Telemetry", "TestSupport"]),
         tests(
             "DaemonTests",
             [
-                "AnswerCache", "Control", "Crypto", "Daemon", "DNSWire", "HTTPDNS", "LinuxIO", "Network", "Resolver",
-                "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
+                "AnswerCache", "Control", "Crypto", "Daemon", "DNSWire", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
+                "Resolver", "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
             ], resources: ["Explanations"]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
         tests("TakeoverTests", ["Takeover", "TestSupport"]),
-        tests("DoctorTests", ["DNSWire", "Doctor", "TestSupport"]),
+        tests("DoctorTests", ["DNSWire", "Doctor", "Resolver", "TestSupport"]),
         tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Settings", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),

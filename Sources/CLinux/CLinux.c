@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/timex.h>
 
 _Static_assert(sizeof(struct clinux_event) == sizeof(struct epoll_event), "same size as the kernel's event");
 _Static_assert(offsetof(struct clinux_event, tag) == offsetof(struct epoll_event, data), "same place for the tag");
@@ -52,4 +53,10 @@ int clinux_processors(void) {
         return 1;
     }
     return CPU_COUNT(&set);
+}
+
+int clinux_clock_is_synchronised(void) {
+    struct timex state = {0};
+    if (adjtimex(&state) < 0) return -1;
+    return (state.status & STA_UNSYNC) == 0;
 }

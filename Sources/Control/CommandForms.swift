@@ -25,12 +25,7 @@ extension Command.Word {
                     "asks no provider, or none for a name and all under it"),
                 CommandForm("httpdns on [--rule NAME]", "asks providers again"),
             ]
-        case .providers:
-            [
-                CommandForm("providers", "how each provider does: share, latency, success, addresses"),
-                CommandForm("providers reset [NAME]", "forgets what was measured of one provider or of all"),
-                CommandForm("providers test NAME", "tries out what a provider can do and how fast it is"),
-            ]
+        case .providers: providers
         case .network:
             [
                 CommandForm("network", "which network is in use, what leads out of it, which are known"),
@@ -54,13 +49,22 @@ extension Command.Word {
         case .reload: [CommandForm("reload", "reads the settings again, and says what came of it")]
         case .help: [CommandForm("help [COMMAND]", "this list, or more about one command")]
         case .system: system
-        case .doctor:
-            [
-                CommandForm(
-                    "doctor [--config FILE]", "by httpdnsctl: what stands in the way of names on this machine",
-                    [("--config FILE", "the settings that the daemon reads")])
-            ]
+        case .doctor: [doctor]
         }
+    }
+
+    private var providers: [CommandForm] {
+        [
+            CommandForm("providers", "how each provider does: share, latency, success, addresses"),
+            CommandForm("providers reset [NAME]", "forgets what was measured of one provider or of all"),
+            CommandForm("providers test NAME", "tries out what a provider can do and how fast it is"),
+        ]
+    }
+
+    private var doctor: CommandForm {
+        CommandForm(
+            "doctor [--config FILE]", "by httpdnsctl: what stands in the way of names on this machine",
+            [("--config FILE", "the settings that the daemon reads")])
     }
 
     private var system: [CommandForm] {

@@ -18,6 +18,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var switches: [SwitchReport] = []
     /// Nil: nobody watches the network.
     package var network: NetworkReport.Current?
+    /// Of which user and group it is, and whether system calls are kept from it; nil from those who do not say.
+    package var rights: String?
     /// What makes one think that a captive portal stands in the way, whether or not the network is watched. It names
     /// hosts as the portal chose them.
     package var portal: String? {
@@ -31,8 +33,14 @@ package struct StatusReport: Codable, Equatable, Sendable {
         self.threads = threads
     }
 
+    /// What a daemon has answered to `status --json`; nil for anything else.
+    package init?(answer: [UInt8]) {
+        guard let report: StatusReport = decoded(String(decoding: answer, as: UTF8.self)) else { return nil }
+        self = report
+    }
+
     package enum CodingKeys: String, CodingKey {
-        case version, listeners, threads, providers, cache, switches, network, portal
+        case version, listeners, threads, providers, cache, switches, network, portal, rights
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
         case systemServers = "system_servers"
@@ -82,6 +90,7 @@ extension StatusReport {
     private var further: [(String, String)] {
         [
             ("network", network?.line), ("portal", portal ?? network?.portal),
+            ("rights", rights),
             ("switched", switches.isEmpty ? nil : switches.map(\.text).joined(separator: " | ")),
         ].compactMap { label, text in text.map { (label, $0) } }
     }

@@ -17,7 +17,7 @@ struct ControlCommands {
     let watches: QueryWatches
     let cache: AnswerCache
     let log: Log
-    let topTexts: KeptTexts
+    let topTexts: KeptReplies<Bool, String>
     let reload: () throws(SettingsFile.Unusable) -> ReloadReport
     /// Those that rules stand for.
     let ruleNames: Set<Name>

@@ -14,6 +14,8 @@ import Telemetry
 
 final class Daemon {
     private static let hostsFile = "/etc/hosts"
+    /// What an upstream that works needs; nobody who stops the daemon waits for longer.
+    private static let lastAnswers: Duration = .milliseconds(500)
 
     private let options: Options
     /// Those that are read again. What they say of the start holds from the next one on.
@@ -50,16 +52,26 @@ final class Daemon {
     /// Nil before the first settings are in force.
     private var policy: Policy?
     private var control: ControlServer?
-    private let topTexts = KeptTexts()
+    private let topTexts = KeptReplies<Bool, String>()
     private var pages: MetricsListener?
     private var stopSignal: String?
+    /// Nil: no service manager listens.
+    private let notice: ServiceNotice?
+    private var supervision: Supervision?
+    /// For `status`.
+    private var rights: String?
 
     /// - Throws: `StartFailure` with a text for the operator.
-    init(_ settings: Settings, _ provisions: Provisions, _ options: Options) throws(StartFailure) {
+    init(
+        _ settings: Settings, _ provisions: Provisions, _ options: Options, _ openings: Openings,
+        _ notice: ServiceNotice?
+    ) throws(StartFailure) {
         (self.settings, settingsOfStart) = (settings, settings)
         self.provisions = provisions
         self.options = options
+        self.notice = notice
         log = Log(settings.log)
+        ports = openings.ports
         startedAt = Clock.now()
         settingsAtWall = startedAtWall
         do {
@@ -67,25 +79,20 @@ final class Daemon {
             // Before there are other threads: they inherit the mask.
             signals = try SignalWatch(StopSignal.all + [StopSignal.reload])
             try HTTPClient.prepareProcess()
-            let threadCount = settings.server.threads == 0 ? Machine.coreCount : settings.server.threads
-            let isDefault = options.listen.isEmpty && settings.server.listen == Settings.defaults.server.listen
-            ports = try PortBinding(
-                options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen,
-                threads: threadCount, mayLackSome: isDefault)
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
             let searchDomains = Upstreams.nameservers(settings.systemResolver, localFiles, ports).searchDomains
-            let network = try Daemon.follower(settings, loop, searchDomains, seed: entropy.next())
+            let network = try NetworkFollower.begin(settings.network, loop, searchDomains, seed: entropy.next())
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
-            let store = try Daemon.openStore(settings, cache: cache, loop: loop)
+            let store = try StoreThread.begin(settings, cache: cache, loop: loop)
             let (access, gate) = (AccessList(settings.server.allow), ClientGate(settings.server, ports, entropy))
             let makeFastPath = { @Sendable [cache, view] in
                 FastPath(cache: cache, access: access, view: view, gate: gate, version: programVersion)
             }
-            let records = FlightRecords(servingThreads: threadCount)
+            let records = FlightRecords(servingThreads: openings.threads)
             (recorder, watches) = (FlightRecorder(records), QueryWatches(records))
             recorderFiles = try FlightFiles(records, loop: loop)
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
@@ -113,7 +120,7 @@ final class Daemon {
         } catch {
             throw StartFailure(error)
         }
-        try openForOperators()
+        try openForOperators(openings)
     }
 
     /// Serves until a signal ends it.
@@ -123,6 +130,9 @@ final class Daemon {
         // Where routes lead is known before the first question.
         roaming?.follow(settings, lateBy: .zero, now: Clock.now()).forEach { log($0) }
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
+        let filter = CallFilter()
+        if let problem = filter.problem { log(.unfiltered(reason: problem)) }
+        rights = filter.rights
         log(
             .ready(
                 listen: ports.addresses.map(\.description), threads: threads.count,
@@ -130,6 +140,8 @@ final class Daemon {
                 systemServers: resolving.system.servers.map(\.description)))
         if Exposure.isOpenResolver(listen: ports.addresses, allow: settingsOfStart.server.allow) { log(.openResolver) }
         announcePages()
+        supervision = notice.map { Supervision($0, threads, now: Clock.now()) }
+        supervision?.ready(ports.addresses, resolving.providers.providers)
         var turnedAt = Clock.now()
         while stopSignal == nil {
             // One that was held back and is past already says nothing of an absence.
@@ -142,21 +154,22 @@ final class Daemon {
         log.queries(watches.drain())
         log.end(now: Clock.now())
         log(.stopping(signal: stopSignal ?? ""))
+        supervision?.stopping()
         threads.stop()
+        try answerTheRest()
         control = nil
         pages = nil
         resolving.store?.stop()
         log(.stopped)
     }
 
-    private static func follower(
-        _ settings: Settings, _ loop: EventLoop, _ searchDomains: [Name], seed: UInt64
-    ) throws(StartFailure) -> NetworkFollower? {
-        guard settings.network.watch else { return nil }
-        do throws(SystemError) {
-            return try NetworkFollower(loop: loop, searchDomains: searchDomains, seed: seed)
-        } catch {
-            throw StartFailure(network: error)
+    /// Whoever was heard is answered, if that is soon: what comes from now on waits for our successor, where somebody
+    /// else keeps the sockets.
+    private func answerTheRest() throws(SystemError) {
+        let end = Clock.now() + Daemon.lastAnswers
+        while resolving.questionsOpen(with: threads.tally) > 0, Clock.now() < end {
+            try loop.turn(until: min(end, nextDeadline(now: Clock.now()) ?? end))
+            turn(lateBy: .zero, now: Clock.now())
         }
     }
 
@@ -168,6 +181,7 @@ final class Daemon {
             tests.nextDeadline, probeErrands.nextDeadline, roaming?.nextDeadline, translation.nextDeadline,
             portalErrand.nextDeadline, queries.nextDeadline,
             watches.nextDeadline, pages?.nextDeadline(now: now), log.nextDeadline,
+            supervision?.nextDeadline,
         ].compactMap { $0 }.min()
     }
 
@@ -205,6 +219,7 @@ final class Daemon {
         recorderFiles.counted(threads.tally, resolving, now: now)
         recorderFiles.takeNews().forEach { log($0) }
         log.timePassed(now: now)
+        supervision?.timePassed(now: now)
     }
 
     /// Nobody looks for what the log's level keeps from it.
@@ -232,6 +247,8 @@ final class Daemon {
 
     /// The old settings stay in force when the new ones have a fault.
     private func reload() throws(SettingsFile.Unusable) -> ReloadReport {
+        supervision?.reloading()
+        defer { supervision?.ready(ports.addresses, resolving.providers.providers) }
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
             provisions = try Provisions(for: new, options)
@@ -307,17 +324,6 @@ final class Daemon {
 
     // MARK: store
 
-    /// A file that can't be used is no reason not to serve: the store's thread says so.
-    private static func openStore(
-        _ settings: Settings, cache: AnswerCache, loop: EventLoop
-    ) throws(SystemError) -> StoreThread? {
-        guard let path = settings.cache.store else { return nil }
-        try? Directory.makeParent(of: path)
-        return try StoreThread(
-            path: path, cache: cache, maxAge: settings.stale.maxAge, maxTTL: settings.cache.maxTTL,
-            maxRows: AnswerCache.maxEntries(limitBytes: settings.cache.sizeBytes), loop: loop)
-    }
-
     private func takeStoreEvents(now: Instant) {
         guard let store = resolving.store else { return }
         for event in store.takeEvents() {
@@ -343,9 +349,12 @@ final class Daemon {
 
     // MARK: control
 
-    private func openForOperators() throws(StartFailure) {
+    private func openForOperators(_ openings: Openings) throws(StartFailure) {
         try openControlSocket()
-        try openMetricsListener()
+        let served = ServedPages { [unowned self] now in statistics(now: now) }
+        pages = try openings.pages.map { (listener) throws(StartFailure) in
+            try MetricsListener(listener, loop: loop) { served.reply(to: $0, now: Clock.now()) }
+        }
     }
 
     private func openControlSocket() throws(StartFailure) {
@@ -355,14 +364,6 @@ final class Daemon {
             control = try ControlServer(path: path, loop: loop) { [unowned self] in answer($0, from: $1) }
         } catch {
             throw StartFailure(control: path, error)
-        }
-    }
-
-    private func openMetricsListener() throws(StartFailure) {
-        guard let endpoint = settings.control.metricsListen else { return }
-        let served = ServedPages { [unowned self] now in statistics(now: now) }
-        pages = try MetricsListener(on: SocketAddress(endpoint), loop: loop) { request in
-            served.reply(to: request, now: Clock.now())
         }
     }
 
@@ -379,7 +380,8 @@ final class Daemon {
             nameserverSource: upstreams.nameservers.path, startedAt: startedAt,
             startSeconds: startedAtWall / 1000, settingsSeconds: settingsAtWall / 1000, now: now,
             listen: ports.addresses, operatorSwitches: switches.reports,
-            avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: pages)
+            avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: pages,
+            rights: rights)
     }
 
     private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {

@@ -6,6 +6,10 @@ import LinuxIO
 import Telemetry
 
 final class FlightFiles {
+    private static let (burstName, crashName) = ("recorder-burst.bin", "recorder-crash.bin")
+    /// With ".1" behind it, the one before.
+    static var names: [String] { [burstName, crashName] }
+
     private let records: FlightRecords
     private let results: Mailbox<Result<String, Failure>>
     private var burst = FailureBurst()
@@ -53,7 +57,7 @@ final class FlightFiles {
         RecordFile.writeNothingOnCrash()
         guard let directory else { return }
         do throws(SystemError) {
-            try file("recorder-crash.bin", in: directory).writeOnCrash()
+            try file(FlightFiles.crashName, in: directory).writeOnCrash()
         } catch {
             failed(Failure(path: directory, reason: error.description))
         }
@@ -73,7 +77,7 @@ final class FlightFiles {
         guard burst.counted(answers: answers, failures: failures, now: now), let directory, writer == nil else {
             return
         }
-        let file = file("recorder-burst.bin", in: directory)
+        let file = file(FlightFiles.burstName, in: directory)
         let results = results
         do throws(SystemError) {
             writer = Writer(

@@ -14,6 +14,10 @@ enum LogEvent {
     case notStarted([String])
     case ready(listen: [String], threads: Int, providers: [String], systemServers: [String])
     case addressLeftOut(String)
+    /// Root has started us, and we are not root's any more.
+    case servesAs(user: String, userID: UInt32, groupID: UInt32)
+    /// System calls that we have no use for could be used.
+    case unfiltered(reason: String)
     /// Metrics and status page.
     case pagesServed(at: SocketAddress)
     /// Not on loopback.
@@ -64,12 +68,13 @@ enum LogEvent {
 
     var level: LogLevel {
         switch self {
-        case .ready, .pagesServed, .stopping, .stopped, .settingsReloaded, .levelChanged, .providerUp,
+        case .ready, .servesAs, .pagesServed, .stopping, .stopped, .settingsReloaded, .levelChanged, .providerUp,
             .providerThrottled, .providerAskedAgain, .networkLost, .networkChanged, .networkRecovered,
             .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserverAskedAgain, .providersAvoided,
             .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks, .query, .queriesLeftOut:
             .info
-        case .pagesOpen, .openResolver, .providerDown, .providerBlocked, .portal(.suspected), .nameserverLoops,
+        case .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .portal(.suspected),
+            .nameserverLoops,
             .fileUnreadable,
             .addressLeftOut, .storeSetAside, .storeFails, .probesOff, .divergence, .recorderWritten, .recorderFails:
             .warning

@@ -18,7 +18,8 @@ extension LogEvent {
     /// and fro.
     var timesAtOnce: Int? {
         switch self {
-        case .notStarted, .ready, .stopping, .stopped, .settingsReloaded, .settingsRefused, .levelChanged, .switchedOn,
+        case .notStarted, .ready, .servesAs, .stopping, .stopped, .settingsReloaded, .settingsRefused, .levelChanged,
+            .switchedOn,
             .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .openResolver, .recorderWritten, .query,
             .requestFailed:
             nil
@@ -26,7 +27,7 @@ extension LogEvent {
             .networkChanged, .networkRecovered, .portal, .nameserverLoops, .nameserverAskedAgain, .nameserversChanged,
             .storeFails, .storeWorks:
             LogEvent.changesAtOnce
-        case .addressLeftOut, .probesOff, .divergence, .providersAvoided, .fileUnreadable,
+        case .addressLeftOut, .unfiltered, .probesOff, .divergence, .providersAvoided, .fileUnreadable,
             .storeSetAside, .recorderFails, .queriesLeftOut:
             1
         }
@@ -40,6 +41,8 @@ extension LogEvent {
         case .notStarted: "not-started"
         case .ready: "ready"
         case .addressLeftOut: "address-left-out"
+        case .servesAs: "serves-as"
+        case .unfiltered: "unfiltered"
         case .pagesServed: "pages-served"
         case .pagesOpen: "pages-open"
         case .openResolver: "open-resolver"
@@ -95,6 +98,9 @@ extension LogEvent {
                 "listen": .list(listen), "threads": .number(threads), "providers": .list(providers),
                 "system_servers": .list(systemServers),
             ]
+        case .servesAs(let user, let userID, let groupID):
+            ["user": .text(user), "uid": .number(Int(userID)), "gid": .number(Int(groupID))]
+        case .unfiltered(let reason): ["reason": .text(reason)]
         case .pagesServed(let address), .pagesOpen(let address): ["address": .text(address.description)]
         case .stopping(let signal): ["signal": .text(signal)]
         case .settingsReloaded(let report): ["need_restart": .list(report.needRestart)]

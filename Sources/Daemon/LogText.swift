@@ -17,6 +17,10 @@ extension LogEvent {
             "ready: listening on \(list(listen)) (UDP x\(threads), TCP); providers \(list(providers)); "
                 + "system resolver \(list(systemServers))"
         case .addressLeftOut(let failure): failure
+        case .servesAs(let user, let userID, let groupID):
+            "serving as user \(user) (\(userID)), group \(groupID), without any right of root"
+        case .unfiltered(let reason):
+            "system calls that are of no use are not refused: \(reason); what the unit or the container forbids holds"
         case .pagesServed(let address): "metrics and the status page are at http://\(address)/"
         case .pagesOpen(let address):
             "everybody who reaches \(address) may read metrics and the status page, without a password; set "

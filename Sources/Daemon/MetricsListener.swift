@@ -18,11 +18,11 @@ final class MetricsListener {
     let address: SocketAddress
 
     init(
-        on address: SocketAddress, loop: EventLoop, answer: @escaping (PageRequest) -> PageReply
+        _ listener: Listener, loop: EventLoop, answer: @escaping (PageRequest) -> PageReply
     ) throws(StartFailure) {
         do {
-            listener = try Listener(on: address)
-            self.address = try listener.localAddress()
+            self.listener = listener
+            address = try listener.localAddress()
             server = try HTTPServer(answer: answer)
             self.loop = loop
             acceptPause = AcceptPause(loop)
@@ -31,7 +31,7 @@ final class MetricsListener {
             }
             acceptPause.add(try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in accept() })
         } catch {
-            throw StartFailure(metrics: address, error)
+            throw StartFailure(pages: error)
         }
     }
 

@@ -6,6 +6,7 @@ import DNSWire
 import LinuxIO
 import Network
 import Resolver
+import Settings
 
 final class NetworkFollower {
     /// Of the network in use; another one on every machine, so that files do not give away where somebody was.
@@ -173,6 +174,20 @@ final class NetworkFollower {
             return NetworkID(digest: try Digest.hmacSHA256(key: salt, purpose + identity.canonicalBytes))
         } catch {
             preconditionFailure("every OpenSSL has SHA-256: \(error)")
+        }
+    }
+}
+
+extension NetworkFollower {
+    /// Nil: the settings want none.
+    static func begin(
+        _ settings: Settings.Network, _ loop: EventLoop, _ searchDomains: [Name], seed: UInt64
+    ) throws(StartFailure) -> NetworkFollower? {
+        guard settings.watch else { return nil }
+        do throws(SystemError) {
+            return try NetworkFollower(loop: loop, searchDomains: searchDomains, seed: seed)
+        } catch {
+            throw StartFailure(network: error)
         }
     }
 }

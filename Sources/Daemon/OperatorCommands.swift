@@ -21,7 +21,7 @@ extension ControlCommands {
 
     func top(_ request: Request) -> ControlAnswer {
         whole(
-            topTexts.text(asJSON: request.wantsJSON, now: now) {
+            topTexts.reply(in: request.wantsJSON, now: now) {
                 Control.Reply.top(topReport).rendered(asJSON: request.wantsJSON)
             })
     }

@@ -25,13 +25,8 @@ package enum Program {
     private static func run(_ options: Options) -> Int32 {
         do throws(SettingsFile.Unusable) {
             let settings = try SettingsFile.read(options)
-            if options.mode == .printEffective {
-                StandardStreams.writeOutput(settings.effectiveTOML)
-                return 0
-            }
-            let provisions = try Provisions(for: settings, options)
-            guard options.mode == .check else { return serve(settings, provisions, options) }
-            StandardStreams.writeOutput("httpdnsd: settings are valid\n")
+            guard options.mode == .printEffective else { return run(settings, options) }
+            StandardStreams.writeOutput(settings.effectiveTOML)
             return 0
         } catch {
             // No settings, no form of the log: the usual one.
@@ -41,15 +36,38 @@ package enum Program {
         }
     }
 
-    private static func serve(_ settings: Settings, _ provisions: Provisions, _ options: Options) -> Int32 {
+    private static func run(_ settings: Settings, _ options: Options) -> Int32 {
+        let log = Log(settings.log)
         do {
-            try Daemon(settings, provisions, options).run()
+            if options.mode == .check { try check(settings, options) } else { try serve(settings, options, log) }
             return 0
-        } catch let failure as StartFailure {
-            Log(settings.log)(.notStarted(failure.text.split(separator: "\n").map(String.init)))
+        } catch let unusable as SettingsFile.Unusable {
+            for complaint in unusable.complaints { log(.notStarted([complaint])) }
         } catch {
-            Log(settings.log)(.notStarted(["\(error)"]))
+            log(.notStarted(StartFailure(error).text.split(separator: "\n").map(String.init)))
         }
         return 1
+    }
+
+    /// With the rights that the daemon would have, so that root learns what it could not read.
+    private static func check(_ settings: Settings, _ options: Options) throws {
+        if Privileges.isRoot { try ServingUser(settings.server.user).takeOver() }
+        _ = try Provisions(for: settings, options)
+        StandardStreams.writeOutput("httpdnsd: settings are valid\n")
+    }
+
+    private static func serve(_ settings: Settings, _ options: Options, _ log: Log) throws {
+        let (notice, inherited) = (ServiceNotice(), InheritedSockets())
+        let user = try ServingUser(settings.server.user)
+        let openings = try Openings(settings, options, inherited)
+        user.leaveDirectories(settings)
+        try user.takeOver()
+        if let account = user.account {
+            log(.servesAs(user: account.name, userID: account.userID, groupID: account.groupID))
+            // As each reload will have to.
+            _ = try SettingsFile.read(options)
+        }
+        let provisions = try Provisions(for: settings, options)
+        try Daemon(settings, provisions, options, consume openings, notice).run()
     }
 }

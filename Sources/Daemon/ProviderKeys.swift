@@ -56,7 +56,9 @@ struct ProviderKeys {
         _ file: String, _ credentials: String?, _ user: FileReader
     ) throws(Misfit) -> Secret {
         if file.hasPrefix("/") {
-            let content = try read(file, remedyIfMissing: "put the secret there and nothing else")
+            let content = try read(
+                file, remedyIfMissing: "put the secret there and nothing else",
+                ifForbidden: user.remedyForOwn(path: file))
             if let remedy = user.remedy(for: content.access, path: file) {
                 throw Misfit(finding: "other users can read it", remedy: remedy)
             }
@@ -69,17 +71,26 @@ struct ProviderKeys {
                 remedy: "\(advice), or write the absolute path of a file")
         }
         // systemd has seen to it that nobody else reads them.
-        return try word(in: read("\(credentials)/\(file)", remedyIfMissing: "\(advice) and restart it").bytes)
+        return try word(
+            in: read(
+                "\(credentials)/\(file)", remedyIfMissing: "\(advice) and restart it",
+                ifForbidden: "have the unit say User= rather than the settings server.user"
+            ).bytes)
     }
 
     private static func read(
-        _ path: String, remedyIfMissing: String
+        _ path: String, remedyIfMissing: String, ifForbidden: String
     ) throws(Misfit) -> (bytes: [UInt8], access: FileAccess) {
         do throws(SystemError) {
             let (content, access) = try TextFile.readWithAccess(path, maxBytes: maxFileBytes)
             return (content, access)
         } catch {
-            let remedy = error.isNoSuchFile ? remedyIfMissing : "make it a file that httpdnsd may read"
+            let remedy =
+                switch error {
+                case let error where error.isNoSuchFile: remedyIfMissing
+                case let error where error.isPermissionDenied: ifForbidden
+                default: "make it a file that httpdnsd may read"
+                }
             throw Misfit(finding: "can't be read: \(error)", remedy: remedy)
         }
     }
@@ -115,6 +126,12 @@ struct FileReader {
         if access.groupID == groupID, groupID != 0 { return "run: chmod 0640 \(name)" }
         if access.ownerID == userID || userID == 0 { return "run: chmod 0600 \(name)" }
         return "run: chgrp \(groupID) \(name) && chmod 0640 \(name)"
+    }
+
+    /// The commands that let us read a file of root's, and nobody else.
+    func remedyForOwn(path: String) -> String {
+        let name = FileReader.shellWord(path)
+        return "run: chgrp \(groupID) \(name) && chmod 0640 \(name); user \(userID) must pass its directories, too"
     }
 
     private static func shellWord(_ text: String) -> String {

@@ -15,6 +15,11 @@ extension ResolvingLoop {
         return sum
     }
 
+    /// Questions that have not got an answer yet: on their way from a serving thread, or waiting.
+    func questionsOpen(with serving: Tally) -> Int {
+        Int(counts(with: serving)[.handedOver] - questionsTaken) + clientsWaiting
+    }
+
     var refreshes: RefreshCounts { resolver.refreshes }
 
     func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {

@@ -11,7 +11,7 @@ final class ServedPages {
 
     private let statistics: (Instant) -> Statistics
     private let entropy = SystemEntropy()
-    private var kept = KeptReplies()
+    private let kept = KeptReplies<Page, PageReply>()
 
     /// - Parameter statistics: of that moment.
     init(_ statistics: @escaping (Instant) -> Statistics) {
@@ -22,7 +22,9 @@ final class ServedPages {
     func reply(to request: PageRequest, now: Instant) -> PageReply {
         do throws(PageReply) {
             let page = try request.page()
-            return kept.reply(to: page, now: now) { made(page, now: now) }
+            // It has a nonce of its own each time.
+            guard page != .status else { return made(page, now: now) }
+            return kept.reply(in: page, now: now) { made(page, now: now) }
         } catch {
             return error
         }

@@ -57,12 +57,12 @@ struct ServingThread: ~Copyable {
         served.reserveCapacity(DatagramBatch.capacity)
     }
 
-    /// Serves until something is posted to `stop`.
-    mutating func serve(until stop: Mailbox<Void>) throws(SystemError) {
-        var waits = PollSet(sockets.map { $0.descriptor.raw } + [stop.descriptor])
+    /// Serves until it is told to stop.
+    mutating func serve(_ orders: ServingOrders) throws(SystemError) {
+        var waits = PollSet(sockets.map { $0.descriptor.raw } + [orders.descriptor])
         while true {
             try waits.wait()
-            if waits.isReady(sockets.count) { return }
+            if waits.isReady(sockets.count), !orders.obey() { return }
             for index in sockets.indices where waits.isReady(index) { drain(sockets[index]) }
         }
     }

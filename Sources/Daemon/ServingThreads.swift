@@ -5,44 +5,55 @@ import LinuxIO
 import Telemetry
 
 final class ServingThreads {
-    private let stopping: Mailbox<Void>
     private let telemetry: [ThreadTelemetry]
     private let sockets: [DatagramSocket]
     private var running: [Running] = []
 
     /// A thread can't be held in an array by itself: it must be joined exactly once.
     private final class Running {
+        let orders: ServingOrders
         var thread: NamedThread?
 
-        init(_ thread: consuming NamedThread) {
+        init(_ thread: consuming NamedThread, _ orders: ServingOrders) {
+            self.orders = orders
             self.thread = consume thread
         }
     }
 
+    /// All of them serve when this returns.
+    ///
     /// - Parameters:
-    ///   - sockets: a thread's sockets, thread by thread.
+    ///   - sockets: a thread's sockets, thread by thread; all may have the same.
     ///   - records: with a ring for each thread.
     ///   - makeFastPath: called on each thread.
     init(
         _ sockets: [[DatagramSocket]], records: FlightRecords, mailbox: Mailbox<Notice>,
         makeFastPath: @escaping @Sendable () -> FastPath
     ) throws(SystemError) {
-        stopping = try Mailbox(capacity: 1)
-        self.sockets = sockets.flatMap(\.self)
+        var distinct: [ObjectIdentifier: DatagramSocket] = [:]
+        for socket in sockets.flatMap(\.self) { distinct[ObjectIdentifier(socket)] = socket }
+        self.sockets = Array(distinct.values)
+        let begun = try Mailbox<Void>(capacity: max(1, sockets.count))
         telemetry = records.rings.prefix(sockets.count).map { ThreadTelemetry(ring: $0) }
         for (number, own) in sockets.enumerated() {
-            let (telemetry, stopping) = (telemetry[number], stopping)
+            let (telemetry, orders) = (telemetry[number], try ServingOrders())
             let thread = try NamedThread("serve-\(number)") {
                 RecordFile.useCrashStack()
                 var thread = ServingThread(
                     sockets: own, fastPath: makeFastPath(), mailbox: mailbox, telemetry: telemetry)
+                _ = begun.post(())
                 do throws(SystemError) {
-                    try thread.serve(until: stopping)
+                    try thread.serve(orders)
                 } catch {
                     preconditionFailure("a serving thread can't wait for its sockets: \(error)")
                 }
             }
-            running.append(Running(thread))
+            running.append(Running(thread, orders))
+        }
+        var (waits, count) = (PollSet([begun.descriptor]), 0)
+        while count < running.count {
+            try waits.wait()
+            count += begun.takeAll().count
         }
     }
 
@@ -70,9 +81,17 @@ final class ServingThreads {
     /// Datagrams that never came to a thread. A system call for each socket.
     var lostDatagrams: UInt64 { sockets.reduce(0) { $0 + UInt64($1.lostDatagrams) } }
 
+    /// Asks each whether it still takes what comes, once all have answered the last time.
+    func look() {
+        for thread in running { thread.orders.look() }
+    }
+
+    /// True before the first look.
+    var haveAnswered: Bool { running.allSatisfy(\.orders.isAnswered) }
+
     /// May be called again.
     func stop() {
-        _ = stopping.post(())
+        for thread in running { thread.orders.stop() }
         for thread in running { thread.thread.take()?.join() }
     }
 }

@@ -22,7 +22,10 @@ enum SettingsFile {
             bytes = try TextFile.read(path, maxBytes: maxBytes)
         } catch {
             if options.configFile == nil, error.isNoSuchFile { return .defaults }
-            throw Unusable(complaints: ["\(path): can't be read: \(error)"])
+            let remedy =
+                error.isPermissionDenied
+                ? "; let user \(Machine.user.userID) read it (chmod 0644) and pass its directories (chmod 0755)" : ""
+            throw Unusable(complaints: ["\(path): can't be read: \(error)\(remedy)"])
         }
         do throws(SettingsError) {
             return try Settings.parse(bytes: bytes, file: path)

@@ -6,6 +6,11 @@ import LinuxIO
 struct StartFailure: Error {
     let text: String
 
+    init(_ text: String) { self.text = text }
+
+    /// Each says something of its own.
+    init(lines: [String]) { text = lines.joined(separator: "\n") }
+
     init(_ error: any Error) {
         switch error {
         case let failure as PortBinding.Failure: text = failure.description
@@ -19,28 +24,37 @@ struct StartFailure: Error {
         text = "the network can't be watched: \(error); [network] watch = false does without"
     }
 
-    init(metrics address: SocketAddress, _ error: any Error) {
+    init(metrics address: SocketAddress, _ error: SystemError) {
         let place = "control.metrics-listen \(address)"
         let remedy = "set it to another address (\"\" for none)"
-        switch error as? SystemError {
-        case let error? where error.isAddressInUse:
+        switch error {
+        case let error where error.isAddressInUse:
             let holder = PortHolder.describe(address, .tcp)
             let who = holder.map { "held by \($0)" } ?? "held by a process that only root can name"
             text = "\(place): the port is in use, \(who); stop it, or \(remedy)"
-        case let error? where error.isPermissionDenied:
+        case let error where error.isPermissionDenied:
             text = "\(place): not permitted; ports under 1024 need root or CAP_NET_BIND_SERVICE; \(remedy)"
-        case let error? where error.isAddressUnavailable:
+        case let error where error.isAddressUnavailable:
             text = "\(place): this machine does not have the address (\(error)); \(remedy)"
-        case let error?: text = "\(place): \(error); \(remedy)"
-        case nil: text = "\(place): libmicrohttpd does not start; \(remedy)"
+        default: text = "\(place): \(error); \(remedy)"
         }
     }
 
+    /// Of the HTTP server, when its port is bound already.
+    init(pages error: any Error) {
+        let finding = (error as? SystemError)?.description ?? "libmicrohttpd does not start"
+        text = "control.metrics-listen: \(finding); set it to \"\" for none"
+    }
+
     init(control path: String, _ error: SystemError) {
+        let user = "user \(Machine.user.userID)"
+        let elsewhere = "set control.socket to another path (\"\" for none)"
         let remedy =
-            error.isNoSuchFile
-            ? "make its directory, or set control.socket to another path (\"\" for none)"
-            : "set control.socket to another path (\"\" for none)"
+            switch error {
+            case let error where error.isNoSuchFile: "make its directory for \(user), or \(elsewhere)"
+            case let error where error.isPermissionDenied: "let \(user) write in its directory, or \(elsewhere)"
+            default: elsewhere
+            }
         text =
             error.isAddressInUse
             ? "control socket \(path): another httpdnsd answers there; stop it, or \(remedy)"

@@ -30,6 +30,8 @@ struct Statistics {
     let avoidingFor: String?
     /// Nil: none are served.
     let pages: MetricsListener?
+    /// Whose they are, and what of them is left.
+    let rights: String?
 
     var status: StatusReport {
         let stats = stats
@@ -47,6 +49,7 @@ struct Statistics {
         report.switches = switches
         report.network = currentNetwork
         report.portal = portal
+        report.rights = rights
         return report
     }
 

@@ -4,6 +4,7 @@
 import AnswerCache
 import DNSWire
 import LinuxIO
+import Settings
 import Store
 import Synchronization
 
@@ -196,5 +197,16 @@ final class StoreThread {
         }
         return StoreOrder(
             entries: Array(collected.values), removals: removals, partitions: partitions, notes: collectedNotes)
+    }
+}
+
+extension StoreThread {
+    /// A file that can't be used is no reason not to serve: the thread says so. Nil: the settings want none.
+    static func begin(_ settings: Settings, cache: AnswerCache, loop: EventLoop) throws(SystemError) -> StoreThread? {
+        guard let path = settings.cache.store else { return nil }
+        try? Directory.makeParent(of: path)
+        return try StoreThread(
+            path: path, cache: cache, maxAge: settings.stale.maxAge, maxTTL: settings.cache.maxTTL,
+            maxRows: AnswerCache.maxEntries(limitBytes: settings.cache.sizeBytes), loop: loop)
     }
 }

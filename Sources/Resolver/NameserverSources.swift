@@ -19,10 +19,11 @@ package struct NameserverSources: Equatable, Sendable {
     ///   (NetworkManager.conf(5), rc-manager).
     /// - dhcpcd 9 without resolvconf(8) (hooks/20-resolv.conf): one file for each interface and protocol.
     /// - resolvconf(8) of Debian, and openresolv's: what each interface's tool has handed in.
+    /// - `httpdnsctl system use`: what stood in resolv.conf before it named us. Last, as nobody keeps it up to date.
     package static let paths = [
         "/run/systemd/resolve/resolv.conf", "/run/NetworkManager/no-stub-resolv.conf",
         "/run/NetworkManager/resolv.conf", "/run/dhcpcd/hook-state/resolv.conf/", "/run/resolvconf/interface/",
-        "/run/resolvconf/interfaces/",
+        "/run/resolvconf/interfaces/", "/var/lib/httpdnsd-system/resolv.conf",
     ]
 
     /// Before anything is read.

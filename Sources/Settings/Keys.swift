@@ -40,6 +40,7 @@ extension Settings.Server {
         Key("allow", \.allow, Format.prefix.list(of: "strings \"ADDR/LENGTH\"", 1...maxAllow)),
         Key("client-rate", \.clientRate, Format.rate(rates).orOff),
         Key("prefix-rate", \.prefixRate, Format.rate(rates).orOff),
+        Key("user", \.user, Format.userName.orEmpty(written: true)),
         Key("filter-aaaa", \.filterAAAA, .choice),
         Key("dns64", \.dns64, .choice),
     ]

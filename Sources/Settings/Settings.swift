@@ -35,6 +35,8 @@ package struct Settings: Equatable, Sendable {
         /// Queries in a second over UDP from one client, and from one /24 or /56; nil: unlimited. Loopback always is.
         package var clientRate: Int? = 500
         package var prefixRate: Int? = 2000
+        /// Who serves when root has started us; nil: httpdnsd if there is such a user, else nobody.
+        package var user: String?
         package var filterAAAA = AAAAFilter.never
         package var dns64 = DNS64.off
 
@@ -197,6 +199,7 @@ extension Settings {
             ("server.allow", server.allow != old.server.allow),
             ("server.client-rate", server.clientRate != old.server.clientRate),
             ("server.prefix-rate", server.prefixRate != old.server.prefixRate),
+            ("server.user", server.user != old.server.user),
             ("cache.size", cache.sizeBytes != old.cache.sizeBytes),
             ("cache.store", cache.store != old.cache.store),
             ("network.watch", network.watch != old.network.watch),

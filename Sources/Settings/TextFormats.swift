@@ -91,6 +91,26 @@ extension Format<Settings.Rule.RuleResolver> {
         })
 }
 
+extension Format<String> {
+    /// As useradd(8) takes it. Numbers are none, so that nobody means root by another word.
+    static let userName = Format.text(
+        allowed: "the name of a user of this machine, but not root",
+        remedy: { node in
+            guard case .string("root") = node.value else { return nil }
+            return "root's rights are given up when the ports are bound: name a user without any"
+        },
+        parse: { text in
+            let isName =
+                (1...maxUserBytes).contains(text.utf8.count)
+                && text.utf8.allSatisfy { isWordByte($0) } && text.utf8.contains { !$0.isDigit } && text.first != "-"
+            return isName && text != "root" ? text : nil
+        },
+        write: { $0 })
+}
+
+/// LOGIN_NAME_MAX of Linux is 256; useradd takes 32 at most.
+private let maxUserBytes = 32
+
 extension Format<Address> {
     static let address = Format.text(
         allowed: "an IPv4 or IPv6 address without port or brackets", parse: { Address($0) }, write: \.description)

@@ -89,7 +89,12 @@ do {
         var top = try Top(socket: socket)
         try top.run()
     case .watchStats(let socket, let wantsJSON): try StatsWatch(socket: socket, wantsJSON: wantsJSON).run()
-    case .system, .doctor: fail("not built yet", Exit.failed)
+    case .system(let action, let socket, let wantsJSON):
+        try SystemCommand(socket: socket, wantsJSON: wantsJSON).run(action)
+    case .doctor(let settings, let socket, let wantsJSON):
+        let report = try Examination(settings: settings, socket: socket).run()
+        StandardStreams.writeOutput(report.rendered(asJSON: wantsJSON))
+        if report.hasFindings { Process.exit(Exit.failed) }
     case .readRecords(let path, let wantsJSON, let showsClients):
         showRecords(at: path, asJSON: wantsJSON, showsClients: showsClients)
     }

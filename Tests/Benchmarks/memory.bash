@@ -34,24 +34,7 @@ build() {
 
 # start_httpdnsd STORE
 start_httpdnsd() {
-    cat >"$work/httpdnsd.toml" <<END
-[server]
-listen = ["127.0.0.1:$port"]
-[[provider]]
-name = "primary"
-dialect = "json"
-url = "http://lab.example:$http/resolve"
-addresses = ["127.0.0.1"]
-[system-resolver]
-servers = ["127.0.0.1:$dns"]
-[probe]
-enabled = false
-[cache]
-size = "${cacheMiB}MiB"
-store = "$1"
-[control]
-socket = "$work/control.sock"
-END
+    settings_on_instant_upstream "cache.size = \"${cacheMiB}MiB\"" "cache.store = \"$1\""
     start httpdnsd .build/release/httpdnsd --config "$work/httpdnsd.toml"
     await httpdnsd grep -q '^httpdnsd: ready' "$work/httpdnsd.log"
 }

@@ -28,26 +28,8 @@ build() {
 
 start_httpdnsd() {
     free_port
-    cat >"$work/httpdnsd.toml" <<END
-[server]
-listen = ["127.0.0.1:$port"]
-threads = 1
-[[provider]]
-name = "primary"
-dialect = "json"
-url = "http://lab.example:$http/resolve"
-addresses = ["127.0.0.1"]
-[system-resolver]
-servers = ["127.0.0.1:$dns"]
-[cache]
-min-ttl = "1h"
-store = ""
-[probe]
-enabled = false
-[control]
-socket = "$work/control.sock"
-metrics-listen = "127.0.0.1:0"
-END
+    settings_on_instant_upstream 'server.threads = 1' 'cache.min-ttl = "1h"' 'cache.store = ""' \
+        'control.metrics-listen = "127.0.0.1:0"'
     start httpdnsd .build/release/httpdnsd --config "$work/httpdnsd.toml"
     await httpdnsd grep -q '^httpdnsd: metrics' "$work/httpdnsd.log"
     page=$(sed -n 's/^httpdnsd: metrics and the status page are at //p' "$work/httpdnsd.log")

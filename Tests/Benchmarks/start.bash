@@ -34,23 +34,7 @@ build() {
 # write_settings STORE: for a port that is free now.
 write_settings() {
     free_port
-    cat >"$work/httpdnsd.toml" <<END
-[server]
-listen = ["127.0.0.1:$port"]
-[[provider]]
-name = "primary"
-dialect = "json"
-url = "http://lab.example:$http/resolve"
-addresses = ["127.0.0.1"]
-[system-resolver]
-servers = ["127.0.0.1:$dns"]
-[probe]
-enabled = false
-[cache]
-store = "$1"
-[control]
-socket = "$work/control.sock"
-END
+    settings_on_instant_upstream "cache.store = \"$1\""
 }
 
 # make_store FILE COUNT: by the daemon itself, as every store is.

@@ -1,13 +1,103 @@
-// What a finding holds.
+// What the checks of the daemon and its port say.
 
 import Doctor
 import Testing
 
-@Suite("Findings")
+@Suite("Findings about the daemon and its port")
 struct FindingTests {
-    @Test("a finding has what was seen and what to do")
-    func parts() {
-        let finding = Finding(.fault, "port 53", "held by dnsmasq (pid 7)", remedy: "systemctl stop dnsmasq")
-        #expect(finding.gravity == .fault && finding.remedy == "systemctl stop dnsmasq")
+    private func listener(_ udp: DaemonCheck.Reply, _ tcp: DaemonCheck.Reply) -> DaemonCheck.Listener {
+        DaemonCheck.Listener("127.0.0.1:53", udp: udp, tcp: tcp)
+    }
+
+    private func daemon(
+        _ control: DaemonCheck.Control, _ udp: DaemonCheck.Reply, _ tcp: DaemonCheck.Reply
+    ) -> DaemonCheck {
+        DaemonCheck(control: control, socket: "/run/s", listeners: [listener(udp, tcp)])
+    }
+
+    @Test("a daemon that answers everywhere gives nothing to say")
+    func healthy() {
+        #expect(daemon(.answers, .ours, .ours).findings.isEmpty)
+        #expect(daemon(.none, .ours, .ours).findings.isEmpty)
+    }
+
+    @Test("a daemon that is down is one finding, however many places are silent")
+    func down() {
+        let check = daemon(.absent("no such file"), .refused, .refused)
+        #expect(!check.isUp && check.findings.map(\.subject) == ["daemon"] && check.findings[0].gravity == .fault)
+        #expect(check.findings[0].remedy.hasPrefix("systemctl start httpdnsd"))
+    }
+
+    @Test("a daemon that hangs is told from one that is down")
+    func hanging() {
+        let check = daemon(.silent, .silent, .silent)
+        #expect(check.findings.map(\.remedy) == ["systemctl restart httpdnsd"])
+    }
+
+    @Test("a transport that is silent is named while the daemon runs")
+    func transport() {
+        let findings = daemon(.answers, .ours, .refused).findings
+        #expect(findings.map(\.text) == ["127.0.0.1:53 over TCP: nobody listens"])
+        #expect(daemon(.answers, .unsent("x"), .silent).findings.count == 2)
+    }
+
+    @Test("a daemon that says nothing of itself to others than loopback is in order")
+    func declined() {
+        #expect(daemon(.answers, .declined, .declined).findings.isEmpty)
+        #expect(!daemon(.absent("x"), .declined, .declined).isUp, "others refuse as well")
+    }
+
+    @Test("what the daemon knows itself is told")
+    func knowledge() {
+        let known = DaemonCheck.Knowledge(loopingServers: ["192.0.2.1:53"], portal: "http://a/", isSwitchedOff: true)
+        let check = DaemonCheck(
+            control: .answers, socket: "/run/s", listeners: [listener(.ours, .ours)], knowledge: known)
+        #expect(check.findings.map(\.gravity) == [.warning, .warning, .note])
+        #expect(check.findings[0].text.contains("192.0.2.1:53") && check.findings[1].text.hasSuffix("http://a/"))
+    }
+
+    @Test("a control socket that this user may not open is no fault")
+    func denied() {
+        #expect(daemon(.denied, .ours, .ours).findings.allSatisfy { $0.isNote })
+        #expect(daemon(.absent("x"), .ours, .ours).findings.map(\.gravity) == [.warning])
+    }
+
+    @Test(
+        "whoever holds the port gets the remedy for it",
+        arguments: [
+            ("systemd-resolve (pid 1)", "httpdnsctl system use"),
+            ("dnsmasq (pid 7)", "systemctl disable --now dnsmasq"),
+            ("unbound (pid 7)", "systemctl disable --now unbound"), ("docker-proxy (pid 7)", "docker ps"),
+            ("systemd (pid 1)", "systemctl list-sockets"), ("something (pid 9)", "stop it"),
+        ])
+    func holders(holder: String, remedy: String) {
+        let check = PortCheck(
+            places: ["127.0.0.1:53"],
+            holdings: [
+                PortCheck.Holding("127.0.0.1:53", "UDP", holder: holder),
+                PortCheck.Holding("127.0.0.1:53", "TCP", holder: holder),
+            ])
+        #expect(check.findings.count == 1 && check.findings[0].remedy.hasPrefix(remedy))
+        #expect(check.findings[0].text == "127.0.0.1:53 over UDP, 127.0.0.1:53 over TCP: held by \(holder)")
+    }
+
+    @Test("a daemon of ours that holds its own port is no finding")
+    func ourselves() {
+        let holding = PortCheck.Holding("127.0.0.1:53", "UDP", holder: "httpdnsd (pid 7)")
+        #expect(PortCheck(places: ["127.0.0.1:53"], holdings: [holding]).findings.isEmpty)
+    }
+
+    @Test("a daemon that has no port 53 can't be named by resolv.conf")
+    func otherPort() {
+        #expect(PortCheck(places: ["127.0.0.1:5300"], holdings: []).findings.map(\.subject) == ["port 53"])
+    }
+
+    @Test("a question about the daemon's version is one of class CHAOS, and a long one wants DNSSEC")
+    func questions() {
+        let version = ExaminingQuestion.version.message(id: 0x1234)
+        #expect(version.prefix(2) == [0x12, 0x34] && version.suffix(4) == [0, 16, 0, 3])
+        let long = ExaminingQuestion.long.message(id: 1)
+        #expect(long.suffix(11) == [0, 0, 41, 0x10, 0, 0, 0, 0x80, 0, 0, 0])
+        #expect(ExaminingQuestion.isOurs(Array("..httpdnsd 0.1.0".utf8)) && !ExaminingQuestion.isOurs([1, 2]))
     }
 }

@@ -120,7 +120,7 @@ class Lab(Program):
         path.touch(mode)
         path.write_text(content + "\n")
         path.chmod(mode)
-        return path
+        return places.entrust(path)
 
     def _call(self, path, method, parameters):
         given = {key.replace("_", "-"): value for key, value in parameters.items() if value is not None}

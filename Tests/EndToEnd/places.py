@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import pwd
 import random
 import socket
 import threading
@@ -14,11 +15,26 @@ ZONE = ROOT / "etc" / "lab.zone"
 # Set by `run`; read when a program is started.
 binaries = Path(os.environ.get("HTTPDNSD_BINARIES", ROOT / ".build" / "release"))
 
+# Where roots for machines (machines.py) are kept from one run to the next.
+machines = Path(os.environ.get("HTTPDNSD_MACHINES", ROOT / ".build" / "machines"))
+
 # The sizes of the requirements, where the usual run has smaller ones. Set by `run`.
 is_full = False
 
 # What everything gets that has no deadline of its own: long, because the machine may be busy with other things.
 PATIENCE = 20.0
+
+# Whom a daemon serves as that root has started: a user of every Debian, who is no stranger of these tests. Its numbers
+# are ours where we are not root.
+DAEMON = pwd.getpwnam("daemon") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
+
+
+def entrust(path):
+    """To the daemon's user; what it needs must not be root's."""
+    if os.geteuid() == 0:
+        os.chown(path, DAEMON.pw_uid, DAEMON.pw_gid)
+    return path
+
 
 _handed_out = set()
 _lock = threading.Lock()

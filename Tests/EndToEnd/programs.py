@@ -3,6 +3,7 @@
 
 import atexit
 import json
+import os
 import re
 import shutil
 import signal
@@ -123,6 +124,7 @@ class Daemon(Program):
 
     def __init__(self, providers, system=None, host="127.0.0.1", listen=None, prefix=(), sections="", server="", store="", pages=None):
         super().__init__("httpdnsd")
+        places.entrust(self.directory)
         self.host = host
         self.port = free_port(host)
         bracketed = f"[{host}]" if ":" in host else host
@@ -141,7 +143,10 @@ class Daemon(Program):
         self.expected_exit = 0
 
     def settings(self):
-        lines = ["[server]", f"listen = {_toml(self.listen)}", self.server, ""]
+        lines = ["[server]", f"listen = {_toml(self.listen)}", self.server]
+        if os.geteuid() == 0 and "user = " not in self.server:
+            lines += [f"user = {_toml(places.DAEMON.pw_name)}"]
+        lines += [""]
         for provider in self.providers:
             lines += ["[[provider]]", *_entries(provider), ""]
         if self.system != "resolv.conf":

@@ -28,7 +28,7 @@ class Paid(Case):
         """The settings of a provider, with a key file beside the lab's log."""
         path = self.provider.directory / "key"
         path.write_text(content)
-        path.chmod(0o600)
+        places.entrust(path).chmod(0o600)
         return {**provider, "account": "1234", "key-file": str(path)}
 
     def paid(self, name="paid"):

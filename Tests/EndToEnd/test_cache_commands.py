@@ -9,7 +9,7 @@ import unittest
 from cases import LAB_WWW, Case
 from digging import dig
 from lab import Lab
-from places import PATIENCE, eventually
+from places import DAEMON, PATIENCE, eventually
 from programs import Daemon, ctl
 from wire import Datagrams
 
@@ -110,14 +110,16 @@ class Rights(Case):
 
     def test_everyone_reads_and_few_change(self):
         dig(self.server, "www.lab.example", "A")
+        own = DAEMON
         for line in ("flush --all", "flush www.lab.example", "prefetch www.lab.example"):
             self.assertEqual(
-                f"error: {line.split()[0]} is for root, user 0 and group 0; you are user 65534, group 65534\n",
+                f"error: {line.split()[0]} is for root, user {own.pw_uid} and group {own.pw_gid}; "
+                "you are user 65534, group 65534\n",
                 self.server.ask_control_as(65534, 65534, line))
         self.assertIn("error", json.loads(self.server.ask_control_as(65534, 65534, '{"command":"flush","all":true}')))
         self.assertIn("www.lab.example A fresh", self.server.ask_control_as(65534, 65534, "cache ls"))
         self.assertIn("httpdnsd", self.server.ask_control_as(65534, 65534, "status"))
-        self.assertEqual("removed 1 entry\n", self.server.ask_control_as(65534, 0, "flush --all"))
+        self.assertEqual("removed 1 entry\n", self.server.ask_control_as(65534, own.pw_gid, "flush --all"))
         self.assertEqual("removed 0 entries\n", self.server.ask_control_as(0, 65534, "flush --all"))
 
 

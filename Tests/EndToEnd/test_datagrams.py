@@ -154,7 +154,8 @@ class Addresses(Case):
             self.assertEqual({"2001:db8::10", "2001:db8::11"}, client.ask("www.lab.example", "AAAA").addresses)
 
     def test_ipv6_on_all_addresses(self):
-        server = self.own(Daemon([self.provider.provider("json")], host="::1"))
+        allow = 'allow = ["::1/128", "2001:db8::/32"]'
+        server = self.own(Daemon([self.provider.provider("json")], host="::1", server=allow))
         server.listen = [f"[::]:{server.port}"]
         server.up()
         with Datagrams(server.address) as client:

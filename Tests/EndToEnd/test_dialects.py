@@ -2,6 +2,7 @@
 # can help. Over HTTP from the lab, and over HTTPS as the vendor has it. Wrong clocks, files with keys, many names at
 # once.
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -85,6 +86,7 @@ class OverHTTPS(Alone):
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory(prefix="e2e-vendors-")
+        os.chmod(folder.name, 0o755)
         cls.addClassCleanup(folder.cleanup)
         cls.provider = cls.share(Lab()).up()
         cls.add_records()

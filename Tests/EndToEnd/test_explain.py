@@ -2,6 +2,7 @@
 # and lookups of operators beside it.
 
 import json
+import os
 import re
 import socket
 import tempfile
@@ -161,6 +162,7 @@ class Situations(Explaining):
 
     def test_a_quarantined_address(self):
         folder = tempfile.TemporaryDirectory(prefix="e2e-sites-")
+        os.chmod(folder.name, 0o755)
         self.addCleanup(folder.cleanup)
         sites = Sites(Path(folder.name))
         self.addCleanup(sites.close)

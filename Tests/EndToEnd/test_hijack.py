@@ -30,6 +30,7 @@ class Played(Case):
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory(prefix="e2e-hijack-")
+        os.chmod(folder.name, 0o755)
         cls.addClassCleanup(folder.cleanup)
         cls.sites = Sites(Path(folder.name))
         cls.addClassCleanup(cls.sites.close)

@@ -48,6 +48,7 @@ class Machine(Case):
 
     def file(self, name, text):
         directory = Path(tempfile.mkdtemp())
+        directory.chmod(0o755)
         self.addCleanup(shutil.rmtree, directory, True)
         (directory / name).write_text(text)
         return directory / name

@@ -105,8 +105,8 @@ class Nobody(Case):
                 self.assertEqual(1, done.returncode, done.stdout)
                 self.assertRegex(
                     done.stdout,
-                    rf"^error: .* is for root, user {os.getuid()} and group {os.getgid()}; you are user {NOBODY}, "
-                    rf"group {NOBODY}\n$")
+                    rf"^error: .* is for root, user {places.DAEMON.pw_uid} and group {places.DAEMON.pw_gid}; "
+                    rf"you are user {NOBODY}, group {NOBODY}\n$")
                 refused = json.loads(self.as_nobody(line, "--json").stdout)
                 self.assertIn("is for root", refused["error"])
         after = self.server.stats()

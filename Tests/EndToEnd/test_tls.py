@@ -1,5 +1,6 @@
 # Providers behind a real web server: nginx with HTTP/2, TLS and virtual hosts in front of the lab.
 
+import os
 import socket
 import tempfile
 from pathlib import Path
@@ -33,6 +34,7 @@ class BehindNginx(Case):
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory(prefix="e2e-tls-")
+        os.chmod(folder.name, 0o755)
         cls.addClassCleanup(folder.cleanup)
         cls.authority = Authority(Path(folder.name))
         cls.provider = cls.share(Lab()).up()

@@ -149,6 +149,7 @@ class Verdicts(Case):
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory(prefix="e2e-sites-")
+        os.chmod(folder.name, 0o755)
         cls.addClassCleanup(folder.cleanup)
         cls.provider = cls.share(Lab()).up()
         cls.sites = Sites(Path(folder.name))
@@ -242,6 +243,7 @@ class Restraint(Case):
             zone.append(f"n{number} {'AAAA' if ':' in address else 'A'} {address}")
             self.names[address] = f"n{number}.lab.example"
         folder = tempfile.TemporaryDirectory(prefix="e2e-restraint-")
+        os.chmod(folder.name, 0o755)
         self.addCleanup(folder.cleanup)
         self.zone = Path(folder.name) / "zone"
         self.zone.write_text("\n".join(zone) + "\n")

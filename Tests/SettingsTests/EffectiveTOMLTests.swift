@@ -21,6 +21,7 @@ struct EffectiveTOMLTests {
                 allow = ["127.0.0.0/8", "::1/128"]
                 client-rate = "500/s"
                 prefix-rate = "2000/s"
+                user = ""
                 filter-aaaa = "never"
                 dns64 = "off"
 
@@ -109,6 +110,7 @@ private let oddFile = #"""
     allow = ["0.0.0.0/0", "::/0"]
     client-rate = "off"
     prefix-rate = "7/s"
+    user = "resolver"
     filter-aaaa = "no-route"
     dns64 = "auto"
     [[provider]]

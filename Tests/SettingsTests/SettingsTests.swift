@@ -40,6 +40,7 @@ struct SettingsTests {
                 { $0.server.listen = [.init(address: .v4(0), port: 0)] }
             ),
             ("[server]\nthreads = 256", { $0.server.threads = 256 }),
+            ("[server]\nuser = \"resolver\"", { $0.server.user = "resolver" }),
             ("[server]\nfilter-aaaa = \"no-route\"", { $0.server.filterAAAA = .noRoute }),
             ("[server]\ndns64 = \"auto\"", { $0.server.dns64 = .auto }),
             ("[server]\nallow = [\"10.0.0.0/8\", \"::1\"]", { $0.server.allow = prefixes("10.0.0.0/8", "::1/128") }),

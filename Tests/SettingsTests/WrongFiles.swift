@@ -15,7 +15,7 @@ let wrongSections: [Case] = [
         #"[server]\#nlisten = ["127.0.0.1:53"]\#n  lisen = 3"#,
         #"""
         f:3:3: unknown key "lisen" in [server]; did you mean "listen"? allowed: listen, threads, \#
-        allow, client-rate, prefix-rate, filter-aaaa, dns64
+        allow, client-rate, prefix-rate, user, filter-aaaa, dns64
         """#),
     Case(
         #"[sever]\#nthreads = 1"#,
@@ -27,7 +27,7 @@ let wrongSections: [Case] = [
         #"[server]\#nquite-something-else = 1"#,
         #"""
         f:2:1: unknown key "quite-something-else" in [server]; allowed: listen, threads, allow, client-rate, \#
-        prefix-rate, filter-aaaa, dns64
+        prefix-rate, user, filter-aaaa, dns64
         """#),
     Case(
         #"[cache]\#nprefetch = 1"#,
@@ -74,6 +74,15 @@ let wrongValues: [Case] = [
     Case(
         #"[server]\#nfilter-aaaa = "noroute""#,
         #"f:2:15: server.filter-aaaa: found "noroute"; allowed: "never", "no-route"; did you mean "no-route"?"#),
+    Case(
+        #"[server]\#nuser = "root""#,
+        #"""
+        f:2:8: server.user: found "root"; allowed: the name of a user of this machine, but not root; root's rights \#
+        are given up when the ports are bound: name a user without any
+        """#),
+    Case(
+        #"[server]\#nuser = "0""#,
+        #"f:2:8: server.user: found "0"; allowed: the name of a user of this machine, but not root"#),
     Case(
         #"[server]\#ndns64 = true"#,
         #"f:2:9: server.dns64: found true; allowed: "off", "auto""#),

@@ -6,11 +6,14 @@ enum Arrows {
     /// reads and writes JSON; the rest are targets of the package.
     static let allowed: [String: Set<String>] = [
         "httpdnsd": ["Daemon", "LinuxIO"],
-        "httpdnsctl": ["Control", "Doctor", "Glibc", "LinuxIO", "Takeover", "Telemetry"],
+        "httpdnsctl": [
+            "Control", "Crypto", "DNSWire", "Doctor", "Glibc", "LinuxIO", "Resolver", "Settings", "Takeover",
+            "Telemetry",
+        ],
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         "Daemon": [
-            "AnswerCache", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
-            "Resolver", "Settings", "Store", "Synchronization", "Telemetry",
+            "AnswerCache", "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
+            "LinuxIO", "Network", "Resolver", "Settings", "Store", "Synchronization", "Telemetry",
         ],
         "AnswerCache": ["DNSWire", "Synchronization"],
         "Resolver": ["DNSWire"],
@@ -21,11 +24,12 @@ enum Arrows {
         "HTTPServer": ["CMicrohttpd", "DNSWire", "Glibc"],
         "Store": ["CSQLite", "DNSWire"],
         "Settings": ["CIDN2", "CTOML", "DNSWire"],
+        "Confinement": ["CSeccomp"],
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
         "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
         "Control": ["DNSWire", "FoundationEssentials", "Telemetry"],
         "Takeover": [],
-        "Doctor": ["DNSWire"],
+        "Doctor": ["DNSWire", "Resolver"],
         "DNSWire": [],
     ]
 

@@ -6,6 +6,7 @@
 #include "CCrash.h"
 #include "CDatagrams.h"
 #include "CNetlink.h"
+#include "CPrivileges.h"
 
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -32,6 +33,9 @@ struct clinux_event {
 int clinux_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t tag);
 
 int clinux_epoll_wait(int epoll, struct clinux_event *_Nonnull events, int count, int milliseconds);
+
+/// Whether somebody keeps the wall clock in step (adjtimex, whose header Glibc leaves out): 1, 0, or -1 if unknown.
+int clinux_clock_is_synchronised(void);
 
 /// Names the calling thread (GNU only); at most 15 bytes. 0, or an error number.
 int clinux_name_this_thread(const char *_Nonnull name);

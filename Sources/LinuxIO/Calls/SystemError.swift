@@ -20,6 +20,9 @@ extension SystemError {
     package var isPermissionDenied: Bool { code == EACCES || code == EPERM }
     /// The process or the machine has no descriptor or memory left; it may have later.
     package var isExhaustion: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) }
+    /// More than the caller takes.
+    package var isTooLarge: Bool { code == EFBIG }
+    package var isReadOnly: Bool { code == EROFS }
     package var isNoSuchFile: Bool { code == ENOENT }
     /// The machine has no such family or no such address now.
     package var isAddressUnavailable: Bool { code == EADDRNOTAVAIL || code == EAFNOSUPPORT }

@@ -8,7 +8,7 @@ struct DirectoryEntry: Hashable {
     let name: String
 }
 
-enum SymbolicLinks {
+package enum SymbolicLinks {
     /// As the kernel does it: more links in one path are a loop (path_resolution(7)).
     static let maxLinks = 40
 
@@ -58,7 +58,7 @@ enum SymbolicLinks {
     }
 
     /// Nil for what is no link. A target has at most PATH_MAX bytes.
-    static func target(ofLinkAt path: String) -> String? {
+    package static func target(ofLinkAt path: String) -> String? {
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
             let length = unsafe buffer.withMemoryRebound(to: CChar.self) { text in
                 guard let start = text.baseAddress else { return 0 }

@@ -1,5 +1,6 @@
 // The only place where clocks are read. Everybody else is told the time.
 
+import CLinux
 import Glibc
 
 /// A moment since boot, suspended time included: on Linux `ContinuousClock` reads CLOCK_BOOTTIME, so TTLs age while
@@ -38,6 +39,12 @@ package enum Clock {
     /// Milliseconds since 1970 by the clock that people and time servers set, which may jump. Only for what has to mean
     /// something after a restart.
     package static func wallMilliseconds() -> Int64 { wallNanoseconds() / 1_000_000 }
+
+    /// Somebody keeps the wall clock in step; nil: the kernel does not say.
+    package static var isSynchronised: Bool? {
+        let answer = clinux_clock_is_synchronised()
+        return answer < 0 ? nil : answer == 1
+    }
 
     private static func wallNanoseconds() -> Int64 {
         var time = timespec()

@@ -24,6 +24,12 @@ package enum Machine {
 package enum Environment {
     /// Nil for a variable that is not set.
     package static func value(of name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
+
+    /// Likewise, and nobody finds it there again. Before there are other threads, because they may be reading.
+    package static func take(_ name: String) -> String? {
+        defer { unsafe unsetenv(name) }
+        return value(of: name)
+    }
 }
 
 package enum Process {

@@ -7,6 +7,7 @@ package enum StandardStreams {
     package static func writeError(_ text: String) { write(text, to: STDERR_FILENO) }
 
     package static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+    package static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
     /// Lines on standard error go to the journal, which takes priorities off them: JOURNAL_STREAM names its device and
     /// inode (systemd.exec(5)). A redirected stream has others.

@@ -8,7 +8,7 @@ package final class DatagramSocket: Sendable {
 
     /// A burst that arrives while a thread is busy with a batch waits in the kernel: 1 MiB holds some 1,500 queries.
     /// The system's own limit (net.core.rmem_max) may grant less.
-    static let receiveBufferBytes: Int32 = 1 << 20
+    package static let receiveBufferBytes: Int32 = 1 << 20
 
     /// A socket that serves `address`. Several may serve the same one (SO_REUSEPORT): the kernel spreads clients.
     /// SO_REUSEPORT also lets a second daemon of the same user in, so bind the TCP listener first: it does not.
@@ -18,10 +18,16 @@ package final class DatagramSocket: Sendable {
         let descriptor = try FileDescriptor(socketOf: address.family, type: SOCK_DGRAM)
         try descriptor.setOption(SOL_SOCKET, SO_REUSEPORT, to: 1)
         if address.isIPv6 { try descriptor.setOption(Int32(IPPROTO_IPV6), IPV6_V6ONLY, to: 1) }
-        try descriptor.ignorePathMTU(isIPv6: address.isIPv6)
-        if address.isWildcard { try descriptor.reportDestination(isIPv6: address.isIPv6) }
-        try descriptor.raiseReceiveBuffer(to: DatagramSocket.receiveBufferBytes)
+        try descriptor.prepareToServe(address)
         try descriptor.bindSocket(to: address)
+        self.descriptor = descriptor
+    }
+
+    /// One that is bound already, by the service manager. How ports are shared, and whether an IPv6 socket takes IPv4,
+    /// was said when it was bound.
+    init(inherited descriptor: consuming FileDescriptor, at address: SocketAddress) throws(SystemError) {
+        try descriptor.becomeOurs()
+        try descriptor.prepareToServe(address)
         self.descriptor = descriptor
     }
 
@@ -100,6 +106,12 @@ package final class DatagramSocket: Sendable {
 }
 
 extension FileDescriptor {
+    fileprivate func prepareToServe(_ address: SocketAddress) throws(SystemError) {
+        try ignorePathMTU(isIPv6: address.isIPv6)
+        if address.isWildcard { try reportDestination(isIPv6: address.isIPv6) }
+        try raiseReceiveBuffer(to: DatagramSocket.receiveBufferBytes)
+    }
+
     /// Forged "fragmentation needed" messages must not make us send small fragments, which an attacker could then
     /// replace (RFC 9715 section 3.1): with OMIT the path MTU is neither learned nor used.
     fileprivate func ignorePathMTU(isIPv6: Bool) throws(SystemError) {

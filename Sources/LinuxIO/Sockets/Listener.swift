@@ -22,6 +22,12 @@ package final class Listener: Sendable {
         self.descriptor = descriptor
     }
 
+    /// One that listens already, opened by the service manager.
+    init(inherited descriptor: consuming FileDescriptor) throws(SystemError) {
+        try descriptor.becomeOurs()
+        self.descriptor = descriptor
+    }
+
     package func localAddress() throws(SystemError) -> SocketAddress {
         try descriptor.localAddress()
     }

@@ -75,7 +75,7 @@ private struct FileIdentity: Equatable {
 
 /// A path that fits into `sockaddr_un`.
 struct LocalAddress {
-    private let path: [UInt8]
+    private var path: [UInt8]
     /// Size of `sun_path`, its final zero byte counted.
     private static let maxPathBytes = 108
     private static let pathOffset = 2
@@ -84,6 +84,26 @@ struct LocalAddress {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw SystemError(call: "bind", code: EINVAL) }
         guard path.utf8.count < LocalAddress.maxPathBytes else { throw SystemError(call: "bind", code: ENAMETOOLONG) }
         self.path = Array(path.utf8)
+    }
+
+    /// The path of a service manager's socket; "@" stands for the zero byte before a name that is no file (unix(7)).
+    init(notice path: String) throws(SystemError) {
+        try self.init(path)
+        guard path.hasPrefix("@") else { return }
+        self.path[0] = 0
+    }
+
+    /// One datagram.
+    func send(_ bytes: [UInt8], from descriptor: borrowing FileDescriptor) throws(SystemError) {
+        var kernel = kernel
+        let raw = descriptor.raw
+        try SystemCall.run("sendto") {
+            unsafe kernel.withPointer { address, length in
+                unsafe bytes.withUnsafeBytes {
+                    unsafe sendto(raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL), address, length)
+                }
+            }
+        }
     }
 
     func bind(_ descriptor: borrowing FileDescriptor) throws(SystemError) {
@@ -120,7 +140,8 @@ struct LocalAddress {
             unsafe bytes.storeBytes(of: sa_family_t(AF_UNIX), as: sa_family_t.self)
             for (index, byte) in path.enumerated() { unsafe bytes[LocalAddress.pathOffset + index] = byte }
         }
-        kernel.length = socklen_t(LocalAddress.pathOffset + path.count + 1)
+        // A path ends with a zero byte; a name that begins with one ends where its length says.
+        kernel.length = socklen_t(LocalAddress.pathOffset + path.count + (path.first == 0 ? 0 : 1))
         return kernel
     }
 }

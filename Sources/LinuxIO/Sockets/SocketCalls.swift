@@ -9,6 +9,13 @@ extension FileDescriptor {
         self.init(owning: try SystemCall.run("socket") { socket(family, kind, 0) })
     }
 
+    /// One that somebody else has made: from now on it never blocks, and programs we start do not inherit it.
+    func becomeOurs() throws(SystemError) {
+        let status = try SystemCall.run("fcntl") { fcntl(raw, F_GETFL) }
+        try SystemCall.run("fcntl") { fcntl(raw, F_SETFL, status | O_NONBLOCK) }
+        try SystemCall.run("fcntl") { fcntl(raw, F_SETFD, FD_CLOEXEC) }
+    }
+
     func setOption(_ level: Int32, _ name: Int32, to value: Int32) throws(SystemError) {
         var value = value
         try SystemCall.run("setsockopt") {

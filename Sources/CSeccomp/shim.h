@@ -1,0 +1,22 @@
+// libseccomp for Confinement: the header, and wrappers for what Swift cannot call (macros with arguments, variadic
+// functions). Needs libseccomp-dev.
+#pragma once
+#include <errno.h>
+#include <seccomp.h>
+#include <sched.h>
+#include <stdint.h>
+
+static inline scmp_filter_ctx cseccomp_allow_all(void) { return seccomp_init(SCMP_ACT_ALLOW); }
+
+// The call fails with this error.
+static inline int cseccomp_refuse(scmp_filter_ctx filter, int call, int error) {
+    return seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)error), call, 0);
+}
+
+// Likewise, unless all of these bits are set in its first argument.
+static inline int cseccomp_refuse_without(scmp_filter_ctx filter, int call, uint64_t bits, int error) {
+    return seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)error), call, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, bits, 0));
+}
+
+// GNU only: a thread is made, not a process.
+static inline uint64_t cseccomp_thread_flag(void) { return 0x00010000; }

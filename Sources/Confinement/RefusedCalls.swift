@@ -1,0 +1,55 @@
+// Which system calls a daemon that serves has no use for, and why each would be of use to whoever took it over. A list
+// of names without any action; the kernel's own names, as syscalls(2) has them.
+
+enum RefusedCalls {
+    struct Group {
+        let reason: String
+        let calls: [String]
+    }
+
+    static let groups = [
+        Group(
+            reason: "another program, which would be somebody else's",
+            calls: ["execve", "execveat", "fork", "vfork", "uselib"]),
+        Group(
+            reason: "other processes: what they hold in memory and in open files",
+            calls: [
+                "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd",
+                "pidfd_open", "perf_event_open", "lookup_dcookie",
+            ]),
+        Group(
+            reason: "another view of files than the sandbox gives",
+            calls: [
+                "mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "fsopen", "fsconfig",
+                "fsmount", "fspick", "pivot_root", "chroot", "unshare", "setns", "open_by_handle_at", "fanotify_init",
+                "mknod", "mknodat",
+            ]),
+        Group(
+            reason: "code in the kernel, and its parts that many ways out of a sandbox led through",
+            calls: [
+                "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "bpf", "userfaultfd",
+                "io_uring_setup", "io_uring_enter", "io_uring_register", "add_key", "request_key", "keyctl", "vm86",
+                "vm86old", "modify_ldt", "iopl", "ioperm", "personality",
+            ]),
+        Group(
+            reason: "the whole machine: its clock, its name, its swap, its end",
+            calls: [
+                "reboot", "swapon", "swapoff", "settimeofday", "clock_settime", "clock_settime64", "clock_adjtime",
+                "clock_adjtime64", "adjtimex", "stime", "sethostname", "setdomainname", "acct", "quotactl",
+                "quotactl_fd", "syslog", "vhangup", "nfsservctl",
+            ]),
+        Group(
+            reason: "rights that were given up",
+            calls: [
+                "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setfsuid", "setfsgid",
+                "setgroups", "setuid32", "setgid32", "setreuid32", "setregid32", "setresuid32", "setresgid32",
+                "setfsuid32", "setfsgid32", "setgroups32", "capset",
+            ]),
+    ]
+
+    /// A new process by this call is refused, a new thread is not.
+    static let process = "clone"
+    /// What it makes is said in memory, where no filter looks: as if the kernel did not have it, so that glibc takes
+    /// the other one.
+    static let unfiltered = "clone3"
+}

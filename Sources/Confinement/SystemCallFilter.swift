@@ -1,0 +1,53 @@
+// Takes system calls from the whole process that it has no use for (seccomp(2)): they fail from then on, in all
+// threads, for good. Calls of other architectures, whose numbers mean something else, end the process.
+
+import CSeccomp
+
+package enum SystemCallFilter {
+    /// The library's call that failed, and its error number.
+    package struct Failure: Error, Equatable, CustomStringConvertible {
+        package let call: String
+        package let code: Int32
+
+        package var description: String {
+            switch code {
+            case EINVAL, ENOSYS, ECANCELED: "\(call): the kernel, or the container, takes no filters (error \(code))"
+            default: "\(call): error \(code)"
+            }
+        }
+    }
+
+    /// Calls that the library has no number for on this machine are left out: the kernel has them under no name that it
+    /// would know.
+    ///
+    /// - Throws: where the kernel or a container forbids filters; nothing has changed then.
+    package static func begin() throws(Failure) {
+        guard let filter = unsafe cseccomp_allow_all() else { throw Failure(call: "seccomp_init", code: ENOMEM) }
+        defer { unsafe seccomp_release(filter) }
+        // All threads at once, or none.
+        try unsafe check("seccomp_attr_set", seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1))
+        for call in RefusedCalls.groups.flatMap(\.calls) {
+            guard let number = number(of: call) else { continue }
+            try unsafe check("seccomp_rule_add", cseccomp_refuse(filter, number, EPERM))
+        }
+        if let number = number(of: RefusedCalls.process) {
+            try unsafe check(
+                "seccomp_rule_add", cseccomp_refuse_without(filter, number, cseccomp_thread_flag(), EPERM))
+        }
+        if let number = number(of: RefusedCalls.unfiltered) {
+            try unsafe check("seccomp_rule_add", cseccomp_refuse(filter, number, ENOSYS))
+        }
+        try unsafe check("seccomp_load", seccomp_load(filter))
+    }
+
+    /// Nil for one that this machine does not have, which the library numbers below zero.
+    static func number(of call: String) -> Int32? {
+        let number = unsafe seccomp_syscall_resolve_name(call)
+        return number >= 0 ? number : nil
+    }
+
+    private static func check(_ call: String, _ result: Int32) throws(Failure) {
+        guard result != 0 else { return }
+        throw Failure(call: call, code: -result)
+    }
+}

@@ -1,0 +1,46 @@
+// What `httpdnsctl doctor` has found, as it is printed. Words of strangers (files, certificates, settings) are made
+// harmless here, whoever put them in.
+
+package struct DoctorReport: Encodable, Equatable, Sendable {
+    package struct Finding: Encodable, Equatable, Sendable {
+        /// "fault", "warning", "note"
+        package let gravity: String
+        package let subject: String
+        package let text: String
+        package let remedy: String
+
+        package init(gravity: String, subject: String, text: String, remedy: String) {
+            self.gravity = gravity
+            self.subject = subject
+            self.text = text.shown(maxBytes: Finding.maxTextBytes)
+            self.remedy = remedy.shown(maxBytes: Finding.maxTextBytes)
+        }
+
+        /// A path, a piece of a file and what is said of them.
+        private static let maxTextBytes = 1024
+    }
+
+    private let schema = 1
+    package let findings: [Finding]
+    /// Everything that was looked at, in order.
+    package let checked: [String]
+
+    package init(findings: [Finding], checked: [String]) {
+        self.findings = findings
+        self.checked = checked
+    }
+
+    /// More than notes.
+    package var hasFindings: Bool { findings.contains { $0.gravity != "note" } }
+
+    package func rendered(asJSON: Bool) -> String { asJSON ? json(self) : text }
+
+    private var text: String {
+        let lines = findings.map { "\($0.gravity): \($0.subject): \($0.text); remedy: \($0.remedy)\n" }
+        let looked = "looked at: \(checked.joined(separator: ", "))\n"
+        guard hasFindings else {
+            return lines.joined() + "nothing stands in the way of names; " + looked
+        }
+        return lines.joined() + looked
+    }
+}

@@ -1,0 +1,70 @@
+// Whether there are certificate authorities that somebody can be judged by.
+
+package struct AuthorityCheck: Sendable {
+    package enum Store: Equatable, Sendable {
+        case present
+        case missing
+        /// No certificate is in it.
+        case empty
+        /// With the system's words, or OpenSSL's.
+        case unreadable(String)
+    }
+
+    package struct File: Sendable {
+        /// "probe.ca-file", or "ca-file of provider NAME"
+        package let key: String
+        package let path: String
+        package let store: Store
+
+        package init(key: String, path: String, store: Store) {
+            self.key = key
+            self.path = path
+            self.store = store
+        }
+    }
+
+    package let system: Store
+    /// "probe", or the names of providers with https and without a ca-file; empty: nobody looks there.
+    package let usersOfSystem: [String]
+    package let files: [File]
+
+    package init(system: Store, usersOfSystem: [String], files: [File]) {
+        self.system = system
+        self.usersOfSystem = usersOfSystem
+        self.files = files
+    }
+
+    package var findings: [Finding] {
+        var findings: [Finding] = []
+        if let text = AuthorityCheck.text(system), !usersOfSystem.isEmpty {
+            findings.append(
+                Finding(
+                    .fault, .authorities,
+                    "/etc/ssl/certs/ca-certificates.crt \(text): nobody can be trusted (\(shownUsers))",
+                    remedy: "apt install ca-certificates; update-ca-certificates --fresh"))
+        }
+        for file in files {
+            guard let text = AuthorityCheck.text(file.store) else { continue }
+            findings.append(
+                Finding(
+                    .fault, .authorities, "\(file.path) (\(file.key)) \(text)",
+                    remedy: "put a PEM file there that the daemon may read, or take \(file.key) out of the settings"))
+        }
+        return findings
+    }
+
+    private var shownUsers: String {
+        let maxShown = 3
+        let others = usersOfSystem.count - maxShown
+        return usersOfSystem.prefix(maxShown).joined(separator: ", ") + (others > 0 ? " and \(others) more" : "")
+    }
+
+    private static func text(_ store: Store) -> String? {
+        switch store {
+        case .present: nil
+        case .missing: "does not exist"
+        case .empty: "holds no certificate"
+        case .unreadable(let why): "can't be read: \(why)"
+        }
+    }
+}

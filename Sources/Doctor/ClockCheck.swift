@@ -1,0 +1,94 @@
+// Whether the wall clock can be right: by the day of this release, and by the certificates of providers, which are not
+// all wrong on the same day. It reads no clock.
+
+package struct ClockCheck: Sendable {
+    /// Of a certificate whose authority and name are in order.
+    package struct Dates: Equatable, Sendable {
+        package let notBefore: Int64
+        package let notAfter: Int64
+        /// Of the whole chain.
+        package let isValidNow: Bool
+
+        package init(notBefore: Int64, notAfter: Int64, isValidNow: Bool) {
+            self.notBefore = notBefore
+            self.notAfter = notAfter
+            self.isValidNow = isValidNow
+        }
+    }
+
+    /// Seconds since 1970.
+    package let now: Int64
+    package let releasedAt: Int64
+    /// Of each provider that has shown one, once.
+    package let certificates: [Dates]
+    /// Nil: not known.
+    package let isSynchronised: Bool?
+
+    package init(now: Int64, releasedAt: Int64, certificates: [Dates], isSynchronised: Bool?) {
+        self.now = now
+        self.releasedAt = releasedAt
+        self.certificates = certificates
+        self.isSynchronised = isSynchronised
+    }
+
+    private static let remedy = "timedatectl set-ntp true; or date -u -s 'YYYY-MM-DD hh:mm', then hwclock --systohc"
+
+    /// That is what is wrong, not the providers' certificates.
+    package var isWrong: Bool { now < releasedAt || isWrongByCertificates }
+
+    /// Two that agree: one alone may have been forgotten by its owner.
+    private var isWrongByCertificates: Bool {
+        let invalid = certificates.filter { !$0.isValidNow }.count
+        return invalid >= 2 && invalid == certificates.count
+    }
+
+    package var findings: [Finding] {
+        if now < releasedAt {
+            return [
+                Finding(
+                    .fault, .clock, "says \(CalendarDay(now)), before this release (\(CalendarDay(releasedAt)))",
+                    remedy: ClockCheck.remedy)
+            ]
+        }
+        if isWrongByCertificates {
+            let isEarly = certificates.contains { now < $0.notBefore }
+            return [
+                Finding(
+                    .fault, .clock,
+                    "says \(CalendarDay(now)), and the certificates of all providers "
+                        + (isEarly ? "begin later" : "have ended"),
+                    remedy: ClockCheck.remedy)
+            ]
+        }
+        guard isSynchronised == false else { return [] }
+        return [
+            Finding(
+                .note, .clock, "nobody keeps it in step (the kernel says unsynchronised)",
+                remedy: "timedatectl set-ntp true")
+        ]
+    }
+}
+
+/// "2026-11-21", of a moment in UTC; the first or last day of the years 1970 to 9999 where it is outside of them.
+struct CalendarDay: CustomStringConvertible {
+    private let days: Int64
+
+    init(_ secondsSince1970: Int64) {
+        days = min(max(secondsSince1970, 0), 253_402_300_799) / 86_400
+    }
+
+    /// By years of 365.2425 days that begin on 1 March, so that the leap day comes last.
+    var description: String {
+        let shifted = days + 719_468
+        let era = shifted / 146_097
+        let day = shifted % 146_097
+        let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365
+        let dayOfYear = day - (365 * year + year / 4 - year / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let number = month < 10 ? month + 3 : month - 9
+        let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
+        return "\(year + era * 400 + (number <= 2 ? 1 : 0))-\(twoDigits(number))-\(twoDigits(dayOfMonth))"
+    }
+
+    private func twoDigits(_ number: Int64) -> String { (number < 10 ? "0" : "") + "\(number)" }
+}

@@ -1,0 +1,93 @@
+// What is different where the machine is none of its own: containers, and Windows' Linux.
+
+package struct ContainerCheck: Sendable {
+    package enum Kind: Equatable, Sendable {
+        case none
+        /// "Docker", "Podman"
+        case container(String)
+        /// wsl.conf lets it write resolv.conf at each start.
+        case wsl(writesResolvConf: Bool)
+    }
+
+    package let kind: Kind
+    package let isResolvConfMounted: Bool
+    package let leadsToUs: Bool
+    /// The lowest port that everybody may listen on.
+    package let firstFreePort: Int
+    /// Of the places where the daemon is to listen.
+    package let lowestPort: Int
+    /// CAP_NET_BIND_SERVICE is not beyond reach here.
+    package let canBindLowPorts: Bool
+    package let isUp: Bool
+
+    package init(
+        kind: Kind, isResolvConfMounted: Bool, leadsToUs: Bool, firstFreePort: Int, lowestPort: Int,
+        canBindLowPorts: Bool, isUp: Bool
+    ) {
+        self.kind = kind
+        self.isResolvConfMounted = isResolvConfMounted
+        self.leadsToUs = leadsToUs
+        self.firstFreePort = firstFreePort
+        self.lowestPort = lowestPort
+        self.canBindLowPorts = canBindLowPorts
+        self.isUp = isUp
+    }
+
+    package var findings: [Finding] {
+        var findings: [Finding] = []
+        if !isUp, lowestPort > 0, lowestPort < firstFreePort, !canBindLowPorts {
+            findings.append(
+                Finding(
+                    .fault, .container, "nobody here may listen on port \(lowestPort): NET_BIND_SERVICE was taken away",
+                    remedy: "docker run --cap-add NET_BIND_SERVICE (cap_add in a compose file); or a port from "
+                        + "\(firstFreePort) up, published as 53"))
+        }
+        switch kind {
+        case .wsl(writesResolvConf: true):
+            findings.append(
+                Finding(
+                    .warning, .container, "WSL writes resolv.conf at each start",
+                    remedy: "generateResolvConf = false under [network] in /etc/wsl.conf; then wsl --shutdown"))
+        case .wsl(writesResolvConf: false), .none: break
+        case .container(let name) where isResolvConfMounted && leadsToUs:
+            findings.append(
+                Finding(
+                    .note, .container, "in \(name), which mounts resolv.conf: it is new at each start",
+                    remedy: "set the nameserver outside (docker run --dns)"))
+        case .container: break
+        }
+        return findings
+    }
+
+    /// - Parameter text: /etc/wsl.conf (INI).
+    package static func wslWritesResolvConf(_ text: String) -> Bool {
+        var section = ""
+        // Windows ends lines with two characters, which are one in Swift.
+        for line in text.split(whereSeparator: \.isNewline) {
+            let plain = line.lowercased().filter { $0 != " " && $0 != "\t" && $0 != "\r" }
+            if plain.hasPrefix("[") { section = plain }
+            if section == "[network]", plain.hasPrefix("generateresolvconf=") {
+                return !["false", "0"].contains(plain.dropFirst("generateresolvconf=".count))
+            }
+        }
+        return true
+    }
+
+    /// - Parameter status: /proc/self/status, with the bounding set of capabilities as a hexadecimal number.
+    package static func canBindLowPorts(_ status: String) -> Bool {
+        let line = status.split(separator: "\n").first { $0.hasPrefix("CapBnd:") }
+        guard let digits = line?.split(whereSeparator: { $0 == "\t" || $0 == " " }).last else { return true }
+        return UInt64(digits, radix: 16).map { $0 & netBindService != 0 } ?? true
+    }
+
+    /// CAP_NET_BIND_SERVICE of linux/capability.h.
+    private static let netBindService: UInt64 = 1 << 10
+
+    /// - Parameter mounts: /proc/self/mountinfo, whose fifth word is where something is mounted.
+    package static func isMounted(_ path: String, mounts: String) -> Bool {
+        mounts.split(separator: "\n").contains { line in
+            let words = line.split(separator: " ", maxSplits: 5)
+            return words.count > 4 && words[4] == path
+        }
+    }
+}

@@ -1,0 +1,154 @@
+// Whether the daemon is there, by its control socket and by what answers where it listens.
+
+package struct DaemonCheck: Equatable, Sendable {
+    package enum Control: Equatable, Sendable {
+        case answers
+        /// The settings want none.
+        case none
+        /// Nobody listens, or there is no such file; with the system's words.
+        case absent(String)
+        case denied
+        /// Somebody took the connection and said nothing.
+        case silent
+    }
+
+    /// To `version.bind. CH TXT`.
+    package enum Reply: Equatable, Sendable {
+        case ours
+        /// Somebody answers who does not say that it is httpdnsd.
+        case foreign
+        /// With REFUSED, as the daemon does where it is asked about itself from elsewhere than loopback.
+        case declined
+        /// Nobody listens.
+        case refused
+        case silent
+        /// The question could not be sent; with the system's words.
+        case unsent(String)
+    }
+
+    package struct Listener: Equatable, Sendable {
+        /// "127.0.0.1:53"
+        package let place: String
+        package let udp: Reply
+        package let tcp: Reply
+
+        package init(_ place: String, udp: Reply, tcp: Reply) {
+            self.place = place
+            self.udp = udp
+            self.tcp = tcp
+        }
+
+        var replies: [(transport: String, reply: Reply)] { [("UDP", udp), ("TCP", tcp)] }
+    }
+
+    /// What it says of itself; nothing where it says nothing.
+    package struct Knowledge: Equatable, Sendable {
+        /// Nameservers that lead back to it.
+        package let loopingServers: [String]
+        /// Why it thinks that a captive portal stands in the way; nil: it does not.
+        package let portal: String?
+        /// Somebody has told it to ask no provider, at least for some names.
+        package let isSwitchedOff: Bool
+
+        package static let none = Knowledge(loopingServers: [], portal: nil, isSwitchedOff: false)
+
+        package init(loopingServers: [String], portal: String?, isSwitchedOff: Bool) {
+            self.loopingServers = loopingServers
+            self.portal = portal
+            self.isSwitchedOff = isSwitchedOff
+        }
+    }
+
+    package let control: Control
+    package let socket: String
+    package let listeners: [Listener]
+    package let knowledge: Knowledge
+
+    package init(control: Control, socket: String, listeners: [Listener], knowledge: Knowledge = .none) {
+        self.control = control
+        self.socket = socket
+        self.listeners = listeners
+        self.knowledge = knowledge
+    }
+
+    package var isUp: Bool {
+        control == .answers || listeners.contains { $0.udp == .ours || $0.tcp == .ours }
+    }
+
+    package var findings: [Finding] {
+        guard isUp else { return [absence] }
+        return controlFindings + listeners.flatMap(silences) + ownFindings
+    }
+
+    private var ownFindings: [Finding] {
+        var findings = knowledge.loopingServers.map { server in
+            Finding(
+                .warning, .daemon, "the nameserver \(server) asks the daemon in turn, and is left out",
+                remedy: "let it ask somebody else, or name another one under [system-resolver]")
+        }
+        if let portal = knowledge.portal {
+            findings.append(
+                Finding(
+                    .warning, .daemon, "a captive portal is suspected: \(portal)",
+                    remedy: "open http://example.com in a browser and sign in to the network"))
+        }
+        if knowledge.isSwitchedOff {
+            findings.append(
+                Finding(
+                    .note, .daemon, "it was told to ask no provider, at least for some names",
+                    remedy: "httpdnsctl status shows which; httpdnsctl httpdns on"))
+        }
+        return findings
+    }
+
+    private var absence: Finding {
+        if control == .silent {
+            return Finding(
+                .fault, .daemon, "something holds \(socket), and answers neither there nor to questions",
+                remedy: "systemctl restart httpdnsd")
+        }
+        return Finding(
+            .fault, .daemon, "does not run: no answer at \(socket), nor where the settings let it listen",
+            remedy: "systemctl start httpdnsd; if it ends again, journalctl -u httpdnsd says why")
+    }
+
+    private var controlFindings: [Finding] {
+        switch control {
+        case .answers, .none: []
+        case .denied:
+            [
+                Finding(
+                    .note, .daemon, "\(socket) may not be opened by this user",
+                    remedy: "run httpdnsctl doctor as root, who sees more")
+            ]
+        case .absent(let why):
+            [
+                Finding(
+                    .warning, .daemon, "answers questions, but not at \(socket) (\(why))",
+                    remedy: "httpdnsctl --socket PATH doctor, with control.socket of the settings")
+            ]
+        case .silent:
+            [
+                Finding(
+                    .warning, .daemon, "answers questions, but says nothing at \(socket)",
+                    remedy: "systemctl restart httpdnsd")
+            ]
+        }
+    }
+
+    private func silences(_ listener: Listener) -> [Finding] {
+        listener.replies.compactMap { transport, reply in
+            let what: String
+            switch reply {
+            // Somebody else there is the port's matter.
+            case .ours, .declined, .foreign: return nil
+            case .refused: what = "nobody listens"
+            case .silent: what = "no answer"
+            case .unsent(let why): what = "can't be asked: \(why)"
+            }
+            return Finding(
+                .fault, .daemon, "\(listener.place) over \(transport): \(what)",
+                remedy: "a firewall must let lo through (nft list ruleset); else systemctl restart httpdnsd")
+        }
+    }
+}

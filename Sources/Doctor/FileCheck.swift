@@ -1,0 +1,184 @@
+// Whether the daemon's user can read and write what it must, and whether others can't read its keys. Whose the files
+// are is told; nothing is opened here.
+
+package struct FileCheck: Sendable {
+    /// What a path leads to.
+    package struct Status: Equatable, Sendable {
+        package let isDirectory: Bool
+        package let owner: UInt32
+        package let group: UInt32
+        package let mode: UInt32
+
+        package init(isDirectory: Bool, owner: UInt32, group: UInt32, mode: UInt32) {
+            self.isDirectory = isDirectory
+            self.owner = owner
+            self.group = group
+            self.mode = mode
+        }
+
+        /// - Parameter bit: 4 to read, 2 to write, 1 to pass or run.
+        func allows(_ user: User, _ bit: UInt32) -> Bool {
+            if user.id == 0 { return true }
+            if owner == user.id { return mode >> 6 & bit != 0 }
+            if user.groups.contains(group) { return mode >> 3 & bit != 0 }
+            return mode & bit != 0
+        }
+    }
+
+    package struct User: Equatable, Sendable {
+        package let name: String
+        package let id: UInt32
+        package let groups: Set<UInt32>
+
+        package init(name: String, id: UInt32, groups: Set<UInt32>) {
+            self.name = name
+            self.id = id
+            self.groups = groups
+        }
+    }
+
+    package enum Purpose: Equatable, Sendable {
+        /// The settings.
+        case read
+        /// A key file, by its name in the settings.
+        case secret(String)
+        /// A directory that files are made in.
+        case make(String)
+        /// A file that is there already and is written to.
+        case write(String)
+    }
+
+    package struct Place: Equatable, Sendable {
+        package let path: String
+        package let purpose: Purpose
+        /// From the root down to the path itself; nil where there is nothing.
+        package let steps: [Status?]
+        /// Of the file system, for directories.
+        package let freeBytes: Int?
+
+        package init(path: String, purpose: Purpose, steps: [Status?], freeBytes: Int? = nil) {
+            self.path = path
+            self.purpose = purpose
+            self.steps = steps
+            self.freeBytes = freeBytes
+        }
+
+        var status: Status? { steps.last ?? nil }
+    }
+
+    /// Nil: the machine has no user for the daemon.
+    package let user: User?
+    /// The service is installed, so that there has to be one.
+    package let isInstalled: Bool
+    package let places: [Place]
+
+    package init(user: User?, isInstalled: Bool, places: [Place]) {
+        self.user = user
+        self.isInstalled = isInstalled
+        self.places = places
+    }
+
+    /// The store, its journal and what a crash leaves.
+    private static let minFreeBytes = 64 << 20
+
+    package var findings: [Finding] {
+        var findings: [Finding] = []
+        if user == nil, isInstalled {
+            findings.append(
+                Finding(
+                    .fault, .files, "the service is installed, and there is no user httpdnsd",
+                    remedy: "systemd-sysusers; systemctl restart httpdnsd"))
+        }
+        return findings + places.flatMap(look)
+    }
+
+    private func look(_ place: Place) -> [Finding] {
+        guard let status = place.status else { return missing(place) }
+        var findings: [Finding] = []
+        if case .secret(let key) = place.purpose, status.mode & 0o007 != 0 {
+            findings.append(
+                warning("\(place.path) (\(key)) is open to everybody", "chmod o= \(place.path)"))
+        }
+        if let user { findings += hindrances(place, status, user) }
+        if let free = place.freeBytes, free < FileCheck.minFreeBytes {
+            findings.append(
+                warning("\(free >> 20) MiB are free where \(place.path) is", "df -h \(place.path); make room"))
+        }
+        return findings
+    }
+
+    private func missing(_ place: Place) -> [Finding] {
+        switch place.purpose {
+        case .read, .write: []
+        case .secret(let key):
+            [
+                Finding(
+                    .fault, .files, "\(place.path) (\(key)) does not exist",
+                    remedy: "put the account's key there: install -m 640 -g httpdnsd KEYFILE \(place.path)")
+            ]
+        case .make(let what):
+            [
+                warning(
+                    "\(place.path) (\(what)) does not exist", "install -d -o httpdnsd -g httpdnsd \(place.path)")
+            ]
+        }
+    }
+
+    private func hindrances(_ place: Place, _ status: Status, _ user: User) -> [Finding] {
+        if let closed = place.steps.dropLast().firstIndex(where: { $0.map { !$0.allows(user, 1) } ?? false }) {
+            let path = FileCheck.path(place.path, steps: closed)
+            return [warning("\(user.name) can't pass \(path) to \(place.path)", "chmod +x \(path)")]
+        }
+        switch place.purpose {
+        case .read:
+            guard !status.allows(user, 4) else { return [] }
+            return [
+                Finding(
+                    .fault, .files, "\(place.path) can't be read by \(user.name)", remedy: "chmod a+r \(place.path)")
+            ]
+        case .secret(let key):
+            guard !status.allows(user, 4) else { return [] }
+            return [
+                Finding(
+                    .fault, .files, "\(place.path) (\(key)) can't be read by \(user.name)",
+                    remedy: "chgrp \(user.name) \(place.path); chmod g+r \(place.path)")
+            ]
+        case .make(let what):
+            guard !status.allows(user, 2) || !status.allows(user, 1) else { return [] }
+            return [
+                warning("\(user.name) can't write into \(place.path) (\(what))", "chown \(user.name): \(place.path)")
+            ]
+        case .write(let what):
+            guard !status.allows(user, 2) else { return [] }
+            return [warning("\(user.name) can't write to \(place.path) (\(what))", "chown \(user.name): \(place.path)")]
+        }
+    }
+
+    /// "/a/b/c" has the steps "/", "/a", "/a/b".
+    private static func path(_ path: String, steps: Int) -> String {
+        "/" + path.split(separator: "/").prefix(steps).joined(separator: "/")
+    }
+
+    private func warning(_ text: String, _ remedy: String) -> Finding {
+        Finding(.warning, .files, text, remedy: remedy)
+    }
+}
+
+extension FileCheck.User {
+    /// - Parameters:
+    ///   - passwd: passwd(5).
+    ///   - group: group(5).
+    package init?(name: String, passwd: String, group: String) {
+        let fields = { (line: Substring) in line.split(separator: ":", omittingEmptySubsequences: false) }
+        let line = passwd.split(separator: "\n").map(fields).first { $0.count >= 4 && $0[0] == name }
+        guard let line, let id = UInt32(line[2]), let primary = UInt32(line[3]) else { return nil }
+        var groups: Set<UInt32> = [primary]
+        for entry in group.split(separator: "\n").map(fields) where entry.count >= 4 {
+            guard entry[3].split(separator: ",").contains(where: { $0 == name }), let id = UInt32(entry[2]) else {
+                continue
+            }
+            groups.insert(id)
+        }
+        self.init(name: name, id: id, groups: groups)
+    }
+}

@@ -1,0 +1,125 @@
+// Whether programs get as far as resolv.conf: the hosts line of nsswitch.conf(5). Any bytes are read without harm.
+
+package struct NSSwitchCheck: Sendable {
+    /// Nil: there is no file.
+    package let text: [UInt8]?
+    /// systemd-resolved runs, so that nss-resolve has somebody to ask.
+    package let hasResolved: Bool
+    /// Programs that ask systemd-resolved get the daemon's answers.
+    package let isResolvedOurs: Bool
+
+    package init(text: [UInt8]?, hasResolved: Bool, isResolvedOurs: Bool) {
+        self.text = text
+        self.hasResolved = hasResolved
+        self.isResolvedOurs = isResolvedOurs
+    }
+
+    private struct Source {
+        let name: String
+        /// "[NOTFOUND=return]" as words without brackets, lower case.
+        var actions: [String] = []
+
+        /// Who comes behind it is not asked for names that it does not know.
+        var endsSearch: Bool {
+            actions.contains("notfound=return")
+                || actions.contains { $0.hasPrefix("!") && $0.hasSuffix("=return") && !$0.hasPrefix("!notfound") }
+        }
+    }
+
+    /// The administrator's file; more than this is none.
+    private static let maxLines = 1024
+    private static let usual = "hosts: files dns in /etc/nsswitch.conf"
+
+    package var findings: [Finding] {
+        guard let text else {
+            return [
+                Finding(
+                    .warning, .nsswitch, "/etc/nsswitch.conf is missing: what programs ask first is left to them",
+                    remedy: NSSwitchCheck.usual)
+            ]
+        }
+        guard let sources = NSSwitchCheck.hosts(text) else {
+            return [
+                Finding(
+                    .warning, .nsswitch, "there is no hosts line: what programs ask first is left to them",
+                    remedy: NSSwitchCheck.usual)
+            ]
+        }
+        return findings(sources)
+    }
+
+    private func findings(_ sources: [Source]) -> [Finding] {
+        let names = sources.map(\.name)
+        let line = "hosts: " + names.joined(separator: " ")
+        guard let dns = names.firstIndex(of: "dns") else {
+            if names.contains("resolve"), isResolvedOurs { return [] }
+            return [
+                Finding(
+                    .fault, .nsswitch, "\(line): without dns programs never ask a nameserver",
+                    remedy: NSSwitchCheck.usual)
+            ]
+        }
+        var findings: [Finding] = []
+        if let files = names.firstIndex(of: "files"), files > dns {
+            findings.append(
+                Finding(
+                    .warning, .nsswitch, "\(line): dns comes before files, so that /etc/hosts counts last",
+                    remedy: NSSwitchCheck.usual))
+        }
+        for source in sources[..<dns] where source.endsSearch {
+            if let finding = hiding(source) { findings.append(finding) }
+        }
+        return findings
+    }
+
+    private func hiding(_ source: Source) -> Finding? {
+        switch source.name {
+        // They answer for .local alone.
+        case "mdns_minimal", "mdns4_minimal", "mdns6_minimal": return nil
+        case "resolve":
+            guard hasResolved, !isResolvedOurs else { return nil }
+            return Finding(
+                .warning, .nsswitch, "programs ask systemd-resolved and never resolv.conf (resolve comes before dns)",
+                remedy: "httpdnsctl system use, which lets systemd-resolved ask the daemon; or \(NSSwitchCheck.usual)")
+        default:
+            return Finding(
+                .fault, .nsswitch, "\(source.name) ends the search with [NOTFOUND=return]: dns is never asked",
+                remedy: NSSwitchCheck.usual)
+        }
+    }
+
+    /// Of the first such line, as glibc takes it; nil without one.
+    private static func hosts(_ text: [UInt8]) -> [Source]? {
+        for line in text.split(separator: UInt8(ascii: "\n")).prefix(maxLines) {
+            let plain = String(decoding: line.prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self)
+            let words = plain.split { $0 == " " || $0 == "\t" || $0 == "\r" }.map { $0.lowercased() }
+            let parts = words.joined(separator: " ").split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, parts[0].trimmed == "hosts" else { continue }
+            return sources(String(parts[1]))
+        }
+        return nil
+    }
+
+    private static func sources(_ text: String) -> [Source] {
+        var sources: [Source] = []
+        var rest = text[...]
+        while let start = rest.firstIndex(where: { $0 != " " }) {
+            rest = rest[start...]
+            if rest.first == "[" {
+                let end = rest.firstIndex(of: "]") ?? rest.endIndex
+                let actions = rest[..<end].dropFirst().split(separator: " ").map(String.init)
+                if !sources.isEmpty { sources[sources.count - 1].actions += actions }
+                rest = rest[end...].dropFirst()
+            } else {
+                let end = rest.firstIndex { $0 == " " || $0 == "[" } ?? rest.endIndex
+                sources.append(Source(name: String(rest[..<end])))
+                rest = rest[end...]
+            }
+        }
+        return sources
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: Substring { drop { $0 == " " }.prefix { $0 != " " } }
+}

@@ -1,0 +1,93 @@
+// How the nameservers of the system answer: briefly and over UDP, over TCP, and at length in several packets.
+
+package struct NameserverCheck: Sendable {
+    package enum Reply: Equatable, Sendable {
+        /// A DNS response code, and how long the message was.
+        case answered(code: UInt16, bytes: Int)
+        case refused
+        case silent
+        case noRoute
+        /// In the system's words.
+        case failed(String)
+
+        var isAnswer: Bool { if case .answered = self { true } else { false } }
+    }
+
+    package struct Server: Equatable, Sendable {
+        /// "192.0.2.53:53"
+        package let place: String
+        package let udp: Reply
+        /// To the large question.
+        package let tcp: Reply
+        /// To a question that offers room for a large answer.
+        package let largeUDP: Reply
+
+        package init(_ place: String, udp: Reply, tcp: Reply, largeUDP: Reply) {
+            self.place = place
+            self.udp = udp
+            self.tcp = tcp
+            self.largeUDP = largeUDP
+        }
+    }
+
+    package let servers: [Server]
+
+    package init(servers: [Server]) { self.servers = servers }
+
+    private static let refusedCode: UInt16 = 5
+    private static let serverFailureCode: UInt16 = 2
+
+    package var findings: [Finding] {
+        let gravity: Finding.Gravity = servers.contains { $0.udp.isAnswer || $0.tcp.isAnswer } ? .warning : .fault
+        return servers.compactMap { finding($0, gravity) } + servers.compactMap(fragments)
+    }
+
+    private func finding(_ server: Server, _ gravity: Finding.Gravity) -> Finding? {
+        let remedy = "another nameserver from the network's settings, or servers = [...] under [system-resolver]"
+        if case .answered(NameserverCheck.refusedCode, _) = server.udp {
+            return Finding(
+                gravity, .nameservers, "\(server.place) refuses to answer this machine",
+                remedy: "let this machine into its access list, or take \(remedy)")
+        }
+        if case .answered(NameserverCheck.serverFailureCode, _) = server.udp {
+            return Finding(
+                gravity, .nameservers, "\(server.place) fails (SERVFAIL): it reaches nobody itself", remedy: remedy)
+        }
+        switch (server.udp.isAnswer, server.tcp.isAnswer) {
+        case (true, true): return nil
+        case (false, false):
+            return Finding(
+                gravity, .nameservers, "\(server.place) does not answer (\(NameserverCheck.words(server.udp)))",
+                remedy: remedy)
+        case (true, false):
+            return Finding(
+                .warning, .nameservers,
+                "\(server.place) does not answer over TCP (\(NameserverCheck.words(server.tcp))): long answers fail",
+                remedy: "let TCP port 53 through the firewall, or take \(remedy)")
+        case (false, true):
+            return Finding(
+                .warning, .nameservers,
+                "\(server.place) answers over TCP only (UDP: \(NameserverCheck.words(server.udp)))",
+                remedy: "let UDP port 53 through the firewall, or take \(remedy)")
+        }
+    }
+
+    /// The same question is answered when it is small, or over TCP.
+    private func fragments(_ server: Server) -> Finding? {
+        guard server.udp.isAnswer, server.tcp.isAnswer, !server.largeUDP.isAnswer else { return nil }
+        return Finding(
+            .warning, .fragments, "long answers of \(server.place) over UDP are lost, short ones and TCP arrive",
+            remedy: "let fragments through the firewall; or let that nameserver send 1232 bytes at most "
+                + "(unbound: edns-buffer-size: 1232)")
+    }
+
+    private static func words(_ reply: Reply) -> String {
+        switch reply {
+        case .answered: "answered"
+        case .refused: "nobody listens"
+        case .silent: "silence"
+        case .noRoute: "no route"
+        case .failed(let why): why
+        }
+    }
+}

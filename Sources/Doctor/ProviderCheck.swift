@@ -1,0 +1,159 @@
+// How each address of each provider was reached, and which of it is worth a line: what all have in common is said once.
+
+package struct ProviderCheck: Sendable {
+    package enum Outcome: Equatable, Sendable {
+        /// Connected, and behind https the certificate was in order.
+        case fine
+        /// No route from here; nothing was sent.
+        case noRoute
+        case refused
+        /// Nothing came back in time; during the handshake, or before it.
+        case silent(isConnected: Bool)
+        /// In the system's or OpenSSL's words.
+        case failed(String)
+        /// In OpenSSL's words; who has signed.
+        case untrusted(String, issuer: String)
+        /// Whom the certificate is for.
+        case wrongName(String)
+        case notValidNow(ClockCheck.Dates)
+        /// More addresses than are dialled at once.
+        case notDialled
+    }
+
+    package struct Place: Equatable, Sendable {
+        package let provider: String
+        /// "192.0.2.1:443"
+        package let place: String
+        package let isIPv6: Bool
+        /// "https", "http", or "proxy"
+        package let kind: String
+        package let outcome: Outcome
+
+        package init(provider: String, place: String, isIPv6: Bool, kind: String, outcome: Outcome) {
+            self.provider = provider
+            self.place = place
+            self.isIPv6 = isIPv6
+            self.kind = kind
+            self.outcome = outcome
+        }
+
+        var isLost: Bool { outcome != .fine && outcome != .notDialled }
+    }
+
+    package let places: [Place]
+    /// Said in another place: certificates that are not valid now follow from it.
+    package let isClockWrong: Bool
+    /// Likewise for those that nobody vouches for.
+    package let hasAuthorities: Bool
+
+    package init(places: [Place], isClockWrong: Bool, hasAuthorities: Bool) {
+        self.places = places
+        self.isClockWrong = isClockWrong
+        self.hasAuthorities = hasAuthorities
+    }
+
+    package var findings: [Finding] { families + providers + remarks }
+
+    /// No way out for a family that providers have addresses of.
+    private var families: [Finding] {
+        [false, true].compactMap { isIPv6 in
+            let theirs = places.filter { $0.isIPv6 == isIPv6 && $0.outcome == .noRoute }
+            guard !theirs.isEmpty else { return nil }
+            let hasOther = places.contains { $0.isIPv6 != isIPv6 && $0.outcome == .fine }
+            let family = isIPv6 ? "IPv6" : "IPv4"
+            return Finding(
+                hasOther ? .note : .fault, .providers, "there is no \(family) route to \(ProviderCheck.names(theirs))",
+                remedy: hasOther
+                    ? "none is needed: the other family is used"
+                    : "ip \(isIPv6 ? "-6 " : "")route; a default route must be there, through a gateway that answers")
+        }
+    }
+
+    private var providers: [Finding] {
+        var names: [String] = []
+        for place in places where !names.contains(place.provider) { names.append(place.provider) }
+        let lost = places.filter { $0.isLost && $0.outcome != .noRoute && !isExplained($0.outcome) }
+        return names.flatMap { name in
+            let mine = lost.filter { $0.provider == name }
+            let isGone = !places.contains { $0.provider == name && $0.outcome == .fine }
+            return mine.indices.compactMap { index in
+                // What befell several addresses alike is said once, with the first of them.
+                let isSaid = mine[..<index].contains { $0.outcome == mine[index].outcome }
+                let alike = mine.filter { $0.outcome == mine[index].outcome }
+                return isSaid ? nil : finding(alike, isGone: isGone)
+            }
+        }
+    }
+
+    private var remarks: [Finding] {
+        var findings: [Finding] = []
+        let proxied = places.filter { $0.kind == "proxy" }
+        if !proxied.isEmpty {
+            findings.append(
+                Finding(
+                    .note, .providers, "\(ProviderCheck.names(proxied)): only the proxy was dialled",
+                    remedy: "httpdnsctl providers test NAME asks through it"))
+        }
+        let skipped = places.filter { $0.outcome == .notDialled }.count
+        if skipped > 0 {
+            findings.append(
+                Finding(
+                    .note, .providers, "\(skipped) more addresses were not dialled",
+                    remedy: "httpdnsctl providers test NAME tries those of one provider"))
+        }
+        return findings
+    }
+
+    private func isExplained(_ outcome: Outcome) -> Bool {
+        switch outcome {
+        case .notValidNow: isClockWrong
+        case .untrusted: !hasAuthorities
+        default: false
+        }
+    }
+
+    private func finding(_ alike: [Place], isGone: Bool) -> Finding? {
+        guard let first = alike.first else { return nil }
+        let (text, remedy) = ProviderCheck.words(first)
+        let addresses = alike.map(\.place).joined(separator: ", ")
+        return Finding(
+            isGone ? .fault : .warning, .providers, "\(first.provider) at \(addresses) (\(first.kind)): \(text)",
+            remedy: remedy)
+    }
+
+    private static func words(_ place: Place) -> (text: String, remedy: String) {
+        let other = "another address or provider in the settings"
+        switch place.outcome {
+        case .fine, .noRoute, .notDialled: return ("", "")
+        case .refused: return ("connection refused", "a firewall rejects it, or the address is old: \(other)")
+        case .silent(isConnected: false):
+            return ("no answer to a connection", "a firewall drops it, or the address is old: \(other)")
+        case .silent(isConnected: true):
+            return (
+                "connected, and then silence", "something on the way holds TLS back: try another network, or \(other)"
+            )
+        case .failed(let why): return (why, "curl -v --connect-to ::\(place.place) with the provider's URL shows more")
+        case .untrusted(let why, let issuer):
+            return (
+                "certificate by \(issuer): \(why)",
+                "somebody on the way reads TLS (a portal, a proxy), or ca-file must name that authority"
+            )
+        case .wrongName(let owners):
+            return (
+                "the certificate is for \(owners)",
+                "somebody on the way answers, or the address is another's now: try another network, or \(other)"
+            )
+        case .notValidNow(let dates):
+            return (
+                "certificate valid from \(CalendarDay(dates.notBefore)) to \(CalendarDay(dates.notAfter)), not now",
+                "date -u shows this machine's clock; where that is right, the provider must renew"
+            )
+        }
+    }
+
+    private static func names(_ places: [Place]) -> String {
+        var names: [String] = []
+        for place in places where !names.contains(place.provider) { names.append(place.provider) }
+        return names.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,178 @@
+// Whether programs find the daemon through resolv.conf, and the daemon somebody behind it. It reads the file as the
+// daemon does.
+
+import DNSWire
+package import Resolver
+
+package struct ResolvConfCheck: Sendable {
+    package enum File: Sendable {
+        case missing
+        /// A link, and what it leads to is not there.
+        case dangling(to: String)
+        /// With the system's words.
+        case unreadable(String)
+        case text([UInt8], isForEverybody: Bool)
+    }
+
+    package let file: File
+    /// Where the daemon listens.
+    package let ourselves: ListenAddresses
+    /// A place at port 53, for remedies; nil where the daemon has none, and resolv.conf can't lead to it.
+    package let ourPlace: String?
+    /// What the daemon asks itself, by its own rules.
+    package let sources: NameserverSources
+    /// Of systemd-resolved's own file; empty: it does not run.
+    package let resolvedServers: [UInt8]
+    /// `system use` has left its record.
+    package let isTakenOver: Bool
+    /// chattr +i
+    package let isImmutable: Bool
+    package let isMounted: Bool
+
+    package init(
+        file: File, ourselves: ListenAddresses, ourPlace: String?, sources: NameserverSources, resolvedServers: [UInt8],
+        isTakenOver: Bool, isImmutable: Bool, isMounted: Bool
+    ) {
+        self.file = file
+        self.ourselves = ourselves
+        self.ourPlace = ourPlace
+        self.sources = sources
+        self.resolvedServers = resolvedServers
+        self.isTakenOver = isTakenOver
+        self.isImmutable = isImmutable
+        self.isMounted = isMounted
+    }
+
+    /// resolv.conf(5): MAXNS.
+    private static let maxFollowed = 3
+    private static let takeOver = "httpdnsctl system use"
+
+    package var findings: [Finding] {
+        switch file {
+        case .missing: [fault("is missing: programs ask 127.0.0.1, and nobody else", ResolvConfCheck.takeOver)]
+        case .dangling(let target):
+            [
+                fault(
+                    "is a link to \(target), which does not exist",
+                    "start what keeps that file, or rm /etc/resolv.conf and \(ResolvConfCheck.takeOver)")
+            ]
+        case .unreadable(let why):
+            [fault("can't be read: \(why)", "ls -lL /etc/resolv.conf; chmod 644 /etc/resolv.conf")]
+        case .text(let text, let isForEverybody):
+            (isForEverybody
+                ? []
+                : [fault("is readable for root only: other programs find no nameserver", "chmod 644 /etc/resolv.conf")])
+                + findings(of: NameserverList(resolvConf: text, without: ourselves))
+        }
+    }
+
+    /// Programs ask the daemon, be it through systemd-resolved.
+    package var leadsToUs: Bool {
+        guard case .text(let text, _) = file else { return false }
+        let list = NameserverList(resolvConf: text, without: ourselves)
+        return ResolvConfCheck.namesUs(list) || isThroughResolved(list)
+    }
+
+    /// resolv.conf names systemd-resolved, and that asks the daemon.
+    package var isThroughResolved: Bool {
+        guard case .text(let text, _) = file else { return false }
+        return isThroughResolved(NameserverList(resolvConf: text, without: ourselves))
+    }
+
+    private func findings(of list: NameserverList) -> [Finding] {
+        let lines = shape(of: list)
+        guard ourPlace != nil else { return lines }
+        if ResolvConfCheck.namesUs(list) {
+            return lines + others(beside: list) + loop()
+        }
+        if isThroughResolved(list) { return lines + loop() }
+        return lines + [elsewhere(list)]
+    }
+
+    private func shape(of list: NameserverList) -> [Finding] {
+        var findings: [Finding] = []
+        if !list.unreadable.isEmpty {
+            findings.append(
+                warning(
+                    "has nameservers that are no addresses: \(list.unreadable.joined(separator: ", "))",
+                    "a nameserver line takes one address, without port"))
+        }
+        let count = list.servers.count + list.omitted.count
+        if count > ResolvConfCheck.maxFollowed {
+            findings.append(
+                warning(
+                    "names \(count) nameservers: programs read the first \(ResolvConfCheck.maxFollowed)",
+                    "leave out the rest; the daemon alone is enough"))
+        }
+        return findings
+    }
+
+    private func others(beside list: NameserverList) -> [Finding] {
+        guard !list.servers.isEmpty else { return [] }
+        let names = list.servers.map { "\($0.address)" }.joined(separator: ", ")
+        return [
+            warning(
+                "names \(names) beside the daemon: when an answer is late programs ask there, past the daemon",
+                "leave the daemon as the only nameserver: \(ResolvConfCheck.takeOver)")
+        ]
+    }
+
+    private func loop() -> [Finding] {
+        guard sources.list.servers.isEmpty else { return [] }
+        return [
+            warning(
+                "names only the daemon, and no file names another nameserver: the daemon has no system resolver",
+                "servers = [\"ADDRESS\"] under [system-resolver] in the settings, with the network's nameserver")
+        ]
+    }
+
+    private func elsewhere(_ list: NameserverList) -> Finding {
+        let names = list.servers.map { "\($0.address)" }.joined(separator: ", ")
+        if isTakenOver {
+            return fault(
+                "was made to name the daemon, and has been rewritten since: it names "
+                    + (names.isEmpty ? "nobody" : names),
+                "\(ResolvConfCheck.takeOver), which says who keeps the file" + hindrance)
+        }
+        if list.servers.isEmpty {
+            return fault("names no nameserver: programs ask 127.0.0.1", ResolvConfCheck.takeOver + hindrance)
+        }
+        if list.servers.contains(where: { $0.address == .v4(0x7F00_000B) }) {
+            return warning(
+                "names 127.0.0.11, Docker's own resolver: programs do not ask the daemon",
+                "run the container with --dns \(ourPlace ?? "ADDRESS"), or dns: in the compose file")
+        }
+        if list.servers.contains(where: ResolvConfCheck.isStub) {
+            return warning(
+                "names systemd-resolved (\(names)), which does not ask the daemon", ResolvConfCheck.takeOver + hindrance
+            )
+        }
+        return warning("names \(names), not the daemon: programs do not use it", ResolvConfCheck.takeOver + hindrance)
+    }
+
+    private var hindrance: String {
+        if isImmutable { return "; before it chattr -i /etc/resolv.conf, which can't be written now" }
+        if isMounted { return "; it is mounted from outside: set the nameserver there (docker run --dns)" }
+        return ""
+    }
+
+    private func isThroughResolved(_ list: NameserverList) -> Bool {
+        list.servers.contains(where: ResolvConfCheck.isStub)
+            && ResolvConfCheck.namesUs(NameserverList(resolvConf: resolvedServers, without: ourselves))
+    }
+
+    private static func namesUs(_ list: NameserverList) -> Bool { list.omitted.contains { $0.why == .ourselves } }
+
+    /// systemd-resolved.service(8)
+    private static func isStub(_ server: Nameserver) -> Bool {
+        server.address == .v4(0x7F00_0035) || server.address == .v4(0x7F00_0036)
+    }
+
+    private func fault(_ text: String, _ remedy: String) -> Finding {
+        Finding(.fault, .resolvConf, text, remedy: remedy)
+    }
+
+    private func warning(_ text: String, _ remedy: String) -> Finding {
+        Finding(.warning, .resolvConf, text, remedy: remedy)
+    }
+}

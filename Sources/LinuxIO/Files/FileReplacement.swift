@@ -1,0 +1,103 @@
+// Files and links put in the place of others: whole or not at all, also when the power fails in between. What is on its
+// way lies beside its place, under a name that the caller knows.
+
+import Glibc
+
+package enum FileReplacement {
+    /// - Parameter unfinished: in the same directory; what is left there of an earlier time is removed.
+    /// - Throws: EROFS, EPERM (immutable), EBUSY (a mount point), ENOSPC and the like.
+    package static func put(
+        _ bytes: [UInt8], _ rights: FileRights, at path: String, by unfinished: String
+    ) throws(SystemError) {
+        try remove(unfinished)
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        let opened = try SystemCall.run("open") { unsafe open(unfinished, flags, 0o600) }
+        let file = FileDescriptor(owning: opened)
+        try write(bytes, to: file)
+        try SystemCall.run("fchown") { fchown(file.raw, rights.userID, rights.groupID) }
+        try SystemCall.run("fchmod") { fchmod(file.raw, rights.mode) }
+        try SystemCall.run("fsync") { fsync(file.raw) }
+        try move(unfinished, to: path)
+    }
+
+    package static func putLink(
+        to target: String, _ rights: FileRights, at path: String, by unfinished: String
+    ) throws(SystemError) {
+        try remove(unfinished)
+        try SystemCall.run("symlink") { unsafe symlink(target, unfinished) }
+        try SystemCall.run("lchown") { unsafe lchown(unfinished, rights.userID, rights.groupID) }
+        try move(unfinished, to: path)
+    }
+
+    /// For a mount point, which nothing can take the place of. Mode and owner stay; in between the file has the
+    /// beginning of the new and the end of the old text.
+    package static func writeOver(_ path: String, with bytes: [UInt8]) throws(SystemError) {
+        let opened = try SystemCall.run("open") { unsafe open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC) }
+        let file = FileDescriptor(owning: opened)
+        try write(bytes, to: file)
+        try SystemCall.run("ftruncate") { ftruncate(file.raw, off_t(bytes.count)) }
+        try SystemCall.run("fsync") { fsync(file.raw) }
+    }
+
+    /// Nothing to do where nothing is, also where nothing may be changed.
+    package static func remove(_ path: String) throws(SystemError) {
+        guard exists(path) else { return }
+        try SystemCall.run("unlink") { unsafe unlink(path) }
+        try syncParent(of: path)
+    }
+
+    /// Readable for all, as directories of settings are. Nothing to do where it is.
+    package static func makeDirectory(_ path: String) throws(SystemError) {
+        do throws(SystemError) {
+            try SystemCall.run("mkdir") { unsafe mkdir(path, 0o755) }
+        } catch {
+            guard error.code == EEXIST else { throw error }
+            return
+        }
+        // Whatever the umask is.
+        try SystemCall.run("chmod") { unsafe chmod(path, 0o755) }
+        try syncParent(of: path)
+    }
+
+    /// It stays as long as something is in it.
+    package static func removeDirectory(_ path: String) throws(SystemError) {
+        guard exists(path) else { return }
+        do throws(SystemError) {
+            try SystemCall.run("rmdir") { unsafe rmdir(path) }
+        } catch {
+            guard error.code == ENOTEMPTY || error.code == EEXIST else { throw error }
+            return
+        }
+        try syncParent(of: path)
+    }
+
+    private static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0
+    }
+
+    private static func move(_ unfinished: String, to path: String) throws(SystemError) {
+        try SystemCall.run("rename") { unsafe rename(unfinished, path) }
+        try syncParent(of: path)
+    }
+
+    private static func write(_ bytes: [UInt8], to file: borrowing FileDescriptor) throws(SystemError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let raw = file.raw
+            let count = try SystemCall.run("write") {
+                unsafe rest.withUnsafeBytes { unsafe Glibc.write(raw, $0.baseAddress, $0.count) }
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// The names in a directory are on the disk, not only the files.
+    private static func syncParent(of path: String) throws(SystemError) {
+        guard let slash = path.lastIndex(of: "/") else { return }
+        let parent = slash == path.startIndex ? "/" : String(path[..<slash])
+        let opened = try SystemCall.run("open") { unsafe open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        let directory = FileDescriptor(owning: opened)
+        try SystemCall.run("fsync") { fsync(directory.raw) }
+    }
+}

@@ -1,0 +1,31 @@
+// A user of this machine, as the user database has it.
+
+import CLinux
+
+package struct Account: Equatable, Sendable {
+    package let name: String
+    package let userID: UInt32
+    /// Its first group.
+    package let groupID: UInt32
+
+    package init(name: String, userID: UInt32, groupID: UInt32) {
+        self.name = name
+        self.userID = userID
+        self.groupID = groupID
+    }
+
+    /// Nil where there is no such user.
+    ///
+    /// - Throws: what the user database has to say: EIO, ENOMEM and the like.
+    package init?(named name: String) throws(SystemError) {
+        guard !name.utf8.contains(0) else { return nil }
+        var (user, group): (UInt32, UInt32) = (0, 0)
+        let code = unsafe clinux_account(name, &user, &group)
+        guard code >= 0 else { return nil }
+        guard code == 0 else { throw SystemError(call: "getpwnam_r", code: code) }
+        self.init(name: name, userID: user, groupID: group)
+    }
+
+    /// By whatever name, or a member of root's group, who may write where root's files may be written by their group.
+    package var isRoot: Bool { userID == 0 || groupID == 0 }
+}

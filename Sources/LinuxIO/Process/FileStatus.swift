@@ -1,0 +1,46 @@
+// What a path leads to: whose it is and who may do what with it. Opens a file only to ask whether it can't be changed.
+
+import Glibc
+
+package struct FileStatus: Equatable, Sendable {
+    package let isDirectory: Bool
+    package let ownerID: UInt32
+    package let groupID: UInt32
+    package let mode: UInt32
+
+    /// Follows links.
+    ///
+    /// - Throws: ENOENT, ENOTDIR, EACCES, ELOOP.
+    package init(at path: String) throws(SystemError) {
+        guard !path.utf8.contains(0) else { throw SystemError(call: "stat", code: ENOENT) }
+        var status = stat()
+        try SystemCall.run("stat") { unsafe stat(path, &status) }
+        isDirectory = status.st_mode & S_IFMT == S_IFDIR
+        ownerID = status.st_uid
+        groupID = status.st_gid
+        mode = status.st_mode & 0o7777
+    }
+
+    /// What is left for others than root on the file system of a path; nil when it can't be told.
+    package static func freeBytes(at path: String) -> Int? {
+        var status = statvfs()
+        guard unsafe statvfs(path, &status) == 0 else { return nil }
+        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return overflow ? Int.max : Int(clamping: bytes)
+    }
+
+    /// chattr +i; false where the file system knows no such thing.
+    package static func isImmutable(_ path: String) -> Bool {
+        guard let opened = try? SystemCall.run("open", { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }) else {
+            return false
+        }
+        let descriptor = FileDescriptor(owning: opened)
+        var flags: Int = 0
+        guard unsafe ioctl(descriptor.raw, getFlags, &flags) == 0 else { return false }
+        return flags & immutable != 0
+    }
+
+    /// FS_IOC_GETFLAGS and FS_IMMUTABLE_FL of linux/fs.h, where an ioctl's number holds the size of a long.
+    private static let getFlags: UInt = MemoryLayout<Int>.size == 8 ? 0x8008_6601 : 0x8004_6601
+    private static let immutable = 0x10
+}

@@ -1,0 +1,36 @@
+// The client's side of a question in one datagram: one out, the first fitting one back. It blocks, so it is for
+// command-line programs, never for the daemon.
+
+import Glibc
+
+package enum DatagramExchange {
+    /// - Parameters:
+    ///   - isWanted: whether a datagram is the answer; others are passed over.
+    /// - Returns: nil when no such answer comes in time, or none can.
+    package static func ask(
+        _ question: [UInt8], at address: SocketAddress, timeout: Duration, _ isWanted: ([UInt8]) -> Bool
+    ) -> [UInt8]? {
+        let deadline = Clock.now() + timeout
+        do throws(SystemError) {
+            let socket = try DatagramSocket(connectedTo: address)
+            guard try socket.send(question.span) == .sent else { return nil }
+            while true {
+                switch try socket.receive(maxBytes: maxBytes) {
+                case .datagram(let bytes) where isWanted(bytes): return bytes
+                case .datagram: continue
+                case .refused: return nil
+                case .wouldBlock:
+                    var entry = pollfd(fd: socket.descriptor.raw, events: Int16(POLLIN), revents: 0)
+                    let ready = try SystemCall.run("poll") {
+                        unsafe poll(&entry, 1, Clock.milliseconds(from: Clock.now(), to: deadline))
+                    }
+                    guard ready > 0 else { return nil }
+                }
+            }
+        } catch {
+            return nil
+        }
+    }
+
+    private static let maxBytes = 4096
+}

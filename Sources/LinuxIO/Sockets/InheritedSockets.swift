@@ -1,0 +1,71 @@
+// Sockets that the service manager has opened for us (sd_listen_fds(3)): somebody without rights may serve port 53 with
+// them, and no query is lost while we are started again. What is of no kind that we serve is named and closed.
+
+import Glibc
+
+package struct InheritedSockets {
+    package private(set) var datagrams: [(address: SocketAddress, socket: DatagramSocket)] = []
+    package private(set) var listeners: [(address: SocketAddress, listener: Listener)] = []
+    /// Those of no use, why, and what to do: "descriptor 5 (dns.socket) is a UNIX socket; take it out of the unit".
+    package private(set) var unusable: [String] = []
+
+    /// The first one that is handed over (SD_LISTEN_FDS_START).
+    package static let first: Int32 = 3
+    /// Two transports on as many addresses as the settings may name.
+    private static let maxCount: Int32 = 128
+
+    /// Nobody has handed anything over.
+    package var isEmpty: Bool { datagrams.isEmpty && listeners.isEmpty && unusable.isEmpty }
+
+    /// Takes over what is there. To be called once, before other threads: a second owner would close them twice.
+    ///
+    /// - Parameter take: a variable of the environment, which is not there afterwards.
+    package init(first: Int32 = InheritedSockets.first, _ take: (String) -> String? = Environment.take) {
+        let (process, number, names) = (take("LISTEN_PID"), take("LISTEN_FDS"), take("LISTEN_FDNAMES"))
+        guard process.flatMap({ Int32($0) }) == getpid(), let count = number.flatMap({ Int32($0) }), count > 0 else {
+            return
+        }
+        let words = (names ?? "").split(separator: ":", omittingEmptySubsequences: false)
+        for place in 0..<min(count, InheritedSockets.maxCount) {
+            let descriptor = first + place
+            let name = Int(place) < words.count && !words[Int(place)].isEmpty ? " (\(words[Int(place)]))" : ""
+            guard fcntl(descriptor, F_GETFD) >= 0 else {
+                unusable.append("descriptor \(descriptor)\(name) is not open; LISTEN_FDS says \(count)")
+                continue
+            }
+            receive(FileDescriptor(owning: descriptor), said: "descriptor \(descriptor)\(name)")
+        }
+        if count > InheritedSockets.maxCount {
+            unusable.append("\(count) sockets are too many; \(InheritedSockets.maxCount) are taken at most")
+        }
+    }
+
+    private mutating func receive(_ descriptor: consuming FileDescriptor, said name: String) {
+        let remedy = "take it out of the .socket unit"
+        do throws(SystemError) {
+            let family = try descriptor.option(SOL_SOCKET, SO_DOMAIN)
+            guard family == AF_INET || family == AF_INET6 else {
+                let kind = family == AF_UNIX ? "a UNIX socket" : "a socket of family \(family)"
+                return unusable.append("\(name) is \(kind); \(remedy)")
+            }
+            let type = try descriptor.option(SOL_SOCKET, SO_TYPE)
+            let address = try descriptor.localAddress()
+            if address.isIPv6, address.isWildcard, try descriptor.option(Int32(IPPROTO_IPV6), IPV6_V6ONLY) == 0 {
+                return unusable.append(
+                    "\(name) takes IPv4 at \(address); add BindIPv6Only=ipv6-only to the .socket unit"
+                )
+            }
+            switch UInt32(bitPattern: type) {
+            case SOCK_DGRAM.rawValue:
+                datagrams.append((address, try DatagramSocket(inherited: descriptor, at: address)))
+            case SOCK_STREAM.rawValue where try descriptor.option(SOL_SOCKET, SO_ACCEPTCONN) == 1:
+                listeners.append((address, try Listener(inherited: descriptor)))
+            case SOCK_STREAM.rawValue:
+                unusable.append("\(name) is one connection and does not listen; say Accept=no in the .socket unit")
+            default: unusable.append("\(name) is a socket of type \(type); \(remedy)")
+            }
+        } catch {
+            unusable.append("\(name) is no socket that can be used (\(error)); \(remedy)")
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// A question that only httpdnsd answers as it does, as bytes: so that an address is known to lead to it, also through
+// another resolver.
+
+package enum DaemonProof: CaseIterable, Sendable {
+    /// CHAOS TXT: not passed on by anybody.
+    case version
+    /// A zone that exists in the daemon alone; whoever passes questions on passes this one on, too.
+    case zone
+    /// A, of localhost: it answers questions about names.
+    case name
+
+    private var labels: [String] {
+        switch self {
+        case .version: ["version", "bind"]
+        case .zone: ["why", "httpdnsd"]
+        case .name: ["localhost"]
+        }
+    }
+
+    /// Type and class.
+    private var kind: [UInt8] {
+        switch self {
+        case .version: [0, 16, 0, 3]
+        case .zone: [0, 16, 0, 1]
+        case .name: [0, 1, 0, 1]
+        }
+    }
+
+    /// What stands in an answer of the daemon; a question has its name in another form.
+    private var words: [UInt8] {
+        switch self {
+        case .version: Array("httpdnsd ".utf8)
+        case .zone: Array(".why.httpdnsd.".utf8)
+        case .name: [127, 0, 0, 1]
+        }
+    }
+
+    /// RFC 1035 section 4.1, with recursion desired.
+    package func question(id: UInt16) -> [UInt8] {
+        let header: [UInt8] = [UInt8(id >> 8), UInt8(id & 0xFF), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+        return header + labels.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } + [0] + kind
+    }
+
+    /// A reply of this number, without error, with an answer in which the words stand.
+    package func isProved(by reply: [UInt8], id: UInt16) -> Bool {
+        guard reply.count > 12, reply[0] == UInt8(id >> 8), reply[1] == UInt8(id & 0xFF), reply[2] & 0x80 != 0,
+            reply[3] & 0x0F == 0, reply[6] != 0 || reply[7] != 0
+        else { return false }
+        return reply.dropFirst(12).firstRange(of: words) != nil
+    }
+}

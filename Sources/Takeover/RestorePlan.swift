@@ -1,0 +1,101 @@
+// What gives a machine back as a takeover found it, from any point at which that was interrupted, or this. What
+// somebody else has changed meanwhile is theirs, unless names would go on to lead to the daemon.
+
+package struct RestorePlan: Equatable, Sendable {
+    package enum Step: Equatable, Sendable {
+        case put(String, FileState, isWrittenOver: Bool)
+        /// Only while nobody has put something there.
+        case removeFolder(String)
+        /// Nothing is lost that somebody wrote.
+        case keep([UInt8], at: String)
+        case run(ProgramCall)
+    }
+
+    package let steps: [Step]
+    /// What was changed by somebody else and is left alone.
+    package let leftAlone: [String]
+    /// What was changed by somebody else and goes all the same, with where it is kept.
+    package let remarks: [String]
+
+    /// - Parameter states: of all paths of the record, now.
+    package init(_ record: TakeoverRecord, _ states: [String: FileState]) {
+        var draft = Draft(addresses: record.addresses)
+        for path in record.paths.reversed() { draft.giveBack(path, states[path.path] ?? .absent) }
+        steps = draft.steps + record.calls.map { .run($0) }
+        leftAlone = draft.leftAlone
+        remarks = draft.remarks
+    }
+
+    /// What is to be done when those who were told have done their work: what they write must not lead to us.
+    package static func afterwards(_ record: TakeoverRecord, _ states: [String: FileState]) -> [Step] {
+        record.paths.compactMap { path in
+            guard path.role == .generated, let now = states[path.path], now != path.former else { return nil }
+            guard let bytes = now.bytes, ResolvConfText.leads(bytes, to: record.addresses) else { return nil }
+            return .put(path.path, path.former, isWrittenOver: path.isWrittenOver)
+        }
+    }
+
+    package var lines: [String] {
+        steps.map { "  \($0.words)" } + remarks
+            + leftAlone.map { "left alone, as somebody else has changed it: \($0)" }
+    }
+
+    private struct Draft {
+        let addresses: [String]
+        var steps: [Step] = []
+        var leftAlone: [String] = []
+        var remarks: [String] = []
+
+        mutating func giveBack(_ path: TakenPath, _ now: FileState) {
+            guard now != path.former, path.role != .generated else { return }
+            let back = Step.put(path.path, path.former, isWrittenOver: path.isWrittenOver)
+            if path.role == .folder {
+                if now == .directory { steps.append(.removeFolder(path.path)) }
+            } else if now == .absent || now == path.ours || path.role == .copy || isHalfWritten(path, now) {
+                steps.append(back)
+            } else if path.role == .sharedSettings, let text = withoutOurs(path, now) {
+                steps.append(.put(path.path, text, isWrittenOver: path.isWrittenOver))
+                remarks.append("changed by somebody else; only our lines are taken out: \(path.path)")
+            } else if path.role == .ownSettings || (now.bytes.map { ResolvConfText.leads($0, to: addresses) } ?? false)
+            {
+                keep(now, of: path.path, at: SystemPaths.changed, "changed by somebody else meanwhile; kept in")
+                steps.append(back)
+            } else {
+                keep(path.former, of: path.path, at: SystemPaths.former, "what was before is in")
+                leftAlone.append(path.path)
+            }
+        }
+
+        private func isHalfWritten(_ path: TakenPath, _ now: FileState) -> Bool {
+            path.isWrittenOver && now.isMixture(of: path.former, and: path.ours)
+        }
+
+        private mutating func keep(_ state: FileState, of path: String, at place: String, _ words: String) {
+            guard let bytes = state.bytes else { return }
+            let kept = place + SystemPaths.name(of: path)
+            steps.append(.keep(bytes, at: kept))
+            remarks.append("\(path): \(words) \(kept)")
+        }
+
+        /// The file with our lines taken out, where they stand in it as we wrote them.
+        private func withoutOurs(_ path: TakenPath, _ now: FileState) -> FileState? {
+            guard case .file(let bytes, let owner) = now, let ours = path.ours.bytes else { return nil }
+            let lines = Array(ours.dropFirst(path.former.bytes?.count ?? 0).drop { $0 == UInt8(ascii: "\n") })
+            guard !lines.isEmpty, let range = bytes.firstRange(of: lines) else { return nil }
+            return .file(Array(bytes[..<range.lowerBound] + bytes[range.upperBound...]), owner)
+        }
+    }
+}
+
+extension RestorePlan.Step {
+    package var words: String {
+        switch self {
+        case .put(let path, .absent, _): "remove \(path)"
+        case .put(let path, .link(let target, _), _): "make \(path) a link to \(target) again"
+        case .put(let path, _, _): "give back \(path)"
+        case .removeFolder(let path): "remove the directory \(path)"
+        case .keep(_, let path): "keep \(path)"
+        case .run(let call): "run \(call.line)"
+        }
+    }
+}

@@ -1,0 +1,150 @@
+// What is to be done so that a machine asks the daemon for its names: a list of steps, each of which is whole or not
+// done at all. It does nothing itself.
+
+package struct TakeoverPlan: Equatable, Sendable {
+    package enum Step: Equatable, Sendable {
+        case put(TakenPath)
+        case run(ProgramCall)
+    }
+
+    package let keeper: ResolverKeeper
+    /// Those of the daemon that go into the settings, most wanted first; without port, which is 53.
+    package let addresses: [String]
+    package let steps: [Step]
+    /// What will not stay as it is, with the remedy.
+    package let warnings: [String]
+
+    /// - Parameter addresses: of this machine, where the daemon answers at port 53; at least one.
+    package init(_ survey: Survey, addresses: [String]) {
+        let addresses = Array(addresses.prefix(ResolvConfText.maxServers))
+        keeper = ResolverKeeper(survey)
+        self.addresses = addresses
+        let copy = TakenPath(
+            SystemPaths.formerNameservers, .copy, former: survey.state(SystemPaths.formerNameservers),
+            ours: .file(survey.knownNameservers, .rootFile))
+        let steps: [Step] =
+            switch keeper {
+            case .plainFile, .debianResolvconf: [.put(survey.ownResolvConf(addresses))]
+            case .resolved: survey.resolvedSteps(addresses)
+            case .networkManager: survey.networkManagerSteps(addresses)
+            case .openresolv: survey.openresolvSteps(addresses)
+            }
+        self.steps = [.put(copy)] + steps
+        warnings = survey.rewriters(keeper)
+    }
+
+    /// Paths with something in their place that can't be given back: neither a file of usual size nor a link.
+    package var untouchable: [String] {
+        record.paths.filter { path in
+            path.former == .other || (path.former == .directory && path.role != .folder)
+        }.map(\.path)
+    }
+
+    /// What is written down before the first step.
+    package var record: TakeoverRecord {
+        let paths = steps.compactMap { if case .put(let path) = $0 { path } else { nil } }
+        let calls = steps.compactMap { if case .run(let call) = $0 { call } else { nil } }
+        return TakeoverRecord(keeper: keeper, addresses: addresses, isComplete: false, paths: paths, calls: calls)
+    }
+
+    /// A line for each step, and what is not right with it.
+    package var lines: [String] {
+        let head =
+            "resolv.conf is kept by \(keeper.rawValue); to use httpdnsd at \(addresses.joined(separator: " and ")):"
+        let numbered = steps.enumerated().map { "  \($0.offset + 1). \($0.element.words)" }
+        return [head] + numbered + warnings.map { "warning: \($0)" }
+    }
+}
+
+extension TakeoverPlan.Step {
+    package var words: String {
+        switch self {
+        case .run(let call): return "run \(call.line)"
+        case .put(let path):
+            switch (path.role, path.ours) {
+            case (.folder, _): return "make the directory \(path.path)"
+            case (.copy, _): return "keep the nameservers of now in \(path.path), which the daemon asks in need"
+            case (.generated, _): return "leave \(path.path) to be written by the above"
+            case (_, .link(let target, _)): return "make \(path.path) a link to \(target)"
+            case (.sharedSettings, _): return "add lines to \(path.path)"
+            case (.resolvConf, _):
+                guard case .link(let target, _) = path.former else {
+                    return (path.isWrittenOver ? "write over " : "replace ") + path.path
+                }
+                return "replace \(path.path), a link to \(target), by a file"
+            case (.ownSettings, _): return "write \(path.path)"
+            }
+        }
+    }
+}
+
+extension Survey {
+    /// The nameservers of now; those that systemd-resolved names have its stub not among them.
+    fileprivate var knownNameservers: [UInt8] { uplinkContent.isEmpty ? resolvConfContent : uplinkContent }
+
+    fileprivate func taken(_ path: String, _ role: TakenPath.Role, _ ours: FileState) -> TakenPath {
+        TakenPath(path, role, former: state(path), ours: ours, isWrittenOver: mountPoints.contains(path))
+    }
+
+    /// Also with Debian's resolvconf, which goes on collecting nameservers where the daemon finds them, and asks for a
+    /// link only with a warning. What it collects has no room for a local server that is there after a start as well.
+    fileprivate func ownResolvConf(_ addresses: [String]) -> TakenPath {
+        let path = SystemPaths.resolvConf
+        var owner = FileOwner.rootFile
+        if case .file(_, let former) = state(path) { owner = former }
+        let text = ResolvConfText.ours(addresses: addresses, keeping: resolvConfContent)
+        return taken(path, .resolvConf, .file(text, owner))
+    }
+
+    /// A drop-in, and the directory for it where that is missing.
+    fileprivate func dropIn(_ path: String, in folder: String, _ text: String) -> [TakeoverPlan.Step] {
+        let file = taken(path, .ownSettings, .file(Array((Survey.origin + text).utf8), .rootFile))
+        return (has(folder) ? [] : [.put(taken(folder, .folder, .directory))]) + [.put(file)]
+    }
+
+    private static let origin = """
+        # Written by "httpdnsctl system use"; it goes away with: httpdnsctl system restore
+
+        """
+
+    /// resolved.conf(5): an empty DNS= takes back those that stand elsewhere, and the domain ~. brings all names
+    /// here that no link claims. Links keep their own domains.
+    fileprivate func resolvedSteps(_ addresses: [String]) -> [TakeoverPlan.Step] {
+        let text = "[Resolve]\nDNS=\nDNS=\(addresses.joined(separator: " "))\nDomains=~.\n"
+        var steps = dropIn(SystemPaths.resolvedSettings, in: SystemPaths.resolvedFolder, text)
+        // Programs that read the list of all nameservers would pass resolved by, and us with it.
+        if resolvConfDestination != SystemPaths.resolvedStub, isStubAnswering {
+            let link = FileState.link(target: ".." + SystemPaths.resolvedStub, .rootLink)
+            steps.append(.put(taken(SystemPaths.resolvConf, .resolvConf, link)))
+        }
+        // The manager refuses the sixth start within ten seconds, and would leave the machine without it: it is told to
+        // count anew.
+        return steps
+            + ["reset-failed", "try-restart"].map { .run(ProgramCall("systemctl", [$0, "systemd-resolved.service"])) }
+    }
+
+    /// NetworkManager.conf(5): with rc-manager=unmanaged it keeps its lists in /run, where the daemon reads them.
+    fileprivate func networkManagerSteps(_ addresses: [String]) -> [TakeoverPlan.Step] {
+        dropIn(
+            SystemPaths.networkManagerSettings, in: SystemPaths.networkManagerFolder, "[main]\nrc-manager=unmanaged\n")
+            + [
+                .run(ProgramCall("systemctl", ["try-reload-or-restart", "NetworkManager.service"])),
+                .put(ownResolvConf(addresses)),
+            ]
+    }
+
+    /// resolvconf.conf(5): a local name_servers is the only one that is written, unless told otherwise.
+    fileprivate func openresolvSteps(_ addresses: [String]) -> [TakeoverPlan.Step] {
+        let path = SystemPaths.openresolvSettings
+        let lines = "name_servers=\"\(addresses.joined(separator: " "))\"\nresolv_conf_local_only=YES\n"
+        let (old, owner): ([UInt8], FileOwner) =
+            if case .file(let bytes, let owner) = state(path) { (bytes, owner) } else { ([], .rootFile) }
+        let newLine = UInt8(ascii: "\n")
+        let text = old + (old.last.map { $0 == newLine } ?? true ? [] : [newLine]) + Array((Survey.origin + lines).utf8)
+        return [
+            .put(taken(path, .sharedSettings, .file(text, owner))),
+            .run(ProgramCall("resolvconf", ["-u"])),
+            .put(taken(SystemPaths.resolvConf, .generated, state(SystemPaths.resolvConf))),
+        ]
+    }
+}

@@ -1,0 +1,164 @@
+// The doctor's round: gathers what there is to see, and lets each check say what follows from it. Nothing is changed.
+
+import Control
+import DNSWire
+import Doctor
+import LinuxIO
+import Resolver
+import Settings
+
+struct Examination {
+    private let settings: ExaminedSettings
+    private let socket: String?
+    private let control: DaemonCheck.Control
+    private let knowledge: DaemonCheck.Knowledge
+    /// Where the daemon listens; where it says nothing, where the settings let it.
+    private let places: [SocketAddress]
+    private let ourselves: ListenAddresses
+    private let sources: NameserverSources
+    private let providers: ProviderDialling
+    private let entropy = SystemEntropy()
+
+    private static let controlTimeout = Duration.seconds(2)
+    private static let maxStatusBytes = 1 << 20
+
+    /// - Parameter socket: as on the command line; the default stands for what the settings name.
+    init(settings path: String?, socket given: String) {
+        settings = ExaminedSettings(path)
+        let isDefault = given == Invocation.defaultSocket
+        socket = isDefault ? settings.settings.control.socket : given
+        let (control, status) = Examination.ask(socket)
+        self.control = control
+        knowledge =
+            status.map {
+                DaemonCheck.Knowledge(
+                    loopingServers: $0.loopingServers, portal: $0.portal, isSwitchedOff: !$0.switches.isEmpty)
+            } ?? .none
+        places =
+            status?.listeners.compactMap { SocketAddress($0) }
+            ?? settings.settings.server.listen.compactMap { SocketAddress($0.address, port: $0.port) }
+        ourselves = ListenAddresses(
+            places.compactMap { place in Address(bytes: place.ipBytes).map { ($0, place.port) } },
+            interfaces: Interfaces.addresses().compactMap { Address(bytes: $0.ipBytes) })
+        sources = settings.sources(without: ourselves)
+        providers = ProviderDialling(
+            settings.settings, now: Clock.wallMilliseconds() / 1000, releasedAt: programReleasedAt)
+    }
+
+    func run() throws(SystemError) -> DoctorReport {
+        let daemon = places.map { DaemonQuestions(place: $0, entropy) }
+        let nameservers = sources.list.servers.compactMap { NameserverQuestions($0, entropy) }
+        try Errands(errands: daemon.flatMap(\.errands) + nameservers.flatMap(\.errands) + providers.errands).run()
+        let daemonCheck = DaemonCheck(
+            control: control, socket: socket ?? "(control.socket is off)", listeners: daemon.map(\.listener),
+            knowledge: knowledge)
+        let findings =
+            settings.check.findings + daemonCheck.findings + portCheck(daemon).findings
+            + resolvConf.findings + switches.findings + providers.clock.findings + providers.authorities.findings
+            + providers.check.findings + NameserverCheck(servers: nameservers.map(\.server)).findings
+            + providers.routes.findings + buffers.findings + files.findings
+            + container(isUp: daemonCheck.isUp).findings + rewriters.findings
+        return DoctorReport(
+            findings: findings.map {
+                DoctorReport.Finding(
+                    gravity: $0.gravity.rawValue, subject: $0.subject, text: $0.text, remedy: $0.remedy)
+            }, checked: Subject.allCases.map(\.rawValue))
+    }
+
+    private static func ask(_ socket: String?) -> (DaemonCheck.Control, StatusReport?) {
+        guard let socket else { return (.none, nil) }
+        do throws(SystemError) {
+            let answer = try LocalExchange.ask(
+                "status --json", at: socket, timeout: controlTimeout, maxBytes: maxStatusBytes)
+            guard let status = StatusReport(answer: answer) else { return (.silent, nil) }
+            return (.answers, status)
+        } catch {
+            if error.isPermissionDenied { return (.denied, nil) }
+            return (error.call == "connect" ? .absent(error.description) : .silent, nil)
+        }
+    }
+
+    /// Processes are looked for only where the daemon is not.
+    private func portCheck(_ questions: [DaemonQuestions]) -> PortCheck {
+        var holdings: [PortCheck.Holding] = []
+        for question in questions {
+            for (errand, reply) in [(question.udp, question.listener.udp), (question.tcp, question.listener.tcp)]
+            where reply != .ours {
+                let kind: PortHolder.Transport = errand.transport == .udp ? .udp : .tcp
+                let holder = PortHolder.describe(question.place, kind)
+                guard holder != nil || reply == .foreign else { continue }
+                holdings.append(
+                    PortCheck.Holding("\(question.place)", errand.transport.rawValue, holder: holder))
+            }
+        }
+        return PortCheck(places: places.map { "\($0)" }, holdings: holdings)
+    }
+
+    private var resolvConf: ResolvConfCheck {
+        ResolvConfCheck(
+            file: MachineFiles.resolvConfFile(), ourselves: ourselves,
+            ourPlace: places.first { $0.port == Nameserver.standardPort }.flatMap { place in
+                Address(bytes: place.ipBytes).map { "\($0)" }
+            }, sources: sources, resolvedServers: MachineFiles.bytes(MachineFiles.resolvedServers),
+            isTakenOver: MachineFiles.exists(MachineFiles.takeoverRecord),
+            isImmutable: FileStatus.isImmutable(MachineFiles.resolvConf), isMounted: isResolvConfMounted)
+    }
+
+    private var isResolvConfMounted: Bool {
+        ContainerCheck.isMounted(MachineFiles.resolvConf, mounts: MachineFiles.text("/proc/self/mountinfo"))
+    }
+
+    private var isResolvedOurs: Bool {
+        let servers = MachineFiles.bytes(MachineFiles.resolvedServers)
+        return NameserverList(resolvConf: servers, without: ourselves).omitted.contains { $0.why == .ourselves }
+    }
+
+    private var switches: NSSwitchCheck {
+        let path = "/etc/nsswitch.conf"
+        return NSSwitchCheck(
+            text: MachineFiles.exists(path) ? MachineFiles.bytes(path) : nil,
+            hasResolved: MachineFiles.exists("/run/systemd/resolve/io.systemd.Resolve"), isResolvedOurs: isResolvedOurs)
+    }
+
+    private var buffers: BufferCheck {
+        let wanted = Int(DatagramSocket.receiveBufferBytes)
+        return BufferCheck(
+            allowedBytes: MachineFiles.number("/proc/sys/net/core/rmem_max") ?? wanted, wantedBytes: wanted,
+            lostDatagrams: BufferCheck.lostDatagrams(MachineFiles.text("/proc/net/snmp")))
+    }
+
+    private var files: FileCheck {
+        let units = ["/lib/systemd/system", "/usr/lib/systemd/system", "/etc/systemd/system"]
+        let user = FileCheck.User(
+            name: "httpdnsd", passwd: MachineFiles.text("/etc/passwd"), group: MachineFiles.text("/etc/group"))
+        return FileCheck(
+            user: user, isInstalled: units.contains { MachineFiles.exists("\($0)/httpdnsd.service") },
+            places: settings.places)
+    }
+
+    private func container(isUp: Bool) -> ContainerCheck {
+        ContainerCheck(
+            kind: MachineFiles.containerKind(), isResolvConfMounted: isResolvConfMounted,
+            leadsToUs: resolvConf.leadsToUs,
+            firstFreePort: MachineFiles.number("/proc/sys/net/ipv4/ip_unprivileged_port_start") ?? 0,
+            lowestPort: places.map { Int($0.port) }.min() ?? 0,
+            canBindLowPorts: ContainerCheck.canBindLowPorts(MachineFiles.text("/proc/self/status")), isUp: isUp)
+    }
+
+    private var rewriters: RewriterCheck {
+        let networkManager = [
+            MachineFiles.text("/etc/NetworkManager/NetworkManager.conf") + "\n",
+            MachineFiles.texts(in: "/etc/NetworkManager/conf.d"),
+        ]
+        let check = resolvConf
+        return RewriterCheck(
+            leadsToUs: check.leadsToUs, isThroughResolved: check.isThroughResolved,
+            running: MachineFiles.runningPrograms(), networkManager: networkManager.joined(),
+            dhclient: MachineFiles.text("/etc/dhcp/dhclient.conf") + "\n"
+                + MachineFiles.texts(in: "/etc/dhcp/dhclient-enter-hooks.d"),
+            dhcpcd: MachineFiles.text("/etc/dhcpcd.conf"),
+            cloudInit: MachineFiles.text("/etc/cloud/cloud.cfg") + "\n"
+                + MachineFiles.texts(in: "/etc/cloud/cloud.cfg.d"),
+            hasResolvconf: MachineFiles.exists("/sbin/resolvconf"))
+    }
+}

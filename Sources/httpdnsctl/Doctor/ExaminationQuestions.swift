@@ -1,0 +1,81 @@
+// Which questions go to the daemon and to nameservers, and what their ends are called in the doctor's words.
+
+import DNSWire
+import Doctor
+import LinuxIO
+import Resolver
+
+/// To where the daemon listens.
+struct DaemonQuestions {
+    let place: SocketAddress
+    let udp: QuestionErrand
+    let tcp: QuestionErrand
+
+    /// - Parameter place: a wildcard is asked at loopback.
+    init(place: SocketAddress, _ entropy: SystemEntropy) {
+        self.place = place
+        let loopback = SocketAddress(place.isIPv6 ? "[::1]:\(place.port)" : "127.0.0.1:\(place.port)")
+        let target = place.isWildcard ? loopback ?? place : place
+        udp = QuestionErrand(.version, to: target, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        tcp = QuestionErrand(.version, to: target, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
+    }
+
+    var errands: [any Errand] { [udp, tcp] }
+
+    var listener: DaemonCheck.Listener {
+        DaemonCheck.Listener("\(place)", udp: DaemonQuestions.reply(udp), tcp: DaemonQuestions.reply(tcp))
+    }
+
+    /// Our own address is our address there, too, so that the daemon takes us for somebody else.
+    private static func isDeclined(_ reply: [UInt8], _ place: SocketAddress) -> Bool {
+        let refusedCode: UInt16 = 5
+        return Header(reply.span)?.responseCode == refusedCode && Address(bytes: place.ipBytes)?.isLoopback == false
+    }
+
+    private static func reply(_ errand: QuestionErrand) -> DaemonCheck.Reply {
+        switch errand.outcome {
+        case .answer(let bytes) where ExaminingQuestion.isOurs(bytes): .ours
+        case .answer(let bytes): isDeclined(bytes, errand.place) ? .declined : .foreign
+        case .refused: .refused
+        case .silent, nil: .silent
+        case .noRoute: .unsent("no such address here")
+        case .failed(let why): .unsent(why)
+        }
+    }
+}
+
+/// To a nameserver of the system.
+struct NameserverQuestions {
+    private let place: SocketAddress
+    private let udp: QuestionErrand
+    private let tcp: QuestionErrand
+    private let largeUDP: QuestionErrand
+
+    /// Nil where the interface of a link-local address is gone.
+    init?(_ server: Nameserver, _ entropy: SystemEntropy) {
+        guard let place = SocketAddress(server.description) else { return nil }
+        self.place = place
+        udp = QuestionErrand(.short, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        tcp = QuestionErrand(.long, to: place, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        largeUDP = QuestionErrand(.long, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+    }
+
+    var errands: [any Errand] { [udp, tcp, largeUDP] }
+
+    var server: NameserverCheck.Server {
+        NameserverCheck.Server(
+            "\(place)", udp: NameserverQuestions.reply(udp), tcp: NameserverQuestions.reply(tcp),
+            largeUDP: NameserverQuestions.reply(largeUDP))
+    }
+
+    private static func reply(_ errand: QuestionErrand) -> NameserverCheck.Reply {
+        switch errand.outcome {
+        case .answer(let bytes):
+            .answered(code: Header(bytes.span).map(\.responseCode) ?? 0, bytes: bytes.count)
+        case .refused: .refused
+        case .silent, nil: .silent
+        case .noRoute: .noRoute
+        case .failed(let why): .failed(why)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+// The daemon's settings as the doctor reads them: with what is wrong said, and the built-in ones where nothing else is
+// to be had, so that the rest can be looked at all the same.
+
+import DNSWire
+import Doctor
+import LinuxIO
+import Resolver
+import Settings
+
+struct ExaminedSettings {
+    static let standardPath = "/etc/httpdnsd/httpdnsd.toml"
+    /// As the daemon reads it.
+    private static let maxBytes = 1 << 20
+
+    let path: String
+    let settings: Settings
+    let complaints: [String]
+
+    /// - Parameter path: nil: where the daemon looks, and none is needed there.
+    init(_ path: String?) {
+        self.path = path ?? ExaminedSettings.standardPath
+        do throws(SystemError) {
+            let bytes = try TextFile.read(self.path, maxBytes: ExaminedSettings.maxBytes)
+            do throws(SettingsError) {
+                settings = try Settings.parse(bytes: bytes, file: self.path)
+                complaints = []
+            } catch {
+                settings = .defaults
+                complaints = error.description.split(separator: "\n").map(String.init)
+            }
+        } catch {
+            settings = .defaults
+            complaints = path == nil && error.isNoSuchFile ? [] : ["\(self.path): can't be read: \(error)"]
+        }
+    }
+
+    var check: SettingsCheck { SettingsCheck(complaints: complaints, path: path) }
+
+    /// What the daemon must be able to read and write.
+    var places: [FileCheck.Place] {
+        var places = [MachineFiles.place(path, .read)]
+        for provider in settings.providers {
+            let keys = [
+                ("key-file", provider.keyFile), ("cipher-key-file", provider.cipherKeyFile),
+                ("proxy-key-file", provider.proxyKeyFile),
+            ]
+            // Others are credentials, which the service manager brings.
+            for case (let key, let file?) in keys where file.hasPrefix("/") {
+                places.append(MachineFiles.place(file, .secret("\(key) of \(provider.name)")))
+            }
+        }
+        let store = settings.cache.store
+        if let store, let slash = store.lastIndex(of: "/") {
+            let directory = slash == store.startIndex ? "/" : String(store[..<slash])
+            places.append(MachineFiles.place(directory, .make("cache.store")))
+            places.append(MachineFiles.place(store, .write("cache.store")))
+        }
+        if let directory = settings.log.recorderDirectory, store?.hasPrefix(directory + "/") != true {
+            places.append(MachineFiles.place(directory, .make("log.recorder-directory")))
+        }
+        return places.compactMap { $0 }
+    }
+
+    /// The system resolver's, by the daemon's own rules.
+    func sources(without ourselves: ListenAddresses) -> NameserverSources {
+        let system = settings.systemResolver
+        return NameserverSources(
+            configured: system.servers.map { Nameserver($0.address, port: $0.port) }, resolvConf: system.resolvConf,
+            contents: MachineFiles.nameserverFiles(system.resolvConf), without: ourselves)
+    }
+}

@@ -1,0 +1,91 @@
+// What the doctor reads on this machine, file by file. It decides nothing: what can't be read is missing, or said so.
+
+import Doctor
+import LinuxIO
+import Resolver
+
+enum MachineFiles {
+    static let resolvConf = "/etc/resolv.conf"
+    static let authorities = "/etc/ssl/certs/ca-certificates.crt"
+    /// What `system use` leaves as long as resolv.conf leads to the daemon.
+    static let takeoverRecord = "/var/lib/httpdnsd-system/record"
+    static let resolvedServers = "/run/systemd/resolve/resolv.conf"
+
+    /// A table of routes or mounts on a large machine; more is not looked at.
+    private static let maxBytes = 4 << 20
+    /// Of a directory with pieces of settings.
+    private static let maxFiles = 64
+
+    /// Empty: missing, or not ours to read.
+    static func bytes(_ path: String) -> [UInt8] { (try? TextFile.read(path, maxBytes: maxBytes)) ?? [] }
+
+    static func text(_ path: String) -> String { String(decoding: bytes(path), as: UTF8.self) }
+
+    /// The files of a directory, one behind the other in the order of their names.
+    static func texts(in directory: String) -> String {
+        Directory.names(in: directory).sorted().prefix(maxFiles).map { text("\(directory)/\($0)") + "\n" }.joined()
+    }
+
+    static func exists(_ path: String) -> Bool { (try? FileStatus(at: path)) != nil }
+
+    /// As the daemon reads resolv.conf's companions: a path that ends with "/" is a directory.
+    static func nameserverFiles(_ resolvConf: String) -> [String: [UInt8]] {
+        var contents: [String: [UInt8]] = [:]
+        for path in [resolvConf] + NameserverSources.paths {
+            contents[path] = path.hasSuffix("/") ? Array(texts(in: String(path.dropLast())).utf8) : bytes(path)
+        }
+        return contents
+    }
+
+    static func resolvConfFile() -> ResolvConfCheck.File {
+        do throws(SystemError) {
+            let read = try TextFile.readWithAccess(resolvConf, maxBytes: maxBytes)
+            return .text(read.content, isForEverybody: read.access.isReadableByOthers)
+        } catch {
+            guard error.isNoSuchFile else { return .unreadable(error.description) }
+            return SymbolicLinks.target(ofLinkAt: resolvConf).map { .dangling(to: $0) } ?? .missing
+        }
+    }
+
+    static func number(_ path: String) -> Int? {
+        text(path).split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
+    }
+
+    /// Names of the programs that run in this network: those of containers have one of their own.
+    static func runningPrograms() -> Set<String> {
+        let ours = SymbolicLinks.target(ofLinkAt: "/proc/self/ns/net")
+        let processes = Directory.names(in: "/proc").filter { $0.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } }
+        return Set(
+            processes.filter { SymbolicLinks.target(ofLinkAt: "/proc/\($0)/ns/net") == ours }
+                .compactMap { text("/proc/\($0)/comm").split(separator: "\n").first.map(String.init) })
+    }
+
+    /// Nil where this user may not look.
+    static func place(_ path: String, _ purpose: FileCheck.Purpose) -> FileCheck.Place? {
+        var steps: [FileCheck.Status?] = []
+        var walked = ""
+        for part in [Substring()] + path.split(separator: "/") {
+            walked += part.isEmpty ? "" : "/\(part)"
+            do throws(SystemError) {
+                let status = try FileStatus(at: walked.isEmpty ? "/" : walked)
+                steps.append(
+                    FileCheck.Status(
+                        isDirectory: status.isDirectory, owner: status.ownerID, group: status.groupID, mode: status.mode
+                    ))
+            } catch {
+                guard !error.isPermissionDenied else { return nil }
+                steps.append(nil)
+            }
+        }
+        let isRoom = if case .make = purpose { true } else { false }
+        return FileCheck.Place(
+            path: path, purpose: purpose, steps: steps, freeBytes: isRoom ? FileStatus.freeBytes(at: path) : nil)
+    }
+
+    static func containerKind() -> ContainerCheck.Kind {
+        if exists("/.dockerenv") { return .container("Docker") }
+        if exists("/run/.containerenv") { return .container("Podman") }
+        guard text("/proc/sys/kernel/osrelease").lowercased().contains("microsoft") else { return .none }
+        return .wsl(writesResolvConf: ContainerCheck.wslWritesResolvConf(text("/etc/wsl.conf")))
+    }
+}

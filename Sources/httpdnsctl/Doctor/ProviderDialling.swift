@@ -1,0 +1,154 @@
+// Which addresses of which providers are dialled, with which authorities, and what that says of providers, of the clock
+// and of the store of authorities.
+
+import Crypto
+import DNSWire
+import Doctor
+import LinuxIO
+import Settings
+
+struct ProviderDialling {
+    let errands: [DiallingErrand]
+    let authorities: AuthorityCheck
+    let releasedAt: Int64
+    private let omitted: [ProviderCheck.Place]
+    private let now: Int64
+
+    /// All at the same time; a provider has two to four.
+    private static let maxErrands = 64
+    private static let maxAddresses = 8
+
+    /// - Parameter now: seconds since 1970.
+    init(_ settings: Settings, now: Int64, releasedAt: Int64) {
+        var contexts = Contexts()
+        var errands: [DiallingErrand] = []
+        var omitted: [ProviderCheck.Place] = []
+        var usersOfSystem = settings.probe.enabled && settings.probe.caFile == nil ? ["probe"] : []
+        var files: [AuthorityCheck.File] = []
+        if settings.probe.enabled, let file = settings.probe.caFile {
+            files.append(AuthorityCheck.File(key: "probe.ca-file", path: file, store: contexts.store(file)))
+        }
+        for provider in settings.providers {
+            if provider.url.isSecure, provider.caFile == nil { usersOfSystem.append(provider.name) }
+            if provider.url.isSecure, let file = provider.caFile {
+                let key = "ca-file of provider \(provider.name)"
+                files.append(AuthorityCheck.File(key: key, path: file, store: contexts.store(file)))
+            }
+            let terms = ProviderDialling.terms(provider, &contexts, now)
+            for (index, target) in ProviderDialling.targets(provider).enumerated() {
+                let errand = DiallingErrand(
+                    provider: provider.name, place: target, kind: ProviderDialling.kind(provider), terms)
+                if index < ProviderDialling.maxAddresses, errands.count < ProviderDialling.maxErrands {
+                    errands.append(errand)
+                } else {
+                    omitted.append(ProviderDialling.place(errand, .notDialled))
+                }
+            }
+        }
+        self.errands = errands
+        self.omitted = omitted
+        self.now = now
+        self.releasedAt = releasedAt
+        authorities = AuthorityCheck(
+            system: ProviderDialling.systemStore(), usersOfSystem: usersOfSystem, files: files)
+    }
+
+    var clock: ClockCheck {
+        var seen: Set<String> = []
+        let dates = errands.compactMap { errand in
+            errand.dates.flatMap { seen.insert(errand.provider).inserted ? $0 : nil }
+        }
+        return ClockCheck(now: now, releasedAt: releasedAt, certificates: dates, isSynchronised: Clock.isSynchronised)
+    }
+
+    var check: ProviderCheck {
+        ProviderCheck(
+            places: errands.map { ProviderDialling.place($0, $0.outcome ?? .notDialled) } + omitted,
+            isClockWrong: clock.isWrong, hasAuthorities: authorities.findings.isEmpty)
+    }
+
+    var routes: RouteCheck {
+        RouteCheck(
+            addresses: MachineFiles.text("/proc/net/if_inet6"), routes: MachineFiles.text("/proc/net/ipv6_route"),
+            outcomes: errands.filter(\.place.isIPv6).compactMap(\.outcome),
+            worksByIPv4: errands.contains { !$0.place.isIPv6 && $0.outcome == .fine })
+    }
+
+    private static func place(_ errand: DiallingErrand, _ outcome: ProviderCheck.Outcome) -> ProviderCheck.Place {
+        ProviderCheck.Place(
+            provider: errand.provider, place: "\(errand.place)", isIPv6: errand.place.isIPv6, kind: errand.kind,
+            outcome: outcome)
+    }
+
+    private static func kind(_ provider: Settings.Provider) -> String {
+        provider.proxy != nil ? "proxy" : provider.url.isSecure ? "https" : "http"
+    }
+
+    private static func targets(_ provider: Settings.Provider) -> [SocketAddress] {
+        if let proxy = provider.proxy {
+            return [SocketAddress(proxy.endpoint.address, port: proxy.endpoint.port)].compactMap { $0 }
+        }
+        return provider.addresses.compactMap { SocketAddress($0, port: provider.url.port) }
+    }
+
+    /// Nil: connecting is all that is tried. An address is not shown in a handshake (RFC 6066 section 3), and who is
+    /// known by one only is judged by the daemon.
+    private static func terms(
+        _ provider: Settings.Provider, _ contexts: inout Contexts, _ now: Int64
+    ) -> DiallingErrand.Terms? {
+        guard provider.url.isSecure, provider.proxy == nil, let context = contexts.context(provider.caFile) else {
+            return nil
+        }
+        let host: String? = if case .name(let name) = provider.url.host { name } else { nil }
+        guard let name = provider.sni ?? host else { return nil }
+        return DiallingErrand.Terms(
+            context: context, name: name, checksName: provider.verifyName == nil || provider.verifyName == name,
+            now: now)
+    }
+
+    private static func systemStore() -> AuthorityCheck.Store {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try TextFile.read(MachineFiles.authorities, maxBytes: maxStoreBytes)
+        } catch {
+            return error.isNoSuchFile ? .missing : .unreadable(error.description)
+        }
+        return bytes.firstRange(of: Array("BEGIN CERTIFICATE".utf8)) == nil ? .empty : .present
+    }
+
+    /// Debian's has some 220 KiB.
+    private static let maxStoreBytes = 16 << 20
+}
+
+/// Read once each.
+private struct Contexts {
+    private var made: [String: TLSContext] = [:]
+
+    /// Nil: the file can't be used.
+    mutating func context(_ path: String?) -> TLSContext? {
+        let key = path ?? ""
+        if let context = made[key] { return context }
+        let context = try? TLSContext(caFile: path, protocols: ["h2", "http/1.1"])
+        made[key] = context
+        return context
+    }
+
+    mutating func store(_ path: String) -> AuthorityCheck.Store {
+        do throws(SystemError) {
+            _ = try FileStatus(at: path)
+        } catch {
+            // What this user may not see the daemon may.
+            return error.isPermissionDenied ? .present : .missing
+        }
+        do throws(CryptoError) {
+            made[path] = try TLSContext(caFile: path, protocols: ["h2", "http/1.1"])
+            return .present
+        } catch {
+            return .unreadable(error.text)
+        }
+    }
+}
+
+extension SocketAddress {
+    init?(_ address: Address, port: UInt16) { self.init(ipBytes: address.bytes, port: port) }
+}

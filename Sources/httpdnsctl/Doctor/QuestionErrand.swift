@@ -1,0 +1,148 @@
+// One DNS question to one place, over UDP or TCP. It knows nothing of what the answer means.
+
+import Doctor
+import LinuxIO
+
+final class QuestionErrand: Errand {
+    enum Transport: String {
+        case udp = "UDP"
+        case tcp = "TCP"
+    }
+
+    enum Outcome: Equatable {
+        /// With the ID that was sent.
+        case answer([UInt8])
+        case refused, silent, noRoute
+        case failed(String)
+    }
+
+    private enum Socket {
+        case datagram(DatagramSocket)
+        case stream(StreamSocket)
+    }
+
+    let place: SocketAddress
+    let transport: Transport
+    private let message: [UInt8]
+    private var socket: Socket?
+    private var registration: EventLoop.Registration?
+    private var unsent: [UInt8] = []
+    private var received: [UInt8] = []
+    private(set) var outcome: Outcome?
+
+    /// Its own length in two bytes comes before a message on a stream (RFC 1035 section 4.2.2).
+    private static let maxMessageBytes = 65_535
+    private static let lengthBytes = 2
+    private static let headerBytes = 12
+
+    /// - Parameter id: fresh and random.
+    init(_ question: ExaminingQuestion, to place: SocketAddress, _ transport: Transport, id: UInt16) {
+        self.place = place
+        self.transport = transport
+        message = question.message(id: id)
+    }
+
+    var what: String { "\(place) over \(transport.rawValue)" }
+    var isOver: Bool { outcome != nil }
+
+    func begin(_ loop: EventLoop) {
+        do throws(SystemError) {
+            switch transport {
+            case .udp:
+                let datagrams = try DatagramSocket(connectedTo: place)
+                socket = .datagram(datagrams)
+                registration = try loop.watch(datagrams.descriptor.raw, for: .readable) { [unowned self] _ in
+                    self.proceed(loop)
+                }
+                let bytes = message
+                if try datagrams.send(bytes.span) == .refused { finish(.refused, loop) }
+            case .tcp:
+                let count = UInt16(message.count)
+                unsent = [UInt8(count >> 8), UInt8(truncatingIfNeeded: count)] + message
+                let stream = try StreamSocket(connectingTo: place)
+                socket = .stream(stream)
+                registration = try loop.watch(stream.descriptor.raw, for: .writable) { [unowned self] _ in
+                    self.proceed(loop)
+                }
+            }
+        } catch {
+            finish(QuestionErrand.outcome(of: error), loop)
+        }
+    }
+
+    func repeatQuestion() {
+        // What goes wrong here went wrong the first time, or will be told by the kernel.
+        guard case .datagram(let datagrams) = socket else { return }
+        let bytes = message
+        _ = try? datagrams.send(bytes.span)
+    }
+
+    func end(_ loop: EventLoop) { finish(.silent, loop) }
+
+    private func proceed(_ loop: EventLoop) {
+        do throws(SystemError) {
+            switch socket {
+            case .datagram(let datagrams): try receive(datagrams, loop)
+            case .stream(let stream): try exchange(stream, loop)
+            case nil: return
+            }
+        } catch {
+            finish(QuestionErrand.outcome(of: error), loop)
+        }
+    }
+
+    private func receive(_ datagrams: DatagramSocket, _ loop: EventLoop) throws(SystemError) {
+        while true {
+            switch try datagrams.receive(maxBytes: QuestionErrand.maxMessageBytes) {
+            case .wouldBlock: return
+            case .refused: return finish(.refused, loop)
+            case .datagram(let bytes): if isReply(bytes) { return finish(.answer(bytes), loop) }
+            }
+        }
+    }
+
+    private func exchange(_ stream: StreamSocket, _ loop: EventLoop) throws(SystemError) {
+        switch try stream.connectOutcome() {
+        case .inProgress: return
+        case .failed(let error): throw error
+        case .connected: break
+        }
+        if !unsent.isEmpty {
+            let bytes = unsent
+            guard let count = try stream.write(bytes.span) else { return }
+            unsent.removeFirst(count)
+            guard unsent.isEmpty else { return }
+            if let registration { try loop.change(registration, to: .readable) }
+        }
+        while true {
+            switch try stream.read(maxBytes: QuestionErrand.maxMessageBytes) {
+            case .wouldBlock: return
+            case .ended: return finish(.failed("the connection was closed without an answer"), loop)
+            case .bytes(let bytes):
+                received += bytes
+                guard received.count >= QuestionErrand.lengthBytes else { continue }
+                let length = Int(received[0]) << 8 | Int(received[1])
+                guard received.count >= QuestionErrand.lengthBytes + length else { continue }
+                let reply = Array(received[QuestionErrand.lengthBytes...].prefix(length))
+                return finish(isReply(reply) ? .answer(reply) : .failed("the answer was to something else"), loop)
+            }
+        }
+    }
+
+    private func isReply(_ bytes: [UInt8]) -> Bool {
+        bytes.count >= QuestionErrand.headerBytes && bytes[..<2] == message[..<2] && bytes[2] & 0x80 != 0
+    }
+
+    private func finish(_ outcome: Outcome, _ loop: EventLoop) {
+        if let registration { loop.unwatch(registration) }
+        registration = nil
+        socket = nil
+        self.outcome = outcome
+    }
+
+    private static func outcome(of error: SystemError) -> Outcome {
+        if error.isRefused { return .refused }
+        if error.isUnreachable || error.isAddressUnavailable { return .noRoute }
+        return error.isTimeout ? .silent : .failed(error.description)
+    }
+}

@@ -1,0 +1,250 @@
+// `httpdnsctl system`: makes the daemon the resolver of this machine, gives back what was before, says how it stands.
+// What is to be done is decided in Takeover; here it is done in its order, and said.
+
+import Control
+import LinuxIO
+import Takeover
+
+struct SystemCommand {
+    let socket: String
+    let wantsJSON: Bool
+
+    func run(_ action: SystemAction) throws(SystemError) {
+        switch action {
+        case .status: try showStatus()
+        case .use(let isDryRun): try use(isDryRun: isDryRun)
+        case .restore(let isDryRun, let onlyIfDead): try restore(isDryRun: isDryRun, onlyIfDead: onlyIfDead)
+        }
+    }
+
+    /// 0 when the machine uses the daemon and gets answers from it.
+    private func showStatus() throws(SystemError) {
+        let survey = try SystemFiles.survey()
+        let kept = try KeptRecord.read()
+        let record: TakeoverRecord? = if case .whole(let record) = kept { record } else { nil }
+        let told = (try? DaemonAddresses.told(at: socket)) ?? nil
+        let states = try SystemFiles.states(of: record?.paths.map(\.path) ?? [])
+        let report = SystemReport(
+            keeper: (record?.keeper ?? ResolverKeeper(survey)).rawValue,
+            record: kept.word, nameserver: survey.firstNameserver,
+            leadsToDaemon: DaemonAddresses.isReached(through: survey.firstNameserver ?? "127.0.0.1"),
+            answering: DaemonAddresses.answering(record?.addresses ?? told ?? ["127.0.0.1", "::1"]),
+            changed: record?.changed(states) ?? [])
+        StandardStreams.writeOutput(report.shown(asJSON: wantsJSON))
+        guard report.isInUse else { Process.exit(Exit.failed) }
+    }
+
+    private func use(isDryRun: Bool) throws(SystemError) {
+        if !isDryRun { needRoot() }
+        let lock = isDryRun ? nil : try KeptRecord.lock()
+        defer { _ = lock }
+        switch try KeptRecord.read() {
+        case .damaged(let fault): fail(KeptRecord.damage(fault), Exit.failed)
+        case .whole(let record) where record.isComplete: return try confirm(record)
+        case .whole(let record):
+            say("an earlier run was interrupted; giving back first what was before")
+            guard !isDryRun else { return }
+            _ = try giveBack(record)
+        case .none: break
+        }
+        let addresses = wantedAddresses()
+        let plan = TakeoverPlan(try SystemFiles.survey(), addresses: addresses)
+        if let path = plan.untouchable.first {
+            refuse("\(path) is neither a link nor a file of usual size; nothing is changed")
+        }
+        if !wantsJSON { plan.lines.forEach(say) }
+        if !isDryRun { try takeOver(plan) }
+        let steps = plan.steps.map(\.words)
+        show(SystemWorkReport(isDone: !isDryRun, steps: steps, remarks: plan.warnings))
+        if !isDryRun { say("names of this machine come from httpdnsd now; back with: httpdnsctl system restore") }
+    }
+
+    /// It was done before.
+    private func confirm(_ record: TakeoverRecord) throws(SystemError) {
+        let changed = record.changed(try SystemFiles.states(of: record.paths.map(\.path)))
+        guard changed.isEmpty else {
+            fail(
+                "already used, but changed since: \(changed.joined(separator: ", "))\n"
+                    + "run \"httpdnsctl system restore\" and then this again", Exit.failed)
+        }
+        say("this machine uses httpdnsd already; nothing to do")
+        show(SystemWorkReport(isDone: false, steps: [], remarks: []))
+    }
+
+    /// Where the daemon is to be asked; ends the program when it can't be.
+    private func wantedAddresses() -> [String] {
+        do throws(SystemError) {
+            guard let told = try DaemonAddresses.told(at: socket) else {
+                refuse("the daemon at \(socket) does not say where it listens")
+            }
+            guard !told.isEmpty else {
+                refuse(
+                    "the daemon does not listen at port 53, and resolv.conf knows no other\n"
+                        + "put listen = [\"127.0.0.1:53\", \"[::1]:53\"] under [server] of its settings")
+            }
+            let answering = DaemonAddresses.answering(told)
+            guard !answering.isEmpty else {
+                refuse(
+                    "the daemon does not answer at \(told.joined(separator: ", ")), port 53\n"
+                        + "see \"httpdnsctl status\" and \"httpdnsctl doctor\"; is 127.0.0.0/8 in its allow?")
+            }
+            return answering
+        } catch {
+            try? KeptRecord.forgetPlace()
+            fail(error, at: socket)
+        }
+    }
+
+    private func refuse(_ text: String) -> Never {
+        try? KeptRecord.forgetPlace()
+        fail(text, Exit.failed)
+    }
+
+    private func takeOver(_ plan: TakeoverPlan) throws(SystemError) {
+        var record = plan.record
+        try KeptRecord.write(record)
+        var problem: String?
+        for step in plan.steps where problem == nil { problem = take(step) }
+        if problem == nil, !leadsToDaemon() {
+            problem = "names do not come from the daemon after all steps"
+            if plan.keeper == .resolved { problem? += "; systemd-resolved asks nobody while there is no network" }
+        }
+        guard let problem else {
+            record.isComplete = true
+            return try KeptRecord.write(record)
+        }
+        StandardStreams.writeError("httpdnsctl: \(problem)\nhttpdnsctl: giving back what was before\n")
+        let isWhole = try giveBack(record)
+        try KeptRecord.forgetPlace()
+        fail(isWhole ? "nothing is changed" : "not all is as before; see above", Exit.failed)
+    }
+
+    /// Nil: done.
+    private func take(_ step: TakeoverPlan.Step) -> String? {
+        switch step {
+        case .run(let call): return SystemFiles.run(call)
+        case .put(let path):
+            guard path.role != .generated else { return nil }
+            do throws(SystemError) {
+                try SystemFiles.put(path.ours, at: path.path, isWrittenOver: path.isWrittenOver)
+                return nil
+            } catch {
+                return "can't write \(path.path): \(error)\(KeptRecord.remedy(error, path.path))"
+            }
+        }
+    }
+
+    /// Who was told needs a moment to begin anew.
+    private static let settlingTime = Duration.seconds(5)
+    private static let betweenLooks = Duration.milliseconds(100)
+
+    private func leadsToDaemon() -> Bool {
+        let deadline = Clock.now() + SystemCommand.settlingTime
+        while true {
+            if let server = (try? SystemFiles.survey())?.firstNameserver,
+                DaemonAddresses.isReached(through: server)
+            {
+                return true
+            }
+            guard Clock.now() < deadline else { return false }
+            wait(SystemCommand.betweenLooks)
+        }
+    }
+}
+
+extension SystemCommand {
+    /// How often, and how far apart, a daemon is asked before it counts as dead.
+    private static let tries = 3
+    private static let betweenTries = Duration.milliseconds(500)
+
+    private func restore(isDryRun: Bool, onlyIfDead: Bool) throws(SystemError) {
+        if !isDryRun { needRoot() }
+        let lock = isDryRun ? nil : try KeptRecord.lock()
+        defer { _ = lock }
+        switch try KeptRecord.read() {
+        case .damaged(let fault): fail(KeptRecord.damage(fault), Exit.failed)
+        case .none:
+            if !isDryRun { try KeptRecord.forgetPlace() }
+            say("nothing was taken over; nothing to give back")
+            show(SystemWorkReport(isDone: false, steps: [], remarks: []))
+        case .whole(let record):
+            if onlyIfDead, isAlive(record) {
+                say("the daemon answers; nothing is given back")
+                return show(SystemWorkReport(isDone: false, steps: [], remarks: []))
+            }
+            let plan = RestorePlan(record, try SystemFiles.states(of: record.paths.map(\.path)))
+            if !wantsJSON { plan.lines.forEach(say) }
+            let isWhole = isDryRun ? true : try giveBack(record)
+            if !isDryRun { try KeptRecord.forgetPlace() }
+            let steps = plan.steps.map(\.words)
+            show(SystemWorkReport(isDone: !isDryRun, steps: steps, remarks: plan.remarks + plan.leftAlone))
+            guard isWhole else { Process.exit(Exit.failed) }
+            if !isDryRun { say("what was before is back") }
+        }
+    }
+
+    private func isAlive(_ record: TakeoverRecord) -> Bool {
+        for number in 1...SystemCommand.tries {
+            if !DaemonAddresses.answering(record.addresses).isEmpty { return true }
+            if number < SystemCommand.tries { wait(SystemCommand.betweenTries) }
+        }
+        return false
+    }
+
+    /// - Returns: whether all of it is as before.
+    private func giveBack(_ record: TakeoverRecord) throws(SystemError) -> Bool {
+        let paths = record.paths.map(\.path)
+        try SystemFiles.sweep(record)
+        let plan = RestorePlan(record, try SystemFiles.states(of: paths))
+        var isWhole = plan.leftAlone.isEmpty
+        for step in plan.steps { isWhole = try take(step) && isWhole }
+        for step in RestorePlan.afterwards(record, try SystemFiles.states(of: paths)) {
+            isWhole = try take(step) && isWhole
+        }
+        try FileReplacement.remove(SystemPaths.record)
+        return isWhole
+    }
+
+    /// A file that can't be written ends it, and the record stays for another time; a program that fails does not.
+    private func take(_ step: RestorePlan.Step) throws(SystemError) -> Bool {
+        switch step {
+        case .put(let path, let state, let isWrittenOver):
+            do throws(SystemError) {
+                try SystemFiles.put(state, at: path, isWrittenOver: isWrittenOver)
+            } catch {
+                fail(
+                    "can't give back \(path): \(error)\(KeptRecord.remedy(error, path))\n"
+                        + "what was there is in \(SystemPaths.record)", Exit.failed)
+            }
+        case .removeFolder(let path): try FileReplacement.removeDirectory(path)
+        case .keep(let bytes, let path):
+            let rights = FileRights(userID: 0, groupID: 0, mode: 0o644)
+            try FileReplacement.put(bytes, rights, at: path, by: SystemPaths.unfinished(path))
+        case .run(let call):
+            guard let problem = SystemFiles.run(call) else { return true }
+            StandardStreams.writeError("httpdnsctl: \(problem)\n")
+            return false
+        }
+        return true
+    }
+
+    /// A signal ends the program, as at any other moment.
+    private func wait(_ duration: Duration) {
+        let deadline = Clock.now() + duration
+        guard let loop = try? EventLoop() else { return }
+        while Clock.now() < deadline, (try? loop.turn(until: deadline)) != nil {}
+    }
+
+    private func needRoot() {
+        guard Machine.user.userID != 0 else { return }
+        fail("changes what the whole machine asks for names: only root may; --dry-run shows the steps", Exit.failed)
+    }
+
+    private func say(_ line: String) {
+        if !wantsJSON { StandardStreams.writeOutput(line + "\n") }
+    }
+
+    private func show(_ report: SystemWorkReport) {
+        if wantsJSON { StandardStreams.writeOutput(report.line) }
+    }
+}

@@ -1,0 +1,94 @@
+// What the filter takes and what it leaves, each in a process of its own, for it is for good.
+
+import CSeccomp
+import Glibc
+import LinuxIO
+import Testing
+
+@testable import Confinement
+
+@Suite("System calls that are refused")
+struct SystemCallFilterTests {
+    @Test("other programs, processes, mounts and rights end in EPERM")
+    func refused() async {
+        await #expect(processExitsWith: .success) {
+            try SystemCallFilter.begin()
+            for name in [
+                "execve", "fork", "vfork", "ptrace", "process_vm_readv", "mount", "unshare", "setns", "chroot",
+            ] {
+                #expect(errorOf(name) == EPERM, "\(name)")
+            }
+            for name in ["bpf", "keyctl", "io_uring_setup", "userfaultfd", "reboot", "setuid", "setgroups", "capset"] {
+                #expect(errorOf(name) == EPERM, "\(name)")
+            }
+            // A process by clone, and what glibc tries first for a thread.
+            #expect(errorOf("clone", 17) == EPERM)
+            #expect(errorOf("clone3") == ENOSYS)
+        }
+    }
+
+    @Test("every call of the list is refused where this machine has it")
+    func everyCall() async {
+        await #expect(processExitsWith: .success) {
+            try SystemCallFilter.begin()
+            for name in RefusedCalls.groups.flatMap(\.calls) where SystemCallFilter.number(of: name) != nil {
+                #expect(errorOf(name) == EPERM, "\(name)")
+            }
+        }
+    }
+
+    @Test("threads that were there are bound by it, too")
+    func earlierThreads() async {
+        await #expect(processExitsWith: .success) {
+            let (gate, answers) = (try Mailbox<Void>(capacity: 1), try Mailbox<Bool>(capacity: 1))
+            let thread = try NamedThread("earlier") {
+                var waits = PollSet([gate.descriptor])
+                try? waits.wait()
+                _ = answers.post(errorOf("execve") == EPERM)
+            }
+            try SystemCallFilter.begin()
+            _ = gate.post(())
+            thread.join()
+            #expect(answers.takeAll() == [true])
+        }
+    }
+
+    @Test("threads, files and sockets are made as before")
+    func left() async {
+        await #expect(processExitsWith: .success) {
+            try SystemCallFilter.begin()
+            let answers = try Mailbox<Bool>(capacity: 1)
+            let thread = try NamedThread("later") { _ = answers.post(true) }
+            thread.join()
+            #expect(answers.takeAll() == [true])
+            // A file without a name: O_TMPFILE, which is GNU only.
+            let file = unsafe open("/tmp", 0o20_000_000 | O_DIRECTORY | O_RDWR, 0o600)
+            #expect(file >= 0)
+            let written = unsafe write(file, "x", 1)
+            #expect(written == 1)
+            for family in [AF_INET, AF_INET6, AF_UNIX] {
+                let socket = socket(family, Int32(SOCK_DGRAM.rawValue), 0)
+                #expect(socket >= 0 || errno == EAFNOSUPPORT)
+            }
+        }
+    }
+
+    @Test("no call is in the list that the library does not know, and none twice")
+    func names() {
+        let calls = RefusedCalls.groups.flatMap(\.calls)
+        #expect(Set(calls).count == calls.count)
+        for call in calls {
+            // -1: no such name. Others below zero are of other machines.
+            #expect(unsafe seccomp_syscall_resolve_name(call) != -1, "\(call)")
+        }
+    }
+}
+
+/// The error of a system call whose arguments are all zero but for the first; 0 when it succeeds. glibc has no function
+/// for each of them.
+private func errorOf(_ name: String, _ argument: Int = 0) -> Int32 {
+    typealias Call = @convention(c) (Int, Int, Int, Int, Int, Int, Int) -> Int
+    guard let number = SystemCallFilter.number(of: name), let symbol = unsafe dlsym(nil, "syscall") else { return -1 }
+    let call = unsafe unsafeBitCast(symbol, to: Call.self)
+    return call(Int(number), argument, 0, 0, 0, 0, 0) == -1 ? errno : 0
+}

@@ -1,0 +1,48 @@
+// What `system` says.
+
+import Control
+import Testing
+
+@Suite("Reports of a takeover")
+struct SystemReportTests {
+    private func report(_ record: SystemReport.Record, leads: Bool, changed: [String] = []) -> SystemReport {
+        SystemReport(
+            keeper: "NetworkManager", record: record, nameserver: "127.0.0.1", leadsToDaemon: leads,
+            answering: ["127.0.0.1", "::1"], changed: changed)
+    }
+
+    @Test("a machine uses the daemon only where all is as it was made, and names come from it")
+    func inUse() {
+        #expect(report(.complete, leads: true).isInUse)
+        #expect(!report(.complete, leads: false).isInUse)
+        #expect(!report(.unfinished, leads: true).isInUse)
+        #expect(!report(.none, leads: true).isInUse)
+        #expect(!report(.complete, leads: true, changed: ["/etc/resolv.conf"]).isInUse)
+    }
+
+    @Test("text says who keeps resolv.conf and whether the daemon answers")
+    func text() {
+        let text = report(.complete, leads: true).shown(asJSON: false)
+        #expect(text.contains("httpdnsd: used by this machine\n") && text.contains("NetworkManager"))
+        #expect(text.contains("daemon answers at: 127.0.0.1 ::1\n"))
+        #expect(report(.unfinished, leads: false).shown(asJSON: false).contains("system restore"))
+    }
+
+    @Test("JSON has the same")
+    func json() {
+        let text = report(.none, leads: false, changed: ["/a"]).shown(asJSON: true)
+        #expect(
+            text == """
+                {"answering":["127.0.0.1","::1"],"changed":["/a"],"keeper":"NetworkManager","leads_to_daemon":false,\
+                "nameserver":"127.0.0.1","record":"none"}
+
+                """)
+    }
+
+    @Test("where the daemon listens is read from its status")
+    func listeners() {
+        #expect(StatusReport.listeners(json: Array("{\"error\":\"no\"}".utf8)) == nil)
+        let status = StatusReport(uptimeSeconds: 1, processID: 2, listeners: ["[::1]:53"], threads: 1)
+        #expect(StatusReport.listeners(json: Array(Reply.status(status).rendered(asJSON: true).utf8)) == ["[::1]:53"])
+    }
+}

@@ -1,0 +1,136 @@
+// What is said of files, buffers, containers, programs that write resolv.conf, and settings.
+
+import Doctor
+import Testing
+
+@Suite("The machine around the daemon")
+struct MachineCheckTests {
+    private let user = FileCheck.User(name: "httpdnsd", id: 900, groups: [900])
+    private let root = FileCheck.Status(isDirectory: true, owner: 0, group: 0, mode: 0o755)
+
+    private func file(_ mode: UInt32, owner: UInt32 = 0, group: UInt32 = 0) -> FileCheck.Status {
+        FileCheck.Status(isDirectory: false, owner: owner, group: group, mode: mode)
+    }
+
+    private func findings(
+        _ purpose: FileCheck.Purpose, _ status: FileCheck.Status?, above: FileCheck.Status? = nil, free: Int? = nil
+    ) -> [Finding] {
+        let place = FileCheck.Place(
+            path: "/etc/x", purpose: purpose, steps: [root, above ?? root, status], freeBytes: free)
+        return FileCheck(user: user, isInstalled: true, places: [place]).findings
+    }
+
+    @Test("files that the daemon's user can use, and nobody else where it matters, are in order")
+    func healthy() {
+        #expect(findings(.read, file(0o644)).isEmpty && findings(.read, nil).isEmpty)
+        #expect(findings(.secret("key-file"), file(0o640, group: 900)).isEmpty)
+        #expect(findings(.make("cache.store"), file(0o755, owner: 900), free: 1 << 30).isEmpty)
+        #expect(findings(.write("cache.store"), file(0o600, owner: 900)).isEmpty)
+    }
+
+    @Test("each file that can't be used has its remedy")
+    func hindrances() {
+        #expect(findings(.read, file(0o600)).map(\.remedy) == ["chmod a+r /etc/x"])
+        #expect(findings(.secret("key-file"), file(0o644)).map(\.remedy) == ["chmod o= /etc/x"])
+        #expect(findings(.secret("key-file"), file(0o600)).map(\.gravity) == [.fault])
+        #expect(findings(.secret("key-file"), nil).map(\.gravity) == [.fault])
+        #expect(findings(.make("cache.store"), file(0o755)).map(\.remedy) == ["chown httpdnsd: /etc/x"])
+        #expect(findings(.make("cache.store"), nil).count == 1)
+        #expect(findings(.write("cache.store"), file(0o644)).map(\.remedy) == ["chown httpdnsd: /etc/x"])
+        #expect(findings(.make("cache.store"), file(0o755, owner: 900), free: 1 << 20)[0].text.hasPrefix("1 MiB"))
+        #expect(findings(.read, file(0o644), above: file(0o700)).map(\.remedy) == ["chmod +x /etc"])
+    }
+
+    @Test("a service without its user is a fault, and without a service nobody needs one")
+    func missingUser() {
+        #expect(FileCheck(user: nil, isInstalled: true, places: []).findings.map(\.gravity) == [.fault])
+        #expect(FileCheck(user: nil, isInstalled: false, places: []).findings.isEmpty)
+    }
+
+    @Test("a user and its groups are read from passwd and group")
+    func users() {
+        let passwd = "root:x:0:0::/root:/bin/sh\nbroken\nhttpdnsd:x:900:901::/:/usr/sbin/nologin\n"
+        let found = FileCheck.User(name: "httpdnsd", passwd: passwd, group: "keys:x:77:a,httpdnsd\nother:x:78:a\nx\n")
+        #expect(found == FileCheck.User(name: "httpdnsd", id: 900, groups: [901, 77]))
+        #expect(FileCheck.User(name: "nobody", passwd: passwd, group: "") == nil)
+    }
+
+    @Test("a small buffer matters where it is smaller than usual, or where questions were lost")
+    func buffers() {
+        let check = { (allowed: Int, lost: Int?) in
+            BufferCheck(allowedBytes: allowed, wantedBytes: 1 << 20, lostDatagrams: lost).findings.map(\.gravity)
+        }
+        #expect(check(1 << 20, 5).isEmpty && check(212_992, 0) == [.note] && check(212_992, nil) == [.note])
+        #expect(check(212_992, 3) == [.warning] && check(65_536, 0) == [.warning])
+        let table =
+            "Udp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors\nUdp: 5 0 0 5 7\nUdpLite: X\nUdpLite: 0\n"
+        #expect(BufferCheck.lostDatagrams(table) == 7 && BufferCheck.lostDatagrams("Udp: a\n") == nil)
+    }
+
+    private func container(
+        _ kind: ContainerCheck.Kind, canBind: Bool = true, isUp: Bool = true, port: Int = 53
+    ) -> [Finding] {
+        ContainerCheck(
+            kind: kind, isResolvConfMounted: true, leadsToUs: true, firstFreePort: 1024, lowestPort: port,
+            canBindLowPorts: canBind, isUp: isUp
+        ).findings
+    }
+
+    @Test("a container is a fault only where it forbids the port")
+    func containers() {
+        #expect(container(.none).isEmpty && container(.container("Docker")).allSatisfy { $0.isNote })
+        #expect(container(.container("Docker"), canBind: false, isUp: false).first?.gravity == .fault)
+        #expect(container(.none, canBind: false, isUp: false, port: 5300).isEmpty)
+        #expect(container(.none, canBind: false, isUp: true).isEmpty)
+        #expect(container(.wsl(writesResolvConf: true)).map(\.gravity) == [.warning])
+        #expect(container(.wsl(writesResolvConf: false)).isEmpty)
+    }
+
+    @Test("what tells of containers is read without harm")
+    func containerTexts() {
+        #expect(
+            ContainerCheck.wslWritesResolvConf("") && ContainerCheck.wslWritesResolvConf("generateResolvConf=false"))
+        #expect(!ContainerCheck.wslWritesResolvConf("[boot]\n[network]\ngenerateResolvConf = False\r\n"))
+        #expect(ContainerCheck.canBindLowPorts("CapBnd:\t0000000000000400\n"))
+        #expect(
+            !ContainerCheck.canBindLowPorts("Name: x\nCapBnd:\t00000000000003ff\n")
+                && ContainerCheck.canBindLowPorts("?"))
+        let mounts = "36 35 98:0 / /etc/resolv.conf rw - ext4 /dev/a rw\n37 35 98:0 / /etc rw - ext4 a rw\nx\n"
+        #expect(ContainerCheck.isMounted("/etc/resolv.conf", mounts: mounts))
+        #expect(!ContainerCheck.isMounted("/etc/hosts", mounts: mounts))
+    }
+
+    private func rewriters(
+        _ running: Set<String>, networkManager: String = "", dhclient: String = "", dhcpcd: String = "",
+        cloudInit: String = "", hasResolvconf: Bool = false, leadsToUs: Bool = true, isThroughResolved: Bool = false
+    ) -> [String] {
+        RewriterCheck(
+            leadsToUs: leadsToUs, isThroughResolved: isThroughResolved, running: running,
+            networkManager: networkManager, dhclient: dhclient, dhcpcd: dhcpcd, cloudInit: cloudInit,
+            hasResolvconf: hasResolvconf
+        ).findings.compactMap { $0.text.split(separator: " ").first.map(String.init) }
+    }
+
+    @Test("programs that will write resolv.conf are named, unless they are kept from it")
+    func rewriting() {
+        let all: Set<String> = ["NetworkManager", "dhclient", "dhcpcd", "sshd"]
+        #expect(rewriters(all) == ["NetworkManager", "dhclient", "dhcpcd"])
+        #expect(rewriters(all, leadsToUs: false).isEmpty && rewriters(all, isThroughResolved: true).isEmpty)
+        #expect(rewriters(all, hasResolvconf: true) == ["NetworkManager"])
+        #expect(rewriters(["NetworkManager"], networkManager: "[main]\n# dns=none\ndns = default\n").count == 1)
+        #expect(rewriters(["NetworkManager"], networkManager: "[main]\ndns=default\n[main]\ndns = none\n").isEmpty)
+        #expect(rewriters(["dhclient"], dhclient: "  supersede domain-name-servers 127.0.0.1;\n").isEmpty)
+        #expect(rewriters(["dhclient"], dhclient: "#supersede domain-name-servers 127.0.0.1;\n").count == 1)
+        #expect(rewriters(["dhcpcd"], dhcpcd: "nohook lookup-hostname, resolv.conf\n").isEmpty)
+        #expect(rewriters([], cloudInit: "manage_resolv_conf: true\n") == ["cloud-init"])
+        #expect(rewriters([], cloudInit: "manage_resolv_conf: true\nmanage_resolv_conf: false\n").isEmpty)
+    }
+
+    @Test("complaints about the settings are a screenful at most")
+    func settings() {
+        let complaints = (1...8).map { "f:\($0):1: wrong" }
+        let findings = SettingsCheck(complaints: complaints, path: "/f").findings
+        #expect(findings.count == 5 && findings[0].remedy.hasSuffix("(3 more)"))
+        #expect(SettingsCheck(complaints: [], path: "/f").findings.isEmpty)
+    }
+}

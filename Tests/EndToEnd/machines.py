@@ -1,0 +1,339 @@
+# Machines to install on and to take apart: a Debian root with a real systemd, booted in namespaces of its own. The root
+# is made once and kept; every machine starts from it clean, on an overlay that goes with it. Needs root, and apt for
+# the first time. Nothing here changes the machine that the tests run on.
+
+import contextlib
+import fcntl
+import hashlib
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import places
+from places import eventually
+
+# What a small server has, and what the tests look at it with.
+BASE_PACKAGES = ("systemd", "systemd-sysv", "dbus", "iproute2", "ca-certificates", "bind9-dnsutils", "procps")
+
+SUITE = "bookworm"
+
+# What the programs are linked with, so that a package of ours can be installed without a network.
+PROGRAM_PACKAGES = ("libcurl4", "libidn2-0", "libmicrohttpd12", "libseccomp2", "libsqlite3-0", "libssl3", "libstdc++6",
+                    "zlib1g")
+
+# Left out of a comparison of what is on a machine's disk: databases and logs of dpkg, of the journal and of users (the
+# file before the last change), and the seed of random numbers.
+OWN_WRITINGS = ("/var/lib/dpkg/", "/var/log/", "/var/cache/", "/var/lib/systemd/", "/etc/passwd-", "/etc/shadow-",
+                "/etc/group-", "/etc/gshadow-", "/etc/.pwd.lock")
+
+# Part of the key of every root: to be raised when the recipe below makes another one.
+RECIPE = "1"
+
+_environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
+                "HOME": "/root", "TERM": "dumb", "DEBIAN_FRONTEND": "noninteractive"}
+
+_numbers = itertools.count()
+
+# Mounts the overlay at DIRECTORY and waits for the end of its input, which comes with the end of the tests however they
+# end: the namespace, and with it all mounts, are gone then.
+_KEEPER = """
+lower=$1 directory=$2
+mount -t tmpfs -o mode=755 machine "$directory" && cd "$directory" && mkdir upper work root groups &&
+mount -t overlay -o "lowerdir=$lower,upperdir=upper,workdir=work" machine root &&
+mount -t cgroup2 cgroup2 groups && echo ready && exec cat
+"""
+
+# Goes into a control group of its own, so that machines do not see each other's services.
+_ENTER_GROUP = """
+group=$1/groups$2; shift 2
+mkdir -p "$group" && echo $$ >"$group/cgroup.procs" && exec "$@"
+"""
+
+# Inside all namespaces but the new root: mounts what systemd expects of a container and becomes it.
+_BOOT = """
+set -e
+cd "$1/root"
+mount --bind . . && cd "$1/root"
+mount -t proc proc proc
+mount -t sysfs -o ro sysfs sys
+mount -t cgroup2 cgroup2 sys/fs/cgroup
+mount -t tmpfs -o mode=755 run run
+mount -t tmpfs -o mode=1777 tmp tmp
+mount -t tmpfs -o mode=755 dev dev
+for device in null zero full random urandom tty; do touch dev/$device; mount --bind /dev/$device dev/$device; done
+mkdir dev/pts dev/shm
+mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
+mount -t tmpfs -o mode=1777 shm dev/shm
+ln -s pts/ptmx dev/ptmx
+ln -s /proc/self/fd dev/fd
+for number in 0:stdin 1:stdout 2:stderr; do ln -s /proc/self/fd/${number%:*} dev/${number#*:}; done
+ip link set lo up
+hostname machine
+mkdir -p run/before && pivot_root . run/before && umount -l /run/before && rmdir /run/before
+exec env -i container=httpdnsd-test PATH="$PATH" /lib/systemd/systemd --unit=multi-user.target
+"""
+
+
+class MachineFailure(AssertionError):
+    """A machine that cannot be made: tests that need one fail and say why, instead of being left out."""
+
+
+class Machine:
+    """Made when it is created, booted by `boot`, gone after `close`. `packages` are installed before it first boots, on
+    this machine's network; its own has a loopback interface only."""
+
+    def __init__(self, packages=()):
+        if os.geteuid() != 0:
+            raise MachineFailure("machines: need root, for namespaces and mounts")
+        self.name = f"machine{os.getpid()}-{next(_numbers)}"
+        self.pid = None
+        self._last_words = ""
+        self._init = None
+        lower = debian_root(packages)
+        self.directory = Path(tempfile.mkdtemp(prefix="e2e-machine-"))
+        self._keeper = subprocess.Popen(
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c", _KEEPER, "sh", lower, self.directory],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        first = self._keeper.stdout.readline()
+        if first != "ready\n":
+            self.close()
+            raise MachineFailure(f"machines: no overlay of {lower}: {first}")
+        self._group = _own_group() + "/" + self.name
+
+    def boot(self, within=60):
+        """Until all services of the machine have started or failed."""
+        log = open(self.directory.with_suffix(".log"), "ab")
+        with log:
+            # In the keeper's mount namespace, to begin with. It is killed with the thread that runs the test.
+            self._init = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *self._in_keeper(), "sh", "-c", _ENTER_GROUP, "sh",
+                 self.directory, self._group, "unshare", "--kill-child", "--pid", "--fork", "--mount", "--uts", "--ipc",
+                 "--net", "--cgroup", "--propagation", "private", "sh", "-c", _BOOT, "sh", self.directory],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        eventually(self._has_booted, within, f"{self.name} boots", every=0.1)
+        return self
+
+    def _has_booted(self):
+        if self._init.poll() is not None:
+            raise MachineFailure(f"machines: {self.name} does not boot:\n{self._console()}")
+        children = Path(f"/proc/{self._init.pid}/task/{self._init.pid}/children").read_text().split()
+        if not children or Path(f"/proc/{children[0]}/comm").read_text() != "systemd\n":
+            return False
+        self.pid = int(children[0])
+        return self.run("systemctl", "is-system-running").stdout.strip() in ("running", "degraded")
+
+    def run(self, *command, timeout=60, input=None):
+        """A command inside, ended: with returncode, stdout and stderr."""
+        return subprocess.run(
+            ["nsenter", "--target", str(self.pid), "--all", "--wdns=/", *map(str, command)], input=input, timeout=timeout,
+            capture_output=True, text=not isinstance(input, bytes), env=_environment)
+
+    def check(self, *command, timeout=60):
+        """What a command inside says; it must succeed."""
+        ended = self.run(*command, timeout=timeout)
+        if ended.returncode != 0:
+            words = " ".join(map(str, command))
+            raise AssertionError(f"{words}: exit {ended.returncode}\n{ended.stdout}{ended.stderr}")
+        return ended.stdout
+
+    def copy(self, source, to):
+        """A file, with its mode, or a directory with what is in it. `to` is its whole path inside."""
+        source = Path(source)
+        if source.is_dir():
+            packed = subprocess.run(["tar", "-C", source, "-c", "."], check=True, capture_output=True).stdout
+            command = ("sh", "-c", 'mkdir -p "$1" && exec tar -C "$1" --no-same-owner -x', "sh", to)
+        else:
+            packed = source.read_bytes()
+            command = ("install", "-D", "-m", f"{source.stat().st_mode & 0o777:o}", "/dev/stdin", to)
+        self._feed(packed, command)
+
+    def write(self, path, text, mode="644"):
+        """A file inside."""
+        self._feed(text.encode(), ("install", "-D", "-m", mode, "/dev/stdin", path))
+
+    def _feed(self, content, command):
+        ended = self.run(*command, input=content)
+        if ended.returncode != 0:
+            raise AssertionError(f"{command}: {ended.stderr.decode()}")
+
+    def read(self, path):
+        """A file inside, as bytes. (Through /proc/PID/root an absolute symbolic link would lead to our own files.)"""
+        ended = self.run("cat", path, input=b"")
+        if ended.returncode != 0:
+            raise AssertionError(f"{path}: {ended.stderr.decode()}")
+        return ended.stdout
+
+    def journal(self, *arguments):
+        return self.run("journalctl", "--no-pager", "--boot", *arguments).stdout
+
+    @property
+    def log(self):
+        """What `run` shows when a test fails."""
+        return self.journal("--lines=200") if self.pid else self._last_words
+
+    def files(self):
+        """Every path of its disk with mode, owner, target of a link, size, and for what is in /etc the content: without
+        what the machine writes by itself or what tells the history of packages."""
+        listed = self.check("find", "/", "-xdev", "!", "-type", "d", "-printf", "%p\t%M %U:%G %s %l\n", "-o",
+                            "-printf", "%p\t%M %U:%G\n")
+        lines = dict(line.split("\t", 1) for line in listed.splitlines())
+        for line in self.check("find", "/etc", "-type", "f", "-exec", "sha256sum", "{}", "+").splitlines():
+            digest, path = line.split(maxsplit=1)
+            lines[path] += " " + digest
+        return {path: line for path, line in lines.items() if not path.startswith(OWN_WRITINGS)}
+
+    def power_off(self, within=places.PATIENCE):
+        """As its own command would do it: services are stopped, what is on its disk stays."""
+        os.kill(self.pid, signal.SIGRTMIN + 4)
+        try:
+            self._init.wait(within)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.name} does not power off:\n{self._console()}") from None
+        self._end()
+
+    def reboot(self):
+        self.power_off()
+        return self.boot()
+
+    def kill(self):
+        """Power cut: everything in it ends at once; what is on its disk stays, what is in /run and /tmp does not."""
+        self._end()
+
+    def _end(self):
+        self.pid = None
+        if self._init:
+            self._init.kill()
+            self._init.wait()
+            self._init = None
+        # The first process of a namespace takes the others with it, a moment later.
+        places.eventually(self._remove_groups, what=f"{self.name}'s control groups are left")
+
+    def _remove_groups(self):
+        script = '[ ! -e "$1" ] || find "$1" -depth -type d -exec rmdir {} +'
+        ended = subprocess.run([*self._in_keeper(), "sh", "-c", script, "sh", f"{self.directory}/groups{self._group}"],
+                               capture_output=True)
+        return ended.returncode == 0
+
+    def _in_keeper(self):
+        return ("nsenter", "--target", str(self._keeper.pid), "--mount")
+
+    def _console(self):
+        log = self.directory.with_suffix(".log")
+        return log.read_text(errors="replace")[-4000:] if log.exists() else "it said nothing"
+
+    def close(self):
+        """Powered off by force, everything gone."""
+        try:
+            if self.pid:
+                self._last_words = self.log
+                self._end()
+            elif self._init:
+                self._end()
+        finally:
+            self._keeper.stdin.close()
+            self._keeper.wait()
+            self._keeper.stdout.close()
+            self.directory.rmdir()
+            self.directory.with_suffix(".log").unlink(missing_ok=True)
+
+
+def _own_group():
+    """The version 2 control group of this process, "" for the topmost."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        number, _, path = line.split(":", 2)
+        if number == "0":
+            return path.rstrip("/")
+    raise MachineFailure("machines: need control groups of version 2; this kernel has none")
+
+
+def debian_root(packages=()):
+    """The directory of a root with these packages, made when there is none yet. To be read only."""
+    base = _cached("base", BASE_PACKAGES, _bootstrap)
+    if not packages:
+        return base
+    return _cached("with", (*BASE_PACKAGES, *sorted(packages)), lambda root: _install(base, root, sorted(packages)))
+
+
+def _cached(kind, packages, make):
+    key = hashlib.sha256(" ".join((RECIPE, SUITE, *packages)).encode()).hexdigest()[:12]
+    root = places.machines / f"{kind}-{key}"
+    places.machines.mkdir(parents=True, exist_ok=True)
+    with open(places.machines / f"{kind}-{key}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if root.exists():
+            return root
+        unfinished = root.with_suffix(".new")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        began = time.monotonic()
+        print(f"machines: making a Debian root with {' '.join(packages)}, once", file=sys.stderr, flush=True)
+        make(unfinished)
+        unfinished.rename(root)
+        print(f"machines: made in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+        return root
+
+
+def _bootstrap(root):
+    if not shutil.which("debootstrap"):
+        raise MachineFailure("machines: debootstrap is missing: apt-get install debootstrap")
+    _call("debootstrap", "--variant=minbase", f"--include={','.join(BASE_PACKAGES)}", SUITE, root)
+    # The same machine each time, past its first boot; and nothing that begins by itself in the middle of a test.
+    (root / "etc/machine-id").write_text(hashlib.md5(b"httpdnsd").hexdigest() + "\n")
+    (root / "etc/hostname").write_text("machine\n")
+    (root / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n127.0.1.1 machine\n")
+    (root / "etc/resolv.conf").write_text("# Nobody answers here.\nnameserver 192.0.2.53\n")
+    units = ("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer",
+             "fstrim.timer", "systemd-tmpfiles-clean.timer")
+    _call("systemctl", f"--root={root}", "mask", *units)
+
+
+def _install(base, root, packages):
+    _call("cp", "--archive", "--reflink=auto", base, root)
+    resolv_conf = root / "etc/resolv.conf"
+    before = resolv_conf.read_bytes()
+    # Services are not to start here: policy-rc.d is asked first.
+    policy = root / "usr/sbin/policy-rc.d"
+    policy.write_text("#!/bin/sh\nexit 101\n")
+    policy.chmod(0o755)
+    with _mounted(root):
+        resolv_conf.write_bytes(Path("/etc/resolv.conf").read_bytes())
+        _call("chroot", root, "apt-get", "update", "-qq")
+        _call("chroot", root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages)
+        _call("chroot", root, "apt-get", "clean")
+    policy.unlink()
+    # A package may have made it a link of its own by now.
+    if not resolv_conf.is_symlink():
+        resolv_conf.write_bytes(before)
+
+
+@contextlib.contextmanager
+def _mounted(root):
+    """What maintainer scripts expect of a root."""
+    mounted = []
+    try:
+        for kind, at in (("proc", "proc"), ("tmpfs", "run"), ("tmpfs", "tmp")):
+            _call("mount", "-t", kind, kind, root / at)
+            mounted.append(root / at)
+        yield
+    finally:
+        for at in reversed(mounted):
+            _call("umount", at)
+
+
+def _call(*command):
+    # Nothing of a root is so dear that dpkg should wait for the disk.
+    environment = {**_environment, "DPKG_FORCE": "unsafe-io"}
+    ended = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment)
+    if ended.returncode != 0:
+        raise MachineFailure(f"machines: {' '.join(map(str, command))}: {ended.stdout[-2000:]}{ended.stderr[-2000:]}")
+
+
+# `machines.py [PACKAGE...]` makes the roots ahead of the tests.
+if __name__ == "__main__":
+    debian_root()
+    debian_root(tuple(sys.argv[1:]) or PROGRAM_PACKAGES)

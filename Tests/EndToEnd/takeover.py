@@ -1,0 +1,97 @@
+# Places where resolv.conf may be taken over: /etc and /var/lib of a test's own, on an overlay, and a network with port
+# 53 free; what stands in them, to be compared; and httpdnsctl killed at each of its steps.
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import places
+
+# What changes files, or starts what does. Of openat only what writes.
+CHANGES = ("openat", "write", "rename", "fsync", "unlink", "symlink", "mkdir", "rmdir", "fchmod", "fchown", "lchown",
+           "chmod", "ftruncate", "flock", "execve")
+
+_KEEPER = """
+ip link set lo up && mount -t tmpfs takeover "$1" && cd "$1" || exit 1
+for path in etc var/lib; do
+    mkdir -p "upper/$path" "spare/$path"
+    mount -t overlay -o "lowerdir=/$path,upperdir=upper/$path,workdir=spare/$path" overlay "/$path" || exit 1
+done
+cd /
+rm -f /etc/resolv.conf && echo ready && exec cat
+"""
+
+# All there is under /etc: names, kinds, modes, owners, link targets; then the contents.
+_WALK = r"""
+cd /etc && find . -printf '%p %y %m %U %G %l\n' | sort && find . -type f -print0 | sort -z | xargs -0 sha256sum
+"""
+
+
+class Overlaid:
+    """Made when it is created, gone after `close`. `prefix` before a command runs it inside."""
+
+    def __init__(self):
+        self.directory = Path(tempfile.mkdtemp(prefix="e2e-takeover-"))
+        self._keeper = subprocess.Popen(
+            ["unshare", "--net", "--mount", "--propagation", "private", "sh", "-c", _KEEPER, "sh", self.directory],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        first = self._keeper.stdout.readline()
+        if first != "ready\n":
+            self.close()
+            raise AssertionError(f"no overlay of /etc: {first}")
+        self.prefix = ("nsenter", "--target", str(self._keeper.pid), "--net", "--mount")
+
+    def run(self, *command, timeout=60, input=None):
+        """A command inside, ended: with returncode, stdout and stderr."""
+        return subprocess.run([*self.prefix, *map(str, command)], capture_output=True, text=True, timeout=timeout,
+                              input=input)
+
+    def write(self, path, text):
+        self.run("sh", "-c", 'mkdir -p "$(dirname "$1")" && cat >"$1"', "sh", path, input=text)
+
+    def read(self, path):
+        return self.run("cat", path).stdout
+
+    def close(self):
+        self._keeper.stdin.close()
+        self._keeper.wait()
+        self._keeper.stdout.close()
+        self.directory.rmdir()
+
+    log = ""
+    name = "overlay"
+
+
+def walk(place):
+    """What is in /etc of a place, and whether anything is left of a takeover elsewhere."""
+    ended = place.run("sh", "-c", _WALK)
+    # What changes meanwhile makes it another one, and no failure.
+    assert len(ended.stdout) > 1000, ended.stderr
+    return ended.stdout + place.run("sh", "-c", "ls -A /var/lib/httpdnsd-system 2>/dev/null").stdout
+
+
+def changing_calls(place, *command):
+    """The calls by which a command changes something, each as a name and its number among those of that name."""
+    ended = place.run("strace", "-f", "-e", f"trace={','.join(CHANGES)}", *command)
+    found, counts = [], {}
+    for line in ended.stderr.splitlines():
+        call = re.match(r"(?:\[pid +\d+\] )?(\w+)\((.*)", line)
+        if not call or call[1] not in CHANGES:
+            continue
+        counts[call[1]] = number = counts.get(call[1], 0) + 1
+        is_reading = call[1] == "openat" and not re.search("O_CREAT|O_WRONLY|O_RDWR", call[2])
+        # Neither what is said on the terminal nor the start of the program itself changes anything.
+        is_word = call[1] == "write" and call[2].startswith(("1,", "2,"))
+        if not is_reading and not is_word and (call[1], number) != ("execve", 1):
+            found.append((call[1], number))
+    return ended, found
+
+
+def killed(place, call, number, *command):
+    """The command, killed as it enters this call; its exit code."""
+    return place.run("strace", "-f", "-o", "/dev/null", "-e", f"inject={call}:signal=KILL:when={number}", *command).returncode
+
+
+def ctl_command(socket, *words):
+    return (places.binaries / "httpdnsctl", "--socket", socket, "system", *words)

@@ -1,0 +1,64 @@
+# etc/compose.yaml and etc/Containerfile: what they promise is what the daemon needs. Played on a booted machine, as
+# there is no Docker here: the same user, rights and places to write to.
+
+import re
+
+import yaml
+
+import places
+from cases import Case
+from machines import PROGRAM_PACKAGES, Machine
+from places import eventually
+
+COMPOSE = yaml.safe_load((places.ROOT / "etc/compose.yaml").read_text())["services"]["httpdnsd"]
+CONTAINERFILE = (places.ROOT / "etc/Containerfile").read_text()
+DEFAULTS = (places.ROOT / "etc/httpdnsd.toml").read_text()
+
+
+def setting(name):
+    return re.search(rf'(?m)^{name} = "(.*)"', DEFAULTS)[1]
+
+
+class Container(Case):
+    expected_seconds = 20
+
+    def test_it_writes_where_the_daemon_does_and_reads_its_settings(self):
+        mounted = {volume.split(":")[1] for volume in COMPOSE["volumes"]}
+        self.assertIn(setting("store").rsplit("/", 1)[0], mounted)
+        self.assertIn("/etc/httpdnsd/httpdnsd.toml", mounted)
+        self.assertIn(setting("socket").rsplit("/", 1)[0], [mount.split(":")[0] for mount in COMPOSE["tmpfs"]])
+        self.assertTrue(COMPOSE["read_only"])
+        user = re.search(r"--uid (\d+)", CONTAINERFILE)[1]
+        self.assertIn(f"uid={user},gid={user}", COMPOSE["tmpfs"][0])
+
+    def test_only_port_53_is_published(self):
+        self.assertEqual(["53/udp 53/tcp"], re.findall(r"(?m)^EXPOSE (.*)", CONTAINERFILE))
+        self.assertEqual(set(), set(COMPOSE) & {"ports", "privileged", "pid", "ipc"})
+        self.assertFalse([volume for volume in COMPOSE["volumes"] if "docker.sock" in volume or "/run" in volume])
+        self.assertEqual(["ALL"], COMPOSE["cap_drop"])
+
+    def test_the_daemon_serves_with_these_rights_as_its_own_user(self):
+        machine = self.own(Machine(packages=PROGRAM_PACKAGES)).boot()
+        for program, directory in (("httpdnsd", "sbin"), ("httpdnsctl", "bin")):
+            machine.copy(places.binaries / program, f"/usr/{directory}/{program}")
+        user = re.search(r"(?m)^RUN (useradd (?:.*\\\n)*.*)", CONTAINERFILE)[1]
+        machine.check("sh", "-c", user)
+        machine.check("install", "-d", "-o", "httpdnsd", "-g", "httpdnsd", "-m", "750", "/var/lib/httpdnsd")
+        machine.copy(places.ROOT / "etc/httpdnsd.toml", "/etc/httpdnsd/httpdnsd.toml")
+        capabilities = " ".join(f"CAP_{name}" for name in COMPOSE["cap_add"])
+        machine.check(
+            "systemd-run", "--unit=container", "-p", f"CapabilityBoundingSet={capabilities}", "-p",
+            "NoNewPrivileges=yes", "-p", "ProtectSystem=strict", "-p", "ReadWritePaths=/var/lib/httpdnsd",
+            "-p", f"TemporaryFileSystem={COMPOSE['tmpfs'][0]}", "/usr/sbin/httpdnsd")
+        pid = machine.check("systemctl", "show", "--value", "--property=MainPID", "container").strip()
+
+        def answered():
+            return machine.run("dig", "+short", "+tries=1", "@127.0.0.1", "localhost").stdout == "127.0.0.1\n"
+        eventually(answered, what="localhost is answered", every=0.2)
+        status = machine.read(f"/proc/{pid}/status").decode()
+        self.assertRegex(status, r"(?m)^Uid:\t853\t853\t853\t853$")
+        self.assertRegex(status, r"(?m)^CapEff:\t0+$")
+        self.assertEqual(0, machine.run("test", "-e", "/var/lib/httpdnsd/cache.db").returncode)
+        # As "docker exec" does it.
+        asked = machine.run("nsenter", f"--target={pid}", "--mount", "httpdnsctl", "status")
+        self.assertEqual(0, asked.returncode, asked.stderr)

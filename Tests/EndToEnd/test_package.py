@@ -1,0 +1,329 @@
+# What an installation brings to a machine and what it leaves behind: the Debian package and scripts/install, on a
+# booted machine each.
+
+import functools
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import places
+from cases import LAB_WWW, Case
+from machines import PROGRAM_PACKAGES, Machine
+from places import eventually
+
+SETTINGS = """
+[[provider]]
+name = "lab"
+dialect = "json"
+url = "http://127.0.0.1:8080/p/lab/resolve"
+"""
+
+# What lintian may say of a package that was never meant for Debian's archive.
+ACCEPTED_TAGS = {"initial-upload-closes-no-bugs"}
+
+UNITS = ("httpdnsd.service", "httpdnsd.socket", "httpdnsd-restore.service")
+
+
+@functools.cache
+def packages():
+    """A directory that lives as long as the tests."""
+    return tempfile.TemporaryDirectory(prefix="e2e-package-")
+
+
+@functools.cache
+def package():
+    return build_package(Path(packages().name))
+
+
+def build_package(output):
+    done = subprocess.run(
+        [places.ROOT / "scripts/package", "--binaries", places.binaries, "--output", output], capture_output=True,
+        text=True, timeout=300)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return Path(done.stdout.strip())
+
+
+def field(name):
+    """Of the package's control file."""
+    said = subprocess.run(["dpkg-deb", "--field", package(), name], capture_output=True, text=True, check=True)
+    return said.stdout.strip()
+
+
+def newer(deb):
+    """The same package with a higher revision."""
+    directory = Path(packages().name)
+    subprocess.run(["dpkg-deb", "--raw-extract", deb, directory / "newer"], check=True)
+    control = directory / "newer/DEBIAN/control"
+    control.write_text(re.sub(r"(?m)^(Version: .*-)\d+$", r"\g<1>99", control.read_text()))
+    made = directory / "newer.deb"
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", directory / "newer", made], check=True,
+                   capture_output=True)
+    return made
+
+
+class OnMachine(Case):
+    """A machine with a provider of its own."""
+
+    @classmethod
+    def prepare(cls):
+        cls.machine = cls.share(Machine(packages=PROGRAM_PACKAGES)).boot()
+        cls.machine.copy(places.binaries / "httpdns-lab", "/opt/lab/httpdns-lab")
+        cls.machine.copy(places.ZONE, "/opt/lab/lab.zone")
+
+    @classmethod
+    def start_lab(cls):
+        cls.machine.check("systemd-run", "--unit=lab", "/opt/lab/httpdns-lab", "--zone", "/opt/lab/lab.zone", "--http",
+                          "127.0.0.1:8080", "--control", "127.0.0.1:8081")
+
+    def install_package(self):
+        self.machine.copy(package(), "/opt/httpdnsd.deb")
+        return self.machine.check("dpkg", "--install", "/opt/httpdnsd.deb", timeout=120)
+
+    def use_lab(self):
+        """As an operator does it who has a provider of his own."""
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
+        self.machine.check("systemctl", "reload", "httpdnsd")
+        self.assertServes()
+
+    def use_for_the_machine(self):
+        self.machine.check("httpdnsctl", "system", "use")
+        self.assertIn("nameserver 127.0.0.1", self.machine.read("/etc/resolv.conf").decode())
+        self.assertIn(min(LAB_WWW), self.machine.check("getent", "ahostsv4", "www.lab.example"))
+
+    def assertServes(self):
+        """A name that only the provider has is answered."""
+        def answered():
+            return set(self.machine.run("dig", "+short", "+tries=1", "@127.0.0.1", "www.lab.example").stdout.split())
+        eventually(lambda: answered() == LAB_WWW, what="the name of the lab is answered", every=0.2)
+
+    def assertSameFiles(self, before):
+        after = self.machine.files()
+        changed = {path: (before.get(path), after.get(path)) for path in before.keys() | after.keys()
+                   if before.get(path) != after.get(path)}
+        self.assertEqual({}, changed)
+
+    def property(self, name, unit="httpdnsd.service"):
+        return self.machine.check("systemctl", "show", "--value", f"--property={name}", unit).strip()
+
+
+class Package(Case):
+    expected_seconds = 60
+
+    def test_lintian_finds_nothing_that_matters(self):
+        done = subprocess.run(["lintian", "--allow-root", "--tag-display-limit", "0", package()], capture_output=True,
+                              text=True, timeout=120)
+        tags = [line for line in done.stdout.splitlines()
+                if re.match(r"[EW]:", line) and line.split()[2] not in ACCEPTED_TAGS]
+        self.assertEqual([], tags, done.stderr)
+
+    def test_the_same_programs_make_the_same_bytes(self):
+        with tempfile.TemporaryDirectory() as directory:
+            again = build_package(Path(directory))
+            self.assertEqual(package().name, again.name)
+            self.assertEqual(package().read_bytes(), again.read_bytes())
+
+    def test_changelog_program_and_package_have_one_version(self):
+        newest = re.search(r"(?m)^## (\S+)", (places.ROOT / "CHANGELOG.md").read_text())[1]
+        source = (places.ROOT / "Sources/Control/Version.swift").read_text()
+        self.assertEqual(newest, re.search(r'programVersion = "(.*)"', source)[1])
+        self.assertEqual(newest, field("Version").rsplit("-", 1)[0])
+
+    def test_it_needs_packages_of_debian_only_and_no_swift(self):
+        names = set(re.findall(r"(?:^|[,|] )([a-z0-9.+-]+)", field("Depends")))
+        self.assertLessEqual({"libc6", "libcurl4", "libsqlite3-0", "libssl3", "ca-certificates"}, names)
+        self.assertFalse([name for name in names if "swift" in name])
+
+
+class Installed(OnMachine):
+    expected_seconds = 60
+
+    @classmethod
+    def setUpClass(cls):
+        cls.prepare()
+        cls.start_lab()
+        cls.install_package(cls())
+        cls.use_lab(cls())
+
+    def test_it_serves_as_its_own_user_and_every_user_may_ask_how_it_is(self):
+        self.assertEqual("active", self.property("ActiveState"))
+        status = self.machine.read(f"/proc/{self.property('MainPID')}/status").decode()
+        user = self.machine.check("id", "--user", "httpdnsd").strip()
+        self.assertRegex(status, rf"(?m)^Uid:\t{user}\t{user}\t{user}\t{user}$")
+        self.assertNotEqual("0", user)
+        asked = self.machine.run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "httpdnsctl", "status")
+        self.assertIn("lab", asked.stdout, asked.stderr)
+        # What it keeps is for nobody else.
+        self.assertEqual("750 httpdnsd", self.machine.check("stat", "-c", "%a %U", "/var/lib/httpdnsd").strip())
+
+    def test_the_units_are_without_fault(self):
+        paths = [f"/lib/systemd/system/{unit}" for unit in UNITS]
+        verified = self.machine.run("systemd-analyze", "verify", "--man=no", *paths)
+        self.assertEqual((0, ""), (verified.returncode, verified.stderr))
+
+    def test_the_exposure_is_small(self):
+        unit = "/lib/systemd/system/httpdnsd.service"
+        said = self.machine.check("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)
+        self.assertLessEqual(float(re.search(r"exposure level for httpdnsd.service: ([\d.]+)", said)[1]), 2.0)
+
+    def test_it_is_back_after_a_reboot(self):
+        self.machine.reboot()
+        self.start_lab()
+        self.assertEqual("enabled", self.machine.run("systemctl", "is-enabled", "httpdnsd").stdout.strip())
+        self.assertServes()
+
+    def test_it_is_back_after_kill_9(self):
+        before = self.property("MainPID")
+        self.machine.check("kill", "-9", before)
+        eventually(lambda: self.property("MainPID") not in (before, "0"), what="it is started again", every=0.1)
+        self.assertServes()
+
+    def setUp(self):
+        # Tests start it more often than operators do.
+        self.machine.run("systemctl", "reset-failed", "httpdnsd")
+
+    def test_one_that_can_not_start_has_failed_within_ten_seconds(self):
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", "nonsense = 1\n")
+        self.machine.run("systemctl", "restart", "httpdnsd")
+        eventually(lambda: self.property("ActiveState") == "failed", 10, "it has failed for good", 0.2)
+        # What is to be done about it has been started then.
+        eventually(lambda: self.property("ExecMainStartTimestampMonotonic", "httpdnsd-restore.service") != "0",
+                   what="the former resolver is restored", every=0.2)
+        self.machine.check("systemctl", "reset-failed")
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
+        self.machine.check("systemctl", "start", "httpdnsd")
+        self.assertServes()
+
+    def test_an_upgrade_keeps_settings_and_serves_on_with_the_new_program(self):
+        before = self.property("MainPID")
+        self.machine.copy(newer(package()), "/opt/newer.deb")
+        lost = self.machine.check("sh", "-c", """
+            while [ ! -e /tmp/upgraded ]; do
+                dig +short +tries=1 +time=1 @127.0.0.1 localhost | grep -qx 127.0.0.1 || date +%s%N
+            done &
+            dpkg --install /opt/newer.deb >/dev/null; touch /tmp/upgraded; wait""", timeout=120).split()
+        # As long as a restart takes, which is less than a client waits before it asks again.
+        self.assertLess(int(lost[-1]) - int(lost[0]) if lost else 0, 2e9)
+        self.assertEqual(SETTINGS, self.machine.read("/etc/httpdnsd/httpdnsd.toml").decode())
+        self.assertNotIn(self.property("MainPID"), (before, "0"))
+        self.assertServes()
+
+    def test_with_sockets_of_systemd_a_restart_loses_no_query(self):
+        self.machine.check("systemctl", "stop", "httpdnsd")
+        self.machine.check("systemctl", "enable", "--now", "httpdnsd.socket")
+        self.addCleanup(self.machine.check, "sh", "-c", """
+            systemctl disable httpdnsd.socket; systemctl stop httpdnsd.socket httpdnsd; systemctl start httpdnsd""")
+        # Started by the first query.
+        self.assertServes()
+        lost = self.machine.check("sh", "-c", """
+            for number in $(seq 100); do
+                dig +short +tries=1 +time=10 @127.0.0.1 "$number.localhost" | grep -qx 127.0.0.1 || echo "$number"
+            done &
+            for time in 1 2 3; do systemctl restart httpdnsd; done
+            wait""")
+        self.assertEqual("", lost)
+
+    def test_the_shell_finds_completion_and_man_its_pages(self):
+        completion = "/usr/share/bash-completion/completions/httpdnsctl"
+        self.machine.check("bash", "-c", f". {completion} && declare -F _httpdnsctl")
+        pages = self.machine.check("find", "/usr/share/man", "-name", "httpdns*").split()
+        self.assertEqual(4, len(pages))
+
+
+class Removed(OnMachine):
+    expected_seconds = 50
+
+    @classmethod
+    def setUpClass(cls):
+        cls.prepare()
+        cls.start_lab()
+
+    def test_a_purge_leaves_no_file(self):
+        self.machine.copy(package(), "/opt/httpdnsd.deb")
+        before, resolv_conf = self.machine.files(), self.machine.read("/etc/resolv.conf")
+        self.install_package()
+        self.use_lab()
+        self.machine.write("/etc/httpdnsd/lab.key", "secret\n", "600")
+
+        self.use_for_the_machine()
+
+        self.machine.check("dpkg", "--remove", "httpdnsd")
+        self.assertEqual(resolv_conf, self.machine.read("/etc/resolv.conf"))
+        self.assertEqual(SETTINGS, self.machine.read("/etc/httpdnsd/httpdnsd.toml").decode())
+        self.assertNotEqual(0, self.machine.run("systemctl", "is-active", "httpdnsd").returncode)
+        self.assertNotEqual(before, self.machine.files())
+
+        # What was kept serves again.
+        self.install_package()
+        self.assertServes()
+        self.use_for_the_machine()
+        self.machine.check("systemctl", "enable", "httpdnsd.socket")
+
+        self.machine.check("dpkg", "--purge", "httpdnsd")
+        self.assertSameFiles(before)
+        self.assertEqual("", self.machine.run("find", "/run", "-name", "*httpdnsd*").stdout)
+        self.assertEqual("", self.machine.run("getent", "passwd", "httpdnsd").stdout)
+
+
+class ByScript(OnMachine):
+    expected_seconds = 50
+
+    @classmethod
+    def setUpClass(cls):
+        cls.prepare()
+        for part in ("scripts", "etc"):
+            cls.machine.copy(places.ROOT / part, f"/opt/clone/{part}")
+        for program in ("httpdnsd", "httpdnsctl"):
+            cls.machine.copy(places.binaries / program, f"/opt/clone/.build/release/{program}")
+        cls.start_lab()
+
+    def script(self, name, *options):
+        return self.machine.check(f"/opt/clone/scripts/{name}", *options)
+
+    def test_install_and_uninstall_may_be_repeated_and_leave_nothing(self):
+        before = self.machine.files()
+        self.assertIn("httpdnsctl system use", self.script("install"))
+        self.use_lab()
+        self.assertIn("stays as it is", self.script("install"))
+        self.assertServes()
+        self.assertEqual("enabled", self.property("UnitFileState"))
+
+        self.assertIn("stays: /etc/httpdnsd", self.script("uninstall"))
+        self.script("uninstall")
+        self.assertNotEqual(0, self.machine.run("sh", "-c", "command -v httpdnsd || command -v httpdnsctl").returncode)
+        self.assertIn("stays as it is", self.script("install"))
+        self.assertServes()
+
+        self.use_for_the_machine()
+
+        self.script("uninstall", "--purge")
+        self.assertSameFiles(before)
+        self.script("uninstall", "--purge")
+        self.assertSameFiles(before)
+
+    def test_settings_that_are_refused_do_not_stop_one_that_serves(self):
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", "nonsense = 1\n")
+        self.assertRefused("does not start")
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
+        self.script("install")
+        self.assertServes()
+        before = self.property("MainPID")
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", "nonsense = 1\n")
+        self.assertRefused("is not restarted")
+        self.assertEqual(before, self.property("MainPID"))
+        self.script("uninstall", "--purge")
+
+    def assertRefused(self, how):
+        done = self.machine.run("/opt/clone/scripts/install")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("nonsense", done.stderr)
+        self.assertIn(how, done.stderr)
+
+    def test_files_can_be_put_elsewhere(self):
+        self.machine.check("env", "DESTDIR=/opt/staged", "/opt/clone/scripts/install")
+        staged = self.machine.check("find", "/opt/staged", "-type", "f").split()
+        self.assertIn("/opt/staged/usr/sbin/httpdnsd", staged)
+        self.assertIn("/opt/staged/etc/httpdnsd/httpdnsd.toml", staged)
+        self.assertNotEqual(0, self.machine.run("test", "-e", "/usr/sbin/httpdnsd").returncode)
+        self.machine.check("rm", "-r", "/opt/staged")

@@ -1,0 +1,378 @@
+# The daemon as a service: whose rights it keeps, which system calls it has left, what its manager hears, and the sockets
+# that the manager hands over.
+
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import places
+from cases import LAB_WWW, Case
+from digging import dig
+from lab import Lab
+from places import eventually, free_port
+from programs import Daemon, ctl
+from wire import Datagrams, Stream
+
+STRANGER = 65533
+
+
+def threads_of(daemon):
+    """What the kernel says of each thread, by the name of the line."""
+    folder = f"/proc/{daemon.process.pid}/task"
+    for task in os.listdir(folder):
+        with open(f"{folder}/{task}/status") as file:
+            yield dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "root's rights can be given up by root alone")
+class Rights(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.provider = cls.share(Lab()).up()
+
+    def assertUnprivileged(self, server, user, group):
+        seen = list(threads_of(server))
+        self.assertGreater(len(seen), 2)
+        for status in seen:
+            with self.subTest(status["Name"]):
+                self.assertEqual([str(user)] * 4, status["Uid"].split())
+                self.assertEqual([str(group)] * 4, status["Gid"].split())
+                self.assertEqual("", status["Groups"].strip())
+                for kind in ("Inh", "Prm", "Eff", "Amb"):
+                    self.assertEqual(0, int(status[f"Cap{kind}"], 16), kind)
+                self.assertEqual("1", status["NoNewPrivs"])
+                self.assertEqual("2", status["Seccomp"])
+
+    def test_root_becomes_the_user_of_the_settings_in_every_thread(self):
+        server = self.own(Daemon([self.provider.provider("json")], server="threads = 3"))
+        server.store = server.directory / "cache.db"
+        server.up()
+        own = places.DAEMON
+        self.assertIn(f"serving as user {own.pw_name} ({own.pw_uid}), group {own.pw_gid}", server.log)
+        self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+        self.assertUnprivileged(server, own.pw_uid, own.pw_gid)
+        self.assertEqual(own.pw_uid, server.control.stat().st_uid)
+        eventually(server.store.exists, what="the store is made")
+        self.assertEqual(own.pw_uid, server.store.stat().st_uid)
+        self.assertRegex(ctl(server, "status").stdout, rf"rights +user {own.pw_uid}, group {own.pw_gid}; system calls filtered")
+        self.assertIn("settings reloaded", server.reload())
+
+    def test_without_a_user_in_the_settings_it_is_nobody(self):
+        server = self.own(Daemon([self.provider.provider("json")], server='user = ""'))
+        os.chown(server.directory, 65534, 65534)
+        server.up()
+        self.assertUnprivileged(server, 65534, 65534)
+
+    def test_a_privileged_port_is_bound_first(self):
+        server = self.own(Daemon([self.provider.provider("json")], listen=["127.0.0.9:53"]))
+        server.host, server.port = "127.0.0.9", 53
+        try:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+                free.bind(server.address)
+        except OSError:
+            self.skipTest("somebody else has port 53")
+        server.up()
+        self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+
+    def test_a_user_without_root_gives_up_what_it_was_given_for_the_port(self):
+        server = self.own(Daemon([self.provider.provider("json")], prefix=(
+            "setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups",
+            "--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service")))
+        os.chown(server.directory, STRANGER, STRANGER)
+        for secret in server.directory.iterdir():
+            os.chown(secret, STRANGER, STRANGER)
+        server.up()
+        self.assertNotIn("serving as", server.log)
+        self.assertUnprivileged(server, STRANGER, STRANGER)
+
+    def refused(self, server):
+        server.expected_exit = 1
+        self.own(server).run()
+        self.assertEqual(1, server.process.wait(places.PATIENCE))
+        return server.log
+
+    def test_it_refuses_to_keep_root(self):
+        said = self.refused(Daemon([self.provider.provider("json")], server='user = "root"'))
+        self.assertRegex(said, r'\.toml:\d+:\d+: server\.user: found "root"; allowed: .* not root.*; root\'s rights')
+
+    def test_a_user_that_does_not_exist(self):
+        said = self.refused(Daemon([self.provider.provider("json")], server='user = "no-such-user-here"'))
+        self.assertIn("server.user no-such-user-here: this machine has no such user; run: adduser --system", said)
+
+    def test_a_key_that_only_root_may_read_is_found_at_the_start(self):
+        paid = self.provider.provider("dnspod-https")
+        os.chown(paid["key-file"], 0, 0)
+        server = Daemon([paid])
+        said = self.refused(server)
+        group = places.DAEMON.pw_gid
+        self.assertIn(f"key-file {paid['key-file']}: can't be read: ", said)
+        self.assertIn(f"; run: chgrp {group} {paid['key-file']} && chmod 0640 {paid['key-file']}", said)
+        checked = subprocess.run(
+            [places.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
+        self.assertEqual(1, checked.returncode)
+        self.assertIn(f"run: chgrp {group} {paid['key-file']}", checked.stderr)
+        os.chown(paid["key-file"], 0, group)
+        os.chmod(paid["key-file"], 0o640)
+        self.own(Daemon([paid])).up()
+
+    def test_settings_that_a_reload_could_not_read_are_found_at_the_start(self):
+        server = Daemon([self.provider.provider("json")])
+        server.config.write_text(server.settings())
+        os.chmod(server.config, 0o600)
+        said = self.refused(server)
+        self.assertRegex(said, rf"{server.config}: can't be read: .*; let user {places.DAEMON.pw_uid} read it")
+
+    def test_directories_of_the_daemon_are_given_to_its_user_and_no_others(self):
+        server = self.own(Daemon([self.provider.provider("json")]))
+        os.chown(server.directory, 0, 0)
+        own, other = server.directory / "state" / "httpdnsd", server.directory / "state" / "other"
+        own.mkdir(parents=True)
+        other.mkdir()
+        for path in (own / "foreign", own / "recorder-burst.bin", other / "cache.db"):
+            path.touch(0o600)
+        (own / "cache.db").symlink_to(other / "cache.db")
+        server.control = server.directory / "run" / "control.sock"
+        server.store = own / "cache.db"
+        server.sections = f'[log]\nrecorder-directory = "{own}"\n'
+        server.up()
+        uid = places.DAEMON.pw_uid
+        for path in (own, own / "recorder-burst.bin", server.control.parent, server.control):
+            self.assertEqual(uid, path.lstat().st_uid, path)
+        for path in (own / "foreign", own / "cache.db", other, other / "cache.db", server.directory):
+            self.assertEqual(0, path.lstat().st_uid, path)
+        server.stop()
+        self.assertFalse(server.control.exists())
+
+    def test_the_filter_leaves_the_crash_file(self):
+        server = self.own(Daemon([self.provider.provider("json")]))
+        server.sections = f'[log]\nrecorder-directory = "{server.directory / "records"}"\n'
+        server.up()
+        server.expected_exit = -signal.SIGSEGV
+        server.signal(signal.SIGSEGV)
+        self.assertEqual(-signal.SIGSEGV, server.process.wait(places.PATIENCE))
+        self.assertIn("the flight recorder is written to ", server.log)
+
+
+class Manager:
+    """A service manager's socket: what was said to it, in order."""
+
+    def __init__(self, path):
+        self.path = str(path)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind("\0" + self.path[1:] if self.path.startswith("@") else self.path)
+        if not self.path.startswith("@"):
+            os.chmod(self.path, 0o666)
+        self.socket.settimeout(places.PATIENCE)
+
+    def next(self):
+        return self.socket.recv(4096).decode()
+
+    def until(self, start):
+        """The first that begins so; those before it are passed over."""
+        while not (said := self.next()).startswith(start):
+            pass
+        return said
+
+
+class Notices(Case):
+    def served(self, path, **variables):
+        manager = Manager(path)
+        self.addCleanup(manager.socket.close)
+        server = self.own(Daemon([self.lab().provider("json")]))
+        server.config.write_text(server.settings())
+        server.start(
+            places.binaries / "httpdnsd", "--config", server.config,
+            env={**os.environ, "NOTIFY_SOCKET": manager.path, **variables})
+        return manager, server
+
+    def test_a_manager_hears_when_it_is_ready_reloads_and_stops(self):
+        folder = self.own(Daemon([])).directory
+        for path in (folder / "notify", f"@httpdnsd-{os.getpid()}-{id(self)}"):
+            with self.subTest(path):
+                manager, server = self.served(path)
+                self.assertRegex(manager.next(), rf"^STATUS=serving on {server.listen[0]} from json\n$")
+                self.assertEqual("READY=1\n", manager.next())
+                self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+                before = time.monotonic_ns() // 1000
+                server.reload()
+                said = manager.next()
+                microseconds = int(re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=(\d+)\n", said).group(1))
+                self.assertTrue(before <= microseconds <= time.monotonic_ns() // 1000)
+                manager.until("READY=1")
+                server.config.write_text("nonsense")
+                server.reload()
+                manager.until("RELOADING=1")
+                manager.until("READY=1")
+                server.stop()
+                manager.until("STOPPING=1")
+                with open(server.log_path) as log:
+                    self.assertNotIn("NOTIFY_SOCKET", log.read())
+
+    def test_signs_of_life_stop_when_a_thread_does(self):
+        folder = self.own(Daemon([])).directory
+        manager, server = self.served(folder / "notify", WATCHDOG_USEC="1000000")
+        manager.until("READY=1")
+        began = time.monotonic()
+        for _ in range(4):
+            manager.until("WATCHDOG=1")
+        self.assertLess(time.monotonic() - began, 3)
+        tasks = f"/proc/{server.process.pid}/task"
+        self.assertTrue(any(open(f"{tasks}/{task}/comm").read().startswith("serve-") for task in os.listdir(tasks)))
+        server.signal(signal.SIGSTOP)
+        manager.socket.settimeout(0.2)
+        try:
+            while True:
+                manager.next()
+        except TimeoutError:
+            pass
+        manager.socket.settimeout(1.5)
+        with self.assertRaises(TimeoutError):
+            manager.next()
+        server.signal(signal.SIGCONT)
+        manager.socket.settimeout(places.PATIENCE)
+        manager.until("WATCHDOG=1")
+
+    def test_a_watchdog_for_somebody_else_is_none_of_ours(self):
+        folder = self.own(Daemon([])).directory
+        manager, server = self.served(folder / "notify", WATCHDOG_USEC="200000", WATCHDOG_PID="1")
+        manager.until("READY=1")
+        manager.socket.settimeout(0.6)
+        with self.assertRaises(TimeoutError):
+            manager.next()
+
+
+# Hands over the sockets with these numbers as a service manager does: arguments are user, numbers, and the command.
+HAND_OVER = """
+import os, sys
+user, numbers = int(sys.argv[1]), [int(number) for number in sys.argv[2].split(",")]
+kept = [os.dup2(number, 100 + place) for place, number in enumerate(numbers)]
+for place, number in enumerate(kept):
+    os.dup2(number, 3 + place)
+    os.close(number)
+os.environ["LISTEN_PID"], os.environ["LISTEN_FDS"] = str(os.getpid()), str(len(numbers))
+if user:
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+class HandedOver(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.provider = cls.share(Lab()).up()
+
+    def setUp(self):
+        self.user = STRANGER if os.geteuid() == 0 else 0
+        self.sockets = []
+
+    def bound(self, family, kind, address):
+        one = socket.socket(family, kind)
+        self.addCleanup(one.close)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        one.bind(address)
+        if kind == socket.SOCK_STREAM:
+            one.listen(64)
+        self.sockets.append(one)
+
+    def pair(self, family, host, port):
+        self.bound(family, socket.SOCK_DGRAM, (host, port))
+        self.bound(family, socket.SOCK_STREAM, (host, port))
+
+    def start(self, server):
+        server.config.write_text(server.settings())
+        if self.user:
+            os.chown(server.directory, self.user, self.user)
+            server.config.chmod(0o644)
+        numbers = ",".join(str(one.fileno()) for one in self.sockets)
+        for one in self.sockets:
+            os.set_inheritable(one.fileno(), True)
+        server.start(
+            sys.executable, "-c", HAND_OVER, self.user, numbers, places.binaries / "httpdnsd", "--config",
+            server.config, close_fds=False)
+
+    def test_four_sockets_are_served_by_somebody_without_rights(self):
+        port = free_port()
+        self.pair(socket.AF_INET, "127.0.0.1", port)
+        self.pair(socket.AF_INET6, "::1", port)
+        server = self.own(Daemon([self.provider.provider("json")], server="threads = 2", listen=["127.0.0.1:1"]))
+        self.start(server)
+        server.wait_for(rf"^httpdnsd: ready: listening on 127\.0\.0\.1:{port}, \[::1\]:{port} ")
+        for host in ("127.0.0.1", "::1"):
+            for client in (Datagrams((host, port)), Stream((host, port))):
+                with self.subTest(host, client=type(client).__name__), client:
+                    self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
+        with open(f"/proc/{server.process.pid}/status") as status:
+            self.assertIn("Seccomp:\t2", status.read())
+
+    def test_no_query_is_lost_while_it_is_started_again(self):
+        port = free_port()
+        self.pair(socket.AF_INET, "127.0.0.1", port)
+        lost, asked, stop = [], [], threading.Event()
+
+        def ask():
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+                client.settimeout(places.PATIENCE)
+                client.connect(("127.0.0.1", port))
+                while not stop.is_set():
+                    number = len(asked) % 65536
+                    client.send(number.to_bytes(2) + bytes.fromhex("01000001000000000000") +
+                                b"\x09localhost\0\0\x01\0\x01")
+                    try:
+                        if client.recv(512)[:2] != number.to_bytes(2):
+                            lost.append(number)
+                    except OSError:
+                        lost.append(number)
+                    asked.append(number)
+                    time.sleep(0.01)
+
+        server = self.own(Daemon([self.provider.provider("json")]))
+        asking = threading.Thread(target=ask)
+        asking.start()
+        try:
+            for _ in range(3):
+                since = len(server.log)
+                self.start(server)
+                server.wait_for("^httpdnsd: ready: ", since=since)
+                count = len(asked)
+                eventually(lambda: len(asked) > count + 20, what="queries are answered")
+                self.assertEqual(0, server.stop())
+            since = len(server.log)
+            self.start(server)
+            server.wait_for("^httpdnsd: ready: ", since=since)
+        finally:
+            stop.set()
+            asking.join()
+        self.assertEqual([], lost)
+        self.assertGreater(len(asked), 60)
+
+    def refused(self):
+        server = self.own(Daemon([self.provider.provider("json")]))
+        server.expected_exit = 1
+        self.start(server)
+        self.assertEqual(1, server.process.wait(places.PATIENCE))
+        return server.log
+
+    def test_half_of_an_address_ends_the_start_with_the_line_to_add(self):
+        port = free_port()
+        self.bound(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", port))
+        self.assertIn(
+            f"hands over 127.0.0.1:{port} for UDP only; add ListenStream=127.0.0.1:{port} to the .socket unit",
+            self.refused())
+
+    def test_a_socket_of_no_use_ends_the_start_by_its_name(self):
+        self.pair(socket.AF_INET, "127.0.0.1", free_port())
+        other = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.addCleanup(other.close)
+        self.sockets.append(other)
+        self.assertIn("a socket of no use: descriptor 5 is a UNIX socket; take it out of the .socket unit", self.refused())

@@ -1,0 +1,211 @@
+# `httpdnsctl system` on booted machines, with the real programs that keep resolv.conf: used, given back, killed at every
+# step, and given back by the guard when the daemon has died for good.
+
+import json
+
+import machines
+import places
+from cases import Case
+from places import eventually
+from takeover import changing_calls, killed, walk
+
+SETTINGS = """
+[server]
+listen = ["127.0.0.1:53", "[::1]:53"]
+[[provider]]
+name = "closed"
+dialect = "json"
+url = "http://127.0.0.1:9/resolve"
+[cache]
+store = ""
+[log]
+recorder-directory = ""
+"""
+
+SERVICE = """
+[Unit]
+OnFailure=httpdnsd-restore.service
+StartLimitIntervalSec=60
+StartLimitBurst=3
+[Service]
+Type=exec
+ExecStart=/usr/sbin/httpdnsd
+RuntimeDirectory=httpdnsd
+Restart=always
+RestartSec=200ms
+Environment=SWIFT_BACKTRACE=enable=no
+[Install]
+WantedBy=multi-user.target
+"""
+
+# Whom a machine asks before: nobody answers there, and that shows at once.
+FORMER, OTHER = "127.0.0.9", "127.0.0.10"
+KNOWN, SEEN = "known.to.the.daemon.example", "192.0.2.99"
+
+
+class Kept:
+    """What each kind of machine shows. `Case` comes with the classes below: this one alone is no test."""
+
+    # The package, the name of the kind, and how often httpdnsctl is killed at least.
+    package, keeper, calls = "", "", 10
+    expected_seconds = 120
+
+    def setUp(self):
+        self.machine = machines.Machine((*machines.PROGRAM_PACKAGES, "strace", *self.package.split()))
+        self.addCleanup(self.machine.close)
+        self.machine.boot()
+        for program, at in (("httpdnsd", "/usr/sbin"), ("httpdnsctl", "/usr/bin")):
+            self.machine.copy(places.binaries / program, f"{at}/{program}")
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
+        self.machine.write("/etc/systemd/system/httpdnsd.service", SERVICE)
+        self.machine.copy(
+            places.ROOT / "etc/systemd/httpdnsd-restore.service", "/etc/systemd/system/httpdnsd-restore.service")
+        self.machine.write("/etc/hosts", f"127.0.0.1 localhost\n{SEEN} {KNOWN}\n")
+        # Names come from nameservers alone, so that it shows whose.
+        nsswitch = self.machine.read("/etc/nsswitch.conf").decode()
+        self.machine.write("/etc/nsswitch.conf", "\n".join(
+            "hosts: dns" if line.startswith("hosts:") else line for line in nsswitch.splitlines()) + "\n")
+        self.connect()
+        self.machine.check("systemctl", "daemon-reload")
+        self.machine.check("systemctl", "start", "httpdnsd")
+        self.prepare()
+        eventually(lambda: self.system("status", "--json").stdout.count('"answering":["127.0.0.1","::1"]'), what="it answers")
+        self.before = walk(self.machine)
+
+    def connect(self):
+        """A network that leads nowhere: without one, systemd-resolved asks nobody."""
+        self.machine.check("ip", "link", "add", "lan0", "type", "veth", "peer", "name", "lan1")
+        self.machine.check("ip", "address", "add", "192.0.2.2/24", "dev", "lan0")
+        for end in ("lan0", "lan1"):
+            self.machine.check("ip", "link", "set", end, "up")
+
+    def prepare(self):
+        """What a machine of this kind has before."""
+
+    def system(self, *words):
+        return self.machine.run("httpdnsctl", "system", *words)
+
+    def check(self, *words):
+        return self.machine.check("httpdnsctl", "system", *words)
+
+    def asked(self, name):
+        return self.machine.run("getent", "hosts", name).stdout.split()[:1]
+
+    def assertBefore(self, what=""):
+        """Who keeps resolv.conf may need a moment to write it again."""
+        eventually(lambda: self.before == walk(self.machine), 10, f"{what}: as before: {self.difference()}", every=0.2)
+
+    def difference(self):
+        return sorted(set(self.before.splitlines()) ^ set(walk(self.machine).splitlines()))
+
+    def test_used_and_given_back(self):
+        self.assertEqual([], self.asked(KNOWN))
+        self.check("use")
+        self.assertEqual([SEEN], self.asked(KNOWN))
+        status = json.loads(self.check("status", "--json"))
+        self.assertEqual((self.keeper, "complete", True), (
+            status["keeper"], status["record"], status["leads_to_daemon"]))
+        self.disturb()
+        self.assertEqual([SEEN], self.asked(KNOWN), "who keeps resolv.conf has heard news")
+        self.check("restore")
+        self.assertBefore("given back")
+        self.assertEqual([], self.asked(KNOWN))
+
+    def disturb(self):
+        """Something that makes who keeps resolv.conf think about it."""
+
+    def test_used_after_a_start(self):
+        self.machine.check("systemctl", "enable", "--now", "httpdnsd.service")
+        self.before = walk(self.machine)
+        self.check("use")
+        self.machine.reboot()
+        self.connect()
+        eventually(lambda: self.asked(KNOWN) == [SEEN], what="names come from the daemon")
+        self.check("restore")
+
+    def test_killed_at_every_step(self):
+        ended, calls = changing_calls(self.machine, "httpdnsctl", "system", "use")
+        self.assertEqual(0, ended.returncode, ended.stderr)
+        self.assertGreater(len(calls), self.calls)
+        self.check("restore")
+        self.assertBefore("before it is killed")
+        for call, number in calls:
+            killed(self.machine, call, number, "httpdnsctl", "system", "use")
+            self.check("restore")
+            self.assertBefore(f"use, killed at {call} number {number}")
+        self.check("use")
+        ended, calls = changing_calls(self.machine, "httpdnsctl", "system", "restore")
+        self.assertEqual(0, ended.returncode, ended.stderr)
+        for call, number in calls:
+            self.check("use")
+            killed(self.machine, call, number, "httpdnsctl", "system", "restore")
+            self.check("restore")
+            self.assertBefore(f"restore, killed at {call} number {number}")
+
+    def test_a_daemon_that_stays_dead_gives_back(self):
+        self.check("use")
+        self.assertEqual([SEEN], self.asked(KNOWN))
+        self.machine.check("sh", "-c", "echo broken >/usr/sbin/httpdnsd.new; chmod 755 /usr/sbin/httpdnsd.new; "
+                           "mv /usr/sbin/httpdnsd.new /usr/sbin/httpdnsd")
+        self.machine.check("systemctl", "kill", "--signal=KILL", "httpdnsd")
+        eventually(lambda: self.before == walk(self.machine), 15, "the guard gives back", every=0.2)
+
+
+class Resolved(Kept, Case):
+    package, keeper = "systemd-resolved", "systemd-resolved"
+
+    def prepare(self):
+        # It would answer for the daemon; and it has a nameserver of its own.
+        self.machine.check("sh", "-c", f"printf 'ReadEtcHosts=no\\nDNS={FORMER}\\n' >>/etc/systemd/resolved.conf")
+        self.machine.check("systemctl", "restart", "systemd-resolved")
+
+    def disturb(self):
+        self.machine.check("systemctl", "restart", "systemd-resolved")
+
+
+class ResolvedUplinks(Resolved):
+    """Programs ask resolved's nameservers themselves."""
+
+    def prepare(self):
+        super().prepare()
+        self.machine.check("ln", "-sf", "../run/systemd/resolve/resolv.conf", "/etc/resolv.conf")
+
+
+class NetworkManager(Kept, Case):
+    package, keeper = "network-manager", "NetworkManager"
+
+    def connect(self):
+        """NetworkManager does it."""
+
+    def prepare(self):
+        self.machine.check("nmcli", "connection", "add", "save", "no", "type", "veth", "con-name", "lan",
+                           "ifname", "lan0", "peer", "lan1", "ip4", "192.0.2.2/24")
+        self.tell(FORMER, "/etc/resolv.conf")
+
+    def tell(self, server, path):
+        self.machine.check("nmcli", "connection", "modify", "--temporary", "lan", "ipv4.dns", server)
+        self.machine.check("nmcli", "connection", "up", "lan")
+        eventually(lambda: server.encode() in self.machine.read(path), what="NetworkManager has written")
+
+    def disturb(self):
+        self.tell(OTHER, "/run/NetworkManager/resolv.conf")
+        self.tell(FORMER, "/run/NetworkManager/resolv.conf")
+
+
+class Resolvconf(Kept, Case):
+    package, keeper = "resolvconf", "resolvconf"
+
+    def prepare(self):
+        self.tell(FORMER)
+
+    def tell(self, server):
+        self.machine.check("sh", "-c", f"echo nameserver {server} | resolvconf -a lan0")
+
+    def disturb(self):
+        self.tell(OTHER)
+        self.tell(FORMER)
+
+
+class Openresolv(Resolvconf):
+    package, keeper = "openresolv", "openresolv"
+    calls = 15

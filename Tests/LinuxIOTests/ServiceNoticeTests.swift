@@ -1,0 +1,59 @@
+// What a service manager hears from us.
+
+import Glibc
+import TestSupport
+import Testing
+
+@testable import LinuxIO
+
+@Suite("Notices to the service manager")
+struct ServiceNoticeTests {
+    @Test("each piece of news is one datagram in the words of sd_notify", arguments: [false, true])
+    func words(isAbstract: Bool) throws {
+        let folder = TemporaryDirectory()
+        let path = isAbstract ? "@httpdnsd-test-\(getpid())-\(UInt64.random(in: 0 ... .max))" : "\(folder.path)/notify"
+        let manager = try FileDescriptor(socketOf: AF_UNIX, type: SOCK_DGRAM)
+        try LocalAddress(notice: path).bind(manager)
+        let notice = try #require(ServiceNotice { $0 == "NOTIFY_SOCKET" ? path : nil })
+        for news in [ServiceNotice.News.ready, .stopping, .alive, .status("two\nlines")] { notice.tell(news) }
+        #expect(try heard(manager) == "READY=1\n")
+        #expect(try heard(manager) == "STOPPING=1\n")
+        #expect(try heard(manager) == "WATCHDOG=1\n")
+        #expect(try heard(manager) == "STATUS=two\n")
+        #expect(try heard(manager) == nil)
+        notice.tell(.reloading)
+        #expect(try #require(try heard(manager)).hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
+    }
+
+    @Test("without a manager there is nobody to tell")
+    func nobody() {
+        #expect(ServiceNotice { _ in nil } == nil)
+        #expect(ServiceNotice { $0 == "NOTIFY_SOCKET" ? "" : nil } == nil)
+        #expect(ServiceNotice { $0 == "NOTIFY_SOCKET" ? String(repeating: "x", count: 200) : nil } == nil)
+    }
+
+    @Test("a manager that is gone is no error")
+    func gone() throws {
+        let folder = TemporaryDirectory()
+        let notice = try #require(ServiceNotice { $0 == "NOTIFY_SOCKET" ? "\(folder.path)/nobody" : nil })
+        notice.tell(.ready)
+    }
+
+    @Test(
+        "the watchdog is for the process that it names",
+        arguments: [
+            ("30000000", nil, Duration.seconds(30)), ("30000000", "1", nil), ("0", nil, nil), ("soon", nil, nil),
+            (nil, nil, nil),
+        ] as [(String?, String?, Duration?)])
+    func watchdog(_ microseconds: String?, _ process: String?, _ expected: Duration?) throws {
+        let variables = ["NOTIFY_SOCKET": "/run/none", "WATCHDOG_USEC": microseconds, "WATCHDOG_PID": process]
+        let notice = try #require(ServiceNotice { variables[$0] ?? nil })
+        #expect(notice.watchdogInterval == expected)
+    }
+
+    private func heard(_ manager: borrowing FileDescriptor) throws -> String? {
+        let raw = manager.raw
+        let bytes = try unsafe SystemCall.bytes("recv", maxBytes: 1024) { unsafe recv(raw, $0, $1, 0) }
+        return bytes.map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,84 @@
+// What is written down comes back the same, and what is damaged is noticed.
+
+import Takeover
+import TestSupport
+import Testing
+
+@Suite("The record of a takeover")
+struct RecordTextTests {
+    private func record(_ keeper: ResolverKeeper) -> TakeoverRecord {
+        TakeoverPlan(SampleMachine.survey(keeper), addresses: SampleMachine.addresses).record
+    }
+
+    @Test("each kind's record is read as it was written", arguments: ResolverKeeper.allCases)
+    func roundTrip(keeper: ResolverKeeper) throws {
+        var record = record(keeper)
+        #expect(try TakeoverRecord(record.text) == record)
+        record.isComplete = true
+        #expect(try TakeoverRecord(record.text) == record)
+    }
+
+    @Test("any bytes come back, and so do modes, owners and links")
+    func anyBytes() throws {
+        var random = SeededRandom(seed: 8)
+        for _ in 0..<200 {
+            let bytes = (0..<Int.random(in: 0...300, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
+            let owner = FileOwner(
+                userID: .random(in: 0 ... .max, using: &random), groupID: .random(in: 0 ... .max, using: &random),
+                mode: .random(in: 0...0o7777, using: &random))
+            let path = TakenPath(
+                "/etc/a \"file\"", .sharedSettings, former: .file(bytes, owner),
+                ours: .link(target: "to\n\\x00 \"there\"", owner), isWrittenOver: bytes.count.isMultiple(of: 2))
+            let record = TakeoverRecord(
+                keeper: .openresolv, addresses: ["::1"], isComplete: false, paths: [path],
+                calls: [ProgramCall("resolvconf", ["-u", "", "a b"])])
+            #expect(try TakeoverRecord(record.text) == record)
+        }
+    }
+
+    @Test("every beginning of a record is known to be no whole one", arguments: ResolverKeeper.allCases)
+    func cut(keeper: ResolverKeeper) {
+        let text = record(keeper).text
+        for count in 0..<text.count {
+            #expect(throws: RecordFault.self) { try TakeoverRecord(Array(text.prefix(count))) }
+        }
+    }
+
+    @Test(
+        "a line that is not understood is named",
+        arguments: [
+            "what 1", "path \"relative\" resolvConf replaced", "path \"/a\" nobody replaced", "former absent",
+            "ours absent", "steps half", "keeper \"plain", "run", "address  \"::1\"", "keeper \"a\\q\"",
+        ])
+    func faults(line: String) {
+        let text = "httpdnsd-takeover 1\nkeeper \"nobody\"\n\(line)\nsteps begun\nend\n"
+        #expect(throws: RecordFault(line: 3)) { try TakeoverRecord(Array(text.utf8)) }
+    }
+
+    @Test("other files are none", arguments: ["", "nameserver 192.0.2.1\n", "httpdnsd-takeover 2\nend\n"])
+    func others(text: String) {
+        #expect(throws: RecordFault.self) { try TakeoverRecord(Array(text.utf8)) }
+    }
+
+    @Test("damaged bytes never stop the program")
+    func damaged() {
+        var random = SeededRandom(seed: 9)
+        let text = record(.openresolv).text
+        for _ in 0..<2000 {
+            var bytes = text
+            bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            _ = try? TakeoverRecord(bytes)
+        }
+    }
+
+    @Test("what was changed since is told by path")
+    func changed() {
+        let record = record(.plainFile)
+        var states = Dictionary(record.paths.map { ($0.path, $0.ours) }) { first, _ in first }
+        #expect(record.changed(states).isEmpty)
+        states[SystemPaths.resolvConf] = .absent
+        #expect(record.changed(states) == [SystemPaths.resolvConf])
+    }
+}

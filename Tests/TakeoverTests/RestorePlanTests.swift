@@ -1,0 +1,155 @@
+// A machine is given back as it was found, from every point that a takeover, or giving back, can stop at.
+
+import Takeover
+import Testing
+
+@Suite("Giving back")
+struct RestorePlanTests {
+    private func taken(_ keeper: ResolverKeeper) -> (before: SampleMachine, plan: TakeoverPlan) {
+        let survey = SampleMachine.survey(keeper)
+        return (SampleMachine(survey), TakeoverPlan(survey, addresses: SampleMachine.addresses))
+    }
+
+    private func after(_ plan: TakeoverPlan, _ before: SampleMachine) -> SampleMachine {
+        var machine = before
+        for step in plan.steps { machine.take(step) }
+        return machine
+    }
+
+    @Test("all is as before after every number of steps", arguments: ResolverKeeper.allCases)
+    func everyPrefix(keeper: ResolverKeeper) {
+        let (before, plan) = taken(keeper)
+        for count in 0...plan.steps.count {
+            var machine = before
+            for step in plan.steps.prefix(count) { machine.take(step) }
+            machine.restore(plan.record)
+            #expect(machine == before, "\(keeper) after \(count) steps")
+        }
+    }
+
+    @Test("all is as before when giving back was interrupted at any step", arguments: ResolverKeeper.allCases)
+    func everyPrefixBack(keeper: ResolverKeeper) {
+        let (before, plan) = taken(keeper)
+        let used = after(plan, before)
+        let back = RestorePlan(plan.record, used.states).steps
+        for count in 0...back.count {
+            var machine = used
+            for step in back.prefix(count) { machine.take(step) }
+            machine.restore(plan.record)
+            #expect(machine == before, "\(keeper) after \(count) steps back")
+        }
+    }
+
+    @Test("any of the paths may be as before or as after", arguments: ResolverKeeper.allCases)
+    func everyMixture(keeper: ResolverKeeper) {
+        let (before, plan) = taken(keeper)
+        let paths = plan.record.paths.filter { $0.role != .generated && $0.role != .folder }
+        for choice in 0..<(1 << paths.count) {
+            var machine = before
+            for path in plan.record.paths where path.role == .folder { machine.files[path.path] = .directory }
+            for (index, path) in paths.enumerated() where choice >> index & 1 == 1 {
+                machine.files[path.path] = path.ours
+            }
+            machine.restore(plan.record)
+            #expect(machine == before, "\(keeper), choice \(choice)")
+        }
+    }
+
+    @Test("giving back twice changes nothing more", arguments: ResolverKeeper.allCases)
+    func twice(keeper: ResolverKeeper) {
+        let (before, plan) = taken(keeper)
+        var machine = after(plan, before)
+        machine.restore(plan.record)
+        let files = RestorePlan(plan.record, machine.states).steps.filter { if case .run = $0 { false } else { true } }
+        #expect(files.isEmpty)
+    }
+
+    @Test("a file that is written over may have any part of the new one in it")
+    func writtenOver() throws {
+        var survey = SampleMachine.survey(.plainFile)
+        survey.mountPoints = [SystemPaths.resolvConf]
+        let (before, plan) = (SampleMachine(survey), TakeoverPlan(survey, addresses: SampleMachine.addresses))
+        let path = try #require(plan.record.paths.first { $0.role == .resolvConf })
+        let (old, new) = (try #require(path.former.bytes), try #require(path.ours.bytes))
+        #expect(path.isWrittenOver)
+        for count in 0...new.count {
+            var machine = before
+            machine.files[path.path] = .file(Array(new.prefix(count) + old.dropFirst(count)), SampleMachine.owner)
+            machine.restore(plan.record)
+            #expect(machine == before, "\(count) bytes written")
+        }
+    }
+
+    @Test("what somebody else has put in the place of our resolv.conf stays, and what was before is kept")
+    func foreign() {
+        let (before, plan) = taken(.plainFile)
+        var machine = after(plan, before)
+        machine.files[SystemPaths.resolvConf] = SampleMachine.text("nameserver 198.51.100.1\n")
+        let foreign = machine.files[SystemPaths.resolvConf]
+        #expect(RestorePlan(plan.record, machine.states).leftAlone == [SystemPaths.resolvConf])
+        machine.restore(plan.record)
+        #expect(machine.files[SystemPaths.resolvConf] == foreign)
+        #expect(machine.files[SystemPaths.former + "resolv.conf"]?.bytes == before.files[SystemPaths.resolvConf]?.bytes)
+    }
+
+    @Test("a link that somebody else has put there stays, too")
+    func foreignLink() {
+        let (before, plan) = taken(.plainFile)
+        var machine = after(plan, before)
+        let link = FileState.link(target: "/run/systemd/resolve/stub-resolv.conf", SampleMachine.owner)
+        machine.files[SystemPaths.resolvConf] = link
+        machine.restore(plan.record)
+        #expect(machine.files[SystemPaths.resolvConf] == link)
+    }
+
+    @Test("what was changed but leads to the daemon still is given back, and the change kept")
+    func changedButOurs() {
+        let (before, plan) = taken(.plainFile)
+        var machine = after(plan, before)
+        machine.files[SystemPaths.resolvConf] = SampleMachine.text("nameserver ::1\nsearch new.example\n")
+        machine.restore(plan.record)
+        #expect(machine.files[SystemPaths.resolvConf] == before.files[SystemPaths.resolvConf])
+        #expect(machine.files[SystemPaths.changed + "resolv.conf"] != nil)
+    }
+
+    @Test("a resolv.conf that is gone comes back: without one, the C library asks the daemon's address")
+    func gone() {
+        let (before, plan) = taken(.plainFile)
+        var machine = after(plan, before)
+        machine.files[SystemPaths.resolvConf] = nil
+        machine.restore(plan.record)
+        #expect(machine == before)
+    }
+
+    @Test("settings of somebody else's that were edited meanwhile lose our lines alone")
+    func sharedSettings() throws {
+        let (before, plan) = taken(.openresolv)
+        var machine = after(plan, before)
+        let path = "/etc/resolvconf.conf"
+        let bytes = try #require(machine.files[path]?.bytes)
+        machine.files[path] = .file(bytes + Array("search_domains=new.example\n".utf8), SampleMachine.owner)
+        machine.restore(plan.record)
+        let text = String(decoding: try #require(machine.files[path]?.bytes), as: UTF8.self)
+        #expect(text == "resolv_conf=/etc/resolv.conf\nsearch_domains=new.example\n")
+    }
+
+    @Test("a directory of settings stays while somebody else has something in it")
+    func folder() {
+        let (before, plan) = taken(.resolved)
+        var machine = after(plan, before)
+        machine.files["/etc/systemd/resolved.conf.d/other.conf"] = SampleMachine.text("[Resolve]\n")
+        machine.restore(plan.record)
+        #expect(machine.files["/etc/systemd/resolved.conf.d"] == .directory)
+        #expect(machine.files["/etc/systemd/resolved.conf.d/httpdnsd.conf"] == nil)
+    }
+
+    @Test("what a keeper writes afterwards stays where it does not lead to the daemon")
+    func generated() {
+        let (before, plan) = taken(.openresolv)
+        var machine = before
+        machine.files[SystemPaths.resolvConf] = SampleMachine.text("# Generated by resolvconf\nnameserver 192.0.2.9\n")
+        #expect(RestorePlan.afterwards(plan.record, machine.states).isEmpty)
+        machine.files[SystemPaths.resolvConf] = SampleMachine.text("# Generated by resolvconf\nnameserver ::1\n")
+        #expect(!RestorePlan.afterwards(plan.record, machine.states).isEmpty)
+    }
+}

@@ -1,0 +1,164 @@
+// What is written for each kind of machine, and what people are warned of.
+
+import Takeover
+import Testing
+
+@Suite("The plan of a takeover")
+struct TakeoverPlanTests {
+    private func plan(_ survey: Survey, addresses: [String] = SampleMachine.addresses) -> TakeoverPlan {
+        TakeoverPlan(survey, addresses: addresses)
+    }
+
+    private func written(_ path: String, _ plan: TakeoverPlan) -> String? {
+        plan.record.paths.first { $0.path == path }?.ours.bytes.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func calls(_ plan: TakeoverPlan) -> [String] { plan.record.calls.map(\.line) }
+
+    @Test("a plain file names the daemon alone, and keeps search, options, mode and owner")
+    func plainFile() throws {
+        let plan = plan(SampleMachine.survey(.plainFile))
+        let text = try #require(written(SystemPaths.resolvConf, plan))
+        let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(lines == ["nameserver 127.0.0.1", "nameserver ::1", "search a.example b.example", "options edns0"])
+        #expect(text.contains("httpdnsctl system restore"))
+        let path = try #require(plan.record.paths.last)
+        guard case .file(_, let owner) = path.ours else { throw Missing() }
+        #expect(owner == SampleMachine.owner)
+        #expect(calls(plan).isEmpty)
+    }
+
+    private struct Missing: Error {}
+
+    @Test("what is neither file nor link is not touched")
+    func untouchable() {
+        var survey = SampleMachine.survey(.plainFile)
+        #expect(plan(survey).untouchable.isEmpty)
+        for state in [FileState.other, .directory] {
+            survey.states[SystemPaths.resolvConf] = state
+            #expect(plan(survey).untouchable == [SystemPaths.resolvConf])
+        }
+    }
+
+    @Test("the nameservers of before are kept where the daemon reads them")
+    func formerNameservers() {
+        let plan = plan(SampleMachine.survey(.plainFile))
+        #expect(written(SystemPaths.formerNameservers, plan)?.hasPrefix("nameserver 192.0.2.1\n") == true)
+    }
+
+    @Test("the C library reads three nameservers, so no more are written")
+    func threeServers() {
+        let plan = plan(
+            SampleMachine.survey(.plainFile), addresses: ["127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"])
+        #expect(plan.addresses.count == 3)
+    }
+
+    @Test("systemd-resolved gets a drop-in, and its stub in the place of its list")
+    func resolved() {
+        let plan = plan(SampleMachine.survey(.resolved))
+        let settings = written("/etc/systemd/resolved.conf.d/httpdnsd.conf", plan)
+        #expect(settings?.hasSuffix("[Resolve]\nDNS=\nDNS=127.0.0.1 ::1\nDomains=~.\n") == true)
+        guard case .link(let target, _) = plan.record.paths.last?.ours else {
+            Issue.record("no link")
+            return
+        }
+        #expect(target == "../run/systemd/resolve/stub-resolv.conf")
+        #expect(
+            calls(plan) == [
+                "systemctl reset-failed systemd-resolved.service", "systemctl try-restart systemd-resolved.service",
+            ])
+    }
+
+    @Test("a link to systemd-resolved's stub stays, and so does one to its list where there is no stub")
+    func resolvedStub() {
+        var survey = SampleMachine.survey(.resolved)
+        survey.isStubAnswering = false
+        #expect(!plan(survey).record.paths.contains { $0.path == SystemPaths.resolvConf })
+        survey.isStubAnswering = true
+        survey.resolvConfDestination = "/run/systemd/resolve/stub-resolv.conf"
+        #expect(!plan(survey).record.paths.contains { $0.path == SystemPaths.resolvConf })
+    }
+
+    @Test("NetworkManager is told to keep off before resolv.conf is written")
+    func networkManager() {
+        let plan = plan(SampleMachine.survey(.networkManager))
+        #expect(
+            written("/etc/NetworkManager/conf.d/zz-httpdnsd.conf", plan)?.hasSuffix("rc-manager=unmanaged\n") == true)
+        #expect(calls(plan) == ["systemctl try-reload-or-restart NetworkManager.service"])
+        guard case .put(let last) = plan.steps.last, case .run = plan.steps.dropLast().last else {
+            Issue.record("another order")
+            return
+        }
+        #expect(last.path == SystemPaths.resolvConf)
+    }
+
+    @Test("Debian's resolvconf goes on with its own file, and resolv.conf is a file of ours")
+    func debianResolvconf() {
+        let plan = plan(SampleMachine.survey(.debianResolvconf))
+        #expect(written(SystemPaths.resolvConf, plan)?.contains("nameserver 127.0.0.1\n") == true)
+        #expect(calls(plan).isEmpty)
+    }
+
+    @Test("openresolv gets lines at the end of its settings, on lines of their own")
+    func openresolv() {
+        let plan = plan(SampleMachine.survey(.openresolv))
+        let text = written("/etc/resolvconf.conf", plan)
+        #expect(text?.hasPrefix("resolv_conf=/etc/resolv.conf\n#") == true)
+        #expect(text?.hasSuffix("name_servers=\"127.0.0.1 ::1\"\nresolv_conf_local_only=YES\n") == true)
+        #expect(calls(plan) == ["resolvconf -u"])
+    }
+
+    @Test(
+        "directories that are there are not made",
+        arguments: [
+            (ResolverKeeper.resolved, "/etc/systemd/resolved.conf.d"), (.networkManager, "/etc/NetworkManager/conf.d"),
+        ])
+    func folders(keeper: ResolverKeeper, folder: String) {
+        var survey = SampleMachine.survey(keeper)
+        for isThere in [false, true] {
+            survey.states[folder] = isThere ? .directory : .absent
+            #expect(plan(survey).record.paths.contains { $0.path == folder } == !isThere)
+        }
+    }
+
+    @Test(
+        "who writes resolv.conf again is named with the remedy",
+        arguments: [
+            ("dhclient", "supersede"), ("dhcpcd", "nohook"),
+        ])
+    func rewriters(program: String, remedy: String) {
+        var survey = SampleMachine.survey(.plainFile)
+        #expect(plan(survey).warnings.isEmpty)
+        survey.running = [program]
+        #expect(plan(survey).warnings.contains { $0.contains(program) && $0.contains(remedy) })
+    }
+
+    @Test(
+        "WSL, cloud-init and Docker are named by what they leave",
+        arguments: [
+            ("/proc/sys/fs/binfmt_misc/WSLInterop", "generateResolvConf"),
+            ("/etc/cloud/cloud.cfg", "manage_resolv_conf"),
+            ("/.dockerenv", "--dns"),
+        ])
+    func places(path: String, remedy: String) {
+        var survey = SampleMachine.survey(.plainFile)
+        survey.states[path] = SampleMachine.text("")
+        survey.mountPoints = [SystemPaths.resolvConf]
+        #expect(plan(survey).warnings.contains { $0.contains(remedy) })
+    }
+
+    @Test("WSL that was told to keep off is not warned of")
+    func obedientWSL() {
+        var survey = SampleMachine.survey(.plainFile)
+        survey.states["/proc/sys/fs/binfmt_misc/WSLInterop"] = SampleMachine.text("")
+        survey.states["/etc/wsl.conf"] = SampleMachine.text("[network]\ngenerateResolvConf = false\n")
+        #expect(plan(survey).warnings.isEmpty)
+    }
+
+    @Test("each step has words of its own", arguments: ResolverKeeper.allCases)
+    func words(keeper: ResolverKeeper) {
+        let plan = plan(SampleMachine.survey(keeper))
+        #expect(Set(plan.steps.map(\.words)).count == plan.steps.count)
+        #expect(plan.lines.first?.contains(keeper.rawValue) == true)
+    }
+}
