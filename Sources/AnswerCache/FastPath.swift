@@ -5,13 +5,15 @@ package import DNSWire
 
 package struct FastPath: ~Copyable {
     private let cache: AnswerCache
-    private let access: AccessList
+    let access: AccessList
     private let view: ServingView
+    /// Nil where nobody but this machine is listened to.
+    let gate: ClientGate?
     private let version: String
     /// Set anew for each packet; kept here because a name has up to 255 bytes.
     private var key: AnswerKey
     /// The number of the extended error in the last reply that was refused or our own; nil: it had none.
-    package private(set) var remark: UInt16?
+    package internal(set) var remark: UInt16?
 
     package enum Outcome: Equatable, Sendable {
         /// A reply from the cache was written.
@@ -24,15 +26,20 @@ package struct FastPath: ~Copyable {
         case local
         /// A refusal was written: not allowed, malformed, or nothing a stub asks.
         case refused(ResponseCode)
+        /// The client is over its limit. A reply was written that says to ask again: over TCP, or with a cookie.
+        case limited(ResponseCode)
         case dropped(Query.DropReason)
         /// Nothing was written: the answer has to be fetched.
         case miss(Query)
     }
 
-    package init(cache: AnswerCache, access: AccessList, view: ServingView, version: String) {
+    package init(
+        cache: AnswerCache, access: AccessList, view: ServingView, gate: ClientGate? = nil, version: String
+    ) {
         self.cache = cache
         self.access = access
         self.view = view
+        self.gate = gate
         self.version = version
         key = AnswerKey(partition: view.partition(for: .none))
     }
@@ -46,7 +53,14 @@ package struct FastPath: ~Copyable {
         into output: inout OutputSpan<UInt8>
     ) -> Outcome {
         let query: Query
-        switch Query.receive(packet) {
+        var reception = Query.receive(packet)
+        if gate != nil, !client.isLoopback,
+            let outcome = atGate(
+                &reception, packet, client, nowMilliseconds, isStream: streamLimitBytes != nil, into: &output)
+        {
+            return outcome
+        }
+        switch reception {
         case .drop(let reason): return .dropped(reason)
         case .rejection(let rejected, let code):
             let isAllowed = access.allows(client)
@@ -74,10 +88,22 @@ package struct FastPath: ~Copyable {
             Reply.write(code: .noError, to: query, in: packet, extendedError: .filteredFamily, into: &output)
             return .local
         }
+        let limit = streamLimitBytes ?? query.datagramLimit
+        return respond(
+            to: query, in: packet, from: client, nowMilliseconds: nowMilliseconds, limit: limit, into: &output)
+    }
+
+    /// What the cache says to a query that has passed all that comes before it.
+    ///
+    /// - Parameter limit: bytes the reply may have.
+    @_lifetime(output: copy output)
+    package mutating func respond(
+        to query: Query, in packet: Span<UInt8>, from client: Address, nowMilliseconds: Int64, limit: Int,
+        into output: inout OutputSpan<UInt8>
+    ) -> Outcome {
         let subnet = view.subnet(of: client)
         key.partition = view.partition(for: subnet)
         key.set(packet, from: Header.byteCount, count: query.nameBytes, type: query.type, hashing: cache.hashing)
-        let limit = streamLimitBytes ?? query.datagramLimit
         return cached(query, packet, subnet, limit: limit, nowMilliseconds, into: &output)
     }
 

@@ -97,7 +97,7 @@ extension StatsReport.Responses {
     fileprivate var bySource: [(source: String, count: Int)] {
         [
             ("cache", cache), ("stale", stale), ("provider", provider), ("system", system), ("local", local),
-            ("fallback", fallback), ("refused", refused), ("failure", failure),
+            ("fallback", fallback), ("refused", refused), ("failure", failure), ("limited", limited),
         ]
     }
 }

@@ -74,9 +74,11 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var fallback = 0
         package var refused = 0
         package var failure = 0
+        /// Of clients over their limit: to ask again over TCP, or with a cookie.
+        package var limited = 0
         package init() {}
 
-        package var sum: Int { cache + stale + provider + system + local + fallback + refused + failure }
+        package var sum: Int { cache + stale + provider + system + local + fallback + refused + failure + limited }
     }
 
     /// Of responses, by where the answer came from.

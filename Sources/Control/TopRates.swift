@@ -45,7 +45,7 @@ struct TopRates {
         let sources: [(String, KeyPath<StatsReport.Responses, Int>, StyledLine.Style)] = [
             ("cache", \.cache, .good), ("provider", \.provider, .plain), ("system", \.system, .plain),
             ("local", \.local, .plain), ("stale", \.stale, .doubtful), ("fallback", \.fallback, .doubtful),
-            ("refused", \.refused, .doubtful), ("failure", \.failure, .bad),
+            ("refused", \.refused, .doubtful), ("limited", \.limited, .doubtful), ("failure", \.failure, .bad),
         ]
         return sources.compactMap { name, source, style in
             let count = later.responses[keyPath: source] - (earlier?.responses[keyPath: source] ?? 0)

@@ -12,6 +12,8 @@ package struct EDNS: Equatable, Sendable {
     package let version: UInt8
     /// The DO bit, copied into the reply (RFC 3225 section 3).
     package let dnssecOK: Bool
+    /// Of the first COOKIE option; further ones are ignored (RFC 7873 section 5.2). Not looked at here.
+    package var cookie: Cookie.Place?
 }
 
 /// RFC 8914: why an answer is not what it could have been.

@@ -10,6 +10,8 @@ package struct Query: Equatable, Sendable {
     package let recordClass: UInt16
     /// The client's OPT record; nil where there was none, or none that could be read.
     package let edns: EDNS?
+    /// What every reply to this query says in its OPT record; set by whoever knows the client.
+    package var replyCookie: Cookie?
 
     package static let classIN: UInt16 = 1
     package static let classCH: UInt16 = 3
@@ -29,6 +31,8 @@ package struct Query: Equatable, Sendable {
         case reply
         /// Longer than any honest query.
         case oversized
+        /// Far more than the client may ask.
+        case rateLimited
     }
 
     /// OPT, and one of TSIG or SIG(0) beside it; more is not a stub's query.
@@ -144,23 +148,35 @@ package struct Query: Equatable, Sendable {
                     payloadBytes: Int(packet.bigEndian16(at: fixed + 2)), version: version,
                     dnssecOK: packet[fixed + 6] & 0x80 != 0)
                 // What the data of a later version looks like is not ours to judge.
-                let hasWholeData = version != 0 || hasWholeOptions(packet, from: fixed + 10, to: end)
-                guard isFirst, fixed == owner + 1, hasWholeData else { return (edns, false) }
+                if version == 0 {
+                    let options = readOptions(packet, from: fixed + 10, to: end)
+                    edns?.cookie = options.cookie
+                    guard options.areWhole else { return (edns, false) }
+                }
+                guard isFirst, fixed == owner + 1 else { return (edns, false) }
             }
             at = end
         }
         return (edns, at == packet.count)
     }
 
-    private static func hasWholeOptions(_ packet: Span<UInt8>, from start: Int, to end: Int) -> Bool {
+    private static func readOptions(
+        _ packet: Span<UInt8>, from start: Int, to end: Int
+    ) -> (areWhole: Bool, cookie: Cookie.Place?) {
         var at = start
+        var cookie: Cookie.Place?
         for _ in 0..<maxOptions {
-            if at == end { return true }
-            guard at + 4 <= end else { return false }
-            at += 4 + Int(packet.bigEndian16(at: at + 2))
-            guard at <= end else { return false }
+            if at == end { return (true, cookie) }
+            guard at + 4 <= end else { return (false, cookie) }
+            let (data, count) = (at + 4, packet.bigEndian16(at: at + 2))
+            let next = data + Int(count)
+            guard next <= end else { return (false, cookie) }
+            if cookie == nil, packet.bigEndian16(at: at) == Cookie.optionCode, let data = UInt16(exactly: data) {
+                cookie = Cookie.Place(start: data, count: count)
+            }
+            at = next
         }
-        return at == end
+        return (at == end, cookie)
     }
 
     private static func findOptionRecord(_ packet: Span<UInt8>, _ header: Header) -> EDNS? {

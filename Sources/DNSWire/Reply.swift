@@ -60,7 +60,7 @@ package enum Reply {
         output.append(body.bytes.extracting(0..<cut.bytes))
         countDown(body, records: Int(cut.answers) + Int(cut.authorities), from: start, by: ageSeconds, in: &output)
         if let edns = query.edns {
-            appendOptionRecord(code: body.code, edns, extendedError, to: &output)
+            appendOptionRecord(code: body.code, edns, query.replyCookie, extendedError, to: &output)
         }
     }
 
@@ -77,6 +77,18 @@ package enum Reply {
         write(
             body, to: query, in: packet, ageSeconds: 0, limit: EDNS.minPayloadBytes, extendedError: extendedError,
             into: &output)
+    }
+
+    /// Nothing but the sign to ask again over TCP: without extended errors and cookie no larger than the query.
+    package static func writeTruncated(
+        to query: Query, in packet: Span<UInt8>, into output: inout OutputSpan<UInt8>
+    ) {
+        let nothing: [UInt8] = []
+        let noOffsets: [UInt16] = []
+        let body = Body(
+            code: .noError, answerCount: 0, authorityCount: 0, isCut: true, bytes: nothing.span,
+            ttlOffsets: noOffsets.span)
+        write(body, to: query, in: packet, ageSeconds: 0, limit: EDNS.minPayloadBytes, into: &output)
     }
 
     // MARK: parts
@@ -112,12 +124,17 @@ package enum Reply {
     }
 
     private static func optionRecordBytes(_ query: Query, _ extendedError: ExtendedError?) -> Int {
-        query.edns == nil ? 0 : EDNS.emptyRecordBytes + (extendedError?.optionBytes ?? 0)
+        query.edns == nil ? 0 : EDNS.emptyRecordBytes + optionBytes(query.replyCookie, extendedError)
+    }
+
+    private static func optionBytes(_ cookie: Cookie?, _ extendedError: ExtendedError?) -> Int {
+        (cookie == nil ? 0 : Cookie.optionBytes) + (extendedError?.optionBytes ?? 0)
     }
 
     /// RFC 6891 section 6.1.2; our version is 0, whatever was asked.
     private static func appendOptionRecord(
-        code: ResponseCode, _ edns: EDNS, _ extendedError: ExtendedError?, to output: inout OutputSpan<UInt8>
+        code: ResponseCode, _ edns: EDNS, _ cookie: Cookie?, _ extendedError: ExtendedError?,
+        to output: inout OutputSpan<UInt8>
     ) {
         output.append(0)
         output.appendBigEndian(RecordType.opt.rawValue)
@@ -125,7 +142,8 @@ package enum Reply {
         output.append(UInt8(truncatingIfNeeded: code.rawValue >> 4))
         output.append(0)
         output.appendBigEndian(edns.dnssecOK ? 0x8000 : 0)
-        output.appendBigEndian(UInt16(extendedError?.optionBytes ?? 0))
+        output.appendBigEndian(UInt16(optionBytes(cookie, extendedError)))
+        cookie?.write(to: &output)
         guard let extendedError else { return }
         output.appendBigEndian(ExtendedError.optionCode)
         output.appendBigEndian(UInt16(extendedError.optionBytes - 4))

@@ -14,6 +14,8 @@ package struct ResponseCode: RawRepresentable, Hashable, Sendable {
     package static let notImplemented = ResponseCode(rawValue: 4)
     package static let refused = ResponseCode(rawValue: 5)
     package static let badVersion = ResponseCode(rawValue: 16)
+    /// RFC 7873 section 8: ask again with the cookie in this reply.
+    package static let badCookie = ResponseCode(rawValue: 23)
 
     /// What servers say to an OPT record that they do not know (RFC 6891 section 7): ask again without.
     package var mayBeAboutEDNS: Bool { self == .formatError || self == .notImplemented || self == .badVersion }
@@ -29,6 +31,7 @@ extension ResponseCode: CustomStringConvertible {
         case .notImplemented: "NOTIMP"
         case .refused: "REFUSED"
         case .badVersion: "BADVERS"
+        case .badCookie: "BADCOOKIE"
         default: "RCODE\(rawValue)"
         }
     }

@@ -88,9 +88,9 @@ final class Daemon {
             let network = try NetworkFollower.begin(settings.network, loop, searchDomains, seed: entropy.next())
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try StoreThread.begin(settings, cache: cache, loop: loop)
-            let access = AccessList(settings.server.allow)
+            let (access, gate) = (AccessList(settings.server.allow), ClientGate(settings.server, ports, entropy))
             let makeFastPath = { @Sendable [cache, view] in
-                FastPath(cache: cache, access: access, view: view, version: programVersion)
+                FastPath(cache: cache, access: access, view: view, gate: gate, version: programVersion)
             }
             let records = FlightRecords(servingThreads: openings.threads)
             (recorder, watches) = (FlightRecorder(records), QueryWatches(records))
@@ -138,6 +138,7 @@ final class Daemon {
                 listen: ports.addresses.map(\.description), threads: threads.count,
                 providers: resolving.providers.providers.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
+        if Exposure.isOpenResolver(listen: ports.addresses, allow: settingsOfStart.server.allow) { log(.openResolver) }
         announcePages()
         supervision = notice.map { Supervision($0, threads, now: Clock.now()) }
         supervision?.ready(ports.addresses, resolving.providers.providers)

@@ -201,6 +201,7 @@ extension FlightEvent.Source {
         case .fallback: .fallbackResponses
         case .refused: .refusedResponses
         case .failure: .failureResponses
+        case .limited: .limitedResponses
         }
     }
 }

@@ -22,6 +22,8 @@ enum LogEvent {
     case pagesServed(at: SocketAddress)
     /// Not on loopback.
     case pagesOpen(at: SocketAddress)
+    /// Everybody on the Internet may ask.
+    case openResolver
     case stopping(signal: String)
     case stopped
     case settingsReloaded(ReloadReport)
@@ -71,7 +73,8 @@ enum LogEvent {
             .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserverAskedAgain, .providersAvoided,
             .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks, .query, .queriesLeftOut:
             .info
-        case .unfiltered, .pagesOpen, .providerDown, .providerBlocked, .portal(.suspected), .nameserverLoops,
+        case .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .portal(.suspected),
+            .nameserverLoops,
             .fileUnreadable,
             .addressLeftOut, .storeSetAside, .storeFails, .probesOff, .divergence, .recorderWritten, .recorderFails:
             .warning

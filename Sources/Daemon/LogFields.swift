@@ -20,7 +20,8 @@ extension LogEvent {
         switch self {
         case .notStarted, .ready, .servesAs, .stopping, .stopped, .settingsReloaded, .settingsRefused, .levelChanged,
             .switchedOn,
-            .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .recorderWritten, .query, .requestFailed:
+            .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .openResolver, .recorderWritten, .query,
+            .requestFailed:
             nil
         case .providerDown, .providerUp, .providerBlocked, .providerThrottled, .providerAskedAgain, .networkLost,
             .networkChanged, .networkRecovered, .portal, .nameserverLoops, .nameserverAskedAgain, .nameserversChanged,
@@ -44,6 +45,7 @@ extension LogEvent {
         case .unfiltered: "unfiltered"
         case .pagesServed: "pages-served"
         case .pagesOpen: "pages-open"
+        case .openResolver: "open-resolver"
         case .stopping: "stopping"
         case .stopped: "stopped"
         case .settingsReloaded: "settings-reloaded"
@@ -123,7 +125,8 @@ extension LogEvent {
             ["path": .text(path)]
         case .query(let report): report.logFields
         case .queriesLeftOut(let count): ["count": .number(Int(count))]
-        case .notStarted, .addressLeftOut, .stopped, .settingsRefused, .probesOff, .stillSwitchedOff, .networkLost,
+        case .notStarted, .addressLeftOut, .openResolver, .stopped, .settingsRefused, .probesOff, .stillSwitchedOff,
+            .networkLost,
             .portal(.suspected), .portal(.ended):
             [:]
         }

@@ -25,6 +25,9 @@ extension LogEvent {
         case .pagesOpen(let address):
             "everybody who reaches \(address) may read metrics and the status page, without a password; set "
                 + "control.metrics-listen to 127.0.0.1 for this machine alone"
+        case .openResolver:
+            "server.allow lets everybody ask who reaches the listen addresses: an open resolver, if the Internet does; "
+                + "set it to your own networks"
         case .stopping(let signal): "stopping on \(signal)"
         case .stopped: "stopped"
         case .settingsReloaded(let report): report.text

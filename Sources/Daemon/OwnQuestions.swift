@@ -95,7 +95,8 @@ extension ResolvingLoop {
                 let answer = try UpstreamReply.answer(in: message, to: question, id: 0)
                 return .local(answer.responseCode, answer.records, nil)
             case .refused(let code): return .local(code, [], .prohibited)
-            case .dropped: return .local(.formatError, [], nil)
+            // Of clients elsewhere alone.
+            case .limited, .dropped: return .local(.formatError, [], nil)
             }
         } catch {
             return .unreadable(error)

@@ -2,6 +2,7 @@
 // there.
 
 import Crypto
+import LinuxIO
 import Settings
 
 struct Provisions {
@@ -10,13 +11,15 @@ struct Provisions {
 
     /// Says everything that is wrong at once.
     init(for settings: Settings, _ options: Options) throws(SettingsFile.Unusable) {
-        var complaints: [String] = []
+        let listen = options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen
+        var complaints = [Exposure.complaint(listen: listen, allow: settings.server.allow)].compactMap { $0 }
+            .map { "\(SettingsFile.path(options)): \($0)" }
         var accounts: [ProviderAccount] = []
         var probes = ProbeSetup.off
         do throws(SettingsFile.Unusable) {
             accounts = try ProviderAccount.all(in: settings, options)
         } catch {
-            complaints = error.complaints
+            complaints += error.complaints
         }
         do throws(CryptoError) {
             probes = try ProbeSetup(settings.probe)

@@ -202,12 +202,14 @@ final class ResolvingLoop {
     private func answeredMeanwhile(_ client: Client, _ peer: SocketAddress, now: Instant) -> Bool {
         var found: FastPath.Outcome?
         let message = client.message { output in
-            found = lookUp(client.packet, from: Address(peer), limit: nil, now: now, into: &output)
+            // With what was found out about it when it was received, and without being counted as one more.
+            found = lookUp(
+                client.packet, from: Address(peer), limit: client.limitBytes, client.query, now: now, into: &output)
         }
         let code: ResponseCode
         switch found {
         case .answered(let given), .answeredAndDue(let given, _), .answeredAwaited(let given, _): code = given
-        case nil, .local, .refused, .dropped, .miss: return false
+        case nil, .local, .refused, .limited, .dropped, .miss: return false
         }
         questionsTaken += 1
         answer(client, with: message, code, from: .cache, now: now)
@@ -216,18 +218,25 @@ final class ResolvingLoop {
 
     /// What the cache says, and what follows from its being asked.
     ///
-    /// - Parameter limit: nil: that of a datagram.
+    /// - Parameter query: nil: the packet has not been read yet.
     @_lifetime(output: copy output)
     func lookUp(
-        _ packet: [UInt8], from client: Address, limit: Int?, now: Instant, into output: inout OutputSpan<UInt8>
+        _ packet: [UInt8], from client: Address, limit: Int, _ query: Query? = nil, now: Instant,
+        into output: inout OutputSpan<UInt8>
     ) -> FastPath.Outcome {
-        let outcome = fastPath.respond(
-            to: packet.span, from: client, nowMilliseconds: Clock.millisecondsSinceBoot(now), streamLimitBytes: limit,
-            into: &output)
+        let milliseconds = Clock.millisecondsSinceBoot(now)
+        let outcome: FastPath.Outcome
+        if let query {
+            outcome = fastPath.respond(
+                to: query, in: packet.span, from: client, nowMilliseconds: milliseconds, limit: limit, into: &output)
+        } else {
+            outcome = fastPath.respond(
+                to: packet.span, from: client, nowMilliseconds: milliseconds, streamLimitBytes: limit, into: &output)
+        }
         switch outcome {
         case .answeredAndDue(_, let question): handle(.foundDue(question), now: now)
         case .answeredAwaited(_, let question): handle(.givenAgain(question), now: now)
-        case .answered, .local, .refused, .dropped, .miss: break
+        case .answered, .local, .refused, .limited, .dropped, .miss: break
         }
         return outcome
     }

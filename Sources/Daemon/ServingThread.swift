@@ -115,7 +115,7 @@ struct ServingThread: ~Copyable {
             tally.count(outcome)
             served.append(ServedQuery(outcome, fastPath.remark, client: client))
             switch outcome {
-            case .answered, .local, .refused, .dropped: continue
+            case .answered, .local, .refused, .limited, .dropped: continue
             case .answeredAndDue(_, let question): notices.append(.due(question))
             case .answeredAwaited(_, let question): notices.append(.givenAgain(question))
             case .miss(let query):
@@ -174,9 +174,11 @@ extension ServedQuery {
             self.init(.answered, from: .cache, code, client: client)
         case .local: self.init(.answered, from: .local, extendedError: remark, client: client)
         case .refused(let code): self.init(.refused, from: .refused, code, extendedError: remark, client: client)
+        case .limited(let code): self.init(.answered, from: .limited, code, client: client)
         case .dropped(.short): self.init(.dropped, outcome: .short, client: client)
         case .dropped(.reply): self.init(.dropped, outcome: .reply, client: client)
         case .dropped(.oversized): self.init(.dropped, outcome: .oversized, client: client)
+        case .dropped(.rateLimited): self.init(.dropped, outcome: .rateLimited, client: client)
         case .miss: self.init(.handedOver, client: client)
         }
     }
@@ -194,9 +196,13 @@ extension Tally {
         case .refused(let code):
             add(.refusedResponses)
             count(code)
+        case .limited(let code):
+            add(.limitedResponses)
+            count(code)
         case .dropped(.short): add(.droppedShort)
         case .dropped(.reply): add(.droppedReply)
         case .dropped(.oversized): add(.droppedOversized)
+        case .dropped(.rateLimited): add(.droppedRateLimited)
         case .miss: add(.cacheMisses)
         }
     }
@@ -215,6 +221,7 @@ extension Count {
             case .notImplemented: .notImplemented
             case .refused: .refused
             case .badVersion: .badVersion
+            case .badCookie: .badCookie
             default: .otherCode
             }
     }

@@ -16,7 +16,7 @@ struct SourceLatencies {
         case .stale: stale.record(duration)
         case .provider: provider.record(duration)
         case .system: system.record(duration)
-        case .none, .local, .fallback, .refused, .failure: break
+        case .none, .local, .fallback, .refused, .failure, .limited: break
         }
     }
 }

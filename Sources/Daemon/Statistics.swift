@@ -108,13 +108,16 @@ struct Statistics {
         report.responses.fallback = Int(sum[.fallbackResponses])
         report.responses.refused = Int(sum[.refusedResponses])
         report.responses.failure = Int(sum[.failureResponses])
+        report.responses.limited = Int(sum[.limitedResponses])
         let codes: [(String, Count)] = [
             ("NOERROR", .noError), ("FORMERR", .formatError), ("SERVFAIL", .serverFailure), ("NXDOMAIN", .noSuchName),
-            ("NOTIMP", .notImplemented), ("REFUSED", .refused), ("BADVERS", .badVersion), ("other", .otherCode),
+            ("NOTIMP", .notImplemented), ("REFUSED", .refused), ("BADVERS", .badVersion),
+            ("BADCOOKIE", .badCookie), ("other", .otherCode),
         ]
         let reasons: [(String, Count)] = [
             ("short", .droppedShort), ("reply", .droppedReply), ("oversized", .droppedOversized),
             ("overload", .droppedOverload), ("gone", .droppedGone), ("loop", .droppedLoop),
+            ("rate-limited", .droppedRateLimited),
         ]
         for (code, count) in codes { report.rcodes[code] = Int(sum[count]) }
         for (reason, count) in reasons { report.dropped[reason] = Int(sum[count]) }

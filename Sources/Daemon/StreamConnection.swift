@@ -14,6 +14,9 @@ final class StreamConnection {
     /// Answers that wait for the client to read; at this point no more questions are read. Those in flight by then may
     /// still bring 4 MiB, which the server bounds for all connections together.
     static let maxUnsentBytes = 256 * 1024
+    /// Then it answers what it was asked and ends, so that nobody keeps a place for ever by asking now and then
+    /// (RFC 7766 section 6.2.3 lets a server close at will; clients connect again).
+    static let maxAge: Duration = .seconds(600)
     private static let readBytes = 16 * 1024
 
     let client: Address
@@ -30,19 +33,31 @@ final class StreamConnection {
     private var isBroken = false
     /// Since when the connection waits for what its state asks of the client.
     private var waitingSince: Instant
+    /// Nil once it has retired.
+    private var retiresAt: Instant?
 
     init(_ socket: StreamSocket, _ client: Address, _ registration: EventLoop.Registration, now: Instant) {
         self.socket = socket
         self.client = client
         self.registration = registration
         waitingSince = now
+        retiresAt = now + StreamConnection.maxAge
     }
 
     var unsentBytes: Int { unsent.count }
 
     var deadline: Instant {
         let isMidway = !unsent.isEmpty || frames.hasPartialFrame
-        return waitingSince + (isMidway ? StreamConnection.transferTimeout : StreamConnection.idleTimeout)
+        let patience = waitingSince + (isMidway ? StreamConnection.transferTimeout : StreamConnection.idleTimeout)
+        return retiresAt.map { min($0, patience) } ?? patience
+    }
+
+    /// Whether it is old enough, once: from then on no question is read.
+    func retires(now: Instant) -> Bool {
+        guard let age = retiresAt, age <= now else { return false }
+        retiresAt = nil
+        hasEnded = true
+        return true
     }
 
     /// Nothing more will come or go: a client that has ended its side still gets the answers it asked for.

@@ -7,10 +7,6 @@ import LinuxIO
 import Telemetry
 
 final class StreamServer {
-    /// Connections in all; one costs a descriptor and some kilobytes.
-    static let maxConnections = 512
-    /// From one address, so that one client can't take them all.
-    static let maxPerClient = 128
     /// Unsent answers of all connections together. Beyond it a client is cut that has more than one answer waiting and
     /// does not take them, so that 64 MiB are never exceeded.
     private static let maxUnsentBytes = 32 << 20
@@ -37,7 +33,7 @@ final class StreamServer {
     private var acceptPause: AcceptPause
     private var connections: [ConnectionID: StreamConnection] = [:]
     private var unsentBytes = 0
-    private var connectionsOfClient: [Address: Int] = [:]
+    private var quota = ConnectionQuota()
     private var nextNumber: UInt64 = 0
     private var fastPath: FastPath
     private var misses: [Miss] = []
@@ -99,10 +95,16 @@ final class StreamServer {
         return true
     }
 
-    /// Ends connections that are idle, slow to write their question or slow to read their answers.
+    /// Ends connections that are idle, old, slow to write their question or slow to read their answers.
     func timePassed(now: Instant) {
         acceptPause.timePassed(now: now)
-        for (id, connection) in connections where connection.deadline <= now { close(id, connection) }
+        for (id, connection) in connections where connection.deadline <= now {
+            if connection.retires(now: now), !connection.isOver {
+                try? loop.change(connection.registration, to: connection.interest)
+            } else {
+                close(id, connection)
+            }
+        }
     }
 
     // MARK: connections
@@ -120,9 +122,7 @@ final class StreamServer {
     }
 
     private func admit(_ socket: StreamSocket, _ client: Address) {
-        guard access.allows(client), connections.count < StreamServer.maxConnections,
-            connectionsOfClient[client, default: 0] < StreamServer.maxPerClient
-        else {
+        guard access.allows(client), quota.admit(client) else {
             refusedConnections += 1
             return
         }
@@ -136,19 +136,18 @@ final class StreamServer {
             self.ready(id, readiness)
         }
         guard let registration = watched else {
+            quota.release(client)
             refusedConnections += 1
             return
         }
         connections[id] = StreamConnection(socket, client, registration, now: Clock.now())
-        connectionsOfClient[client, default: 0] += 1
     }
 
     private func close(_ id: ConnectionID, _ connection: StreamConnection) {
         loop.unwatch(connection.registration)
         connections[id] = nil
         unsentBytes -= connection.countedBytes
-        let others = connectionsOfClient[connection.client, default: 1] - 1
-        connectionsOfClient[connection.client] = others == 0 ? nil : others
+        quota.release(connection.client)
     }
 
     private func ready(_ id: ConnectionID, _ readiness: Readiness) {
@@ -203,10 +202,10 @@ final class StreamServer {
         recorder.served(ServedQuery(outcome, fastPath.remark, client: connection.client), in: message, took, now: now)
         switch outcome {
         case .answered, .answeredAndDue, .answeredAwaited: hitDurations.record(took)
-        case .local, .refused, .dropped, .miss: break
+        case .local, .refused, .limited, .dropped, .miss: break
         }
         switch outcome {
-        case .answered, .local, .refused, .dropped: break
+        case .answered, .local, .refused, .limited, .dropped: break
         case .answeredAndDue(_, let question): due.append(question)
         case .answeredAwaited(_, let question): awaited.append(question)
         case .miss(let query):

@@ -108,6 +108,25 @@ extension Format {
             write: { $0.map(write) ?? (written ? "\"\"" : nil) })
     }
 
+    /// "off" stands for no value, and is written.
+    var orOff: Format<Value?> {
+        let allowed = "\(allowed), or \"off\""
+        return Format<Value?>(
+            allowed: allowed,
+            read: { [self] node throws(Misfit) in
+                if case .string("off") = node.value { return nil }
+                do throws(Misfit) {
+                    return try read(node)
+                } catch {
+                    throw Misfit(
+                        error.faults.map { fault in
+                            Misfit.Fault(node: fault.node, text: fault.text.replacing(self.allowed, with: allowed))
+                        })
+                }
+            },
+            write: { $0.map(write) ?? "\"off\"" })
+    }
+
     /// For a key without a default: it is there or it is not.
     var optional: Format<Value?> {
         Format<Value?>(allowed: allowed, read: read, write: { $0.flatMap(write) })

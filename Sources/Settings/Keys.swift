@@ -29,6 +29,8 @@ extension Settings.Server {
     private static let maxListen = 64
     /// Judged for every query, one by one.
     private static let maxAllow = 256
+    /// No machine answers more.
+    private static let rates = 1...1_000_000
     /// More than any machine that runs this has cores.
     private static let maxThreads = 256
 
@@ -36,6 +38,8 @@ extension Settings.Server {
         Key("listen", \.listen, Format.listenEndpoint.list(of: "strings \"ADDR:PORT\"", 1...maxListen)),
         Key("threads", \.threads, .integer(0...maxThreads, meaning: "0 = one per core")),
         Key("allow", \.allow, Format.prefix.list(of: "strings \"ADDR/LENGTH\"", 1...maxAllow)),
+        Key("client-rate", \.clientRate, Format.rate(rates).orOff),
+        Key("prefix-rate", \.prefixRate, Format.rate(rates).orOff),
         Key("user", \.user, Format.userName.orEmpty(written: true)),
         Key("filter-aaaa", \.filterAAAA, .choice),
         Key("dns64", \.dns64, .choice),

@@ -32,6 +32,9 @@ package struct Settings: Equatable, Sendable {
         package var threads = 0
         /// Clients outside are refused.
         package var allow = ["127.0.0.0/8", "::1/128"].compactMap { Prefix($0) }
+        /// Queries in a second over UDP from one client, and from one /24 or /56; nil: unlimited. Loopback always is.
+        package var clientRate: Int? = 500
+        package var prefixRate: Int? = 2000
         /// Who serves when root has started us; nil: httpdnsd if there is such a user, else nobody.
         package var user: String?
         package var filterAAAA = AAAAFilter.never
@@ -194,6 +197,8 @@ extension Settings {
             ("server.listen", server.listen != old.server.listen),
             ("server.threads", server.threads != old.server.threads),
             ("server.allow", server.allow != old.server.allow),
+            ("server.client-rate", server.clientRate != old.server.clientRate),
+            ("server.prefix-rate", server.prefixRate != old.server.prefixRate),
             ("server.user", server.user != old.server.user),
             ("cache.size", cache.sizeBytes != old.cache.sizeBytes),
             ("cache.store", cache.store != old.cache.store),

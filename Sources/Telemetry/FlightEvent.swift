@@ -65,7 +65,7 @@ package struct FlightEvent: Equatable, Sendable {
 
     /// Where an answer came from, in the words of `stats`.
     package enum Source: UInt8, CaseIterable, Sendable {
-        case none, cache, stale, provider, system, local, fallback, refused, failure
+        case none, cache, stale, provider, system, local, fallback, refused, failure, limited
     }
 
     package enum Transport: UInt8, CaseIterable, Sendable {
@@ -88,5 +88,6 @@ package struct FlightWord: Hashable, Sendable {
     package static let reply = FlightWord(2)
     package static let oversized = FlightWord(3)
     package static let overload = FlightWord(4)
-    static let fixed = ["", "short", "reply", "oversized", "overload"]
+    package static let rateLimited = FlightWord(5)
+    static let fixed = ["", "short", "reply", "oversized", "overload", "rate-limited"]
 }

@@ -10,7 +10,11 @@ package enum Count: Int, CaseIterable {
     case cacheResponses, staleResponses, providerResponses, systemResponses, localResponses
     case fallbackResponses
     case refusedResponses, failureResponses
+    /// A client over its limit was told to come back over TCP, or with a cookie.
+    case limitedResponses
     case droppedShort, droppedReply, droppedOversized
+    /// A client was far over its limit.
+    case droppedRateLimited
     /// The resolving thread was behind, and the refusal could not be sent either.
     case droppedOverload
     /// The client's connection had ended before its answer came.
@@ -20,7 +24,7 @@ package enum Count: Int, CaseIterable {
     /// Given to the resolving thread, which answers or drops it later.
     case handedOver
     case cacheHits, cacheMisses
-    case noError, formatError, serverFailure, noSuchName, notImplemented, refused, badVersion, otherCode
+    case noError, formatError, serverFailure, noSuchName, notImplemented, refused, badVersion, badCookie, otherCode
     /// Replies to datagrams, sent in a batch, that the socket did not take.
     case unsentReplies
 }
@@ -47,7 +51,7 @@ package struct Tally: Sendable {
     package var responses: UInt64 {
         let counts: [Count] = [
             .cacheResponses, .staleResponses, .providerResponses, .systemResponses, .localResponses,
-            .fallbackResponses, .refusedResponses, .failureResponses,
+            .fallbackResponses, .refusedResponses, .failureResponses, .limitedResponses,
         ]
         return counts.reduce(0) { $0 + self[$1] }
     }

@@ -83,7 +83,7 @@ struct ReportTests {
                 "names":6,"proxy":false,\#
                 "requests":5,"results":{"success":3,"timeout":1},"share":1,"state":"up","success":0.9987,"trust":1}],\#
                 "queries":{"tcp":8,"total":28,"udp":20},"rcodes":{"NOERROR":23,"NXDOMAIN":2},\#
-                "responses":{"cache":7,"failure":0,"fallback":0,"local":3,"provider":5,"refused":0,\#
+                "responses":{"cache":7,"failure":0,"fallback":0,"limited":0,"local":3,"provider":5,"refused":0,\#
                 "stale":6,"system":4},"schema":1,"stale":{},\#
                 "store":{"batches":0,"dropped":0,"failures":0,"loaded":0,"refused_notes":0,\#
                 "written":0},\#
@@ -190,6 +190,7 @@ struct ReportTests {
         responses.cache                            7
         responses.failure                          0
         responses.fallback                         0
+        responses.limited                          0
         responses.local                            3
         responses.provider                         5
         responses.refused                          0

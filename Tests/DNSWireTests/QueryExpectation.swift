@@ -33,6 +33,7 @@ struct QueryExpectation {
         case .answered(let code), .answeredAndDue(let code, _), .answeredAwaited(let code, _): "answered \(code)"
         case .local: "local"
         case .refused(let code): code.description
+        case .limited(let code): "limited \(code)"
         case .dropped(let reason): "drop \(reason)"
         case .miss: "miss"
         }

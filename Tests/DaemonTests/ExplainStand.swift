@@ -83,7 +83,7 @@ final class ExplainStand {
             expect(
                 foretold, begun: self.begun[begun...].filter { $0.question == question }.map(\.upstream),
                 replies: Array(replies[replied...]))
-        case nil, .answered, .local, .refused, .dropped: break
+        case nil, .answered, .local, .refused, .limited, .dropped: break
         }
     }
 

@@ -181,7 +181,7 @@ struct Day: ~Copyable {
                 subject: subject, query: query, packet: packet, question: question, askedAwakeAt: account.awake)
             let expired = answers.expired(question, within: resolver.limits(for: question), now: now)
             try handle(.asked(question, waiter, expired: expired))
-        case .local, .refused, .dropped: throw account.broken("the fast path says \(outcome)")
+        case .local, .refused, .limited, .dropped: throw account.broken("the fast path says \(outcome)")
         }
     }
 

@@ -133,7 +133,8 @@ class Addresses(Case):
         self.provider = self.lab()
 
     def test_replies_leave_from_the_address_that_was_asked(self):
-        server = self.own(Daemon([self.provider.provider("json")], host="127.0.0.1"))
+        allow = 'allow = ["127.0.0.0/8", "192.0.2.0/24"]'
+        server = self.own(Daemon([self.provider.provider("json")], host="127.0.0.1", server=allow))
         server.listen = [f"0.0.0.0:{server.port}"]
         server.up()
         for host in ("127.0.0.5", "127.1.2.3"):
@@ -153,7 +154,8 @@ class Addresses(Case):
             self.assertEqual({"2001:db8::10", "2001:db8::11"}, client.ask("www.lab.example", "AAAA").addresses)
 
     def test_ipv6_on_all_addresses(self):
-        server = self.own(Daemon([self.provider.provider("json")], host="::1"))
+        allow = 'allow = ["::1/128", "2001:db8::/32"]'
+        server = self.own(Daemon([self.provider.provider("json")], host="::1", server=allow))
         server.listen = [f"[::]:{server.port}"]
         server.up()
         with Datagrams(server.address) as client:

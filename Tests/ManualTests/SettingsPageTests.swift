@@ -101,6 +101,7 @@ struct SettingsPageTests {
     private static let otherValues: [String: String] = [
         "only-listed": "true", "direct-only": "true",
         "[server] listen": "[\"127.0.0.1:1\"]", "[server] threads": "1", "[server] allow": "[\"::/0\"]",
+        "[server] client-rate": "\"off\"", "[server] prefix-rate": "\"1/s\"",
         "[server] user": "\"x\"", "[server] filter-aaaa": "\"no-route\"", "[server] dns64": "\"auto\"",
         "[system-resolver] servers": "[\"192.0.2.1\"]", "[system-resolver] resolv-conf": "\"/r\"",
         "[cache] size": "\"1MiB\"", "[cache] min-ttl": "\"1s\"", "[cache] max-ttl": "\"1h\"",

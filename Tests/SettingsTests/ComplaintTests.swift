@@ -98,7 +98,7 @@ struct ComplaintTests {
             complaints("[server]\n\"a\\u001b[31m\\n\" = 1")
                 == [
                     #"f:2:1: unknown key "a\u001b[31m\n" in [server]; "#
-                        + "allowed: listen, threads, allow, user, filter-aaaa, dns64"
+                        + "allowed: listen, threads, allow, client-rate, prefix-rate, user, filter-aaaa, dns64"
                 ])
         let long = String(repeating: "x", count: 1000)
         #expect(

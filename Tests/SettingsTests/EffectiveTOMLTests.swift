@@ -19,6 +19,8 @@ struct EffectiveTOMLTests {
                 listen = ["127.0.0.1:53", "[::1]:53"]
                 threads = 0
                 allow = ["127.0.0.0/8", "::1/128"]
+                client-rate = "500/s"
+                prefix-rate = "2000/s"
                 user = ""
                 filter-aaaa = "never"
                 dns64 = "off"
@@ -52,7 +54,8 @@ struct EffectiveTOMLTests {
             "sort = true",
             "join = \"-\"", "v4 = \"data.ips\"", "v6 = \"data.ipsv6\"", "ttl = \"data.ttl\"", "success = \"msg=ok\"",
             "[probe]\nenabled = false\nports = [8443, 443]\ntimeout = \"1500ms\"\nca-file = \"/etc/ca.pem\"",
-            "http = true", "filter-aaaa = \"no-route\"\ndns64 = \"auto\"",
+            "http = true", "client-rate = \"off\"\nprefix-rate = \"7/s\"",
+            "filter-aaaa = \"no-route\"\ndns64 = \"auto\"",
             "[network]\nwatch = false", "probe = true", "probe-ports = [853]",
             "resolver = \"system\"", "resolver = \"httpdns\"", "resolver = \"y\"", "allow-private = true",
         ] {
@@ -105,6 +108,8 @@ private let oddFile = #"""
     listen = ["[fe80::1]:5353"]
     threads = 3
     allow = ["0.0.0.0/0", "::/0"]
+    client-rate = "off"
+    prefix-rate = "7/s"
     user = "resolver"
     filter-aaaa = "no-route"
     dns64 = "auto"

@@ -217,12 +217,17 @@ struct SettingsTests {
         new.server.listen.removeLast()
         new.server.threads = 2
         new.server.allow = []
+        new.server.clientRate = nil
+        new.server.prefixRate = nil
         new.cache.sizeBytes = 1 << 20
         new.cache.store = nil
         new.control.socket = nil
         #expect(
             new.changesNeedingRestart(from: old)
-                == ["server.listen", "server.threads", "server.allow", "cache.size", "cache.store", "control.socket"])
+                == [
+                    "server.listen", "server.threads", "server.allow", "server.client-rate", "server.prefix-rate",
+                    "cache.size", "cache.store", "control.socket",
+                ])
     }
 
     @Test("a prefix contains what its bits say, of its own family only")

@@ -128,7 +128,7 @@ let wrongCombinations: [Case] =
             "[server]\nonly-listed = true",
             """
             f:2:1: unknown key "only-listed" in [server]; it belongs at the top of the file, above every table; \
-            allowed: listen, threads, allow, user, filter-aaaa, dns64
+            allowed: listen, threads, allow, client-rate, prefix-rate, user, filter-aaaa, dns64
             """),
     ]
 

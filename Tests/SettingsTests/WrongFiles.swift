@@ -15,7 +15,7 @@ let wrongSections: [Case] = [
         #"[server]\#nlisten = ["127.0.0.1:53"]\#n  lisen = 3"#,
         #"""
         f:3:3: unknown key "lisen" in [server]; did you mean "listen"? allowed: listen, threads, \#
-        allow, user, filter-aaaa, dns64
+        allow, client-rate, prefix-rate, user, filter-aaaa, dns64
         """#),
     Case(
         #"[sever]\#nthreads = 1"#,
@@ -26,8 +26,8 @@ let wrongSections: [Case] = [
     Case(
         #"[server]\#nquite-something-else = 1"#,
         #"""
-        f:2:1: unknown key "quite-something-else" in [server]; allowed: listen, threads, allow, user, filter-aaaa, \#
-        dns64
+        f:2:1: unknown key "quite-something-else" in [server]; allowed: listen, threads, allow, client-rate, \#
+        prefix-rate, user, filter-aaaa, dns64
         """#),
     Case(
         #"[cache]\#nprefetch = 1"#,
@@ -56,6 +56,15 @@ let wrongSections: [Case] = [
 ]
 
 let wrongValues: [Case] = [
+    Case(
+        #"[server]\#nclient-rate = 500\#nprefix-rate = "0/s""#,
+        #"""
+        f:2:15: server.client-rate: found 500; allowed: a rate from 1/s to 1000000/s with its unit (/s), or "off"; \#
+        a unit is missing: write "500/s"
+        """#,
+        #"""
+        f:3:15: server.prefix-rate: found "0/s"; allowed: a rate from 1/s to 1000000/s with its unit (/s), or "off"
+        """#),
     Case(
         #"[server]\#nthreads = "four""#,
         #"f:2:11: server.threads: found "four"; allowed: an integer from 0 to 256 (0 = one per core)"#),

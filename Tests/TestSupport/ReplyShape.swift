@@ -9,7 +9,7 @@ package enum ReplyShape {
     ) -> String? {
         switch outcome {
         case .dropped, .miss: return reply.isEmpty ? nil : "a reply with \(outcome)"
-        case .answered, .answeredAndDue, .answeredAwaited, .local, .refused: break
+        case .answered, .answeredAndDue, .answeredAwaited, .local, .refused, .limited: break
         }
         guard let message = try? DecodedMessage(reply) else { return "the reply cannot be read" }
         guard packet.count >= 12, packet[2] < 0x80 else { return "a reply to what is no query" }

@@ -13,11 +13,13 @@ package struct ServingStand: ~Copyable {
     package static let version = "1.2.3"
 
     package init(
-        limitBytes: Int = 1 << 20, allow: [Prefix] = Prefix.everywhere, partition: Partition = Partition(rawValue: 1)
+        limitBytes: Int = 1 << 20, allow: [Prefix] = Prefix.everywhere, partition: Partition = Partition(rawValue: 1),
+        gate: ClientGate? = nil
     ) {
         cache = AnswerCache(limitBytes: limitBytes, seed: (0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210))
         view = ServingView(partition, seed: 0x0123_4567_89AB_CDEF)
-        path = FastPath(cache: cache, access: AccessList(allow), view: view, version: ServingStand.version)
+        path = FastPath(
+            cache: cache, access: AccessList(allow), view: view, gate: gate, version: ServingStand.version)
         self.partition = partition
     }
 
@@ -32,6 +34,19 @@ package struct ServingStand: ~Copyable {
             outcome = path.respond(
                 to: packet.span, from: client, nowMilliseconds: Int64(seconds * 1000),
                 streamLimitBytes: streamLimitBytes, into: &output)
+        }
+        return (outcome ?? .dropped(.short), reply)
+    }
+
+    /// What the main thread does with a question that was handed over.
+    package mutating func askAgain(
+        _ query: Query, _ packet: [UInt8], from client: Address, atSeconds seconds: Double
+    ) -> (outcome: FastPath.Outcome, reply: [UInt8]) {
+        var outcome: FastPath.Outcome?
+        let reply = [UInt8](capacity: EDNS.ourPayloadBytes) { output in
+            outcome = path.respond(
+                to: query, in: packet.span, from: client, nowMilliseconds: Int64(seconds * 1000),
+                limit: query.datagramLimit, into: &output)
         }
         return (outcome ?? .dropped(.short), reply)
     }

@@ -126,6 +126,7 @@ enum Rules {
     /// Files with a promise that the compiler cannot check; the proof stands in the comment before it.
     static let uncheckedFiles: Set<String> = [
         "Sources/AnswerCache/AnswerCache.swift", "Sources/AnswerCache/AnswerTable.swift",
+        "Sources/AnswerCache/RateMeter.swift",
         "Sources/Crypto/LegacyCiphers.swift", "Sources/Telemetry/FlightMemory.swift",
         "Sources/LinuxIO/Process/RecordFile.swift", "Sources/Telemetry/PublishedHistogram.swift",
         "Sources/Telemetry/Tally.swift",

@@ -52,7 +52,7 @@ function rates(index) {
   const values = {};
   for (const {key} of origins) values[key] = rate(stats => stats.responses[key]);
   values.local += rate(stats => stats.responses.fallback);
-  values.failure += rate(stats => stats.responses.refused);
+  values.failure += rate(stats => stats.responses.refused + stats.responses.limited);
   values.queries = rate(stats => stats.queries.total);
   values.dropped = rate(stats => Object.values(stats.dropped).reduce((sum, count) => sum + count, 0));
   return values;

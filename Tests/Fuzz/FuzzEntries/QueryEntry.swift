@@ -10,10 +10,23 @@ extension FuzzEntry {
         check(bytes, from: loopback, isStream: false)
         check(bytes, from: loopback, isStream: true)
         check(bytes, from: .v4(0xC633_6401), isStream: false)
+        check(bytes, from: neighbour, isStream: true, gate: openGate)
+        // The first one is answered, the second one is over the limit.
+        let gate = gate(clientRate: 1)
+        for _ in 0..<2 { check(bytes, from: neighbour, isStream: false, gate: gate) }
+    }
+
+    private static let neighbour = Address.v4(0xC0A8_0001)
+    private static let openGate = gate(clientRate: nil)
+
+    private static func gate(clientRate: Int?) -> ClientGate {
+        ClientGate(
+            ClientGate.Rates(client: clientRate, prefix: nil), seed: (1, 2), cookieSecret: (3, 4),
+            secondsAtBoot: 1_700_000_000)
     }
 
     private static let partition = Partition(rawValue: 1)
-    private static let access = AccessList(["127.0.0.0/8"].compactMap { Prefix($0) })
+    private static let access = AccessList(["127.0.0.0/8", "192.168.0.0/16"].compactMap { Prefix($0) })
 
     /// The names that the seeds ask for: more records than a datagram holds, a few, none, no such name.
     private static let cache: AnswerCache = {
@@ -41,9 +54,9 @@ extension FuzzEntry {
             partition: partition, provenance: .provider, nowMilliseconds: 0)
     }
 
-    private static func check(_ packet: [UInt8], from client: Address, isStream: Bool) {
+    private static func check(_ packet: [UInt8], from client: Address, isStream: Bool, gate: ClientGate? = nil) {
         let view = ServingView(partition, seed: 1)
-        var path = FastPath(cache: cache, access: access, view: view, version: ServingStand.version)
+        var path = FastPath(cache: cache, access: access, view: view, gate: gate, version: ServingStand.version)
         var outcome = FastPath.Outcome.dropped(.short)
         let limit = isStream ? StreamFraming.maxMessageBytes : nil
         let reply = [UInt8](capacity: limit ?? EDNS.ourPayloadBytes) { output in
@@ -54,8 +67,8 @@ extension FuzzEntry {
         precondition(fault == nil, "\(outcome): \(fault ?? "")")
         switch outcome {
         case .answered, .answeredAndDue, .answeredAwaited, .local, .miss:
-            precondition(client.isLoopback, "a stranger is refused")
-        case .refused, .dropped: break
+            precondition(client.isLoopback || client == neighbour, "a stranger is refused")
+        case .refused, .limited, .dropped: break
         }
     }
 }

@@ -1,0 +1,116 @@
+// How much clients elsewhere may ask over UDP, and how they prove who they are. Clients on this machine never come
+// here. One for all threads; what it keeps has a fixed size.
+
+import DNSWire
+
+package final class ClientGate: Sendable {
+    /// An answer over the limit is short and leads an honest client to TCP; a flood is not worth even that. So much is
+    /// answered in all, as a multiple of the limit: more than any retry adds, little enough to cost nothing.
+    static let softShare = 4
+    /// A client that has proven its address may ask so many times as much: it pays for what it gets, but a program that
+    /// runs wild must not starve the others.
+    static let provenShare = 4
+
+    /// For queries in a second; nil: unlimited.
+    package struct Rates: Equatable, Sendable {
+        /// From one address.
+        package var client: Int?
+        /// From one /24 (IPv4) or /56 (IPv6) together.
+        package var prefix: Int?
+
+        package init(client: Int?, prefix: Int?) {
+            self.client = client
+            self.prefix = prefix
+        }
+    }
+
+    enum Verdict: Equatable {
+        case admitted
+        /// A short answer.
+        case over
+        /// None.
+        case farOver
+    }
+
+    private struct Limit {
+        let meter: RateMeter
+        let softMeter: RateMeter
+
+        init(perSecond: Int) {
+            meter = RateMeter(perSecond: perSecond)
+            softMeter = RateMeter(perSecond: perSecond * (ClientGate.softShare - 1))
+        }
+
+        func judge(_ hash: UInt64, now: UInt64) -> Verdict {
+            if meter.admits(hash, now: now) { return .admitted }
+            return softMeter.admits(hash, now: now) ? .over : .farOver
+        }
+    }
+
+    /// What is asked under a proven address is counted apart, so that forged queries take nothing from its owner.
+    private struct Limits {
+        let client: Limit?
+        let prefix: Limit?
+
+        init(_ rates: Rates, times factor: Int) {
+            client = rates.client.map { Limit(perSecond: $0 * factor) }
+            prefix = rates.prefix.map { Limit(perSecond: $0 * factor) }
+        }
+    }
+
+    private let claimed: Limits
+    private let proven: Limits
+    private let seed: (UInt64, UInt64)
+    private let keys: CookieKeys
+    private let secondsAtBoot: Int64
+
+    /// - Parameters:
+    ///   - seed: random; keeps senders from choosing addresses that collide.
+    ///   - cookieSecret: random.
+    ///   - secondsAtBoot: since 1970, as the wall clock said at the start; it is not asked again, so that no step of it
+    ///     ends the cookies.
+    package init(
+        _ rates: Rates, seed: (UInt64, UInt64), cookieSecret: (UInt64, UInt64), secondsAtBoot: Int64
+    ) {
+        claimed = Limits(rates, times: 1)
+        proven = Limits(rates, times: ClientGate.provenShare)
+        self.seed = seed
+        keys = CookieKeys(root: cookieSecret)
+        self.secondsAtBoot = secondsAtBoot
+    }
+
+    func proof(
+        of query: Query, in packet: Span<UInt8>, from client: Address, nowMilliseconds: Int64
+    ) -> CookieKeys.Proof {
+        guard let place = query.edns?.cookie else { return .none }
+        let seconds = UInt32(truncatingIfNeeded: secondsAtBoot + nowMilliseconds / 1000)
+        return keys.proof(Cookie.read(place, in: packet), from: client.mapped ?? client, seconds: seconds)
+    }
+
+    /// One more query; a client that is over its own limit takes nothing from its prefix.
+    func judge(_ client: Address, isProven: Bool, nowMilliseconds: Int64) -> Verdict {
+        let limits = isProven ? proven : claimed
+        let now = UInt64(max(0, nowMilliseconds)) * 1_000_000
+        let (address, prefix) = ClientGate.words(client.mapped ?? client)
+        if let verdict = limits.client?.judge(hash(address, tag: 0), now: now), verdict != .admitted { return verdict }
+        return limits.prefix?.judge(hash(prefix, tag: 1), now: now) ?? .admitted
+    }
+
+    /// The whole address and its prefix, those of IPv4 within `::ffff:0:0/96` so that the families stay apart.
+    private static func words(_ client: Address) -> (address: (UInt64, UInt64), prefix: (UInt64, UInt64)) {
+        switch client {
+        case .v4(let value):
+            let low = 0xFFFF << 32 | UInt64(value)
+            return ((0, low), (0, low & ~0xFF))
+        case .v6(let high, let low): return ((high, low), (high & ~0xFF, 0))
+        }
+    }
+
+    private func hash(_ words: (UInt64, UInt64), tag: UInt64) -> UInt64 {
+        var state = SipState(seed)
+        state.absorb(words.0)
+        state.absorb(words.1)
+        state.absorb(tag)
+        return state.finish()
+    }
+}

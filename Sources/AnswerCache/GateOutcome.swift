@@ -1,0 +1,87 @@
+// What a client elsewhere gets before anything is looked up for it: its limit, and its cookie. Here and not in
+// `FastPath.respond`, which a client on this machine takes without it.
+
+import DNSWire
+
+extension FastPath {
+    /// Nil: it goes on with `reception`, which has got the reply's cookie.
+    @inline(never) @_lifetime(output: copy output)
+    mutating func atGate(
+        _ reception: inout Query.Reception, _ packet: Span<UInt8>, _ client: Address, _ nowMilliseconds: Int64,
+        isStream: Bool, into output: inout OutputSpan<UInt8>
+    ) -> Outcome? {
+        var query: Query
+        let rejection: ResponseCode?
+        switch reception {
+        case .drop: return nil
+        case .query(let received): (query, rejection) = (received, nil)
+        case .rejection(let rejected, let code): (query, rejection) = (rejected, code)
+        }
+        guard let gate else { return nil }
+        let isAllowed = access.allows(client)
+        let proof = gate.proof(of: query, in: packet, from: client, nowMilliseconds: nowMilliseconds)
+        // Who may not ask gets no cookie: nothing is to become of it.
+        query.replyCookie = isAllowed ? proof.replyCookie : nil
+        if !isStream {
+            switch gate.judge(client, isProven: proof.isValid, nowMilliseconds: nowMilliseconds) {
+            case .admitted: break
+            case .over where isAllowed:
+                if rejection != nil || proof == .malformed { break }
+                return limit(query, packet, proof, into: &output)
+            case .over, .farOver: return .dropped(.rateLimited)
+            }
+        }
+        if proof == .malformed {
+            reception = .rejection(query, .formatError)
+        } else if let rejection {
+            guard isAllowed, query.isForCookie(in: packet, rejection) else {
+                reception = .rejection(query, rejection)
+                return nil
+            }
+            return giveCookie(query, packet, proof, into: &output)
+        } else {
+            reception = .query(query)
+        }
+        return nil
+    }
+
+    /// A client that knows cookies asks again with this one; others over TCP (RFC 7873 section 5.2.3).
+    @_lifetime(output: copy output)
+    private mutating func limit(
+        _ query: Query, _ packet: Span<UInt8>, _ proof: CookieKeys.Proof, into output: inout OutputSpan<UInt8>
+    ) -> Outcome {
+        remark = nil
+        if case .missing = proof {
+            Reply.write(code: .badCookie, to: query, in: packet, into: &output)
+            return .limited(.badCookie)
+        }
+        var query = query
+        // It has a valid one: no byte more than needed.
+        query.replyCookie = nil
+        Reply.writeTruncated(to: query, in: packet, into: &output)
+        return .limited(.noError)
+    }
+
+    /// RFC 7873 section 5.4.
+    @_lifetime(output: copy output)
+    private mutating func giveCookie(
+        _ query: Query, _ packet: Span<UInt8>, _ proof: CookieKeys.Proof, into output: inout OutputSpan<UInt8>
+    ) -> Outcome {
+        remark = nil
+        if case .missing(_, hadServerCookie: true) = proof {
+            Reply.write(code: .badCookie, to: query, in: packet, into: &output)
+            return .refused(.badCookie)
+        }
+        Reply.write(code: .noError, to: query, in: packet, into: &output)
+        return .local
+    }
+}
+
+extension Query {
+    /// No question, and nothing but an OPT record with a cookie.
+    fileprivate func isForCookie(in packet: Span<UInt8>, _ rejection: ResponseCode) -> Bool {
+        guard rejection == .formatError, replyCookie != nil, let header = Header(packet) else { return false }
+        return header.questionCount == 0 && header.answerCount == 0 && header.authorityCount == 0
+            && header.additionalCount == 1
+    }
+}

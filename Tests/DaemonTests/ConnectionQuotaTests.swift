@@ -1,0 +1,67 @@
+// Shares of the TCP connections: one client's, one network's, those of all others.
+
+import DNSWire
+import TestSupport
+import Testing
+
+@testable import Daemon
+
+struct ConnectionQuotaTests {
+    private let loopback = ServingStand.loopback
+
+    private func admitted(_ quota: inout ConnectionQuota, _ clients: [Address]) -> Int {
+        clients.count { quota.admit($0) }
+    }
+
+    @Test("one client gets 128 connections, and what it gives back it gets again")
+    func client() {
+        for client in [loopback, .v4(0xC0A8_0101), .v6(high: 0x2001_0DB8 << 32, low: 1)] {
+            var quota = ConnectionQuota()
+            #expect(admitted(&quota, Array(repeating: client, count: 200)) == 128)
+            quota.release(client)
+            #expect(admitted(&quota, [client, client]) == 1 && quota.count == 128)
+        }
+    }
+
+    @Test("one network of clients can't take all connections, however many addresses it has")
+    func prefix() {
+        var quota = ConnectionQuota()
+        #expect(admitted(&quota, (0..<1000).map { .v4(0xC0A8_0100 + $0 % 256) }) == 256)
+        #expect(admitted(&quota, (0..<10).map { .v4(0xC0A8_0200 + $0) }) == 10)
+        var other = ConnectionQuota()
+        #expect(admitted(&other, (0..<1000).map { .v6(high: 0x2001_0DB8_0000_0000 + $0 % 256, low: $0) }) == 256)
+        #expect(admitted(&other, [.v6(high: 0x2001_0DB8_0000_0100, low: 1)]) == 1)
+        // An IPv4 client through a socket of both families is in its network.
+        var mapped = ConnectionQuota()
+        #expect(admitted(&mapped, (0..<300).map { .v6(high: 0, low: 0xFFFF_C0A8_0100 + $0 % 256) }) == 256)
+        #expect(admitted(&mapped, [.v4(0xC0A8_01FF)]) == 0)
+    }
+
+    @Test("however many come from elsewhere, this machine's programs find room")
+    func reserve() {
+        var quota = ConnectionQuota()
+        #expect(admitted(&quota, (0..<2000).map { .v4(0x0A00_0000 + $0 << 8) }) == 448)
+        #expect(admitted(&quota, Array(repeating: loopback, count: 100)) == 64)
+        #expect(quota.count == ConnectionQuota.maxConnections)
+    }
+
+    @Test("counts come back to nothing", arguments: [1, 2] as [UInt64])
+    func balance(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var (quota, open) = (ConnectionQuota(), [Address]())
+        for _ in 0..<20_000 {
+            if Bool.random(using: &random), !open.isEmpty {
+                quota.release(open.remove(at: Int.random(in: 0..<open.count, using: &random)))
+            } else {
+                let client = Address.v4(
+                    (Bool.random(using: &random) ? 0x7F00_0000 : 0x0A00_0000)
+                        + UInt32.random(in: 0..<4, using: &random) << 8 + UInt32.random(in: 0..<4, using: &random))
+                if quota.admit(client) { open.append(client) }
+            }
+            #expect(quota.count == open.count, "seed \(seed)")
+        }
+        for client in open { quota.release(client) }
+        #expect(quota.count == 0)
+        #expect(admitted(&quota, Array(repeating: .v4(0x0A00_0001), count: 200)) == 128)
+    }
+}
