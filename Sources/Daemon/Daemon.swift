@@ -251,7 +251,7 @@ final class Daemon {
         defer { supervision?.ready(ports.addresses, resolving.providers.providers) }
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
-            provisions = try Provisions(for: new, options)
+            provisions = try Provisions(for: new, options, bound: ports.addresses)
             let report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
             settings = new
             apply(new)

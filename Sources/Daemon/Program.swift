@@ -64,7 +64,7 @@ package enum Program {
         try user.takeOver()
         // As each reload will have to.
         if user.account != nil { _ = try SettingsFile.read(options) }
-        let provisions = try Provisions(for: settings, options)
+        let provisions = try Provisions(for: settings, options, bound: openings.ports.addresses)
         if let account = user.account {
             log(.servesAs(user: account.name, userID: account.userID, groupID: account.groupID))
         }

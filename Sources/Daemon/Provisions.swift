@@ -10,8 +10,11 @@ struct Provisions {
     let probes: ProbeSetup
 
     /// Says everything that is wrong at once.
-    init(for settings: Settings, _ options: Options) throws(SettingsFile.Unusable) {
-        let listen = options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen
+    ///
+    /// - Parameter bound: where sockets listen already, of whoever opened them.
+    init(for settings: Settings, _ options: Options, bound: [SocketAddress] = []) throws(SettingsFile.Unusable) {
+        let wanted = options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen
+        let listen = wanted + bound.filter { !wanted.contains($0) }
         var complaints = [Exposure.complaint(listen: listen, allow: settings.server.allow)].compactMap { $0 }
             .map { "\(SettingsFile.path(options)): \($0)" }
         var accounts: [ProviderAccount] = []

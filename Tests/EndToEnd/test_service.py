@@ -375,3 +375,8 @@ class HandedOver(Case):
         self.addCleanup(other.close)
         self.sockets.append(other)
         self.assertIn("a socket of no use: descriptor 5 is a UNIX socket; take it out of the .socket unit", self.refused())
+
+    def test_sockets_for_others_need_somebody_else_who_may_ask(self):
+        port = free_port()
+        self.pair(socket.AF_INET, "0.0.0.0", port)
+        self.assertIn(f"and 0.0.0.0:{port} to listen on, where others ask; say who may: allow = [", self.refused())
