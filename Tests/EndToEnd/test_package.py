@@ -5,6 +5,7 @@ import functools
 import re
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import places
@@ -31,9 +32,18 @@ def packages():
     return tempfile.TemporaryDirectory(prefix="e2e-package-")
 
 
-@functools.cache
+_building = threading.Lock()
+
+
 def package():
-    return build_package(Path(packages().name))
+    """Classes that run side by side share one."""
+    with _building:
+        return _package()
+
+
+@functools.cache
+def _package():
+    return build_package("--output", packages().name)
 
 
 def build_package(output):
