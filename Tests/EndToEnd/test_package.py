@@ -183,11 +183,12 @@ class Installed(OnMachine):
         self.assertEqual("enabled", self.machine.run("systemctl", "is-enabled", "httpdnsd").stdout.strip())
         self.assertServes()
 
-    def test_it_is_back_after_kill_9(self):
-        before = self.property("MainPID")
-        self.machine.check("kill", "-9", before)
-        eventually(lambda: self.property("MainPID") not in (before, "0"), what="it is started again", every=0.1)
-        self.assertServes()
+    def test_it_is_back_after_any_signal(self):
+        for signal in ("KILL", "TERM", "INT"):
+            before = self.property("MainPID")
+            self.machine.check("kill", f"-{signal}", before)
+            eventually(lambda: self.property("MainPID") not in (before, "0"), what=f"back after {signal}", every=0.1)
+            self.assertServes()
 
     def setUp(self):
         # Tests start it more often than operators do.
@@ -195,14 +196,42 @@ class Installed(OnMachine):
 
     def test_one_that_can_not_start_has_failed_within_ten_seconds(self):
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", "nonsense = 1\n")
-        self.machine.run("systemctl", "restart", "httpdnsd")
-        eventually(lambda: self.property("ActiveState") == "failed", 10, "it has failed for good", 0.2)
-        # What is to be done about it has been started then.
-        eventually(lambda: self.property("ExecMainStartTimestampMonotonic", "httpdnsd-restore.service") != "0",
-                   what="the former resolver is restored", every=0.2)
+        self.addCleanup(self.mend, "/etc/httpdnsd/httpdnsd.toml", SETTINGS)
+        self.assertGivenUp(within=10)
+
+    def test_one_that_hangs_at_its_start_has_failed_within_a_minute(self):
+        self.machine.write("/opt/hanging", "#!/bin/sh\ntrap '' TERM INT\nwhile :; do sleep 1; done\n", "755")
+        drop_in = "/etc/systemd/system/httpdnsd.service.d/hanging.conf"
+        self.machine.write(drop_in, "[Service]\nExecStart=\nExecStart=/opt/hanging\n")
+        self.addCleanup(self.mend, drop_in, "")
+        self.assertGivenUp(within=60)
+
+    def test_one_that_hangs_again_and_again_reaches_the_limit_of_starts(self):
+        def limit(name):
+            said = self.property(name)
+            factors = {"min": 60, "s": 1, "ms": 0.001}
+            return sum(float(number) * factors[unit] for number, unit in re.findall(r"([\d.]+)(min|ms|s)\b", said))
+        # A timer of systemd's may be 250 ms late.
+        cycle = limit("WatchdogUSec") + limit("TimeoutAbortUSec") + limit("RestartUSec") + 3 * 0.25
+        self.assertGreater(cycle, 10)
+        self.assertLess(int(self.property("StartLimitBurst")) * cycle, limit("StartLimitIntervalUSec"))
+
+    def assertGivenUp(self, within):
+        """It has failed for good in this time, and then what is to be done about it has been started."""
+        guarded = self.guarded()
+        self.machine.check("systemctl", "daemon-reload")
+        self.machine.check("systemctl", "restart", "--no-block", "httpdnsd")
+        eventually(lambda: self.property("ActiveState") == "failed", within, "it has failed for good", 0.2)
+        eventually(lambda: self.guarded() != guarded, what="the former resolver is restored", every=0.2)
+
+    def guarded(self):
+        return self.property("ExecMainStartTimestampMonotonic", "httpdnsd-restore.service")
+
+    def mend(self, path, text):
+        self.machine.write(path, text)
+        self.machine.check("systemctl", "daemon-reload")
         self.machine.check("systemctl", "reset-failed")
-        self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
-        self.machine.check("systemctl", "start", "httpdnsd")
+        self.machine.check("systemctl", "restart", "httpdnsd")
         self.assertServes()
 
     def test_an_upgrade_keeps_settings_and_serves_on_with_the_new_program(self):
