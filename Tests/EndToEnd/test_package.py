@@ -304,6 +304,32 @@ class Removed(OnMachine):
         self.assertEqual("", self.machine.run("find", "/run", "-name", "*httpdnsd*").stdout)
         self.assertEqual("", self.machine.run("getent", "passwd", "httpdnsd").stdout)
 
+    def test_what_somebody_else_has_changed_stops_no_removal_and_is_not_lost(self):
+        before = self.machine.read("/etc/resolv.conf")
+        self.addCleanup(self.machine.write, "/etc/resolv.conf", before.decode())
+        self.install_package()
+        self.use_lab()
+        self.use_for_the_machine()
+        self.machine.write("/etc/resolv.conf", "nameserver 192.0.2.54\n")
+        self.machine.check("dpkg", "--remove", "httpdnsd")
+        self.assertIn("/var/lib/httpdnsd-system stays", self.machine.check("dpkg", "--purge", "httpdnsd"))
+        self.assertEqual(b"nameserver 192.0.2.54\n", self.machine.read("/etc/resolv.conf"))
+        self.assertEqual(before, self.machine.read("/var/lib/httpdnsd-system/former-resolv.conf"))
+        self.machine.check("rm", "-r", "/var/lib/httpdnsd-system")
+
+    def test_it_is_not_removed_while_the_former_resolver_can_not_be_given_back(self):
+        self.install_package()
+        self.use_lab()
+        self.use_for_the_machine()
+        self.machine.check("mv", "/usr/bin/httpdnsctl", "/opt/httpdnsctl")
+        refused = self.machine.run("dpkg", "--purge", "httpdnsd")
+        self.assertNotEqual(0, refused.returncode)
+        self.assertIn("not removed", refused.stderr)
+        self.assertServes()
+        self.machine.check("mv", "/opt/httpdnsctl", "/usr/bin/httpdnsctl")
+        self.machine.check("dpkg", "--purge", "httpdnsd")
+        self.assertIn(b"192.0.2.53", self.machine.read("/etc/resolv.conf"))
+
 
 class ByScript(OnMachine):
     expected_seconds = 50
