@@ -330,6 +330,12 @@ class Removed(OnMachine):
         self.machine.check("dpkg", "--purge", "httpdnsd")
         self.assertIn(b"192.0.2.53", self.machine.read("/etc/resolv.conf"))
 
+    def test_a_program_of_that_name_elsewhere_stands_in_no_way(self):
+        self.machine.write("/usr/local/sbin/httpdnsd", "#!/bin/sh\n", "755")
+        self.addCleanup(self.machine.check, "rm", "/usr/local/sbin/httpdnsd")
+        self.install_package()
+        self.machine.check("dpkg", "--purge", "httpdnsd")
+
 
 class ByScript(OnMachine):
     expected_seconds = 50
