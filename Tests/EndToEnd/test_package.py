@@ -373,23 +373,32 @@ class ByScript(OnMachine):
         self.script("uninstall", "--purge")
         self.assertSameFiles(before)
 
+    def test_the_remains_of_a_package_are_purged_first(self):
+        self.machine.copy(package(), "/opt/httpdnsd.deb")
+        self.machine.check("dpkg", "--install", "/opt/httpdnsd.deb")
+        self.machine.check("dpkg", "--remove", "httpdnsd")
+        self.assertRefused("install", "apt-get purge httpdnsd")
+        self.machine.check("dpkg", "--purge", "httpdnsd")
+        self.script("install")
+        self.script("uninstall", "--purge")
+
     def test_settings_that_are_refused_do_not_stop_one_that_serves(self):
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", "nonsense = 1\n")
-        self.assertRefused("does not start")
+        self.assertIn("nonsense", self.assertRefused("install", "does not start"))
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
         self.script("install")
         self.assertServes()
         before = self.property("MainPID")
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", "nonsense = 1\n")
-        self.assertRefused("is not restarted")
+        self.assertIn("nonsense", self.assertRefused("install", "is not restarted"))
         self.assertEqual(before, self.property("MainPID"))
         self.script("uninstall", "--purge")
 
-    def assertRefused(self, how):
-        done = self.machine.run("/opt/clone/scripts/install")
-        self.assertEqual(1, done.returncode)
-        self.assertIn("nonsense", done.stderr)
+    def assertRefused(self, script, how, *options):
+        done = self.machine.run(f"/opt/clone/scripts/{script}", *options)
+        self.assertEqual(1, done.returncode, done.stdout)
         self.assertIn(how, done.stderr)
+        return done.stderr
 
     def test_files_can_be_put_elsewhere(self):
         self.machine.check("env", "DESTDIR=/opt/staged", "/opt/clone/scripts/install")
