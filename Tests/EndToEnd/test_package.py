@@ -373,6 +373,23 @@ class ByScript(OnMachine):
         self.script("uninstall", "--purge")
         self.assertSameFiles(before)
 
+    def test_a_repeat_leaves_what_the_operator_has_decided(self):
+        self.addCleanup(self.script, "uninstall", "--purge")
+        self.script("install")
+        self.machine.check("systemctl", "disable", "--now", "httpdnsd")
+        examples = "/usr/share/doc/httpdnsd/examples"
+        self.machine.check("chmod", "750", examples)
+        self.assertIn("disabled", self.script("install"))
+        self.assertEqual("disabled", self.property("UnitFileState"))
+        self.assertEqual("inactive", self.property("ActiveState"))
+        self.assertEqual("750", self.machine.check("stat", "-c", "%a", examples).strip())
+        # One that was started by hand gets the new program.
+        self.machine.check("systemctl", "start", "httpdnsd")
+        before = self.property("MainPID")
+        self.script("install")
+        self.assertNotIn(self.property("MainPID"), (before, "0"))
+        self.assertEqual("disabled", self.property("UnitFileState"))
+
     def test_the_remains_of_a_package_are_purged_first(self):
         self.machine.copy(package(), "/opt/httpdnsd.deb")
         self.machine.check("dpkg", "--install", "/opt/httpdnsd.deb")
