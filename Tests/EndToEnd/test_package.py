@@ -399,6 +399,27 @@ class ByScript(OnMachine):
         self.script("install")
         self.script("uninstall", "--purge")
 
+    def test_nothing_is_removed_without_the_program_that_gives_back(self):
+        self.script("install")
+        self.use_lab()
+        self.use_for_the_machine()
+        self.machine.check("rm", "/usr/bin/httpdnsctl")
+        self.assertRefused("uninstall", "scripts/install first", "--purge")
+        self.assertServes()
+        self.script("install")
+        self.script("uninstall", "--purge")
+        self.assertIn(b"192.0.2.53", self.machine.read("/etc/resolv.conf"))
+
+    def test_nothing_is_removed_under_one_that_somebody_else_has_started(self):
+        self.script("install")
+        self.machine.check("systemctl", "disable", "--now", "httpdnsd")
+        self.machine.check("systemd-run", "--unit=byhand", "/usr/sbin/httpdnsd")
+        pid = self.property("MainPID", "byhand")
+        self.assertRefused("uninstall", pid, "--purge")
+        self.machine.check("test", "-e", "/lib/systemd/system/httpdnsd.service")
+        self.machine.check("systemctl", "stop", "byhand")
+        self.script("uninstall", "--purge")
+
     def test_settings_that_are_refused_do_not_stop_one_that_serves(self):
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", "nonsense = 1\n")
         self.assertIn("nonsense", self.assertRefused("install", "does not start"))
