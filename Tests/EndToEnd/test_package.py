@@ -46,13 +46,12 @@ def _package():
     return build_package("--output", packages().name)
 
 
-def build_package(output):
-    done = subprocess.run(
-        [places.ROOT / "scripts/package", "--binaries", places.binaries, "--output", output], capture_output=True,
-        text=True, timeout=300)
+def build_package(*options, tree=places.ROOT):
+    done = subprocess.run([tree / "scripts/package", "--binaries", places.binaries, *options], capture_output=True,
+                          text=True, timeout=300)
     if done.returncode != 0:
         raise AssertionError(done.stderr)
-    return Path(done.stdout.strip())
+    return tree / done.stdout.strip()
 
 
 def field(name):
@@ -130,8 +129,16 @@ class Package(Case):
 
     def test_the_same_programs_make_the_same_bytes(self):
         with tempfile.TemporaryDirectory() as directory:
-            again = build_package(Path(directory))
-            self.assertEqual(package().name, again.name)
+            # In a tree with the package of an older version, which an image must not be made of.
+            for path in ("scripts", "etc", "CHANGELOG.md", "LICENSE", "Sources/Control/Version.swift"):
+                to = Path(directory, path)
+                to.parent.mkdir(parents=True, exist_ok=True)
+                subprocess.run(["cp", "--archive", places.ROOT / path, to], check=True)
+            output = Path(directory, ".build/package")
+            output.mkdir(parents=True)
+            (output / "httpdnsd_0.0.1-1_amd64.deb").touch()
+            again = build_package(tree=Path(directory))
+            self.assertEqual([package().name], [path.name for path in output.iterdir()])
             self.assertEqual(package().read_bytes(), again.read_bytes())
 
     def test_changelog_program_and_package_have_one_version(self):
