@@ -154,7 +154,7 @@ class Package(Case):
 
 
 class Installed(OnMachine):
-    expected_seconds = 60
+    expected_seconds = 75
 
     @classmethod
     def setUpClass(cls):
@@ -278,7 +278,7 @@ class Installed(OnMachine):
 
 
 class Removed(OnMachine):
-    expected_seconds = 50
+    expected_seconds = 65
 
     @classmethod
     def setUpClass(cls):
@@ -345,7 +345,7 @@ class Removed(OnMachine):
 
 
 class ByScript(OnMachine):
-    expected_seconds = 50
+    expected_seconds = 75
 
     @classmethod
     def setUpClass(cls):
