@@ -23,22 +23,6 @@ store = ""
 recorder-directory = ""
 """
 
-SERVICE = """
-[Unit]
-OnFailure=httpdnsd-restore.service
-StartLimitIntervalSec=60
-StartLimitBurst=3
-[Service]
-Type=exec
-ExecStart=/usr/sbin/httpdnsd
-RuntimeDirectory=httpdnsd
-Restart=always
-RestartSec=200ms
-Environment=SWIFT_BACKTRACE=enable=no
-[Install]
-WantedBy=multi-user.target
-"""
-
 # Whom a machine asks before: nobody answers there, and that shows at once.
 FORMER, OTHER = "127.0.0.9", "127.0.0.10"
 KNOWN, SEEN = "known.to.the.daemon.example", "192.0.2.99"
@@ -58,9 +42,10 @@ class Kept:
         for program, at in (("httpdnsd", "/usr/sbin"), ("httpdnsctl", "/usr/bin")):
             self.machine.copy(places.binaries / program, f"{at}/{program}")
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
-        self.machine.write("/etc/systemd/system/httpdnsd.service", SERVICE)
-        self.machine.copy(
-            places.ROOT / "etc/systemd/httpdnsd-restore.service", "/etc/systemd/system/httpdnsd-restore.service")
+        for unit in ("httpdnsd.service", "httpdnsd-restore.service"):
+            self.machine.copy(places.ROOT / "etc/systemd" / unit, f"/etc/systemd/system/{unit}")
+        self.machine.copy(places.ROOT / "etc/sysusers.d/httpdnsd.conf", "/usr/lib/sysusers.d/httpdnsd.conf")
+        self.machine.check("systemd-sysusers", "httpdnsd.conf")
         self.machine.write("/etc/hosts", f"127.0.0.1 localhost\n{SEEN} {KNOWN}\n")
         # Names come from nameservers alone, so that it shows whose.
         nsswitch = self.machine.read("/etc/nsswitch.conf").decode()
@@ -155,11 +140,19 @@ class Kept:
             "dig", f"@{FORMER}", "+time=1", "+tries=1", "only.system.example").stdout, what="nsd answers")
         self.check("use")
         self.assertEqual([SEEN], self.asked(KNOWN))
+        # One that was asked to end, but not by systemd, is only started again.
+        before = self.main_process()
+        self.machine.check("kill", "-TERM", before)
+        eventually(lambda: self.main_process() not in (before, "0"), what="it is started again", every=0.1)
+        eventually(lambda: self.asked(KNOWN) == [SEEN], what="names come from the daemon", every=0.2)
         self.machine.check("sh", "-c", "echo broken >/usr/sbin/httpdnsd.new; chmod 755 /usr/sbin/httpdnsd.new; "
                            "mv /usr/sbin/httpdnsd.new /usr/sbin/httpdnsd")
         self.machine.check("systemctl", "kill", "--signal=KILL", "httpdnsd")
         eventually(lambda: self.asked("only.system.example") == ["203.0.113.77"], 15, "the guard gives back", every=0.2)
         self.assertBefore("the guard has given back")
+
+    def main_process(self):
+        return self.machine.check("systemctl", "show", "--value", "--property=MainPID", "httpdnsd").strip()
 
 
 class Resolved(Kept, Case):
