@@ -30,6 +30,11 @@ package enum SystemCallFilter {
             guard let number = number(of: call) else { continue }
             try unsafe check("seccomp_rule_add", cseccomp_refuse(filter, number, EPERM))
         }
+        if let number = number(of: RefusedCalls.device) {
+            for request in RefusedCalls.typing {
+                try unsafe check("seccomp_rule_add", cseccomp_refuse_second(filter, number, request, EPERM))
+            }
+        }
         if let number = number(of: RefusedCalls.process) {
             try unsafe check(
                 "seccomp_rule_add", cseccomp_refuse_without(filter, number, cseccomp_thread_flag(), EPERM))
