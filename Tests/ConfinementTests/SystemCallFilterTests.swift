@@ -50,6 +50,20 @@ struct SystemCallFilterTests {
         }
     }
 
+    #if arch(x86_64)
+    @Test("a call by a number of another architecture ends the process, whichever thread makes it")
+    func foreignNumbers() async {
+        await #expect(processExitsWith: .signal(SIGSYS)) {
+            try SystemCallFilter.begin()
+            let thread = try NamedThread("foreign") {
+                // x32's getpid.
+                _ = errorOf(number: 0x4000_0000 | 39)
+            }
+            thread.join()
+        }
+    }
+    #endif
+
     @Test("threads that were there are bound by it, too")
     func earlierThreads() async {
         await #expect(processExitsWith: .success) {
