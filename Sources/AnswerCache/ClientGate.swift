@@ -1,5 +1,6 @@
-// How much clients elsewhere may ask over UDP, and how they prove who they are. Clients on this machine never come
-// here. One for all threads; what it keeps has a fixed size.
+// How much clients elsewhere may ask over UDP, and how they prove who they are. Clients by loopback never come here;
+// programs of this machine that ask at its address in the LAN are clients like others. One for all threads; what it
+// keeps has a fixed size.
 
 import DNSWire
 
