@@ -141,8 +141,8 @@ final class Daemon {
         if Exposure.isOpenResolver(listen: ports.addresses, allow: settingsOfStart.server.allow) { log(.openResolver) }
         announcePages()
         supervision = notice.map { Supervision($0, threads, now: Clock.now()) }
-        supervision?.ready(ports.addresses, resolving.providers.providers)
         var turnedAt = Clock.now()
+        supervision?.ready(ports.addresses, resolving.providers.providers, now: turnedAt)
         while stopSignal == nil {
             // One that was held back and is past already says nothing of an absence.
             let deadline = nextDeadline(now: turnedAt).map { max($0, turnedAt) }
@@ -248,7 +248,7 @@ final class Daemon {
     /// The old settings stay in force when the new ones have a fault.
     private func reload() throws(SettingsFile.Unusable) -> ReloadReport {
         supervision?.reloading()
-        defer { supervision?.ready(ports.addresses, resolving.providers.providers) }
+        defer { supervision?.ready(ports.addresses, resolving.providers.providers, now: Clock.now()) }
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
             provisions = try Provisions(for: new, options, bound: ports.addresses)

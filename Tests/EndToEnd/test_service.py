@@ -181,8 +181,8 @@ class Manager:
 
 
 class Notices(Case):
-    def served(self, path, **variables):
-        manager = Manager(path)
+    def served(self, path, manager=None, **variables):
+        manager = manager or Manager(path)
         self.addCleanup(manager.socket.close)
         server = self.own(Daemon([self.lab().provider("json")]))
         server.config.write_text(server.settings())
@@ -196,8 +196,7 @@ class Notices(Case):
         for path in (folder / "notify", f"@httpdnsd-{os.getpid()}-{id(self)}"):
             with self.subTest(path):
                 manager, server = self.served(path)
-                self.assertRegex(manager.next(), rf"^STATUS=serving on {server.listen[0]} from json\n$")
-                self.assertEqual("READY=1\n", manager.next())
+                self.assertRegex(manager.next(), rf"^READY=1\nSTATUS=serving on {server.listen[0]} from json\n$")
                 self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
                 before = time.monotonic_ns() // 1000
                 server.reload()
@@ -213,6 +212,20 @@ class Notices(Case):
                 manager.until("STOPPING=1")
                 with open(server.log_path) as log:
                     self.assertNotIn("NOTIFY_SOCKET", log.read())
+
+    def test_a_manager_without_room_hears_that_it_is_ready_as_soon_as_it_has_some(self):
+        path = self.own(Daemon([])).directory / "notify"
+        manager = Manager(path)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as others:
+            others.setblocking(False)
+            with self.assertRaises(BlockingIOError):
+                while True:
+                    others.sendto(b"of others", manager.path)
+        _, server = self.served(path, manager)
+        server.wait_for("^httpdnsd: ready: ")
+        # The loop turns: it has been said.
+        self.assertEqual(0, ctl(server, "status").returncode)
+        manager.until("READY=1")
 
     def test_signs_of_life_stop_when_a_thread_does(self):
         folder = self.own(Daemon([])).directory
