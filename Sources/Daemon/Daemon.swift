@@ -76,8 +76,8 @@ final class Daemon {
         settingsAtWall = startedAtWall
         do {
             SignalWatch.ignoreBrokenPipes()
-            // Before there are other threads: they inherit the mask.
-            signals = try SignalWatch(StopSignal.all + [StopSignal.reload])
+            // Until the start is over, which may hang, those that stop us end it at once.
+            signals = try SignalWatch([StopSignal.reload])
             try HTTPClient.prepareProcess()
             loop = try EventLoop()
             let entropy = SystemEntropy()
@@ -133,6 +133,7 @@ final class Daemon {
         let filter = CallFilter()
         if let problem = filter.problem { log(.unfiltered(reason: problem)) }
         rights = filter.rights
+        try signals.add(StopSignal.all)
         log(
             .ready(
                 listen: ports.addresses.map(\.description), threads: threads.count,

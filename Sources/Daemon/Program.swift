@@ -57,6 +57,7 @@ package enum Program {
     }
 
     private static func serve(_ settings: Settings, _ options: Options, _ log: Log) throws {
+        SignalWatch.endProcess(on: StopSignal.all)
         let (notice, inherited) = (ServiceNotice(), InheritedSockets())
         let user = try ServingUser(settings.server.user)
         let openings = try Openings(settings, options, inherited)

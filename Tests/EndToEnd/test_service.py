@@ -13,7 +13,7 @@ import time
 import unittest
 
 import places
-from cases import LAB_WWW, Case
+from cases import LAB_WWW, Case, closed_provider
 from digging import dig
 from lab import Lab
 from places import eventually, free_port
@@ -202,6 +202,30 @@ class Halted:
 
     def __exit__(self, *_):
         self.trace(Halted.DETACH)
+
+
+class Starts(Case):
+    def test_a_start_that_hangs_is_ended_by_a_signal(self):
+        server = self.own(Daemon([closed_provider()]))
+        server.config.write_text("direct-only = true\n" + server.settings())
+        user = STRANGER if os.geteuid() == 0 else os.geteuid()
+        for path in (server.directory, server.config):
+            os.chown(path, user, -1)
+        # It waits with its first line for somebody who reads it: when all is there but the loop.
+        nobody, full = os.pipe()
+        os.set_blocking(full, False)
+        for size in (65536, 1):
+            with self.assertRaises(BlockingIOError):
+                while True:
+                    os.write(full, bytes(size))
+        os.set_blocking(full, True)
+        server.process = subprocess.Popen(
+            [places.binaries / "httpdnsd", "--config", server.config], stderr=full, user=user,
+            env={**os.environ, "http_proxy": "http://127.0.0.1:1"})
+        for end in (nobody, full):
+            self.addCleanup(os.close, end)
+        eventually(server.control.exists, what="the control socket is there")
+        self.assertEqual(0, server.stop())
 
 
 class Notices(Case):
