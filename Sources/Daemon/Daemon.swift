@@ -59,17 +59,17 @@ final class Daemon {
     private let notice: ServiceNotice?
     private var supervision: Supervision?
     /// For `status`.
-    private var rights: String?
+    private let rights: String
 
     /// - Throws: `StartFailure` with a text for the operator.
     init(
         _ settings: Settings, _ provisions: Provisions, _ options: Options, _ openings: Openings,
-        _ notice: ServiceNotice?
+        _ notice: ServiceNotice?, rights: String
     ) throws(StartFailure) {
         (self.settings, settingsOfStart) = (settings, settings)
         self.provisions = provisions
         self.options = options
-        self.notice = notice
+        (self.notice, self.rights) = (notice, rights)
         log = Log(settings.log)
         ports = openings.ports
         startedAt = Clock.now()
@@ -130,9 +130,6 @@ final class Daemon {
         // Where routes lead is known before the first question.
         roaming?.follow(settings, lateBy: .zero, now: Clock.now()).forEach { log($0) }
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
-        let filter = CallFilter()
-        if let problem = filter.problem { log(.unfiltered(reason: problem)) }
-        rights = filter.rights
         try signals.add(StopSignal.all)
         log(
             .ready(

@@ -66,9 +66,12 @@ package enum Program {
         // As each reload will have to.
         if user.account != nil { _ = try SettingsFile.read(options) }
         let provisions = try Provisions(for: settings, options, bound: openings.ports.addresses)
+        // Before there are other threads.
+        let filter = CallFilter()
         if let account = user.account {
             log(.servesAs(user: account.name, userID: account.userID, groupID: account.groupID))
         }
-        try Daemon(settings, provisions, options, consume openings, notice).run()
+        if let problem = filter.problem { log(.unfiltered(reason: problem)) }
+        try Daemon(settings, provisions, options, consume openings, notice, rights: filter.rights).run()
     }
 }

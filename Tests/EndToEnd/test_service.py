@@ -205,7 +205,7 @@ class Halted:
 
 
 class Starts(Case):
-    def test_a_start_that_hangs_is_ended_by_a_signal(self):
+    def test_a_start_that_hangs_is_filtered_already_and_ended_by_a_signal(self):
         server = self.own(Daemon([closed_provider()]))
         server.config.write_text("direct-only = true\n" + server.settings())
         user = STRANGER if os.geteuid() == 0 else os.geteuid()
