@@ -51,7 +51,10 @@ package enum Program {
 
     /// With the rights that the daemon would have, so that root learns what it could not read.
     private static func check(_ settings: Settings, _ options: Options) throws {
-        if Privileges.isRoot { try ServingUser(settings.server.user).takeOver() }
+        if Privileges.isRoot {
+            try ServingUser(settings.server.user).takeOver()
+            _ = try SettingsFile.read(options)
+        }
         _ = try Provisions(for: settings, options)
         StandardStreams.writeOutput("httpdnsd: settings are valid\n")
     }

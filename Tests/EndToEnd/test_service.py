@@ -127,7 +127,14 @@ class Rights(Case):
         server.config.write_text(server.settings())
         os.chmod(server.config, 0o600)
         said = self.refused(server)
-        self.assertRegex(said, rf"{server.config}: can't be read: .*; let user {places.DAEMON.pw_uid} read it")
+        finding = rf"{server.config}: can't be read: .*; let user {places.DAEMON.pw_uid} read it"
+        self.assertRegex(said, finding)
+        server.config.write_text(server.settings())
+        os.chmod(server.config, 0o600)
+        checked = subprocess.run(
+            [places.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
+        self.assertEqual(1, checked.returncode)
+        self.assertRegex(checked.stderr, finding)
 
     def test_directories_of_the_daemon_are_given_to_its_user_and_no_others(self):
         server = self.own(Daemon([self.provider.provider("json")]))
