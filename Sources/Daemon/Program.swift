@@ -64,7 +64,7 @@ package enum Program {
         let (notice, inherited) = (ServiceNotice(), InheritedSockets())
         let user = try ServingUser(settings.server.user)
         let openings = try Openings(settings, options, inherited)
-        user.leaveDirectories(settings)
+        user.leaveDirectories(settings, sparing: SettingsFile.path(options))
         try user.takeOver()
         // As each reload will have to.
         if user.account != nil { _ = try SettingsFile.read(options) }

@@ -157,6 +157,16 @@ class Rights(Case):
         server.stop()
         self.assertFalse(server.control.exists())
 
+    def test_the_directory_of_the_settings_is_never_given_away(self):
+        server = self.own(Daemon([self.provider.provider("json")]))
+        folder = server.directory / "etc" / "httpdnsd"
+        folder.mkdir(parents=True)
+        server.config, server.store = folder / "httpdnsd.toml", folder / "cache.db"
+        server.store.touch(0o600)
+        server.up()
+        for path in (folder, server.config, server.store):
+            self.assertEqual(0, path.stat().st_uid, path)
+
     def test_the_filter_leaves_the_crash_file(self):
         server = self.own(Daemon([self.provider.provider("json")]))
         server.sections = f'[log]\nrecorder-directory = "{server.directory / "records"}"\n'
