@@ -249,7 +249,7 @@ final class Daemon {
         defer { supervision?.ready(ports.addresses, resolving.providers.providers, now: Clock.now()) }
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
-            provisions = try Provisions(for: new, options, bound: ports.addresses)
+            provisions = try Provisions(for: new, options, bound: ports)
             let report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
             settings = new
             apply(new)

@@ -68,7 +68,7 @@ package enum Program {
         try user.takeOver()
         // As each reload will have to.
         if user.account != nil { _ = try SettingsFile.read(options) }
-        let provisions = try Provisions(for: settings, options, bound: openings.ports.addresses)
+        let provisions = try Provisions(for: settings, options, bound: openings.ports)
         // Before there are other threads.
         let filter = CallFilter()
         if let account = user.account {

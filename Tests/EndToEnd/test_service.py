@@ -242,6 +242,7 @@ class Starts(Case):
         for end in (nobody, full):
             self.addCleanup(os.close, end)
         eventually(server.control.exists, what="the control socket is there")
+        self.assertEqual({"2"}, {status["Seccomp"] for status in threads_of(server)})
         self.assertEqual(0, server.stop())
 
 
@@ -449,6 +450,17 @@ class HandedOver(Case):
         self.addCleanup(other.close)
         self.sockets.append(other)
         self.assertIn("a socket of no use: descriptor 5 is a UNIX socket; take it out of the .socket unit", self.refused())
+
+    def test_addresses_of_the_settings_that_nobody_listens_on_are_not_judged(self):
+        self.pair(socket.AF_INET, "127.0.0.1", free_port())
+        server = self.own(Daemon([self.provider.provider("json")], listen=["192.168.9.9:5353"]))
+        self.start(server)
+        server.wait_for("^httpdnsd: ready: ")
+        self.assertIn("settings reloaded", server.reload())
+        checked = subprocess.run(
+            [places.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
+        self.assertEqual(1, checked.returncode)
+        self.assertIn("192.168.9.9:5353 to listen on, where others ask", checked.stderr)
 
     def test_sockets_for_others_need_somebody_else_who_may_ask(self):
         port = free_port()
