@@ -49,11 +49,7 @@ extension LogEvent {
         case .networkLost: "no route leads out any more"
         case .networkChanged(let id, let words, let cause): "network \(id) (\(words)): \(cause.reason)"
         case .networkRecovered(let duration): "the network serves again after \(duration.wholeMilliseconds) ms"
-        case .portal(.suspected):
-            "a captive portal is suspected: every provider fails its TLS check or is redirected, and the system "
-                + "resolver answers; it alone is asked for the names that portals are found by"
-        case .portal(.redirects(let host)): "the captive portal redirects to \(host)"
-        case .portal(.ended(let end)): "no captive portal is suspected any more: \(end.rawValue)"
+        case .portal(let news): text(news)
         case .nameserverLoops(let server):
             "nameserver \(server) sends our own questions back to us; it is not asked any more"
         case .nameserverAskedAgain(let server): "nameserver \(server) leads back to us no more, and is asked again"
@@ -70,6 +66,16 @@ extension LogEvent {
         case .recorderFails(let path, let reason): "the flight recorder can't be written to \(path): \(reason)"
         case .query(let report): String(report.line.dropLast())
         case .queriesLeftOut(let count): "\(count) queries came too fast to be logged"
+        }
+    }
+
+    private func text(_ news: PortalNews) -> String {
+        switch news {
+        case .suspected:
+            "a captive portal is suspected: every provider fails its TLS check or is redirected, and the system "
+                + "resolver answers; it alone is asked for the names that portals are found by"
+        case .redirects(let host): "the captive portal redirects to \(host)"
+        case .ended(let end): "no captive portal is suspected any more: \(end.rawValue)"
         }
     }
 
