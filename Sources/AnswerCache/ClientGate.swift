@@ -1,5 +1,6 @@
-// How much clients elsewhere may ask over UDP, and how they prove who they are. Clients on this machine never come
-// here. One for all threads; what it keeps has a fixed size.
+// How much clients elsewhere may ask over UDP, and how they prove who they are. Clients by loopback never come here;
+// programs of this machine that ask at its address in the LAN are clients like others. One for all threads; what it
+// keeps has a fixed size.
 
 import DNSWire
 
@@ -60,6 +61,8 @@ package final class ClientGate: Sendable {
 
     private let claimed: Limits
     private let proven: Limits
+    /// Of those who may not ask: they take no room in the meters from those who may.
+    private let strangers: Limits
     private let seed: (UInt64, UInt64)
     private let keys: CookieKeys
     private let secondsAtBoot: Int64
@@ -74,6 +77,7 @@ package final class ClientGate: Sendable {
     ) {
         claimed = Limits(rates, times: 1)
         proven = Limits(rates, times: ClientGate.provenShare)
+        strangers = Limits(rates, times: 1)
         self.seed = seed
         keys = CookieKeys(root: cookieSecret)
         self.secondsAtBoot = secondsAtBoot
@@ -88,8 +92,8 @@ package final class ClientGate: Sendable {
     }
 
     /// One more query; a client that is over its own limit takes nothing from its prefix.
-    func judge(_ client: Address, isProven: Bool, nowMilliseconds: Int64) -> Verdict {
-        let limits = isProven ? proven : claimed
+    func judge(_ client: Address, isAllowed: Bool, isProven: Bool, nowMilliseconds: Int64) -> Verdict {
+        let limits = !isAllowed ? strangers : isProven ? proven : claimed
         let now = UInt64(max(0, nowMilliseconds)) * 1_000_000
         let (address, prefix) = ClientGate.words(client.mapped ?? client)
         if let verdict = limits.client?.judge(hash(address, tag: 0), now: now), verdict != .admitted { return verdict }

@@ -23,7 +23,9 @@ extension FastPath {
         // Who may not ask gets no cookie: nothing is to become of it.
         query.replyCookie = isAllowed ? proof.replyCookie : nil
         if !isStream {
-            switch gate.judge(client, isProven: proof.isValid, nowMilliseconds: nowMilliseconds) {
+            let verdict = gate.judge(
+                client, isAllowed: isAllowed, isProven: proof.isValid, nowMilliseconds: nowMilliseconds)
+            switch verdict {
             case .admitted: break
             case .over where isAllowed:
                 if rejection != nil || proof == .malformed { break }

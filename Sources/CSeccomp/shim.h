@@ -18,5 +18,16 @@ static inline int cseccomp_refuse_without(scmp_filter_ctx filter, int call, uint
     return seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)error), call, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, bits, 0));
 }
 
+// Likewise, where the second argument is this number in its lower half, which is all that the kernel looks at.
+static inline int cseccomp_refuse_second(scmp_filter_ctx filter, int call, uint32_t number, int error) {
+    return seccomp_rule_add(
+        filter, SCMP_ACT_ERRNO((uint16_t)error), call, 1, SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, number));
+}
+
+// Calls of other architectures, whose numbers mean something else, end the whole process.
+static inline int cseccomp_end_on_foreign(scmp_filter_ctx filter) {
+    return seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+}
+
 // GNU only: a thread is made, not a process.
 static inline uint64_t cseccomp_thread_flag(void) { return 0x00010000; }

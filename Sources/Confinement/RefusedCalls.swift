@@ -47,6 +47,11 @@ enum RefusedCalls {
             ]),
     ]
 
+    /// What is asked of a terminal by this call: to take input as if somebody had typed it, which the shell reads that
+    /// root has started us from. TIOCSTI, and TIOCLINUX, which pastes, of asm-generic/ioctls.h.
+    static let device = "ioctl"
+    static let typing: [UInt32] = [0x5412, 0x541C]
+
     /// A new process by this call is refused, a new thread is not.
     static let process = "clone"
     /// What it makes is said in memory, where no filter looks: as if the kernel did not have it, so that glibc takes

@@ -26,9 +26,15 @@ package enum SystemCallFilter {
         defer { unsafe seccomp_release(filter) }
         // All threads at once, or none.
         try unsafe check("seccomp_attr_set", seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1))
+        try unsafe check("seccomp_attr_set", cseccomp_end_on_foreign(filter))
         for call in RefusedCalls.groups.flatMap(\.calls) {
             guard let number = number(of: call) else { continue }
             try unsafe check("seccomp_rule_add", cseccomp_refuse(filter, number, EPERM))
+        }
+        if let number = number(of: RefusedCalls.device) {
+            for request in RefusedCalls.typing {
+                try unsafe check("seccomp_rule_add", cseccomp_refuse_second(filter, number, request, EPERM))
+            }
         }
         if let number = number(of: RefusedCalls.process) {
             try unsafe check(

@@ -1,5 +1,5 @@
-// System calls are kept from the whole process when it begins to serve. Where that can't be, it serves all the same:
-// what the unit or the container forbids holds, and nobody is left in the dark.
+// System calls are kept from the whole process before it reads anything that others have sent. Where that can't be, it
+// serves all the same: what the unit or the container forbids holds, and nobody is left in the dark.
 
 import Confinement
 import LinuxIO
@@ -8,7 +8,7 @@ struct CallFilter {
     /// Why none is kept from us; nil: they are.
     let problem: String?
 
-    /// In all threads, for good.
+    /// In all threads, those that come later included, for good.
     init() {
         do throws(SystemCallFilter.Failure) {
             try SystemCallFilter.begin()

@@ -59,25 +59,25 @@ final class Daemon {
     private let notice: ServiceNotice?
     private var supervision: Supervision?
     /// For `status`.
-    private var rights: String?
+    private let rights: String
 
     /// - Throws: `StartFailure` with a text for the operator.
     init(
         _ settings: Settings, _ provisions: Provisions, _ options: Options, _ openings: Openings,
-        _ notice: ServiceNotice?
+        _ notice: ServiceNotice?, rights: String
     ) throws(StartFailure) {
         (self.settings, settingsOfStart) = (settings, settings)
         self.provisions = provisions
         self.options = options
-        self.notice = notice
+        (self.notice, self.rights) = (notice, rights)
         log = Log(settings.log)
         ports = openings.ports
         startedAt = Clock.now()
         settingsAtWall = startedAtWall
         do {
             SignalWatch.ignoreBrokenPipes()
-            // Before there are other threads: they inherit the mask.
-            signals = try SignalWatch(StopSignal.all + [StopSignal.reload])
+            // Until the start is over, which may hang, those that stop us end it at once.
+            signals = try SignalWatch([StopSignal.reload])
             try HTTPClient.prepareProcess()
             loop = try EventLoop()
             let entropy = SystemEntropy()
@@ -130,9 +130,7 @@ final class Daemon {
         // Where routes lead is known before the first question.
         roaming?.follow(settings, lateBy: .zero, now: Clock.now()).forEach { log($0) }
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
-        let filter = CallFilter()
-        if let problem = filter.problem { log(.unfiltered(reason: problem)) }
-        rights = filter.rights
+        try signals.add(StopSignal.all)
         log(
             .ready(
                 listen: ports.addresses.map(\.description), threads: threads.count,
@@ -141,8 +139,8 @@ final class Daemon {
         if Exposure.isOpenResolver(listen: ports.addresses, allow: settingsOfStart.server.allow) { log(.openResolver) }
         announcePages()
         supervision = notice.map { Supervision($0, threads, now: Clock.now()) }
-        supervision?.ready(ports.addresses, resolving.providers.providers)
         var turnedAt = Clock.now()
+        supervision?.ready(ports.addresses, resolving.providers.providers, now: turnedAt)
         while stopSignal == nil {
             // One that was held back and is past already says nothing of an absence.
             let deadline = nextDeadline(now: turnedAt).map { max($0, turnedAt) }
@@ -248,10 +246,10 @@ final class Daemon {
     /// The old settings stay in force when the new ones have a fault.
     private func reload() throws(SettingsFile.Unusable) -> ReloadReport {
         supervision?.reloading()
-        defer { supervision?.ready(ports.addresses, resolving.providers.providers) }
+        defer { supervision?.ready(ports.addresses, resolving.providers.providers, now: Clock.now()) }
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
-            provisions = try Provisions(for: new, options, bound: ports.addresses)
+            provisions = try Provisions(for: new, options, bound: ports)
             let report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
             settings = new
             apply(new)

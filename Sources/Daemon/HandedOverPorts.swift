@@ -15,6 +15,7 @@ extension PortBinding {
         datagrams = [[DatagramSocket]](repeating: inherited.datagrams.map(\.socket), count: threads)
         listeners = inherited.listeners.map(\.listener)
         leftOut = []
+        areHandedOver = true
     }
 
     /// Who asks over UDP and gets a cut answer asks again over TCP, so that neither is of use alone.

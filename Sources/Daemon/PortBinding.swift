@@ -10,6 +10,8 @@ struct PortBinding {
     let listeners: [Listener]
     /// Addresses that this machine does not have, where that is no mistake.
     let leftOut: [Failure]
+    /// Opened by somebody else, in the place of what settings and command line say.
+    let areHandedOver: Bool
 
     struct Failure: Error, CustomStringConvertible {
         let address: SocketAddress
@@ -70,6 +72,7 @@ struct PortBinding {
         self.datagrams = datagrams
         self.listeners = listeners
         self.leftOut = leftOut
+        areHandedOver = false
     }
 
     private static func bind<Socket>(

@@ -51,23 +51,30 @@ package enum Program {
 
     /// With the rights that the daemon would have, so that root learns what it could not read.
     private static func check(_ settings: Settings, _ options: Options) throws {
-        if Privileges.isRoot { try ServingUser(settings.server.user).takeOver() }
+        if Privileges.isRoot {
+            try ServingUser(settings.server.user).takeOver()
+            _ = try SettingsFile.read(options)
+        }
         _ = try Provisions(for: settings, options)
         StandardStreams.writeOutput("httpdnsd: settings are valid\n")
     }
 
     private static func serve(_ settings: Settings, _ options: Options, _ log: Log) throws {
+        SignalWatch.endProcess(on: StopSignal.all)
         let (notice, inherited) = (ServiceNotice(), InheritedSockets())
         let user = try ServingUser(settings.server.user)
         let openings = try Openings(settings, options, inherited)
-        user.leaveDirectories(settings)
+        user.leaveDirectories(settings, sparing: SettingsFile.path(options))
         try user.takeOver()
         // As each reload will have to.
         if user.account != nil { _ = try SettingsFile.read(options) }
-        let provisions = try Provisions(for: settings, options, bound: openings.ports.addresses)
+        let provisions = try Provisions(for: settings, options, bound: openings.ports)
+        // Before there are other threads.
+        let filter = CallFilter()
         if let account = user.account {
             log(.servesAs(user: account.name, userID: account.userID, groupID: account.groupID))
         }
-        try Daemon(settings, provisions, options, consume openings, notice).run()
+        if let problem = filter.problem { log(.unfiltered(reason: problem)) }
+        try Daemon(settings, provisions, options, consume openings, notice, rights: filter.rights).run()
     }
 }

@@ -11,10 +11,11 @@ struct Provisions {
 
     /// Says everything that is wrong at once.
     ///
-    /// - Parameter bound: where sockets listen already, of whoever opened them.
-    init(for settings: Settings, _ options: Options, bound: [SocketAddress] = []) throws(SettingsFile.Unusable) {
+    /// - Parameter bound: nil: nothing yet, but what the settings say will be.
+    init(for settings: Settings, _ options: Options, bound: PortBinding? = nil) throws(SettingsFile.Unusable) {
         let wanted = options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen
-        let listen = wanted + bound.filter { !wanted.contains($0) }
+        var listen = bound?.addresses ?? []
+        if bound?.areHandedOver != true { listen = wanted + listen.filter { !wanted.contains($0) } }
         var complaints = [Exposure.complaint(listen: listen, allow: settings.server.allow)].compactMap { $0 }
             .map { "\(SettingsFile.path(options)): \($0)" }
         var accounts: [ProviderAccount] = []

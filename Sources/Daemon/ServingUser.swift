@@ -56,8 +56,11 @@ struct ServingUser {
 
     /// Directories that it will write to, and files in them that were root's. What can't be had is found by who needs
     /// it.
-    func leaveDirectories(_ settings: Settings) {
+    ///
+    /// - Parameter settingsFile: its directory stays root's, as does the usual one: what stands there is read as root.
+    func leaveDirectories(_ settings: Settings, sparing settingsFile: String) {
         guard let account else { return }
+        let spared = [settingsFile, SettingsFile.standardPath].map(ServingUser.directory(of:))
         var files: [String: [String]] = [:]
         for path in [settings.control.socket, settings.cache.store].compactMap(\.self) {
             guard let slash = path.lastIndex(of: "/") else { continue }
@@ -71,7 +74,14 @@ struct ServingUser {
             files[directory, default: []] += FlightFiles.names.flatMap { [$0, $0 + ".1"] }
         }
         for (directory, names) in files.sorted(by: { $0.key < $1.key }) {
-            try? Bequest.leave(directory: directory, ownName: ServingUser.ownName, files: names, to: account)
+            try? Bequest.leave(
+                directory: directory, ownName: ServingUser.ownName, sparing: spared, files: names, to: account)
         }
+    }
+
+    /// What a path without any is relative to is named as well.
+    private static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }

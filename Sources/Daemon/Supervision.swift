@@ -8,6 +8,11 @@ final class Supervision {
     private let threads: ServingThreads
     /// Nil: nobody waits for a sign of life.
     private var watchdog: Watchdog?
+    /// What the manager had no room for, and when it is told again.
+    private var unheard: (news: ServiceNotice.News, next: Instant)?
+
+    /// Its queue is empty as soon as it gets to run.
+    private static let retryPause: Duration = .milliseconds(100)
 
     init(_ notice: ServiceNotice, _ threads: ServingThreads, now: Instant) {
         self.notice = notice
@@ -15,25 +20,34 @@ final class Supervision {
         watchdog = notice.watchdogInterval.map { Watchdog(interval: $0, now: now) }
     }
 
-    var nextDeadline: Instant? { watchdog?.nextDeadline }
+    var nextDeadline: Instant? { [watchdog?.nextDeadline, unheard?.next].compactMap(\.self).min() }
 
     func timePassed(now: Instant) {
+        if let unheard, unheard.next <= now { insist(on: unheard.news, now: now) }
         guard watchdog?.timePassed(isServing: threads.haveAnswered, now: now) == true else { return }
         notice.tell(.alive)
         threads.look()
     }
 
     /// Every socket answers.
-    func ready(_ addresses: [SocketAddress], _ providers: [Provider]) {
+    func ready(_ addresses: [SocketAddress], _ providers: [Provider], now: Instant) {
         let (places, names) = (addresses.map(\.description), providers.map(\.name))
-        notice.tell(.status("serving on \(places.joined(separator: ", ")) from \(names.joined(separator: ", "))"))
-        notice.tell(.ready)
+        let line = "serving on \(places.joined(separator: ", ")) from \(names.joined(separator: ", "))"
+        insist(on: .ready(line), now: now)
+    }
+
+    /// A manager that never hears it would end us, or take us to be reloading for ever.
+    private func insist(on news: ServiceNotice.News, now: Instant) {
+        unheard = notice.tell(news) ? nil : (news, now + Supervision.retryPause)
     }
 
     /// `ready` follows, whatever comes of it.
     func reloading() { notice.tell(.reloading) }
 
-    func stopping() { notice.tell(.stopping) }
+    func stopping() {
+        unheard = nil
+        notice.tell(.stopping)
+    }
 }
 
 /// When to give a sign of life.

@@ -103,6 +103,17 @@ struct ClientGateTests {
         }
     }
 
+    @Test("however many may not ask, those who may are answered")
+    func crowd() {
+        var stand = stand(client: 1, prefix: 1)
+        // As many as fill every cell of both meters.
+        for number in 0..<20_000 as Range<UInt32> {
+            _ = stand.ask(packet(), from: .v4(0x0800_0000 + number << 8), atSeconds: 5)
+        }
+        #expect(stand.ask(packet(), from: .v4(0x0900_0000), atSeconds: 5).outcome == .dropped(.rateLimited))
+        #expect(stand.ask(packet(), from: lan, atSeconds: 5).outcome == .answered(.noError))
+    }
+
     @Test("who may not ask is refused within the rate, gets no cookie, and nothing over it")
     func strangers() throws {
         var stand = stand()

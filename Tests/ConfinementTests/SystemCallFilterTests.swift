@@ -37,6 +37,33 @@ struct SystemCallFilterTests {
         }
     }
 
+    @Test("nothing is typed into the terminal that root has started us from, and what a terminal is asked else is left")
+    func terminal() async {
+        await #expect(processExitsWith: .success) {
+            try SystemCallFilter.begin()
+            // No descriptor: a call that is left to the kernel fails by that.
+            for request in [TIOCSTI, TIOCLINUX].map(Int.init) {
+                #expect(errorOf("ioctl", -1, request) == EPERM)
+                #expect(errorOf("ioctl", -1, request | 1 << 32) == EPERM)
+            }
+            for request in [TIOCGWINSZ, FIONREAD].map(Int.init) { #expect(errorOf("ioctl", -1, request) == EBADF) }
+        }
+    }
+
+    #if arch(x86_64)
+    @Test("a call by a number of another architecture ends the process, whichever thread makes it")
+    func foreignNumbers() async {
+        await #expect(processExitsWith: .signal(SIGSYS)) {
+            try SystemCallFilter.begin()
+            let thread = try NamedThread("foreign") {
+                // x32's getpid.
+                _ = errorOf(number: 0x4000_0000 | 39)
+            }
+            thread.join()
+        }
+    }
+    #endif
+
     @Test("threads that were there are bound by it, too")
     func earlierThreads() async {
         await #expect(processExitsWith: .success) {
@@ -84,11 +111,16 @@ struct SystemCallFilterTests {
     }
 }
 
-/// The error of a system call whose arguments are all zero but for the first; 0 when it succeeds. glibc has no function
-/// for each of them.
-private func errorOf(_ name: String, _ argument: Int = 0) -> Int32 {
+/// The error of a system call whose arguments are all zero but for the first two; 0 when it succeeds. glibc has no
+/// function for each of them.
+private func errorOf(_ name: String, _ first: Int = 0, _ second: Int = 0) -> Int32 {
+    guard let number = SystemCallFilter.number(of: name) else { return -1 }
+    return errorOf(number: Int(number), first, second)
+}
+
+private func errorOf(number: Int, _ first: Int = 0, _ second: Int = 0) -> Int32 {
     typealias Call = @convention(c) (Int, Int, Int, Int, Int, Int, Int) -> Int
-    guard let number = SystemCallFilter.number(of: name), let symbol = unsafe dlsym(nil, "syscall") else { return -1 }
+    guard let symbol = unsafe dlsym(nil, "syscall") else { return -1 }
     let call = unsafe unsafeBitCast(symbol, to: Call.self)
-    return call(Int(number), argument, 0, 0, 0, 0, 0) == -1 ? errno : 0
+    return call(number, first, second, 0, 0, 0, 0) == -1 ? errno : 0
 }

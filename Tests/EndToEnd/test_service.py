@@ -1,6 +1,7 @@
 # The daemon as a service: whose rights it keeps, which system calls it has left, what its manager hears, and the sockets
 # that the manager hands over.
 
+import ctypes
 import os
 import re
 import signal
@@ -12,7 +13,7 @@ import time
 import unittest
 
 import places
-from cases import LAB_WWW, Case
+from cases import LAB_WWW, Case, closed_provider
 from digging import dig
 from lab import Lab
 from places import eventually, free_port
@@ -126,7 +127,14 @@ class Rights(Case):
         server.config.write_text(server.settings())
         os.chmod(server.config, 0o600)
         said = self.refused(server)
-        self.assertRegex(said, rf"{server.config}: can't be read: .*; let user {places.DAEMON.pw_uid} read it")
+        finding = rf"{server.config}: can't be read: .*; let user {places.DAEMON.pw_uid} read it"
+        self.assertRegex(said, finding)
+        server.config.write_text(server.settings())
+        os.chmod(server.config, 0o600)
+        checked = subprocess.run(
+            [places.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
+        self.assertEqual(1, checked.returncode)
+        self.assertRegex(checked.stderr, finding)
 
     def test_directories_of_the_daemon_are_given_to_its_user_and_no_others(self):
         server = self.own(Daemon([self.provider.provider("json")]))
@@ -148,6 +156,16 @@ class Rights(Case):
             self.assertEqual(0, path.lstat().st_uid, path)
         server.stop()
         self.assertFalse(server.control.exists())
+
+    def test_the_directory_of_the_settings_is_never_given_away(self):
+        server = self.own(Daemon([self.provider.provider("json")]))
+        folder = server.directory / "etc" / "httpdnsd"
+        folder.mkdir(parents=True)
+        server.config, server.store = folder / "httpdnsd.toml", folder / "cache.db"
+        server.store.touch(0o600)
+        server.up()
+        for path in (folder, server.config, server.store):
+            self.assertEqual(0, path.stat().st_uid, path)
 
     def test_the_filter_leaves_the_crash_file(self):
         server = self.own(Daemon([self.provider.provider("json")]))
@@ -180,9 +198,57 @@ class Manager:
         return said
 
 
+class Halted:
+    """One thread of a program does nothing any more, while the others go on (ptrace(2))."""
+
+    SEIZE, INTERRUPT, DETACH, ALL = 0x4206, 0x4207, 17, 0x40000000
+
+    def __init__(self, thread):
+        self.thread = thread
+        self.libc = ctypes.CDLL(None, use_errno=True)
+
+    def trace(self, request):
+        if self.libc.ptrace(request, self.thread, None, None) != 0:
+            raise OSError(ctypes.get_errno(), f"ptrace {request:#x}")
+
+    def __enter__(self):
+        self.trace(Halted.SEIZE)
+        self.trace(Halted.INTERRUPT)
+        os.waitpid(self.thread, Halted.ALL)
+        return self
+
+    def __exit__(self, *_):
+        self.trace(Halted.DETACH)
+
+
+class Starts(Case):
+    def test_a_start_that_hangs_is_filtered_already_and_ended_by_a_signal(self):
+        server = self.own(Daemon([closed_provider()]))
+        server.config.write_text("direct-only = true\n" + server.settings())
+        user = STRANGER if os.geteuid() == 0 else os.geteuid()
+        for path in (server.directory, server.config):
+            os.chown(path, user, -1)
+        # It waits with its first line for somebody who reads it: when all is there but the loop.
+        nobody, full = os.pipe()
+        os.set_blocking(full, False)
+        for size in (65536, 1):
+            with self.assertRaises(BlockingIOError):
+                while True:
+                    os.write(full, bytes(size))
+        os.set_blocking(full, True)
+        server.process = subprocess.Popen(
+            [places.binaries / "httpdnsd", "--config", server.config], stderr=full, user=user,
+            env={**os.environ, "http_proxy": "http://127.0.0.1:1"})
+        for end in (nobody, full):
+            self.addCleanup(os.close, end)
+        eventually(server.control.exists, what="the control socket is there")
+        self.assertEqual({"2"}, {status["Seccomp"] for status in threads_of(server)})
+        self.assertEqual(0, server.stop())
+
+
 class Notices(Case):
-    def served(self, path, **variables):
-        manager = Manager(path)
+    def served(self, path, manager=None, **variables):
+        manager = manager or Manager(path)
         self.addCleanup(manager.socket.close)
         server = self.own(Daemon([self.lab().provider("json")]))
         server.config.write_text(server.settings())
@@ -196,8 +262,7 @@ class Notices(Case):
         for path in (folder / "notify", f"@httpdnsd-{os.getpid()}-{id(self)}"):
             with self.subTest(path):
                 manager, server = self.served(path)
-                self.assertRegex(manager.next(), rf"^STATUS=serving on {server.listen[0]} from json\n$")
-                self.assertEqual("READY=1\n", manager.next())
+                self.assertRegex(manager.next(), rf"^READY=1\nSTATUS=serving on {server.listen[0]} from json\n$")
                 self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
                 before = time.monotonic_ns() // 1000
                 server.reload()
@@ -214,6 +279,20 @@ class Notices(Case):
                 with open(server.log_path) as log:
                     self.assertNotIn("NOTIFY_SOCKET", log.read())
 
+    def test_a_manager_without_room_hears_that_it_is_ready_as_soon_as_it_has_some(self):
+        path = self.own(Daemon([])).directory / "notify"
+        manager = Manager(path)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as others:
+            others.setblocking(False)
+            with self.assertRaises(BlockingIOError):
+                while True:
+                    others.sendto(b"of others", manager.path)
+        _, server = self.served(path, manager)
+        server.wait_for("^httpdnsd: ready: ")
+        # The loop turns: it has been said.
+        self.assertEqual(0, ctl(server, "status").returncode)
+        manager.until("READY=1")
+
     def test_signs_of_life_stop_when_a_thread_does(self):
         folder = self.own(Daemon([])).directory
         manager, server = self.served(folder / "notify", WATCHDOG_USEC="1000000")
@@ -222,19 +301,15 @@ class Notices(Case):
         for _ in range(4):
             manager.until("WATCHDOG=1")
         self.assertLess(time.monotonic() - began, 3)
-        tasks = f"/proc/{server.process.pid}/task"
-        self.assertTrue(any(open(f"{tasks}/{task}/comm").read().startswith("serve-") for task in os.listdir(tasks)))
-        server.signal(signal.SIGSTOP)
-        manager.socket.settimeout(0.2)
-        try:
-            while True:
-                manager.next()
-        except TimeoutError:
-            pass
-        manager.socket.settimeout(1.5)
-        with self.assertRaises(TimeoutError):
-            manager.next()
-        server.signal(signal.SIGCONT)
+        serving = [int(status["Pid"]) for status in threads_of(server) if status["Name"].startswith("serve-")]
+        with Halted(serving[-1]):
+            manager.socket.settimeout(1.5)
+            # One may be under way, and one is given for the look before.
+            with self.assertRaises(TimeoutError):
+                for _ in range(3):
+                    manager.next()
+            # The others go on.
+            self.assertEqual(0, ctl(server, "status").returncode)
         manager.socket.settimeout(places.PATIENCE)
         manager.until("WATCHDOG=1")
 
@@ -375,6 +450,17 @@ class HandedOver(Case):
         self.addCleanup(other.close)
         self.sockets.append(other)
         self.assertIn("a socket of no use: descriptor 5 is a UNIX socket; take it out of the .socket unit", self.refused())
+
+    def test_addresses_of_the_settings_that_nobody_listens_on_are_not_judged(self):
+        self.pair(socket.AF_INET, "127.0.0.1", free_port())
+        server = self.own(Daemon([self.provider.provider("json")], listen=["192.168.9.9:5353"]))
+        self.start(server)
+        server.wait_for("^httpdnsd: ready: ")
+        self.assertIn("settings reloaded", server.reload())
+        checked = subprocess.run(
+            [places.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
+        self.assertEqual(1, checked.returncode)
+        self.assertIn("192.168.9.9:5353 to listen on, where others ask", checked.stderr)
 
     def test_sockets_for_others_need_somebody_else_who_may_ask(self):
         port = free_port()

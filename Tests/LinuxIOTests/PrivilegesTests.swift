@@ -62,8 +62,9 @@ struct BequestTests {
 
     init() { folder = TemporaryDirectory() }
 
-    private func leave(_ name: String, _ files: [String] = []) throws {
-        try Bequest.leave(directory: "\(folder.path)/\(name)", ownName: "ours", files: files, to: user)
+    private func leave(_ name: String, _ files: [String] = [], sparing spared: [String] = []) throws {
+        try Bequest.leave(
+            directory: "\(folder.path)/\(name)", ownName: "ours", sparing: spared, files: files, to: user)
     }
 
     private func owner(_ name: String) -> UInt32? {
@@ -99,6 +100,22 @@ struct BequestTests {
         for file in ["ours/foreign", "ours/twice", "ours/pipe", "victim", "other", "other/cache"] {
             #expect(owner(file) == 0, "\(file)")
         }
+    }
+
+    @Test("one that is spared stays root's, however it is named, with all that is in it")
+    func spared() throws {
+        _ = unsafe mkdir("\(folder.path)/ours", 0o755)
+        _ = unsafe symlink("\(folder.path)/ours", "\(folder.path)/link")
+        make("ours/cache")
+        for path in ["ours", "./ours/", "link"] {
+            try leave("ours", ["cache"], sparing: ["\(folder.path)/missing", "\(folder.path)/\(path)"])
+            #expect(owner("ours") == 0 && owner("ours/cache") == 0)
+        }
+        try leave("ours", sparing: [folder.path])
+        #expect(owner("ours") == 4711 && owner("ours/cache") == 0)
+        // The user's already: root keeps nothing there that it could lose.
+        try leave("ours", ["cache"], sparing: ["\(folder.path)/ours"])
+        #expect(owner("ours/cache") == 4711)
     }
 
     @Test("neither a link in the place of a directory is followed, nor is anything done below somebody else's")

@@ -15,11 +15,10 @@ struct ServiceNoticeTests {
         let manager = try FileDescriptor(socketOf: AF_UNIX, type: SOCK_DGRAM)
         try LocalAddress(notice: path).bind(manager)
         let notice = try #require(ServiceNotice { $0 == "NOTIFY_SOCKET" ? path : nil })
-        for news in [ServiceNotice.News.ready, .stopping, .alive, .status("two\nlines")] { notice.tell(news) }
-        #expect(try heard(manager) == "READY=1\n")
+        for news in [ServiceNotice.News.ready("two\nlines"), .stopping, .alive] { #expect(notice.tell(news)) }
+        #expect(try heard(manager) == "READY=1\nSTATUS=two\n")
         #expect(try heard(manager) == "STOPPING=1\n")
         #expect(try heard(manager) == "WATCHDOG=1\n")
-        #expect(try heard(manager) == "STATUS=two\n")
         #expect(try heard(manager) == nil)
         notice.tell(.reloading)
         #expect(try #require(try heard(manager)).hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
@@ -32,11 +31,28 @@ struct ServiceNoticeTests {
         #expect(ServiceNotice { $0 == "NOTIFY_SOCKET" ? String(repeating: "x", count: 200) : nil } == nil)
     }
 
+    @Test("what a manager has no room for is not told, and can be told again")
+    func full() throws {
+        let folder = TemporaryDirectory()
+        let path = "\(folder.path)/notify"
+        let manager = try FileDescriptor(socketOf: AF_UNIX, type: SOCK_DGRAM)
+        try LocalAddress(notice: path).bind(manager)
+        let notice = try #require(ServiceNotice { $0 == "NOTIFY_SOCKET" ? path : nil })
+        // net.unix.max_dgram_qlen, 10 as a rule.
+        var told = 0
+        while told < 100_000, notice.tell(.alive) { told += 1 }
+        #expect(told > 0 && !notice.tell(.ready("")))
+        for _ in 0..<told { #expect(try heard(manager) == "WATCHDOG=1\n") }
+        #expect(try heard(manager) == nil)
+        #expect(notice.tell(.ready("")))
+        #expect(try heard(manager) == "READY=1\nSTATUS=\n")
+    }
+
     @Test("a manager that is gone is no error")
     func gone() throws {
         let folder = TemporaryDirectory()
         let notice = try #require(ServiceNotice { $0 == "NOTIFY_SOCKET" ? "\(folder.path)/nobody" : nil })
-        notice.tell(.ready)
+        #expect(notice.tell(.ready("")))
     }
 
     @Test(

@@ -42,20 +42,44 @@ struct ThreadAndSignalTests {
         #expect(try outcome.withLock { $0 }.get() == [[], [SIGUSR2, SIGWINCH].sorted(), []])
     }
 
-    @Test func `threads started later block the same signals`() throws {
-        let inherited = Mutex(false)
-        let thread = try NamedThread("outer") {
-            guard let watch = try? SignalWatch([SIGUSR2]) else { return }
-            let inner = try? NamedThread("inner") {
-                var set = sigset_t()
-                _ = unsafe pthread_sigmask(SIG_BLOCK, nil, &set)
-                inherited.withLock { $0 = unsafe sigismember(&set, SIGUSR2) == 1 }
-            }
-            inner?.join()
-            withExtendedLifetime(watch) {}
-        }
+    @Test func `a thread takes no signals but those of a crash, and its maker takes as many as before`() throws {
+        let all = [
+            SIGTERM, SIGINT, SIGHUP, SIGUSR2, SIGCHLD, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS,
+        ]
+        let blocked = Mutex<[Int32]>([])
+        let before = all.filter(isBlocked)
+        let thread = try NamedThread("quiet") { blocked.withLock { $0 = all.filter(isBlocked) } }
         thread.join()
-        #expect(inherited.withLock { $0 })
+        #expect(blocked.withLock { $0 } == [SIGTERM, SIGINT, SIGHUP, SIGUSR2, SIGCHLD, SIGALRM])
+        #expect(all.filter(isBlocked) == before)
+    }
+
+    @Test func `until it is watched a signal ends the process, and other signals wait meanwhile`() async {
+        await #expect(processExitsWith: .success) {
+            // The thread of a test may block it.
+            var deadly = sigset_t()
+            unsafe sigaddset(&deadly, SIGTERM)
+            _ = unsafe pthread_sigmask(SIG_UNBLOCK, &deadly, nil)
+            SignalWatch.endProcess(on: [SIGTERM])
+            let watch = try SignalWatch([SIGHUP])
+            pthread_kill(pthread_self(), SIGHUP)
+            pthread_kill(pthread_self(), SIGTERM)
+            withExtendedLifetime(watch) {}
+            exit(EXIT_FAILURE)
+        }
+    }
+
+    @Test func `once it is watched it is read, like those before`() async {
+        await #expect(processExitsWith: .exitCode(77)) {
+            SignalWatch.endProcess(on: [SIGTERM])
+            let watch = try SignalWatch([SIGHUP])
+            pthread_kill(pthread_self(), SIGHUP)
+            try watch.add([SIGTERM])
+            pthread_kill(pthread_self(), SIGTERM)
+            let isReady = becomesReady(watch.descriptor)
+            let taken = isReady ? try watch.takeSignals() : []
+            exit(taken.sorted() == [SIGHUP, SIGTERM].sorted() ? 77 : 78)
+        }
     }
 
     @Test func `a broken pipe is an error once it is ignored`() async {
@@ -69,4 +93,10 @@ struct ThreadAndSignalTests {
             exit(errno)
         }
     }
+}
+
+private func isBlocked(_ signal: Int32) -> Bool {
+    var set = sigset_t()
+    _ = unsafe pthread_sigmask(SIG_BLOCK, nil, &set)
+    return unsafe sigismember(&set, signal) == 1
 }

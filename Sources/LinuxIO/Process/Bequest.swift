@@ -12,9 +12,10 @@ package enum Bequest {
     ///
     /// - Parameters:
     ///   - ownName: the last part of the path of a directory that is ours.
+    ///   - spared: directories that stay root's all the same, by whatever path they are named here.
     ///   - files: names in the directory; regular files that have no other name.
     package static func leave(
-        directory path: String, ownName: String, files: [String], to account: Account
+        directory path: String, ownName: String, sparing spared: [String], files: [String], to account: Account
     ) throws(SystemError) {
         guard let slash = path.lastIndex(of: "/") else { return }
         let name = String(path[path.index(after: slash)...])
@@ -22,13 +23,19 @@ package enum Bequest {
         guard let parent = try open(above), try status(parent).st_uid == root, !name.isEmpty else { return }
         let isMade = unsafe mkdirat(parent.raw, name, 0o755) == 0
         guard let directory = try openOwn(name, in: parent, O_DIRECTORY) else { return }
-        let owner = try status(directory).st_uid
-        if owner == root, isMade || name == ownName {
+        let found = try status(directory)
+        if found.st_uid == root {
+            guard isMade || name == ownName, !spared.contains(where: { isAt($0, found) }) else { return }
             try SystemCall.run("fchown") { fchown(directory.raw, account.userID, account.groupID) }
-        } else if owner != account.userID {
+        } else if found.st_uid != account.userID {
             return
         }
         for file in files { try leave(file, in: directory, to: account) }
+    }
+
+    private static func isAt(_ path: String, _ found: stat) -> Bool {
+        var other = stat()
+        return unsafe stat(path, &other) == 0 && (other.st_dev, other.st_ino) == (found.st_dev, found.st_ino)
     }
 
     private static func leave(

@@ -1,5 +1,5 @@
-// A thread with a name, for `top -H` and core dumps. Whoever starts it must join it: a thread that outlives what it
-// works on is a crash at exit.
+// A thread with a name, for `top -H` and core dumps, that takes no signal but those of a crash. Whoever starts it must
+// join it: a thread that outlives what it works on is a crash at exit.
 
 import CLinux
 import Glibc
@@ -16,7 +16,11 @@ package struct NamedThread: ~Copyable {
         precondition(name.utf8.count <= NamedThread.maxNameBytes, "a thread's name has at most 15 bytes")
         let start = unsafe Unmanaged.passRetained(ThreadStart(name: name, body: body))
         var thread = pthread_t()
+        var (signals, own) = (NamedThread.leftToFirst, sigset_t())
+        // It begins with the mask that its maker has at that moment.
+        unsafe pthread_sigmask(SIG_SETMASK, &signals, &own)
         let code = unsafe pthread_create(&thread, nil, NamedThread.main, start.toOpaque())
+        unsafe pthread_sigmask(SIG_SETMASK, &own, nil)
         guard code == 0 else {
             unsafe start.release()
             throw SystemError(call: "pthread_create", code: code)
@@ -35,6 +39,16 @@ package struct NamedThread: ~Copyable {
     deinit {
         precondition(thread == 0, "a thread was not joined")
     }
+
+    private static var leftToFirst: sigset_t {
+        var set = sigset_t()
+        unsafe sigfillset(&set)
+        for signal in crashes { unsafe sigdelset(&set, signal) }
+        return set
+    }
+
+    /// Of the thread itself, to which they are sent.
+    private static let crashes = [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS]
 
     private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
         guard let context = unsafe context else { return nil }

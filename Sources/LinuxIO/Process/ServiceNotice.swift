@@ -1,5 +1,5 @@
 // Tells the service manager that has started us how we are (sd_notify(3)): one datagram a message. It never waits, and
-// what can't be sent is lost: a manager that is gone is no reason to stop.
+// what can't be sent is lost unless it is told again: a manager that is gone is no reason to stop.
 
 import Glibc
 
@@ -26,26 +26,30 @@ package final class ServiceNotice: Sendable {
     }
 
     package enum News: Equatable, Sendable {
-        /// Every socket answers.
-        case ready
+        /// Every socket answers; with one line for people.
+        case ready(String)
         /// The settings are being read again; `ready` follows.
         case reloading
         case stopping
         case alive
-        /// One line for people.
-        case status(String)
     }
 
-    package func tell(_ news: News) {
+    /// - Returns: false when the manager has no room for it now.
+    @discardableResult
+    package func tell(_ news: News) -> Bool {
         let text =
             switch news {
-            case .ready: "READY=1\n"
+            case .ready(let line): "READY=1\nSTATUS=\(line.split(separator: "\n").first ?? "")\n"
             // systemd compares the time with its own, so that an earlier `ready` is not taken for this reload's.
             case .reloading: "RELOADING=1\nMONOTONIC_USEC=\(Int64(Clock.awake() / .microseconds(1)))\n"
             case .stopping: "STOPPING=1\n"
             case .alive: "WATCHDOG=1\n"
-            case .status(let line): "STATUS=\(line.split(separator: "\n").first ?? "")\n"
             }
-        try? manager.send(Array(text.utf8), from: descriptor)
+        do throws(SystemError) {
+            try manager.send(Array(text.utf8), from: descriptor)
+            return true
+        } catch {
+            return error.code != EAGAIN
+        }
     }
 }
