@@ -82,12 +82,4 @@ package struct ContainerCheck: Sendable {
 
     /// CAP_NET_BIND_SERVICE of linux/capability.h.
     private static let netBindService: UInt64 = 1 << 10
-
-    /// - Parameter mounts: /proc/self/mountinfo, whose fifth word is where something is mounted.
-    package static func isMounted(_ path: String, mounts: String) -> Bool {
-        mounts.split(separator: "\n").contains { line in
-            let words = line.split(separator: " ", maxSplits: 5)
-            return words.count > 4 && words[4] == path
-        }
-    }
 }

@@ -351,13 +351,19 @@ class Up(Machine):
     def test_a_program_that_will_write_resolv_conf(self):
         program = self.directory / "dhclient"
         shutil.copy("/bin/sleep", program)
-        process = subprocess.Popen([*self.inside.prefix, str(program), "60"])
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        eventually(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "dhclient\n")
+        staged = "mount -t tmpfs none /etc/dhcp 2>/dev/null || true"
+
+        def runs(*prefix):
+            process = subprocess.Popen([*prefix, str(program), "60"])
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            eventually(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "dhclient\n")
+
+        runs()
+        self.assertEqual([], self.examine(staged), "it runs in another network, as in a container")
+        runs(*self.inside.prefix)
         self.assertFinds(
-            "rewriters", "dhclient will write resolv.conf", "supersede domain-name-servers",
-            self.examine("mount -t tmpfs none /etc/dhcp 2>/dev/null || true"))
+            "rewriters", "dhclient will write resolv.conf", "supersede domain-name-servers", self.examine(staged))
 
 
 class Wide(Machine):

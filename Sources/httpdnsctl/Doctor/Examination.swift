@@ -110,7 +110,7 @@ struct Examination {
     }
 
     private var isResolvConfMounted: Bool {
-        ContainerCheck.isMounted(MachineFiles.resolvConf, mounts: MachineFiles.text("/proc/self/mountinfo"))
+        MountTable.points().contains(MachineFiles.resolvConf)
     }
 
     private var isResolvedOurs: Bool {
@@ -159,7 +159,7 @@ struct Examination {
         ]
         return RewriterCheck(
             leadsToUs: check.leadsToUs, isThroughResolved: check.isThroughResolved,
-            running: MachineFiles.runningPrograms(), networkManager: networkManager.joined(),
+            running: RunningPrograms.names(), networkManager: networkManager.joined(),
             dhclient: MachineFiles.text("/etc/dhcp/dhclient.conf") + "\n"
                 + MachineFiles.texts(in: "/etc/dhcp/dhclient-enter-hooks.d"),
             dhcpcd: MachineFiles.text("/etc/dhcpcd.conf"),

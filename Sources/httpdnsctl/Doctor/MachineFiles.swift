@@ -51,15 +51,6 @@ enum MachineFiles {
         text(path).split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
     }
 
-    /// Names of the programs that run in this network: those of containers have one of their own.
-    static func runningPrograms() -> Set<String> {
-        let ours = SymbolicLinks.target(ofLinkAt: "/proc/self/ns/net")
-        let processes = Directory.names(in: "/proc").filter { $0.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } }
-        return Set(
-            processes.filter { SymbolicLinks.target(ofLinkAt: "/proc/\($0)/ns/net") == ours }
-                .compactMap { text("/proc/\($0)/comm").split(separator: "\n").first.map(String.init) })
-    }
-
     /// Nil where this user may not look.
     static func place(_ path: String, _ purpose: FileCheck.Purpose) -> FileCheck.Place? {
         var steps: [FileCheck.Status?] = []
