@@ -97,11 +97,6 @@ struct ResolvConfCheckTests {
         #expect(check.findings.isEmpty && check.leadsToUs && !check.isThroughResolved)
         let others = ResolvConfCheck.otherServers(file, without: ResolvConfCheckTests.ourselves)
         #expect(others == [Nameserver(.v4(0x7F00_0002))])
-        let question = ExaminingQuestion.passage.message(id: 7)
-        #expect(!ExaminingQuestion.isPassed(question) && !ExaminingQuestion.isPassed([]))
-        var reply = question + Array("a.why.httpdnsd.".utf8)
-        reply[7] = 1
-        #expect(ExaminingQuestion.isPassed(reply))
     }
 
     @Test("a daemon without port 53 is the port's matter")
