@@ -1,4 +1,4 @@
-// What is said of files, buffers, containers, programs that write resolv.conf, and settings.
+// What is said of files, buffers, containers and settings.
 
 import Doctor
 import Testing
@@ -85,45 +85,14 @@ struct MachineCheckTests {
         #expect(container(.container("Docker"), canBind: false, isUp: false).first?.gravity == .fault)
         #expect(container(.none, canBind: false, isUp: false, port: 5300).isEmpty)
         #expect(container(.none, canBind: false, isUp: true).isEmpty)
-        #expect(container(.wsl(writesResolvConf: true)).map(\.gravity) == [.warning])
-        #expect(container(.wsl(writesResolvConf: false)).isEmpty)
     }
 
     @Test("what tells of containers is read without harm")
     func containerTexts() {
-        #expect(
-            ContainerCheck.wslWritesResolvConf("") && ContainerCheck.wslWritesResolvConf("generateResolvConf=false"))
-        #expect(!ContainerCheck.wslWritesResolvConf("[boot]\n[network]\ngenerateResolvConf = False\r\n"))
         #expect(ContainerCheck.canBindLowPorts("CapBnd:\t0000000000000400\n"))
         #expect(
             !ContainerCheck.canBindLowPorts("Name: x\nCapBnd:\t00000000000003ff\n")
                 && ContainerCheck.canBindLowPorts("?"))
-    }
-
-    private func rewriters(
-        _ running: Set<String>, networkManager: String = "", dhclient: String = "", dhcpcd: String = "",
-        cloudInit: String = "", hasResolvconf: Bool = false, leadsToUs: Bool = true, isThroughResolved: Bool = false
-    ) -> [String] {
-        RewriterCheck(
-            leadsToUs: leadsToUs, isThroughResolved: isThroughResolved, running: running,
-            networkManager: networkManager, dhclient: dhclient, dhcpcd: dhcpcd, cloudInit: cloudInit,
-            hasResolvconf: hasResolvconf
-        ).findings.compactMap { $0.text.split(separator: " ").first.map(String.init) }
-    }
-
-    @Test("programs that will write resolv.conf are named, unless they are kept from it")
-    func rewriting() {
-        let all: Set<String> = ["NetworkManager", "dhclient", "dhcpcd", "sshd"]
-        #expect(rewriters(all) == ["NetworkManager", "dhclient", "dhcpcd"])
-        #expect(rewriters(all, leadsToUs: false).isEmpty && rewriters(all, isThroughResolved: true).isEmpty)
-        #expect(rewriters(all, hasResolvconf: true) == ["NetworkManager"])
-        #expect(rewriters(["NetworkManager"], networkManager: "[main]\n# dns=none\ndns = default\n").count == 1)
-        #expect(rewriters(["NetworkManager"], networkManager: "[main]\ndns=default\n[main]\ndns = none\n").isEmpty)
-        #expect(rewriters(["dhclient"], dhclient: "  supersede domain-name-servers 127.0.0.1;\n").isEmpty)
-        #expect(rewriters(["dhclient"], dhclient: "#supersede domain-name-servers 127.0.0.1;\n").count == 1)
-        #expect(rewriters(["dhcpcd"], dhcpcd: "nohook lookup-hostname, resolv.conf\n").isEmpty)
-        #expect(rewriters([], cloudInit: "manage_resolv_conf: true\n") == ["cloud-init"])
-        #expect(rewriters([], cloudInit: "manage_resolv_conf: true\nmanage_resolv_conf: false\n").isEmpty)
     }
 
     @Test("complaints about the settings are a screenful at most")

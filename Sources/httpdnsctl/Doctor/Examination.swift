@@ -6,6 +6,7 @@ import Doctor
 import LinuxIO
 import Resolver
 import Settings
+import Takeover
 
 struct Examination {
     private let settings: ExaminedSettings
@@ -61,7 +62,7 @@ struct Examination {
             + resolvConf.findings + switches.findings + providers.clock.findings + providers.authorities.findings
             + providers.check.findings + NameserverCheck(servers: nameservers.map(\.server)).findings
             + providers.routes.findings + buffers.findings + files.findings
-            + container(isUp: daemonCheck.isUp, resolvConf).findings + rewriters(resolvConf).findings
+            + container(isUp: daemonCheck.isUp, resolvConf).findings + rewriters(resolvConf)
         return DoctorReport(
             findings: findings.map {
                 DoctorReport.Finding(
@@ -152,19 +153,8 @@ struct Examination {
             canBindLowPorts: ContainerCheck.canBindLowPorts(MachineFiles.text("/proc/self/status")), isUp: isUp)
     }
 
-    private func rewriters(_ check: ResolvConfCheck) -> RewriterCheck {
-        let networkManager = [
-            MachineFiles.text("/etc/NetworkManager/NetworkManager.conf") + "\n",
-            MachineFiles.texts(in: "/etc/NetworkManager/conf.d"),
-        ]
-        return RewriterCheck(
-            leadsToUs: check.leadsToUs, isThroughResolved: check.isThroughResolved,
-            running: RunningPrograms.names(), networkManager: networkManager.joined(),
-            dhclient: MachineFiles.text("/etc/dhcp/dhclient.conf") + "\n"
-                + MachineFiles.texts(in: "/etc/dhcp/dhclient-enter-hooks.d"),
-            dhcpcd: MachineFiles.text("/etc/dhcpcd.conf"),
-            cloudInit: MachineFiles.text("/etc/cloud/cloud.cfg") + "\n"
-                + MachineFiles.texts(in: "/etc/cloud/cloud.cfg.d"),
-            hasResolvconf: MachineFiles.exists("/sbin/resolvconf"))
+    private func rewriters(_ check: ResolvConfCheck) -> [Finding] {
+        guard check.leadsToUs, let survey = try? SystemFiles.survey() else { return [] }
+        return survey.rewriters.map { Finding(.warning, .rewriters, $0.text, remedy: $0.remedy) }
     }
 }

@@ -17,8 +17,10 @@ struct DaemonQuestions {
         self.place = place
         let loopback = SocketAddress(place.isIPv6 ? "[::1]:\(place.port)" : "127.0.0.1:\(place.port)")
         let target = place.isWildcard ? loopback ?? place : place
-        udp = QuestionErrand(DaemonProof.version.question, to: target, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
-        tcp = QuestionErrand(DaemonProof.version.question, to: target, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        udp = QuestionErrand(
+            DaemonProof.version.question, to: target, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        tcp = QuestionErrand(
+            DaemonProof.version.question, to: target, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 
     var errands: [any Errand] { [udp, tcp] }
@@ -56,9 +58,12 @@ struct NameserverQuestions {
     init?(_ server: Nameserver, _ entropy: SystemEntropy) {
         guard let place = SocketAddress(server.description) else { return nil }
         self.place = place
-        udp = QuestionErrand(ExaminingQuestion.short.message, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
-        tcp = QuestionErrand(ExaminingQuestion.long.message, to: place, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
-        largeUDP = QuestionErrand(ExaminingQuestion.long.message, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        udp = QuestionErrand(
+            ExaminingQuestion.short.message, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        tcp = QuestionErrand(
+            ExaminingQuestion.long.message, to: place, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        largeUDP = QuestionErrand(
+            ExaminingQuestion.long.message, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 
     var errands: [any Errand] { [udp, tcp, largeUDP] }
@@ -89,7 +94,8 @@ struct PassageQuestion {
     init?(_ server: Nameserver, _ entropy: SystemEntropy) {
         guard let place = SocketAddress(server.description) else { return nil }
         self.server = server
-        errand = QuestionErrand(DaemonProof.zone.question, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        errand = QuestionErrand(
+            DaemonProof.zone.question, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 
     var isPassed: Bool {

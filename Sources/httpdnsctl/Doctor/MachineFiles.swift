@@ -1,8 +1,10 @@
-// What the doctor reads on this machine, file by file. It decides nothing: what can't be read is missing, or said so.
+// What the doctor and a takeover read on this machine, file by file. It decides nothing: what can't be read is missing,
+// or said so.
 
 import Doctor
 import LinuxIO
 import Resolver
+import Takeover
 
 enum MachineFiles {
     static let resolvConf = "/etc/resolv.conf"
@@ -76,7 +78,18 @@ enum MachineFiles {
     static func containerKind() -> ContainerCheck.Kind {
         if exists("/.dockerenv") { return .container("Docker") }
         if exists("/run/.containerenv") { return .container("Podman") }
-        guard text("/proc/sys/kernel/osrelease").lowercased().contains("microsoft") else { return .none }
-        return .wsl(writesResolvConf: ContainerCheck.wslWritesResolvConf(text("/etc/wsl.conf")))
+        return .none
+    }
+
+    static var rewriterSettings: RewriterSettings {
+        var settings = RewriterSettings()
+        settings.dhclient = text("/etc/dhcp/dhclient.conf") + "\n" + texts(in: "/etc/dhcp/dhclient-enter-hooks.d")
+        settings.dhcpcd = text("/etc/dhcpcd.conf")
+        settings.cloudInit = text("/etc/cloud/cloud.cfg") + "\n" + texts(in: "/etc/cloud/cloud.cfg.d")
+        // Containers on Windows have its kernel, too.
+        let isWSL = text("/proc/sys/kernel/osrelease").lowercased().contains("microsoft") && containerKind() == .none
+        settings.wsl = isWSL ? text("/etc/wsl.conf") : nil
+        settings.hasResolvconf = exists("/sbin/resolvconf")
+        return settings
     }
 }
