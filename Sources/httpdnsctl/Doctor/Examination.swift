@@ -61,7 +61,7 @@ struct Examination {
             settings.check.findings + daemonCheck.findings + portCheck(daemon).findings
             + resolvConf.findings + switches.findings + providers.clock.findings + providers.authorities.findings
             + providers.check.findings + NameserverCheck(servers: nameservers.map(\.server)).findings
-            + providers.routes.findings + buffers.findings + files.findings
+            + providers.routes.findings + buffers(isUp: daemonCheck.isUp).findings + files.findings
             + container(isUp: daemonCheck.isUp, resolvConf).findings + rewriters(resolvConf)
         return DoctorReport(
             findings: findings.map {
@@ -126,11 +126,11 @@ struct Examination {
             hasResolved: MachineFiles.exists("/run/systemd/resolve/io.systemd.Resolve"), isResolvedOurs: isResolvedOurs)
     }
 
-    private var buffers: BufferCheck {
+    private func buffers(isUp: Bool) -> BufferCheck {
         let wanted = Int(DatagramSocket.receiveBufferBytes)
         return BufferCheck(
             allowedBytes: MachineFiles.number("/proc/sys/net/core/rmem_max") ?? wanted, wantedBytes: wanted,
-            lostDatagrams: BufferCheck.lostDatagrams(MachineFiles.text("/proc/net/snmp")))
+            lostDatagrams: isUp ? DatagramLoss.count(at: places) : 0)
     }
 
     private var files: FileCheck {
