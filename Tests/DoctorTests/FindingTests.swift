@@ -76,7 +76,7 @@ struct FindingTests {
             holdings: [
                 PortCheck.Holding("127.0.0.1:53", "UDP", holder: holder),
                 PortCheck.Holding("127.0.0.1:53", "TCP", holder: holder),
-            ])
+            ], isSocketUnitUp: false)
         #expect(check.findings.count == 1 && check.findings[0].remedy.hasPrefix(remedy))
         #expect(check.findings[0].text == "127.0.0.1:53 over UDP, 127.0.0.1:53 over TCP: held by \(holder)")
     }
@@ -84,12 +84,36 @@ struct FindingTests {
     @Test("a daemon of ours that holds its own port is no finding")
     func ourselves() {
         let holding = PortCheck.Holding("127.0.0.1:53", "UDP", holder: "httpdnsd (pid 7)")
-        #expect(PortCheck(places: ["127.0.0.1:53"], holdings: [holding]).findings.isEmpty)
+        #expect(PortCheck(places: ["127.0.0.1:53"], holdings: [holding], isSocketUnitUp: false).findings.isEmpty)
+    }
+
+    @Test("systemd holds the port for the daemon where httpdnsd.socket is up")
+    func socketUnit() {
+        let findings = { (isUp: Bool) in
+            let holding = PortCheck.Holding("127.0.0.1:53", "UDP", holder: "systemd (pid 1)")
+            return PortCheck(places: ["127.0.0.1:53"], holdings: [holding], isSocketUnitUp: isUp).findings
+        }
+        #expect(findings(true).isEmpty && findings(false).map(\.gravity) == [.fault])
+        let waiting = DaemonCheck(control: .startedByQuestions, socket: "/run/s", listeners: [])
+        #expect(waiting.isUp && waiting.findings.map(\.gravity) == [.note])
+    }
+
+    @Test("an address that the machine does not have is a fault only where it is the only one")
+    func missingAddress() {
+        let missing = DaemonCheck.Listener("[::1]:53", udp: .addressMissing, tcp: .addressMissing)
+        let findings = { (listeners: [DaemonCheck.Listener]) in
+            DaemonCheck(control: .answers, socket: "/run/s", listeners: listeners).findings.map(\.gravity)
+        }
+        #expect(findings([listener(.ours, .ours), missing]) == [.note, .note])
+        #expect(findings([missing]) == [.fault, .fault])
     }
 
     @Test("a daemon that has no port 53 can't be named by resolv.conf")
     func otherPort() {
-        #expect(PortCheck(places: ["127.0.0.1:5300"], holdings: []).findings.map(\.subject) == ["port 53"])
+        #expect(
+            PortCheck(places: ["127.0.0.1:5300"], holdings: [], isSocketUnitUp: false).findings.map(\.subject) == [
+                "port 53"
+            ])
     }
 
     @Test("a short question is small, and a long one wants DNSSEC")

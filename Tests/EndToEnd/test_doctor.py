@@ -393,6 +393,18 @@ class Down(Machine):
         self.assertFinds(
             "port 53", f"held by dnsmasq (pid {dnsmasq.process.pid})", "systemctl disable --now dnsmasq", found, ["daemon"])
 
+    def test_a_daemon_that_the_first_question_would_start(self):
+        """httpdnsd.socket listens, and is not asked."""
+        held = self.inside.within(lambda: FakeNameserver(lambda query, is_stream: [], (US, 53)))
+        self.addCleanup(held.close)
+        self.assertIn("daemon", [one["subject"] for one in self.examine()])
+        self.assertTrue(held.queries)
+        held.queries.clear()
+        manager = self.file("systemctl", "#!/bin/sh\n")
+        manager.chmod(0o755)
+        self.assertEqual([], self.examine(f"mount --bind {manager} /usr/bin/systemctl"))
+        self.assertEqual([], held.queries)
+
     def test_a_daemon_that_listens_elsewhere(self):
         config = self.changed_settings(lambda text: text.replace(f'"{US}:53"', f'"{US}:5300"'))
         self.assertFinds("port 53", "listens at 127.0.0.1:5300", "server.listen", self.examine(config=config), ["daemon"])

@@ -13,6 +13,7 @@ struct Examination {
     private let socket: String?
     private let control: DaemonCheck.Control
     private let knowledge: DaemonCheck.Knowledge
+    private let isSocketUnitUp: Bool
     /// Where the daemon listens; where it says nothing, where the settings let it.
     private let places: [SocketAddress]
     private let ourselves: ListenAddresses
@@ -29,7 +30,8 @@ struct Examination {
         let isDefault = given == Invocation.defaultSocket
         socket = isDefault ? settings.settings.control.socket : given
         let (control, status) = Examination.ask(socket)
-        self.control = control
+        isSocketUnitUp = MachineFiles.isSocketUnitUp
+        self.control = control.isAbsent && isSocketUnitUp ? .startedByQuestions : control
         knowledge =
             status.map {
                 DaemonCheck.Knowledge(
@@ -47,7 +49,7 @@ struct Examination {
     }
 
     func run() throws(SystemError) -> DoctorReport {
-        let daemon = places.map { DaemonQuestions(place: $0, entropy) }
+        let daemon = control == .startedByQuestions ? [] : places.map { DaemonQuestions(place: $0, entropy) }
         let nameservers = sources.list.servers.compactMap { NameserverQuestions($0, entropy) }
         let passages = ResolvConfCheck.otherServers(MachineFiles.resolvConfFile(), without: ourselves)
             .compactMap { PassageQuestion($0, entropy) }
@@ -96,7 +98,7 @@ struct Examination {
                     PortCheck.Holding("\(question.place)", errand.transport.rawValue, holder: holder))
             }
         }
-        return PortCheck(places: places.map { "\($0)" }, holdings: holdings)
+        return PortCheck(places: places.map { "\($0)" }, holdings: holdings, isSocketUnitUp: isSocketUnitUp)
     }
 
     private func resolvConf(_ forwarders: Set<Nameserver>) -> ResolvConfCheck {

@@ -41,7 +41,7 @@ struct DaemonQuestions {
         case .answer(let bytes): isDeclined(bytes, errand.place) ? .declined : .foreign
         case .refused: .refused
         case .silent, nil: .silent
-        case .noRoute: .unsent("no such address here")
+        case .noRoute: .addressMissing
         case .failed(let why): .unsent(why)
         }
     }

@@ -81,6 +81,15 @@ enum MachineFiles {
         return .none
     }
 
+    /// systemd holds the daemon's port. Nothing is changed by asking for it.
+    static var isSocketUnitUp: Bool {
+        let ended = try? ChildProgram.run(
+            "systemctl", ["is-active", "--quiet", "httpdnsd.socket"], timeout: .seconds(2), maxBytes: maxSaidBytes)
+        return ended?.exitCode == 0
+    }
+
+    private static let maxSaidBytes = 4096
+
     static var rewriterSettings: RewriterSettings {
         var settings = RewriterSettings()
         settings.dhclient = text("/etc/dhcp/dhclient.conf") + "\n" + texts(in: "/etc/dhcp/dhclient-enter-hooks.d")
