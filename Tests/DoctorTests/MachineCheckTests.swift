@@ -34,6 +34,12 @@ struct MachineCheckTests {
         #expect(findings(.secret("key-file"), file(0o644)).map(\.remedy) == ["chmod o= /etc/x"])
         #expect(findings(.secret("key-file"), file(0o600)).map(\.gravity) == [.fault])
         #expect(findings(.secret("key-file"), nil).map(\.gravity) == [.fault])
+        let other = FileCheck.User(name: "dns", id: 901, groups: [901])
+        for purpose in [FileCheck.Purpose.secret("key-file"), .make("cache.store")] {
+            let place = FileCheck.Place(path: "/etc/x", purpose: purpose, steps: [root, root, nil])
+            let check = FileCheck(user: other, userName: "dns", isUserNeeded: true, places: [place])
+            #expect(check.findings.allSatisfy { $0.remedy.contains("-o dns ") } && check.findings.count == 1)
+        }
         #expect(findings(.make("cache.store"), file(0o755)).map(\.remedy) == ["chown httpdnsd: /etc/x"])
         #expect(findings(.make("cache.store"), nil).count == 1)
         let own = FileCheck.Place(path: "/var/httpdnsd", purpose: .make("cache.store"), steps: [root, root, nil])
