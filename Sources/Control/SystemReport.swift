@@ -82,11 +82,3 @@ package struct SystemWorkReport: Codable, Equatable, Sendable {
 
     package var line: String { json(self) }
 }
-
-extension StatusReport {
-    /// Of `status --json`; nil for what is no such answer.
-    package static func listeners(json text: [UInt8]) -> [String]? {
-        let report: StatusReport? = decoded(String(decoding: text, as: UTF8.self))
-        return report?.listeners
-    }
-}

@@ -1,12 +1,10 @@
-// What is different where the machine is none of its own: containers, and Windows' Linux.
+// What is different in a container.
 
 package struct ContainerCheck: Sendable {
     package enum Kind: Equatable, Sendable {
         case none
         /// "Docker", "Podman"
         case container(String)
-        /// wsl.conf lets it write resolv.conf at each start.
-        case wsl(writesResolvConf: Bool)
     }
 
     package let kind: Kind
@@ -42,35 +40,13 @@ package struct ContainerCheck: Sendable {
                     remedy: "docker run --cap-add NET_BIND_SERVICE (cap_add in a compose file); or a port from "
                         + "\(firstFreePort) up, published as 53"))
         }
-        switch kind {
-        case .wsl(writesResolvConf: true):
-            findings.append(
-                Finding(
-                    .warning, .container, "WSL writes resolv.conf at each start",
-                    remedy: "generateResolvConf = false under [network] in /etc/wsl.conf; then wsl --shutdown"))
-        case .wsl(writesResolvConf: false), .none: break
-        case .container(let name) where isResolvConfMounted && leadsToUs:
+        if case .container(let name) = kind, isResolvConfMounted, leadsToUs {
             findings.append(
                 Finding(
                     .note, .container, "in \(name), which mounts resolv.conf: it is new at each start",
                     remedy: "set the nameserver outside (docker run --dns)"))
-        case .container: break
         }
         return findings
-    }
-
-    /// - Parameter text: /etc/wsl.conf (INI).
-    package static func wslWritesResolvConf(_ text: String) -> Bool {
-        var section = ""
-        // Windows ends lines with two characters, which are one in Swift.
-        for line in text.split(whereSeparator: \.isNewline) {
-            let plain = line.lowercased().filter { $0 != " " && $0 != "\t" && $0 != "\r" }
-            if plain.hasPrefix("[") { section = plain }
-            if section == "[network]", plain.hasPrefix("generateresolvconf=") {
-                return !["false", "0"].contains(plain.dropFirst("generateresolvconf=".count))
-            }
-        }
-        return true
     }
 
     /// - Parameter status: /proc/self/status, with the bounding set of capabilities as a hexadecimal number.
@@ -82,12 +58,4 @@ package struct ContainerCheck: Sendable {
 
     /// CAP_NET_BIND_SERVICE of linux/capability.h.
     private static let netBindService: UInt64 = 1 << 10
-
-    /// - Parameter mounts: /proc/self/mountinfo, whose fifth word is where something is mounted.
-    package static func isMounted(_ path: String, mounts: String) -> Bool {
-        mounts.split(separator: "\n").contains { line in
-            let words = line.split(separator: " ", maxSplits: 5)
-            return words.count > 4 && words[4] == path
-        }
-    }
 }

@@ -10,6 +10,10 @@ package struct DaemonCheck: Equatable, Sendable {
         case denied
         /// Somebody took the connection and said nothing.
         case silent
+        /// It does not run: httpdnsd.socket listens in its place, and the first question starts it.
+        case startedByQuestions
+
+        package var isAbsent: Bool { if case .absent = self { true } else { false } }
     }
 
     /// To `version.bind. CH TXT`.
@@ -22,6 +26,8 @@ package struct DaemonCheck: Equatable, Sendable {
         /// Nobody listens.
         case refused
         case silent
+        /// The machine has no such address.
+        case addressMissing
         /// The question could not be sent; with the system's words.
         case unsent(String)
     }
@@ -72,7 +78,8 @@ package struct DaemonCheck: Equatable, Sendable {
     }
 
     package var isUp: Bool {
-        control == .answers || listeners.contains { $0.udp == .ours || $0.tcp == .ours }
+        control == .answers || control == .startedByQuestions
+            || listeners.contains { $0.udp == .ours || $0.tcp == .ours }
     }
 
     package var findings: [Finding] {
@@ -115,6 +122,12 @@ package struct DaemonCheck: Equatable, Sendable {
     private var controlFindings: [Finding] {
         switch control {
         case .answers, .none: []
+        case .startedByQuestions:
+            [
+                Finding(
+                    .note, .daemon, "is not asked, which would start it: httpdnsd.socket listens in its place",
+                    remedy: "systemctl start httpdnsd, to have it looked at")
+            ]
         case .denied:
             [
                 Finding(
@@ -136,6 +149,17 @@ package struct DaemonCheck: Equatable, Sendable {
         }
     }
 
+    private var isReachedElsewhere: Bool {
+        listeners.contains { $0.replies.contains { $0.reply == .ours || $0.reply == .declined } }
+    }
+
+    /// As [::1] is where IPv6 is off: systemd listens there all the same (FreeBind).
+    private func absentAddress(_ listener: Listener, _ transport: String) -> Finding {
+        Finding(
+            .note, .daemon, "\(listener.place) over \(transport): there is no such address here",
+            remedy: "none is needed; or take it out of server.listen, or out of httpdnsd.socket")
+    }
+
     private func silences(_ listener: Listener) -> [Finding] {
         listener.replies.compactMap { transport, reply in
             let what: String
@@ -144,6 +168,8 @@ package struct DaemonCheck: Equatable, Sendable {
             case .ours, .declined, .foreign: return nil
             case .refused: what = "nobody listens"
             case .silent: what = "no answer"
+            case .addressMissing where isReachedElsewhere: return absentAddress(listener, transport)
+            case .addressMissing: what = "there is no such address here"
             case .unsent(let why): what = "can't be asked: \(why)"
             }
             return Finding(

@@ -1,34 +1,19 @@
-// The questions that the doctor asks, as bytes.
+// The questions that the doctor asks of nameservers, as bytes.
 
 import DNSWire
 
 package enum ExaminingQuestion: Sendable {
-    /// To who should be the daemon: `version.bind. CH TXT`.
-    case version
-    /// To who may pass questions on to the daemon: about a zone that exists there alone.
-    case passage
-    /// To a nameserver: `. NS`, which every resolver knows, and fits everywhere.
+    /// `. NS`, which every resolver knows, and fits everywhere.
     case short
     /// `. DNSKEY` with the signatures: some 1,400 bytes today, with room for more than a packet holds.
     case long
 
-    private static let chaosClass: UInt16 = 3
     private static let dnskeyType = RecordType(rawValue: 48)
     /// RFC 6891 section 6.2.5; most resolvers send less on their own.
     private static let largePayloadBytes: UInt16 = 4096
 
     package func message(id: UInt16) -> [UInt8] {
         switch self {
-        case .version:
-            // Without EDNS the class is what the message ends with.
-            var message =
-                Name("version.bind").map { name in
-                    UpstreamQuery.message(for: Question(name, .txt), id: id, payloadSize: nil)
-                } ?? []
-            message.replaceSubrange((message.count - 2)..., with: [0, UInt8(ExaminingQuestion.chaosClass)])
-            return message
-        case .passage:
-            return Name("why.httpdnsd").map { UpstreamQuery.message(for: Question($0, .txt), id: id) } ?? []
         case .short: return UpstreamQuery.message(for: Question(.root, .ns), id: id)
         case .long:
             var message = UpstreamQuery.message(
@@ -38,16 +23,5 @@ package enum ExaminingQuestion: Sendable {
             message[message.count - 4] |= 0x80
             return message
         }
-    }
-
-    /// Of a reply to `version`: its text holds our name. Nobody relies on it but people, so a search is enough.
-    package static func isOurs(_ reply: [UInt8]) -> Bool {
-        reply.firstRange(of: Array("httpdnsd ".utf8)) != nil
-    }
-
-    /// Of a reply to `passage`: the text in it names the zone once more, which a question writes in another form.
-    package static func isPassed(_ reply: [UInt8]) -> Bool {
-        guard let header = Header(reply.span), header.responseCode == 0, header.answerCount > 0 else { return false }
-        return reply.firstRange(of: Array(".why.httpdnsd.".utf8)) != nil
     }
 }

@@ -120,14 +120,14 @@ package struct FileCheck: Sendable {
             [
                 Finding(
                     .fault, .files, "\(place.path) (\(key)) does not exist",
-                    remedy: "put the account's key there: install -m 640 -g httpdnsd KEYFILE \(place.path)")
+                    remedy: "put the account's key there: install -m 400 -o \(userName) KEYFILE \(place.path)")
             ]
         // The daemon makes it before root's rights are gone.
         case .make where place.path.hasSuffix("/\(FileCheck.ownName)"): []
         case .make(let what):
             [
                 warning(
-                    "\(place.path) (\(what)) does not exist", "install -d -o httpdnsd -g httpdnsd \(place.path)")
+                    "\(place.path) (\(what)) does not exist", "install -d -o \(userName) \(place.path)")
             ]
         }
     }

@@ -21,9 +21,13 @@ package struct PortCheck: Equatable, Sendable {
     /// Those of port 53 that the daemon does not have.
     package let holdings: [Holding]
 
-    package init(places: [String], holdings: [Holding]) {
+    /// httpdnsd.socket is up: systemd holds the port for the daemon.
+    package let isSocketUnitUp: Bool
+
+    package init(places: [String], holdings: [Holding], isSocketUnitUp: Bool) {
         self.places = places
         self.holdings = holdings
+        self.isSocketUnitUp = isSocketUnitUp
     }
 
     package var hasStandardPort: Bool { places.contains { $0.hasSuffix(":53") } }
@@ -43,7 +47,7 @@ package struct PortCheck: Equatable, Sendable {
     /// One line for a process, however many of the places it has.
     private var grouped: [(holder: String?, what: String)] {
         var groups: [(holder: String?, what: String)] = []
-        for holding in holdings where holding.holder.map({ !PortCheck.isOurs($0) }) ?? true {
+        for holding in holdings where holding.holder.map({ !isOurs($0) }) ?? true {
             let what = "\(holding.place) over \(holding.transport)"
             if let index = groups.firstIndex(where: { $0.holder == holding.holder }) {
                 groups[index].what += ", \(what)"
@@ -60,7 +64,10 @@ package struct PortCheck: Equatable, Sendable {
             remedy: PortCheck.remedy(holder.map(PortCheck.program) ?? ""))
     }
 
-    private static func isOurs(_ holder: String) -> Bool { program(holder) == "httpdnsd" }
+    private func isOurs(_ holder: String) -> Bool {
+        let program = PortCheck.program(holder)
+        return program == "httpdnsd" || isSocketUnitUp && ["systemd", "init"].contains(program)
+    }
 
     /// The kernel cuts names of programs after 15 bytes.
     private static func program(_ holder: String) -> String {

@@ -82,12 +82,6 @@ package struct ResolvConfCheck: Sendable {
         return ResolvConfCheck.namesUs(list) || isThroughResolved(list) || isForwarded(list)
     }
 
-    /// resolv.conf names systemd-resolved, and that asks the daemon.
-    package var isThroughResolved: Bool {
-        guard case .text(let text, _) = file else { return false }
-        return isThroughResolved(NameserverList(resolvConf: text, without: ourselves))
-    }
-
     private func findings(of list: NameserverList) -> [Finding] {
         let lines = shape(of: list)
         guard ourPlace != nil else { return lines }
@@ -167,6 +161,7 @@ package struct ResolvConfCheck: Sendable {
 
     private func isForwarded(_ list: NameserverList) -> Bool { list.servers.contains(where: forwarders.contains) }
 
+    /// resolv.conf names systemd-resolved, and that asks the daemon.
     private func isThroughResolved(_ list: NameserverList) -> Bool {
         list.servers.contains(where: ResolvConfCheck.isStub)
             && ResolvConfCheck.namesUs(NameserverList(resolvConf: resolvedServers, without: ourselves))

@@ -6,6 +6,8 @@ package struct RouteCheck: Sendable {
     /// Of 2000::/3, which is all that is handed out.
     package let hasPublicAddress: Bool
     package let hasDefaultRoute: Bool
+    /// All of 2000::/3 has one, be it in halves as VPNs have them.
+    package let hasPublicRoute: Bool
     /// How providers were reached by it.
     package let outcomes: [ProviderCheck.Outcome]
     package let worksByIPv4: Bool
@@ -22,12 +24,13 @@ package struct RouteCheck: Sendable {
         }
         hasPublicAddress = scopes.contains { $0 == "2" || $0 == "3" }
         hasAddress = !scopes.isEmpty
-        hasDefaultRoute = RouteCheck.lines(routes).contains { words in
-            guard words.count >= 10, words[1] == "00", words[0].allSatisfy({ $0 == "0" }), words[9] != "lo" else {
-                return false
-            }
-            return UInt32(words[8], radix: 16).map { $0 & RouteCheck.rejects == 0 } ?? false
-        }
+        let wide = RouteCheck.lines(routes).compactMap(RouteCheck.wideRoute)
+        hasDefaultRoute = wide.contains { $0.bits == 0 }
+        // ::/0, ::/1, ::/2 and 2000::/3 are those around it; 2000::/4 and 3000::/4 are its halves.
+        let halves = Set(wide.filter { $0.bits == 4 }.map(\.firstDigit))
+        hasPublicRoute =
+            wide.contains { $0.bits < 3 && $0.firstDigit < 4 || $0.bits == 3 && $0.firstDigit == 2 }
+            || halves.isSuperset(of: [2, 3])
         self.outcomes = outcomes
         self.worksByIPv4 = worksByIPv4
     }
@@ -37,12 +40,20 @@ package struct RouteCheck: Sendable {
     /// A machine with a route for every neighbour.
     private static let maxLines = 10_000
 
+    /// Its first hexadecimal digit, and how many bits of it count; nil for narrow ones, and those that reject.
+    private static func wideRoute(_ words: [Substring]) -> (firstDigit: Int, bits: Int)? {
+        guard words.count >= 10, words[9] != "lo", let bits = Int(words[1], radix: 16), bits <= 4,
+            let digit = words[0].first?.hexDigitValue, let flags = UInt32(words[8], radix: 16), flags & rejects == 0
+        else { return nil }
+        return (digit, bits)
+    }
+
     private static func lines(_ text: String) -> [[Substring]] {
         text.split(separator: "\n").prefix(maxLines).map { $0.split(separator: " ") }
     }
 
     package var findings: [Finding] {
-        if hasPublicAddress, !hasDefaultRoute {
+        if hasPublicAddress, !hasPublicRoute {
             return [
                 warning(
                     "there is a public address and no default route: programs try IPv6 and wait or fail",
@@ -62,7 +73,7 @@ package struct RouteCheck: Sendable {
         }
         return [
             warning(
-                "no provider answers by IPv6, and all do by IPv4: what is sent there is lost",
+                "no provider answers by IPv6, while some do by IPv4: what is sent there is lost",
                 "mend the router's IPv6, or turn it off: sysctl net.ipv6.conf.all.disable_ipv6=1")
         ]
     }

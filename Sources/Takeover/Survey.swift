@@ -17,6 +17,7 @@ package struct Survey: Equatable, Sendable {
     package var networkManagerSettings = ""
     /// Whether systemd-resolved answers at 127.0.0.53.
     package var isStubAnswering = false
+    package var rewriterSettings = RewriterSettings()
 
     package init() {}
 

@@ -30,8 +30,7 @@ package enum SystemPaths {
     /// What a survey looks at.
     package static let looked = [
         resolvConf, formerNameservers, resolvedFolder, resolvedSettings, networkManagerFolder, networkManagerSettings,
-        openresolvSettings, "/lib/resolvconf/libc", "/etc/cloud/cloud.cfg", "/etc/wsl.conf",
-        "/proc/sys/fs/binfmt_misc/WSLInterop", "/.dockerenv",
+        openresolvSettings, "/lib/resolvconf/libc", "/.dockerenv",
     ]
 
     /// Beside a path: what is to take its place, until it does. It is there only while that is done, or when we were

@@ -15,7 +15,7 @@ enum DaemonAddresses {
     static func told(at socket: String) throws(SystemError) -> [String]? {
         let line = "\(Command.Word.status) --json"
         let answer = try LocalExchange.ask(line, at: socket, timeout: controlTimeout, maxBytes: maxAnswerBytes)
-        guard let listeners = StatusReport.listeners(json: answer) else { return nil }
+        guard let listeners = StatusReport(answer: answer)?.listeners else { return nil }
         let addresses = listeners.compactMap { SocketAddress($0) }.filter { $0.port == port }.map(\.reachable)
         let loopback = addresses.filter(\.isLoopback)
         let all = (loopback.isEmpty ? addresses : loopback).map(\.addressText)

@@ -17,6 +17,7 @@ enum SystemFiles {
         survey.mountPoints = MountTable.points()
         survey.running = RunningPrograms.names()
         survey.isStubAnswering = DaemonAddresses.isListening(atStub: "127.0.0.53")
+        survey.rewriterSettings = MachineFiles.rewriterSettings
         if survey.running.contains("NetworkManager") {
             let said = try? ChildProgram.run(
                 "NetworkManager", ["--print-config"], timeout: programTimeout, maxBytes: maxOutputBytes)

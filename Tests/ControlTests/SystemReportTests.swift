@@ -38,11 +38,4 @@ struct SystemReportTests {
 
                 """)
     }
-
-    @Test("where the daemon listens is read from its status")
-    func listeners() {
-        #expect(StatusReport.listeners(json: Array("{\"error\":\"no\"}".utf8)) == nil)
-        let status = StatusReport(uptimeSeconds: 1, processID: 2, listeners: ["[::1]:53"], threads: 1)
-        #expect(StatusReport.listeners(json: Array(Reply.status(status).rendered(asJSON: true).utf8)) == ["[::1]:53"])
-    }
 }

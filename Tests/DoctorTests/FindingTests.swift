@@ -76,7 +76,7 @@ struct FindingTests {
             holdings: [
                 PortCheck.Holding("127.0.0.1:53", "UDP", holder: holder),
                 PortCheck.Holding("127.0.0.1:53", "TCP", holder: holder),
-            ])
+            ], isSocketUnitUp: false)
         #expect(check.findings.count == 1 && check.findings[0].remedy.hasPrefix(remedy))
         #expect(check.findings[0].text == "127.0.0.1:53 over UDP, 127.0.0.1:53 over TCP: held by \(holder)")
     }
@@ -84,20 +84,43 @@ struct FindingTests {
     @Test("a daemon of ours that holds its own port is no finding")
     func ourselves() {
         let holding = PortCheck.Holding("127.0.0.1:53", "UDP", holder: "httpdnsd (pid 7)")
-        #expect(PortCheck(places: ["127.0.0.1:53"], holdings: [holding]).findings.isEmpty)
+        #expect(PortCheck(places: ["127.0.0.1:53"], holdings: [holding], isSocketUnitUp: false).findings.isEmpty)
+    }
+
+    @Test("systemd holds the port for the daemon where httpdnsd.socket is up")
+    func socketUnit() {
+        let findings = { (isUp: Bool) in
+            let holding = PortCheck.Holding("127.0.0.1:53", "UDP", holder: "systemd (pid 1)")
+            return PortCheck(places: ["127.0.0.1:53"], holdings: [holding], isSocketUnitUp: isUp).findings
+        }
+        #expect(findings(true).isEmpty && findings(false).map(\.gravity) == [.fault])
+        let waiting = DaemonCheck(control: .startedByQuestions, socket: "/run/s", listeners: [])
+        #expect(waiting.isUp && waiting.findings.map(\.gravity) == [.note])
+    }
+
+    @Test("an address that the machine does not have is a fault only where it is the only one")
+    func missingAddress() {
+        let missing = DaemonCheck.Listener("[::1]:53", udp: .addressMissing, tcp: .addressMissing)
+        let findings = { (listeners: [DaemonCheck.Listener]) in
+            DaemonCheck(control: .answers, socket: "/run/s", listeners: listeners).findings.map(\.gravity)
+        }
+        #expect(findings([listener(.ours, .ours), missing]) == [.note, .note])
+        #expect(findings([missing]) == [.fault, .fault])
     }
 
     @Test("a daemon that has no port 53 can't be named by resolv.conf")
     func otherPort() {
-        #expect(PortCheck(places: ["127.0.0.1:5300"], holdings: []).findings.map(\.subject) == ["port 53"])
+        #expect(
+            PortCheck(places: ["127.0.0.1:5300"], holdings: [], isSocketUnitUp: false).findings.map(\.subject) == [
+                "port 53"
+            ])
     }
 
-    @Test("a question about the daemon's version is one of class CHAOS, and a long one wants DNSSEC")
+    @Test("a short question is small, and a long one wants DNSSEC")
     func questions() {
-        let version = ExaminingQuestion.version.message(id: 0x1234)
-        #expect(version.prefix(2) == [0x12, 0x34] && version.suffix(4) == [0, 16, 0, 3])
+        let short = ExaminingQuestion.short.message(id: 0x1234)
+        #expect(short.prefix(2) == [0x12, 0x34] && short[12..<17] == [0, 0, 2, 0, 1])
         let long = ExaminingQuestion.long.message(id: 1)
         #expect(long.suffix(11) == [0, 0, 41, 0x10, 0, 0, 0, 0x80, 0, 0, 0])
-        #expect(ExaminingQuestion.isOurs(Array("..httpdnsd 0.1.0".utf8)) && !ExaminingQuestion.isOurs([1, 2]))
     }
 }

@@ -149,6 +149,15 @@ struct UpstreamCheckTests {
         #expect(routes(localAddress, "").isEmpty)
         #expect(routes(publicAddress, "")[0].contains("no default route"))
         #expect(routes("", route)[0].contains("no global address"))
+        let wide = { (digit: Character, bits: String) in
+            "\(digit)\(route.dropFirst().prefix(32))\(bits)\(route.dropFirst(35))"
+        }
+        for covering in [wide("0", "01"), wide("0", "02"), wide("2", "03"), wide("2", "04") + wide("3", "04")] {
+            #expect(routes(publicAddress, covering).isEmpty)
+        }
+        for narrow in [wide("8", "01"), wide("4", "03"), wide("2", "04"), wide("f", "04"), wide("2", "40")] {
+            #expect(routes(publicAddress, narrow)[0].contains("no default route"))
+        }
         let hangs = [ProviderCheck.Outcome.silent(isConnected: false)]
         #expect(routes(publicAddress, route, hangs)[0].contains("by IPv6"))
         #expect(routes(publicAddress, route, hangs, worksByIPv4: false).isEmpty)

@@ -351,13 +351,19 @@ class Up(Machine):
     def test_a_program_that_will_write_resolv_conf(self):
         program = self.directory / "dhclient"
         shutil.copy("/bin/sleep", program)
-        process = subprocess.Popen([*self.inside.prefix, str(program), "60"])
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        eventually(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "dhclient\n")
+        staged = "mount -t tmpfs none /etc/dhcp 2>/dev/null || true"
+
+        def runs(*prefix):
+            process = subprocess.Popen([*prefix, str(program), "60"])
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            eventually(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "dhclient\n")
+
+        runs()
+        self.assertEqual([], self.examine(staged), "it runs in another network, as in a container")
+        runs(*self.inside.prefix)
         self.assertFinds(
-            "rewriters", "dhclient will write resolv.conf", "supersede domain-name-servers",
-            self.examine("mount -t tmpfs none /etc/dhcp 2>/dev/null || true"))
+            "rewriters", "dhclient will write resolv.conf", "supersede domain-name-servers", self.examine(staged))
 
 
 class Wide(Machine):
@@ -386,6 +392,18 @@ class Down(Machine):
         found = self.examine()
         self.assertFinds(
             "port 53", f"held by dnsmasq (pid {dnsmasq.process.pid})", "systemctl disable --now dnsmasq", found, ["daemon"])
+
+    def test_a_daemon_that_the_first_question_would_start(self):
+        """httpdnsd.socket listens, and is not asked."""
+        held = self.inside.within(lambda: FakeNameserver(lambda query, is_stream: [], (US, 53)))
+        self.addCleanup(held.close)
+        self.assertIn("daemon", [one["subject"] for one in self.examine()])
+        self.assertTrue(held.queries)
+        held.queries.clear()
+        manager = self.file("systemctl", "#!/bin/sh\n")
+        manager.chmod(0o755)
+        self.assertEqual([], self.examine(f"mount --bind {manager} /usr/bin/systemctl"))
+        self.assertEqual([], held.queries)
 
     def test_a_daemon_that_listens_elsewhere(self):
         config = self.changed_settings(lambda text: text.replace(f'"{US}:53"', f'"{US}:5300"'))

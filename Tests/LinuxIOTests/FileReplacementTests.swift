@@ -94,6 +94,7 @@ struct FileReplacementTests {
         let table = """
             21 1 8:1 / / rw - ext4 /dev/a rw
             36 21 8:1 /var/lib/r /etc/resolv.conf rw,relatime - ext4 /dev/a rw
+            x
             """
         #expect(MountTable.parse(table) == ["/", "/etc/resolv.conf"])
         #expect(MountTable.points().contains("/"))

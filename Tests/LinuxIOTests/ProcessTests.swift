@@ -11,7 +11,7 @@ struct PortHolderTests {
               sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
                0: 0100007F:0035 00000000:0000 0A 00000000:00000000 00:00000000 00000000   101        0 23456 1 ffff 100
                1: 0100007F:D2F0 0100007F:0035 01 00000000:00000000 00:00000000 00000000     0        0 0
-              12: 00000000000000000000000001000000:14EB 00000000000000000000000000000000:0000 07 0:0 0:0 0 0 0 77 2 f 0
+              12: 00000000000000000000000001000000:14EB 00000000000000000000000000000000:0000 07 0:0 0:0 0 0 0 77 2 f 9
             bad: 0100007F:00355 00000000:0000 0A 0:0 0:0 0 0 0 1
             bad: 0100007:0035 00000000:0000 0A 0:0 0:0 0 0 0 1
             bad: 0100007F:0035 00000000:0000 XX 0:0 0:0 0 0 0 1
@@ -24,7 +24,7 @@ struct PortHolderTests {
             SocketTable.parse(text) == [
                 SocketTable.Entry(address: loopback, state: 0x0A, inode: 23456),
                 SocketTable.Entry(address: other, state: 1, inode: 0),
-                SocketTable.Entry(address: loopback6, state: 7, inode: 77),
+                SocketTable.Entry(address: loopback6, state: 7, inode: 77, lost: 9),
             ])
     }
 
@@ -50,6 +50,20 @@ struct PortHolderTests {
         let ourselves = "\(String(decoding: comm, as: UTF8.self)) (pid \(getpid()))"
         #expect(try PortHolder.describe(datagrams.localAddress(), .udp) == ourselves)
         #expect(try PortHolder.describe(listener.localAddress(), .tcp) == ourselves)
+    }
+
+    @Test func `datagrams that find a buffer full are counted for their socket alone`() throws {
+        let full = try DatagramSocket(serving: #require(SocketAddress("127.0.0.1:0")))
+        let idle = try DatagramSocket(serving: #require(SocketAddress("127.0.0.1:0")))
+        let sender = try DatagramSocket(connectedTo: full.localAddress())
+        let bytes = [UInt8](repeating: 0, count: 60_000)
+        var sent = 0
+        while try DatagramLoss.count(at: [full.localAddress()]) == 0, sent < 10_000 {
+            _ = try sender.send(bytes.span)
+            sent += 1
+        }
+        #expect(sent < 10_000)
+        #expect(try DatagramLoss.count(at: [idle.localAddress()]) == 0)
     }
 
     @Test func `nobody holds port 0`() throws {

@@ -121,38 +121,13 @@ struct TakeoverPlanTests {
         }
     }
 
-    @Test(
-        "who writes resolv.conf again is named with the remedy",
-        arguments: [
-            ("dhclient", "supersede"), ("dhcpcd", "nohook"),
-        ])
-    func rewriters(program: String, remedy: String) {
+    @Test("Docker is named by what it leaves")
+    func docker() {
         var survey = SampleMachine.survey(.plainFile)
+        survey.states["/.dockerenv"] = SampleMachine.text("")
         #expect(plan(survey).warnings.isEmpty)
-        survey.running = [program]
-        #expect(plan(survey).warnings.contains { $0.contains(program) && $0.contains(remedy) })
-    }
-
-    @Test(
-        "WSL, cloud-init and Docker are named by what they leave",
-        arguments: [
-            ("/proc/sys/fs/binfmt_misc/WSLInterop", "generateResolvConf"),
-            ("/etc/cloud/cloud.cfg", "manage_resolv_conf"),
-            ("/.dockerenv", "--dns"),
-        ])
-    func places(path: String, remedy: String) {
-        var survey = SampleMachine.survey(.plainFile)
-        survey.states[path] = SampleMachine.text("")
         survey.mountPoints = [SystemPaths.resolvConf]
-        #expect(plan(survey).warnings.contains { $0.contains(remedy) })
-    }
-
-    @Test("WSL that was told to keep off is not warned of")
-    func obedientWSL() {
-        var survey = SampleMachine.survey(.plainFile)
-        survey.states["/proc/sys/fs/binfmt_misc/WSLInterop"] = SampleMachine.text("")
-        survey.states["/etc/wsl.conf"] = SampleMachine.text("[network]\ngenerateResolvConf = false\n")
-        #expect(plan(survey).warnings.isEmpty)
+        #expect(plan(survey).warnings.contains { $0.contains("--dns") })
     }
 
     @Test("each step has words of its own", arguments: ResolverKeeper.allCases)

@@ -30,13 +30,10 @@ package enum PortHolder {
         return entry.address.isIPv6 && entry.address.isWildcard
     }
 
-    /// A busy server has some 100,000 connections of 150 bytes a line.
-    private static let maxTableBytes = 16 << 20
-
     private static func conflictingInodes(_ address: SocketAddress, _ transport: Transport) -> Set<String> {
         var links: Set<String> = []
         for table in ["/proc/net/\(transport)", "/proc/net/\(transport)6"] {
-            guard let bytes = try? TextFile.read(table, maxBytes: maxTableBytes) else { continue }
+            guard let bytes = try? TextFile.read(table, maxBytes: SocketTable.maxBytes) else { continue }
             for entry in SocketTable.parse(String(decoding: bytes, as: UTF8.self))
             where conflicts(entry, with: address, transport) {
                 links.insert("socket:[\(entry.inode)]")

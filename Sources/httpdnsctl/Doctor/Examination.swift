@@ -6,12 +6,14 @@ import Doctor
 import LinuxIO
 import Resolver
 import Settings
+import Takeover
 
 struct Examination {
     private let settings: ExaminedSettings
     private let socket: String?
     private let control: DaemonCheck.Control
     private let knowledge: DaemonCheck.Knowledge
+    private let isSocketUnitUp: Bool
     /// Where the daemon listens; where it says nothing, where the settings let it.
     private let places: [SocketAddress]
     private let ourselves: ListenAddresses
@@ -28,7 +30,8 @@ struct Examination {
         let isDefault = given == Invocation.defaultSocket
         socket = isDefault ? settings.settings.control.socket : given
         let (control, status) = Examination.ask(socket)
-        self.control = control
+        isSocketUnitUp = MachineFiles.isSocketUnitUp
+        self.control = control.isAbsent && isSocketUnitUp ? .startedByQuestions : control
         knowledge =
             status.map {
                 DaemonCheck.Knowledge(
@@ -46,7 +49,7 @@ struct Examination {
     }
 
     func run() throws(SystemError) -> DoctorReport {
-        let daemon = places.map { DaemonQuestions(place: $0, entropy) }
+        let daemon = control == .startedByQuestions ? [] : places.map { DaemonQuestions(place: $0, entropy) }
         let nameservers = sources.list.servers.compactMap { NameserverQuestions($0, entropy) }
         let passages = ResolvConfCheck.otherServers(MachineFiles.resolvConfFile(), without: ourselves)
             .compactMap { PassageQuestion($0, entropy) }
@@ -60,8 +63,8 @@ struct Examination {
             settings.check.findings + daemonCheck.findings + portCheck(daemon).findings
             + resolvConf.findings + switches.findings + providers.clock.findings + providers.authorities.findings
             + providers.check.findings + NameserverCheck(servers: nameservers.map(\.server)).findings
-            + providers.routes.findings + buffers.findings + files.findings
-            + container(isUp: daemonCheck.isUp, resolvConf).findings + rewriters(resolvConf).findings
+            + providers.routes.findings + buffers(isUp: daemonCheck.isUp).findings + files.findings
+            + container(isUp: daemonCheck.isUp, resolvConf).findings + rewriters(resolvConf)
         return DoctorReport(
             findings: findings.map {
                 DoctorReport.Finding(
@@ -95,7 +98,7 @@ struct Examination {
                     PortCheck.Holding("\(question.place)", errand.transport.rawValue, holder: holder))
             }
         }
-        return PortCheck(places: places.map { "\($0)" }, holdings: holdings)
+        return PortCheck(places: places.map { "\($0)" }, holdings: holdings, isSocketUnitUp: isSocketUnitUp)
     }
 
     private func resolvConf(_ forwarders: Set<Nameserver>) -> ResolvConfCheck {
@@ -110,7 +113,7 @@ struct Examination {
     }
 
     private var isResolvConfMounted: Bool {
-        ContainerCheck.isMounted(MachineFiles.resolvConf, mounts: MachineFiles.text("/proc/self/mountinfo"))
+        MountTable.points().contains(MachineFiles.resolvConf)
     }
 
     private var isResolvedOurs: Bool {
@@ -125,11 +128,11 @@ struct Examination {
             hasResolved: MachineFiles.exists("/run/systemd/resolve/io.systemd.Resolve"), isResolvedOurs: isResolvedOurs)
     }
 
-    private var buffers: BufferCheck {
+    private func buffers(isUp: Bool) -> BufferCheck {
         let wanted = Int(DatagramSocket.receiveBufferBytes)
         return BufferCheck(
             allowedBytes: MachineFiles.number("/proc/sys/net/core/rmem_max") ?? wanted, wantedBytes: wanted,
-            lostDatagrams: BufferCheck.lostDatagrams(MachineFiles.text("/proc/net/snmp")))
+            lostDatagrams: isUp ? DatagramLoss.count(at: places) : 0)
     }
 
     private var files: FileCheck {
@@ -152,19 +155,8 @@ struct Examination {
             canBindLowPorts: ContainerCheck.canBindLowPorts(MachineFiles.text("/proc/self/status")), isUp: isUp)
     }
 
-    private func rewriters(_ check: ResolvConfCheck) -> RewriterCheck {
-        let networkManager = [
-            MachineFiles.text("/etc/NetworkManager/NetworkManager.conf") + "\n",
-            MachineFiles.texts(in: "/etc/NetworkManager/conf.d"),
-        ]
-        return RewriterCheck(
-            leadsToUs: check.leadsToUs, isThroughResolved: check.isThroughResolved,
-            running: MachineFiles.runningPrograms(), networkManager: networkManager.joined(),
-            dhclient: MachineFiles.text("/etc/dhcp/dhclient.conf") + "\n"
-                + MachineFiles.texts(in: "/etc/dhcp/dhclient-enter-hooks.d"),
-            dhcpcd: MachineFiles.text("/etc/dhcpcd.conf"),
-            cloudInit: MachineFiles.text("/etc/cloud/cloud.cfg") + "\n"
-                + MachineFiles.texts(in: "/etc/cloud/cloud.cfg.d"),
-            hasResolvconf: MachineFiles.exists("/sbin/resolvconf"))
+    private func rewriters(_ check: ResolvConfCheck) -> [Finding] {
+        guard check.leadsToUs, let survey = try? SystemFiles.survey() else { return [] }
+        return survey.rewriters.map { Finding(.warning, .rewriters, $0.text, remedy: $0.remedy) }
     }
 }

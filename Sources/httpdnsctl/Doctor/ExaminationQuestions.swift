@@ -4,6 +4,7 @@ import DNSWire
 import Doctor
 import LinuxIO
 import Resolver
+import Takeover
 
 /// To where the daemon listens.
 struct DaemonQuestions {
@@ -16,8 +17,10 @@ struct DaemonQuestions {
         self.place = place
         let loopback = SocketAddress(place.isIPv6 ? "[::1]:\(place.port)" : "127.0.0.1:\(place.port)")
         let target = place.isWildcard ? loopback ?? place : place
-        udp = QuestionErrand(.version, to: target, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
-        tcp = QuestionErrand(.version, to: target, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        udp = QuestionErrand(
+            DaemonProof.version.question, to: target, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        tcp = QuestionErrand(
+            DaemonProof.version.question, to: target, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 
     var errands: [any Errand] { [udp, tcp] }
@@ -34,11 +37,11 @@ struct DaemonQuestions {
 
     private static func reply(_ errand: QuestionErrand) -> DaemonCheck.Reply {
         switch errand.outcome {
-        case .answer(let bytes) where ExaminingQuestion.isOurs(bytes): .ours
+        case .answer(let bytes) where DaemonProof.version.isProved(by: bytes, id: errand.id): .ours
         case .answer(let bytes): isDeclined(bytes, errand.place) ? .declined : .foreign
         case .refused: .refused
         case .silent, nil: .silent
-        case .noRoute: .unsent("no such address here")
+        case .noRoute: .addressMissing
         case .failed(let why): .unsent(why)
         }
     }
@@ -55,9 +58,12 @@ struct NameserverQuestions {
     init?(_ server: Nameserver, _ entropy: SystemEntropy) {
         guard let place = SocketAddress(server.description) else { return nil }
         self.place = place
-        udp = QuestionErrand(.short, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
-        tcp = QuestionErrand(.long, to: place, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
-        largeUDP = QuestionErrand(.long, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        udp = QuestionErrand(
+            ExaminingQuestion.short.message, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        tcp = QuestionErrand(
+            ExaminingQuestion.long.message, to: place, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        largeUDP = QuestionErrand(
+            ExaminingQuestion.long.message, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 
     var errands: [any Errand] { [udp, tcp, largeUDP] }
@@ -88,10 +94,12 @@ struct PassageQuestion {
     init?(_ server: Nameserver, _ entropy: SystemEntropy) {
         guard let place = SocketAddress(server.description) else { return nil }
         self.server = server
-        errand = QuestionErrand(.passage, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        errand = QuestionErrand(
+            DaemonProof.zone.question, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 
     var isPassed: Bool {
-        if case .answer(let bytes) = errand.outcome { ExaminingQuestion.isPassed(bytes) } else { false }
+        guard case .answer(let bytes) = errand.outcome else { return false }
+        return DaemonProof.zone.isProved(by: bytes, id: errand.id)
     }
 }

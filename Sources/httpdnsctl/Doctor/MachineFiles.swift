@@ -1,8 +1,10 @@
-// What the doctor reads on this machine, file by file. It decides nothing: what can't be read is missing, or said so.
+// What the doctor and a takeover read on this machine, file by file. It decides nothing: what can't be read is missing,
+// or said so.
 
 import Doctor
 import LinuxIO
 import Resolver
+import Takeover
 
 enum MachineFiles {
     static let resolvConf = "/etc/resolv.conf"
@@ -51,15 +53,6 @@ enum MachineFiles {
         text(path).split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
     }
 
-    /// Names of the programs that run in this network: those of containers have one of their own.
-    static func runningPrograms() -> Set<String> {
-        let ours = SymbolicLinks.target(ofLinkAt: "/proc/self/ns/net")
-        let processes = Directory.names(in: "/proc").filter { $0.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } }
-        return Set(
-            processes.filter { SymbolicLinks.target(ofLinkAt: "/proc/\($0)/ns/net") == ours }
-                .compactMap { text("/proc/\($0)/comm").split(separator: "\n").first.map(String.init) })
-    }
-
     /// Nil where this user may not look.
     static func place(_ path: String, _ purpose: FileCheck.Purpose) -> FileCheck.Place? {
         var steps: [FileCheck.Status?] = []
@@ -85,7 +78,27 @@ enum MachineFiles {
     static func containerKind() -> ContainerCheck.Kind {
         if exists("/.dockerenv") { return .container("Docker") }
         if exists("/run/.containerenv") { return .container("Podman") }
-        guard text("/proc/sys/kernel/osrelease").lowercased().contains("microsoft") else { return .none }
-        return .wsl(writesResolvConf: ContainerCheck.wslWritesResolvConf(text("/etc/wsl.conf")))
+        return .none
+    }
+
+    /// systemd holds the daemon's port. Nothing is changed by asking for it.
+    static var isSocketUnitUp: Bool {
+        let ended = try? ChildProgram.run(
+            "systemctl", ["is-active", "--quiet", "httpdnsd.socket"], timeout: .seconds(2), maxBytes: maxSaidBytes)
+        return ended?.exitCode == 0
+    }
+
+    private static let maxSaidBytes = 4096
+
+    static var rewriterSettings: RewriterSettings {
+        var settings = RewriterSettings()
+        settings.dhclient = text("/etc/dhcp/dhclient.conf") + "\n" + texts(in: "/etc/dhcp/dhclient-enter-hooks.d")
+        settings.dhcpcd = text("/etc/dhcpcd.conf")
+        settings.cloudInit = text("/etc/cloud/cloud.cfg") + "\n" + texts(in: "/etc/cloud/cloud.cfg.d")
+        // Containers on Windows have its kernel, too.
+        let isWSL = text("/proc/sys/kernel/osrelease").lowercased().contains("microsoft") && containerKind() == .none
+        settings.wsl = isWSL ? text("/etc/wsl.conf") : nil
+        settings.hasResolvconf = exists("/sbin/resolvconf")
+        return settings
     }
 }

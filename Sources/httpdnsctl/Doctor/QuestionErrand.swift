@@ -1,6 +1,5 @@
 // One DNS question to one place, over UDP or TCP. It knows nothing of what the answer means.
 
-import Doctor
 import LinuxIO
 
 final class QuestionErrand: Errand {
@@ -23,6 +22,7 @@ final class QuestionErrand: Errand {
 
     let place: SocketAddress
     let transport: Transport
+    let id: UInt16
     private let message: [UInt8]
     private var socket: Socket?
     private var registration: EventLoop.Registration?
@@ -35,11 +35,12 @@ final class QuestionErrand: Errand {
     private static let lengthBytes = 2
     private static let headerBytes = 12
 
-    /// - Parameter id: fresh and random.
-    init(_ question: ExaminingQuestion, to place: SocketAddress, _ transport: Transport, id: UInt16) {
+    /// - Parameter message: with this ID, which is fresh and random.
+    init(_ message: (_ id: UInt16) -> [UInt8], to place: SocketAddress, _ transport: Transport, id: UInt16) {
         self.place = place
         self.transport = transport
-        message = question.message(id: id)
+        self.id = id
+        self.message = message(id)
     }
 
     var what: String { "\(place) over \(transport.rawValue)" }
