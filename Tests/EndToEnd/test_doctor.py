@@ -380,7 +380,7 @@ class Wide(Machine):
 class Down(Machine):
     """While it does not."""
 
-    expected_seconds = 8
+    expected_seconds = 16
 
     def test_nothing_but_that_it_is_down(self):
         found = self.examine()
@@ -400,10 +400,13 @@ class Down(Machine):
         self.assertIn("daemon", [one["subject"] for one in self.examine()])
         self.assertTrue(held.queries)
         held.queries.clear()
-        manager = self.file("systemctl", "#!/bin/sh\n")
+        manager = self.file("systemctl", "#!/bin/sh\necho active\necho inactive\nexit 3\n")
         manager.chmod(0o755)
-        self.assertEqual([], self.examine(f"mount --bind {manager} /usr/bin/systemctl"))
+        staged = f"mount --bind {manager} /usr/bin/systemctl"
+        self.assertEqual([], self.examine(staged))
         self.assertEqual([], held.queries)
+        manager.write_text("#!/bin/sh\necho active\necho failed\nexit 3\n")
+        self.assertIn("does not run", str(self.examine(staged)))
 
     def test_a_daemon_that_listens_elsewhere(self):
         config = self.changed_settings(lambda text: text.replace(f'"{US}:53"', f'"{US}:5300"'))

@@ -30,8 +30,11 @@ struct Examination {
         let isDefault = given == Invocation.defaultSocket
         socket = isDefault ? settings.settings.control.socket : given
         let (control, status) = Examination.ask(socket)
-        isSocketUnitUp = MachineFiles.isSocketUnitUp
-        self.control = control.isAbsent && isSocketUnitUp ? .startedByQuestions : control
+        let units = MachineFiles.unitStates()
+        isSocketUnitUp = units.socket == "active"
+        // One that has failed, or does not get up, is a fault and no wait.
+        let isWaitedFor = control.isAbsent && isSocketUnitUp && units.service == "inactive"
+        self.control = isWaitedFor ? .startedByQuestions : control
         knowledge =
             status.map {
                 DaemonCheck.Knowledge(

@@ -81,11 +81,14 @@ enum MachineFiles {
         return .none
     }
 
-    /// systemd holds the daemon's port. Nothing is changed by asking for it.
-    static var isSocketUnitUp: Bool {
+    /// "active", "inactive", "failed" and the like: httpdnsd.socket, which holds the port for the daemon, and
+    /// httpdnsd.service. Nothing is changed by asking for them; empty where no systemd runs.
+    static func unitStates() -> (socket: String, service: String) {
         let ended = try? ChildProgram.run(
-            "systemctl", ["is-active", "--quiet", "httpdnsd.socket"], timeout: .seconds(2), maxBytes: maxSaidBytes)
-        return ended?.exitCode == 0
+            "systemctl", ["is-active", "httpdnsd.socket", "httpdnsd.service"], timeout: .seconds(2),
+            maxBytes: maxSaidBytes)
+        let lines = String(decoding: ended?.output ?? [], as: UTF8.self).split(separator: "\n").map(String.init)
+        return lines.count == 2 ? (lines[0], lines[1]) : ("", "")
     }
 
     private static let maxSaidBytes = 4096
