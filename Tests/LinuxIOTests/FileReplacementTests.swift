@@ -108,6 +108,13 @@ struct FileReplacementTests {
         }
     }
 
+    @Test("a program that closes its output and goes on is ended, too")
+    func silentProgram() throws {
+        #expect(throws: SystemError(call: "sh", code: 110)) {
+            try ChildProgram.run("sh", ["-c", "exec >&- 2>&-; sleep 20"], timeout: .milliseconds(50), maxBytes: 100)
+        }
+    }
+
     @Test("a program that does not end is ended, and one that leaves a child behind is not waited for")
     func slowProgram() throws {
         #expect(throws: SystemError(call: "sleep", code: 110)) {
