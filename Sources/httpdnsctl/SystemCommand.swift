@@ -36,7 +36,7 @@ struct SystemCommand {
 
     private func use(isDryRun: Bool) throws(SystemError) {
         if !isDryRun { needRoot() }
-        let lock = isDryRun ? nil : try KeptRecord.lock()
+        let lock = isDryRun ? nil : try KeptRecord.lock(patience: .zero)
         defer { _ = lock }
         switch try KeptRecord.read() {
         case .damaged(let fault): fail(KeptRecord.damage(fault), Exit.failed)
@@ -158,9 +158,12 @@ extension SystemCommand {
     private static let tries = 3
     private static let betweenTries = Duration.milliseconds(500)
 
+    /// The guard has nobody who would try again; its unit has a minute for all it does.
+    private static let guardPatience = Duration.seconds(45)
+
     private func restore(isDryRun: Bool, onlyIfDead: Bool) throws(SystemError) {
         if !isDryRun { needRoot() }
-        let lock = isDryRun ? nil : try KeptRecord.lock()
+        let lock = isDryRun ? nil : try KeptRecord.lock(patience: onlyIfDead ? SystemCommand.guardPatience : .zero)
         defer { _ = lock }
         switch try KeptRecord.read() {
         case .damaged(let fault): fail(KeptRecord.damage(fault), Exit.failed)
