@@ -21,7 +21,7 @@ package struct TakeoverPlan: Equatable, Sendable {
         self.addresses = addresses
         let copy = TakenPath(
             SystemPaths.formerNameservers, .copy, former: survey.state(SystemPaths.formerNameservers),
-            ours: .file(survey.knownNameservers, .rootFile))
+            ours: .file(survey.knownNameservers(keeper), .rootFile))
         let steps: [Step] =
             switch keeper {
             case .plainFile, .debianResolvconf: [.put(survey.ownResolvConf(addresses))]
@@ -79,8 +79,12 @@ extension TakeoverPlan.Step {
 }
 
 extension Survey {
-    /// The nameservers of now; those that systemd-resolved names have its stub not among them.
-    fileprivate var knownNameservers: [UInt8] { uplinkContent.isEmpty ? resolvConfContent : uplinkContent }
+    /// The nameservers of now; those that systemd-resolved names have its stub not among them. Its file stays when
+    /// somebody else keeps resolv.conf, and names nobody then.
+    fileprivate func knownNameservers(_ keeper: ResolverKeeper) -> [UInt8] {
+        let isResolved = keeper == .resolved && ResolvConfText.firstNameserver(uplinkContent) != nil
+        return ResolvConfText.nameservers(of: isResolved ? uplinkContent : resolvConfContent)
+    }
 
     fileprivate func taken(_ path: String, _ role: TakenPath.Role, _ ours: FileState) -> TakenPath {
         TakenPath(path, role, former: state(path), ours: ours, isWrittenOver: mountPoints.contains(path))

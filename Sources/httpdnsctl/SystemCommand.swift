@@ -23,11 +23,12 @@ struct SystemCommand {
         let kept = try KeptRecord.read()
         let record: TakeoverRecord? = if case .whole(let record) = kept { record } else { nil }
         let told = (try? DaemonAddresses.told(at: socket)) ?? nil
+        let first = ResolvConfText.firstNameserver(survey.resolvConfContent)
         let states = try SystemFiles.states(of: record?.paths.map(\.path) ?? [])
         let report = SystemReport(
             keeper: (record?.keeper ?? ResolverKeeper(survey)).rawValue,
-            record: kept.word, nameserver: survey.firstNameserver,
-            leadsToDaemon: DaemonAddresses.isReached(through: survey.firstNameserver ?? "127.0.0.1"),
+            record: kept.word, nameserver: first,
+            leadsToDaemon: DaemonAddresses.isReached(through: first ?? "127.0.0.1"),
             answering: DaemonAddresses.answering(record?.addresses ?? told ?? ["127.0.0.1", "::1"]),
             changed: record?.changed(states) ?? [])
         StandardStreams.writeOutput(report.shown(asJSON: wantsJSON))
@@ -142,11 +143,8 @@ struct SystemCommand {
     private func leadsToDaemon() -> Bool {
         let deadline = Clock.now() + SystemCommand.settlingTime
         while true {
-            if let server = (try? SystemFiles.survey())?.firstNameserver,
-                DaemonAddresses.isReached(through: server)
-            {
-                return true
-            }
+            let server = ResolvConfText.firstNameserver(SystemFiles.resolvConfContent())
+            if let server, DaemonAddresses.isReached(through: server) { return true }
             guard Clock.now() < deadline else { return false }
             wait(SystemCommand.betweenLooks)
         }

@@ -12,7 +12,7 @@ enum SystemFiles {
         var survey = Survey()
         survey.states = try states(of: SystemPaths.looked)
         survey.resolvConfDestination = FileLook.destination(ofLinkAt: SystemPaths.resolvConf)
-        survey.resolvConfContent = content(of: SystemPaths.resolvConf)
+        survey.resolvConfContent = resolvConfContent()
         survey.uplinkContent = content(of: SystemPaths.resolvedUplinks)
         survey.mountPoints = MountTable.points()
         survey.running = RunningPrograms.names()
@@ -24,6 +24,9 @@ enum SystemFiles {
         }
         return survey
     }
+
+    /// What programs read there, also through a link.
+    static func resolvConfContent() -> [UInt8] { content(of: SystemPaths.resolvConf) }
 
     static func states(of paths: [String]) throws(SystemError) -> [String: FileState] {
         var states: [String: FileState] = [:]
