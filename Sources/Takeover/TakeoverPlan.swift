@@ -65,13 +65,13 @@ extension TakeoverPlan.Step {
             case (.folder, _): return "make the directory \(path.path)"
             case (.copy, _): return "keep the nameservers of now in \(path.path), which the daemon asks in need"
             case (.generated, _): return "leave \(path.path) to be written by the above"
-            case (_, .link(let target, _)): return "make \(path.path) a link to \(target)"
+            case (_, .link(let target, _)): return "make \(path.path) a link to \(Quoted.plain(target))"
             case (.sharedSettings, _): return "add lines to \(path.path)"
             case (.resolvConf, _):
                 guard case .link(let target, _) = path.former else {
                     return (path.isWrittenOver ? "write over " : "replace ") + path.path
                 }
-                return "replace \(path.path), a link to \(target), by a file"
+                return "replace \(path.path), a link to \(Quoted.plain(target)), by a file"
             case (.ownSettings, _): return "write \(path.path)"
             }
         }
@@ -118,7 +118,7 @@ extension Survey {
         var steps = dropIn(SystemPaths.resolvedSettings, in: SystemPaths.resolvedFolder, text)
         // Programs that read the list of all nameservers would pass resolved by, and us with it.
         if resolvConfDestination != SystemPaths.resolvedStub, isStubAnswering {
-            let link = FileState.link(target: ".." + SystemPaths.resolvedStub, .rootLink)
+            let link = FileState.link(target: Array((".." + SystemPaths.resolvedStub).utf8), .rootLink)
             steps.append(.put(taken(SystemPaths.resolvConf, .resolvConf, link)))
         }
         // The manager refuses the sixth start within ten seconds, and would leave the machine without it: it is told to

@@ -1,5 +1,6 @@
 // Looks at the files of a takeover and changes them as plans say. Decides nothing.
 
+import Control
 import LinuxIO
 import Takeover
 
@@ -23,6 +24,10 @@ enum SystemFiles {
             survey.networkManagerSettings = String(decoding: said?.output ?? [], as: UTF8.self)
         }
         return survey
+    }
+
+    static func restorePlan(_ record: TakeoverRecord) throws(SystemError) -> RestorePlan {
+        RestorePlan(record, try states(of: RestorePlan.looked(record)), resolvConfContent: resolvConfContent())
     }
 
     /// What programs read there, also through a link.
@@ -76,7 +81,8 @@ enum SystemFiles {
                 call.name, call.arguments, timeout: programTimeout, maxBytes: maxOutputBytes)
             guard ended.exitCode != 0 else { return nil }
             let said = String(decoding: ended.output, as: UTF8.self).split(separator: "\n").last ?? ""
-            return "\(call.line) ended with \(ended.exitCode)\(said.isEmpty ? "" : ": \(said)")"
+            let words = said.isEmpty ? "" : ": \(said)"
+            return "\(call.line) ended with \(ended.exitCode)\(words)".shown(maxBytes: SystemWorkReport.maxLineBytes)
         } catch {
             return "\(call.line): \(error)"
         }

@@ -28,12 +28,14 @@ struct FileReplacementTests {
         try put("after", at: "a")
         #expect(try look("a") == .file(Array("after".utf8), rights))
         directory.write("half", to: ".new")
-        try FileReplacement.putLink(to: "there", rights, at: directory("a"), by: directory(".new"))
-        guard case .link(let target, _) = try look("a") else {
+        // ISO 8859-1, as names may still be.
+        let target = Array("ther".utf8) + [0xE9]
+        try FileReplacement.putLink(to: target, rights, at: directory("a"), by: directory(".new"))
+        guard case .link(let found, _) = try look("a") else {
             Issue.record("no link")
             return
         }
-        #expect(target == "there")
+        #expect(found == target)
     }
 
     @Test("a file in the place of a link leaves alone what the link led to")

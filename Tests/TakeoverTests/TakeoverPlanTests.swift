@@ -46,6 +46,31 @@ struct TakeoverPlanTests {
         #expect(written(SystemPaths.formerNameservers, plan)?.hasPrefix("nameserver 192.0.2.1\n") == true)
     }
 
+    @Test(
+        "a list of systemd-resolved's that keeps nothing, or names nobody, is not taken for the nameservers of before")
+    func emptyUplinks() {
+        var survey = SampleMachine.survey(.plainFile)
+        survey.uplinkContent = Array("# managed by man:systemd-resolved(8)\nnameserver 192.0.2.7\n".utf8)
+        #expect(written(SystemPaths.formerNameservers, plan(survey))?.hasPrefix("nameserver 192.0.2.1\n") == true)
+        survey = SampleMachine.survey(.resolved)
+        survey.uplinkContent = Array("# No DNS servers known.\n".utf8)
+        #expect(written(SystemPaths.formerNameservers, plan(survey)) == "nameserver 192.0.2.1\n")
+    }
+
+    @Test("what is kept for the daemon to read has nameservers and search domains alone")
+    func onlyNameservers() {
+        let text = written(SystemPaths.formerNameservers, plan(SampleMachine.survey(.plainFile)))
+        #expect(text == "nameserver 192.0.2.1\nsearch a.example b.example\n")
+    }
+
+    @Test("a link to bytes of any kind is shown to people without moving their cursor")
+    func oddLink() throws {
+        var survey = SampleMachine.survey(.plainFile)
+        survey.states[SystemPaths.resolvConf] = .link(target: [0x1B, 0x5B, 0x41, 0xE9], SampleMachine.owner)
+        let words = try #require(plan(survey).steps.last?.words)
+        #expect(words.contains("\\x1b[A\\xe9"))
+    }
+
     @Test("the C library reads three nameservers, so no more are written")
     func threeServers() {
         let plan = plan(
@@ -62,7 +87,7 @@ struct TakeoverPlanTests {
             Issue.record("no link")
             return
         }
-        #expect(target == "../run/systemd/resolve/stub-resolv.conf")
+        #expect(target == Array("../run/systemd/resolve/stub-resolv.conf".utf8))
         #expect(
             calls(plan) == [
                 "systemctl reset-failed systemd-resolved.service", "systemctl try-restart systemd-resolved.service",

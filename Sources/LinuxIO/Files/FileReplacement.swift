@@ -21,10 +21,11 @@ package enum FileReplacement {
     }
 
     package static func putLink(
-        to target: String, _ rights: FileRights, at path: String, by unfinished: String
+        to target: [UInt8], _ rights: FileRights, at path: String, by unfinished: String
     ) throws(SystemError) {
         try remove(unfinished)
-        try SystemCall.run("symlink") { unsafe symlink(target, unfinished) }
+        let text = target.map { CChar(bitPattern: $0) } + [0]
+        try SystemCall.run("symlink") { unsafe symlink(text, unfinished) }
         try SystemCall.run("lchown") { unsafe lchown(unfinished, rights.userID, rights.groupID) }
         try move(unfinished, to: path)
     }
