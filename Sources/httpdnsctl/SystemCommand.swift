@@ -41,11 +41,14 @@ struct SystemCommand {
         defer { _ = lock }
         switch try KeptRecord.read() {
         case .damaged(let fault): fail(KeptRecord.damage(fault), Exit.failed)
-        case .whole(let record) where record.isComplete: return try confirm(record)
         case .whole(let record):
-            say("an earlier run was interrupted; giving back first what was before")
-            guard !isDryRun else { return }
-            _ = try giveBack(record, by: SystemFiles.restorePlan(record))
+            if record.isComplete {
+                if try isInForce(record) { return }
+                // Before anything is given back for a daemon that can't be used.
+                _ = wantedAddresses(isDryRun)
+            }
+            try giveBackFirst(record, isDryRun)
+            if isDryRun { return }
         case .none: break
         }
         let addresses = wantedAddresses(isDryRun)
@@ -60,16 +63,33 @@ struct SystemCommand {
         if !isDryRun { say("names of this machine come from httpdnsd now; back with: httpdnsctl system restore") }
     }
 
-    /// It was done before.
-    private func confirm(_ record: TakeoverRecord) throws(SystemError) {
+    /// It was done before, and nothing is to be done. False: our files are there, but names come from elsewhere.
+    private func isInForce(_ record: TakeoverRecord) throws(SystemError) -> Bool {
         let changed = record.changed(try SystemFiles.states(of: record.paths.map(\.path)))
         guard changed.isEmpty else {
             fail(
                 "already used, but changed since: \(changed.joined(separator: ", "))\n"
                     + "run \"httpdnsctl system restore\" and then this again", Exit.failed)
         }
+        guard leadsToDaemon() else { return false }
         say("this machine uses httpdnsd already; nothing to do")
         show(SystemWorkReport(isDone: false, steps: [], remarks: []))
+        return true
+    }
+
+    /// A takeover begins with the machine as it was.
+    private func giveBackFirst(_ record: TakeoverRecord, _ isDryRun: Bool) throws(SystemError) {
+        say(record.isComplete ? "names do not come from the daemon any more" : "an earlier run was interrupted")
+        say("giving back first what was before:")
+        let plan = try SystemFiles.restorePlan(record)
+        plan.lines.forEach(say)
+        guard isDryRun else {
+            guard try giveBack(record, by: plan) == .unfinished else { return }
+            fail("not all is as before; see above", Exit.failed)
+        }
+        let next = "after that, the steps of a takeover; they can be seen when this is done"
+        say(next)
+        show(SystemWorkReport(isDone: false, steps: plan.steps.map(\.words), remarks: plan.differences + [next]))
     }
 
     /// Where the daemon is to be asked; ends the program when it can't be.

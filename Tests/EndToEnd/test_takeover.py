@@ -148,6 +148,20 @@ class Used(PlainMachine):
         self.check("restore")
         self.assertBefore()
 
+    def test_a_daemon_that_listens_elsewhere_is_used_anew(self):
+        self.check("use")
+        self.daemon.stop()
+        ended = self.system("use")
+        self.assertEqual(2, ended.returncode, "nothing is given back for a daemon that can't be used")
+        self.assertIn("127.0.0.1", self.place.read("/etc/resolv.conf"))
+        self.daemon.listen = ["127.0.0.7:53"]
+        self.daemon.up()
+        self.assertIn("give back /etc/resolv.conf", self.check("use", "--dry-run"))
+        self.check("use")
+        self.assertIn("nameserver 127.0.0.7\n", self.place.read("/etc/resolv.conf"))
+        self.check("restore")
+        self.assertBefore()
+
     def test_a_daemon_on_an_address_of_the_network_is_used(self):
         self.daemon.stop()
         self.place.run("ip", "address", "add", "192.0.2.7/32", "dev", "lo")
@@ -234,6 +248,9 @@ class Killed(PlainMachine):
         command = ctl_command(self.daemon.control, "use")
         killed(self.place, "rename", 3, *command)
         self.assertIn("interrupted", self.system("status").stdout)
+        self.assertIn("an earlier run was interrupted", self.check("use", "--dry-run"))
+        tried = json.loads(self.check("use", "--dry-run", "--json"))
+        self.assertIn("remove /var/lib/httpdnsd-system/resolv.conf", tried["steps"])
         self.assertIn("an earlier run was interrupted", self.check("use"))
         self.check("status")
         self.check("restore")
