@@ -18,6 +18,7 @@ enum KeptRecord {
                 return .damaged(error)
             }
         } catch {
+            if error.isPermissionDenied { fail("\(SystemPaths.record) is for root alone: \(error)", Exit.failed) }
             guard error.isNoSuchFile else { throw error }
             return .none
         }
@@ -61,8 +62,8 @@ enum KeptRecord {
 
     /// It is on the disk when this returns.
     static func write(_ record: TakeoverRecord) throws(SystemError) {
-        // For those who want to see what is going to be given back; the files in it are readable for all.
-        let rights = FileRights(userID: 0, groupID: 0, mode: 0o644)
+        // For those who want to see what is going to be given back, where they could read it before.
+        let rights = FileRights(userID: 0, groupID: 0, mode: record.mode)
         let path = SystemPaths.record
         try FileReplacement.put(record.text, rights, at: path, by: SystemPaths.unfinished(path))
     }

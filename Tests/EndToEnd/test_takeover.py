@@ -134,6 +134,12 @@ class Used(PlainMachine):
         self.check("restore")
         self.assertEqual(before, self.place.run(*target).stdout)
 
+    def test_what_others_could_not_read_is_not_shown(self):
+        self.place.run("chmod", "600", "/etc/resolv.conf")
+        self.check("use")
+        self.assertEqual("600\n644\n", self.place.run(
+            "stat", "-c", "%a", f"{KEPT}/record", f"{KEPT}/resolv.conf").stdout)
+
     def test_what_cannot_be_kept_aside_is_no_reason_to_stay(self):
         self.check("use")
         self.place.write("/etc/resolv.conf", "nameserver 127.0.0.1\noptions debug\n")

@@ -63,6 +63,14 @@ struct TakeoverPlanTests {
         #expect(text == "nameserver 192.0.2.1\nsearch a.example b.example\n")
     }
 
+    @Test("what others could not read is not shown by the record")
+    func recordMode() {
+        var survey = SampleMachine.survey(.openresolv)
+        #expect(plan(survey).record.mode == 0o640)
+        survey.states["/etc/resolvconf.conf"] = .file([], FileOwner(userID: 0, groupID: 0, mode: 0o400))
+        #expect(plan(survey).record.mode == 0o600)
+    }
+
     @Test("a link to bytes of any kind is shown to people without moving their cursor")
     func oddLink() throws {
         var survey = SampleMachine.survey(.plainFile)
