@@ -30,7 +30,7 @@ package struct TakeoverPlan: Equatable, Sendable {
             case .openresolv: survey.openresolvSteps(addresses)
             }
         self.steps = [.put(copy)] + steps
-        warnings = survey.rewriters(keeper)
+        warnings = survey.rewriters(keeper) + survey.daemonUnit.warnings
     }
 
     /// Paths with something in their place that can't be given back: neither a file of usual size nor a link.

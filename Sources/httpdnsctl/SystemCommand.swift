@@ -52,7 +52,9 @@ struct SystemCommand {
         case .none: break
         }
         let addresses = wantedAddresses(isDryRun)
-        let plan = TakeoverPlan(try SystemFiles.survey(), addresses: addresses)
+        var survey = try SystemFiles.survey()
+        survey.daemonUnit = SystemFiles.daemonUnit()
+        let plan = TakeoverPlan(survey, addresses: addresses)
         if let path = plan.untouchable.first {
             refuse("\(path) is neither a link nor a file of usual size; nothing is changed", isDryRun)
         }

@@ -26,6 +26,12 @@ enum SystemFiles {
         return survey
     }
 
+    static func daemonUnit() -> DaemonUnit {
+        let said = try? ChildProgram.run(
+            "systemctl", DaemonUnit.question, timeout: programTimeout, maxBytes: maxOutputBytes)
+        return DaemonUnit(said?.exitCode == 0 ? String(decoding: said?.output ?? [], as: UTF8.self) : "")
+    }
+
     static func restorePlan(_ record: TakeoverRecord) throws(SystemError) -> RestorePlan {
         RestorePlan(record, try states(of: RestorePlan.looked(record)), resolvConfContent: resolvConfContent())
     }

@@ -178,6 +178,9 @@ class Used(PlainMachine):
         self.assertEqual(["192.0.2.99"], self.asked("known.to.the.daemon.example"))
         self.check("status")
 
+    def test_a_daemon_without_a_guard_is_warned_of(self):
+        self.assertIn("warning: the daemon does not run as httpdnsd.service", self.check("use", "--dry-run"))
+
     def test_the_guard_waits_for_whoever_is_at_it(self):
         self.check("use")
         self.daemon.kill()

@@ -8,10 +8,13 @@ struct SampleMachine: Equatable {
     static let addresses = ["127.0.0.1", "::1"]
     static let owner = FileOwner(userID: 0, groupID: 0, mode: 0o640)
 
+    static let guarded = DaemonUnit("ActiveState=active\nUnitFileState=enabled\nOnFailure=httpdnsd-restore.service\n")
+
     static func text(_ text: String) -> FileState { .file(Array(text.utf8), owner) }
 
     static func survey(_ keeper: ResolverKeeper) -> Survey {
         var survey = Survey()
+        survey.daemonUnit = guarded
         let etc = SystemPaths.resolvConf
         switch keeper {
         case .plainFile:

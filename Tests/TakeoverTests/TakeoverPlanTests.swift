@@ -71,6 +71,30 @@ struct TakeoverPlanTests {
         #expect(plan(survey).record.mode == 0o600)
     }
 
+    @Test(
+        "a daemon that nobody starts again, or that nobody stands in for, is warned of",
+        arguments: [
+            ("", "does not run as httpdnsd.service"),
+            ("ActiveState=inactive\nOnFailure=\nUnitFileState=enabled\n", "does not run as httpdnsd.service"),
+            ("ActiveState=active\nOnFailure=httpdnsd-restore.service\nUnitFileState=disabled\n", "systemctl enable"),
+            ("ActiveState=active\nOnFailure=other.service\nUnitFileState=enabled\n", "system restore"),
+        ])
+    func units(said: String, words: String) {
+        var survey = SampleMachine.survey(.plainFile)
+        survey.daemonUnit = DaemonUnit(said)
+        let warnings = plan(survey).warnings
+        #expect(warnings.count == 1 && warnings.contains { $0.contains(words) })
+    }
+
+    @Test("a socket that is enabled starts the daemon, too")
+    func socketUnit() {
+        var survey = SampleMachine.survey(.plainFile)
+        survey.daemonUnit = DaemonUnit(
+            "ActiveState=active\nOnFailure=a.service httpdnsd-restore.service\nUnitFileState=disabled\n"
+                + "\nActiveState=active\nUnitFileState=enabled\n")
+        #expect(plan(survey).warnings.isEmpty)
+    }
+
     @Test("a link to bytes of any kind is shown to people without moving their cursor")
     func oddLink() throws {
         var survey = SampleMachine.survey(.plainFile)
