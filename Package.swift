@@ -66,7 +66,7 @@ let package = Package(
         module("LinuxIO", ["CLinux"]),
         module("Telemetry", ["DNSWire"]),
         module("Control", ["DNSWire", "Telemetry"]),
-        module("Takeover"),
+        module("Takeover", ["DNSWire", "Resolver"]),
         module("Doctor", ["DNSWire", "Resolver"]),
         module("DNSWire"),
 

@@ -11,7 +11,7 @@ func quoted(_ text: String) -> String {
 extension String {
     /// Letters of every script as they are, what has no shape escaped; cut so that it takes no more than so many bytes
     /// within a JSON string. What was made so once stays as it is.
-    func shown(maxBytes: Int) -> String {
+    package func shown(maxBytes: Int) -> String {
         let pieces = unicodeScalars.lazy.map { $0.hasShape ? String($0) : $0.escaped(asASCII: true) }
         let cutMark = "..."
         var (whole, cut, bytes) = ("", "", 0)

@@ -29,7 +29,7 @@ package struct SystemReport: Codable, Equatable, Sendable {
     ) {
         self.keeper = keeper
         self.record = record
-        self.nameserver = nameserver
+        self.nameserver = nameserver?.shown(maxBytes: SystemWorkReport.maxLineBytes)
         self.leadsToDaemon = leadsToDaemon
         self.answering = answering
         self.changed = changed
@@ -69,10 +69,13 @@ package struct SystemWorkReport: Codable, Equatable, Sendable {
     package var steps: [String]
     package var remarks: [String]
 
+    /// The longest path, and some words around it.
+    package static let maxLineBytes = 5000
+
     package init(isDone: Bool, steps: [String], remarks: [String]) {
         self.isDone = isDone
-        self.steps = steps
-        self.remarks = remarks
+        self.steps = steps.map { $0.shown(maxBytes: SystemWorkReport.maxLineBytes) }
+        self.remarks = remarks.map { $0.shown(maxBytes: SystemWorkReport.maxLineBytes) }
     }
 
     package enum CodingKeys: String, CodingKey {

@@ -3,13 +3,19 @@
 package enum FileState: Equatable, Sendable {
     case absent
     case file([UInt8], FileOwner)
-    case link(target: String, FileOwner)
+    /// A target is bytes, in no spelling that is known.
+    case link(target: [UInt8], FileOwner)
     case directory
     /// Neither of these, or not ours to read: never touched.
     case other
 
     package var bytes: [UInt8]? {
         if case .file(let bytes, _) = self { return bytes }
+        return nil
+    }
+
+    var target: [UInt8]? {
+        if case .link(let target, _) = self { return target }
         return nil
     }
 

@@ -7,6 +7,9 @@ enum Quoted {
     private static let space = UInt8(ascii: " ")
     private static let hexDigits = Array("0123456789abcdef".utf8)
 
+    /// The same without the quotes, for people.
+    static func plain(_ bytes: [UInt8]) -> String { String(text(bytes).dropFirst().dropLast()) }
+
     static func text(_ text: String) -> String { Quoted.text(Array(text.utf8)) }
 
     static func text(_ bytes: [UInt8]) -> String {

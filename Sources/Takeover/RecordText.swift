@@ -121,7 +121,7 @@ extension FileState {
         case ("other", 1): self = .other
         case ("file", 5), ("link", 5):
             guard let owner = FileOwner(Array(texts[1...3])), let last = words.last else { return nil }
-            self = texts[0] == "file" ? .file(last, owner) : .link(target: texts[4], owner)
+            self = texts[0] == "file" ? .file(last, owner) : .link(target: last, owner)
         default: return nil
         }
     }

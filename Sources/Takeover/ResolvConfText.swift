@@ -1,6 +1,9 @@
 // The text of resolv.conf(5): ours, made from what was there, and whom one leads to.
 
-enum ResolvConfText {
+import DNSWire
+import Resolver
+
+package enum ResolvConfText {
     /// glibc reads no more (MAXNS).
     static let maxServers = 3
 
@@ -29,25 +32,25 @@ enum ResolvConfText {
         words(line).first.map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    /// In their order.
-    static func nameservers(_ text: [UInt8]) -> [String] {
-        text.split(separator: lineFeed).compactMap { line in
-            let words = words(line)
-            guard words.count >= 2, keyword(line) == "nameserver" else { return nil }
-            return String(decoding: words[1], as: UTF8.self)
-        }
+    /// What the daemon reads of a file for itself: no options, which may be of the administrator's own kind.
+    static func nameservers(of text: [UInt8]) -> [UInt8] {
+        let kept = ["nameserver", "search", "domain"]
+        return text.split(separator: lineFeed).filter { kept.contains(keyword($0)) }.flatMap { $0 + [lineFeed] }
+    }
+
+    private static func servers(_ text: [UInt8]) -> [Nameserver] {
+        NameserverList(resolvConf: text, without: ListenAddresses([])).servers
+    }
+
+    /// Whom programs ask first, without port; nil where the file names nobody.
+    package static func firstNameserver(_ text: [UInt8]) -> String? {
+        servers(text).first.map { server in "\(server.address)" + (server.zone.map { "%" + $0 } ?? "") }
     }
 
     /// Whether all names go to `addresses`. Without a nameserver glibc asks 127.0.0.1 (resolv.conf(5)).
     static func leads(_ text: [UInt8], to addresses: [String]) -> Bool {
-        let servers = nameservers(text)
-        return (servers.isEmpty ? ["127.0.0.1"] : servers).allSatisfy(addresses.contains)
+        let ours = addresses.compactMap { Address($0) }.map { Nameserver($0) }
+        let servers = servers(text)
+        return (servers.isEmpty ? [Nameserver(.v4(0x7F00_0001))] : servers).allSatisfy(ours.contains)
     }
-}
-
-extension Survey {
-    /// Whom programs ask first; nil where the file names nobody.
-    package var firstNameserver: String? { ResolvConfText.nameservers(resolvConfContent).first }
-
-    package func leads(to addresses: [String]) -> Bool { ResolvConfText.leads(resolvConfContent, to: addresses) }
 }

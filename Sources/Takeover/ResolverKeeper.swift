@@ -12,7 +12,8 @@ package enum ResolverKeeper: String, CaseIterable, Sendable {
 
     package init(_ survey: Survey) {
         let leadsTo = survey.resolvConfDestination ?? SystemPaths.resolvConf
-        if survey.isRunning("systemd-resolved"), SystemPaths.ofResolved.contains(leadsTo) || survey.isHeaded("resolved")
+        if survey.isRunning("systemd-resolved"),
+            SystemPaths.ofResolved.contains(leadsTo) || survey.isHeaded("man:systemd-resolved(8)")
         {
             self = .resolved
         } else if SystemPaths.ofDebianResolvconf.contains(leadsTo) {

@@ -7,7 +7,7 @@ package struct RestorePlan: Equatable, Sendable {
         /// Only while nobody has put something there.
         case removeFolder(String)
         /// Nothing is lost that somebody wrote.
-        case keep([UInt8], at: String)
+        case keep(FileState, at: String)
         case run(ProgramCall)
     }
 
@@ -17,9 +17,11 @@ package struct RestorePlan: Equatable, Sendable {
     /// What was changed by somebody else and goes all the same, with where it is kept.
     package let remarks: [String]
 
-    /// - Parameter states: of all paths of the record, now.
-    package init(_ record: TakeoverRecord, _ states: [String: FileState]) {
-        var draft = Draft(addresses: record.addresses)
+    /// - Parameters:
+    ///   - states: of all that is `looked` at, now.
+    ///   - resolvConfContent: what programs read in resolv.conf, also through a link.
+    package init(_ record: TakeoverRecord, _ states: [String: FileState], resolvConfContent: [UInt8]) {
+        var draft = Draft(addresses: record.addresses, states: states, resolvConfContent: resolvConfContent)
         for path in record.paths.reversed() { draft.giveBack(path, states[path.path] ?? .absent) }
         steps = draft.steps + record.calls.map { .run($0) }
         leftAlone = draft.leftAlone
@@ -27,21 +29,43 @@ package struct RestorePlan: Equatable, Sendable {
     }
 
     /// What is to be done when those who were told have done their work: what they write must not lead to us.
-    package static func afterwards(_ record: TakeoverRecord, _ states: [String: FileState]) -> [Step] {
+    package static func afterwards(
+        _ record: TakeoverRecord, _ states: [String: FileState], resolvConfContent: [UInt8]
+    ) -> [Step] {
         record.paths.compactMap { path in
             guard path.role == .generated, let now = states[path.path], now != path.former else { return nil }
-            guard let bytes = now.bytes, ResolvConfText.leads(bytes, to: record.addresses) else { return nil }
+            guard now.leads(resolvConfContent, to: record.addresses) else { return nil }
             return .put(path.path, path.former, isWrittenOver: path.isWrittenOver)
         }
     }
 
-    package var lines: [String] {
-        steps.map { "  \($0.words)" } + remarks
-            + leftAlone.map { "left alone, as somebody else has changed it: \($0)" }
+    package var lines: [String] { steps.map { "  \($0.words)" } + differences }
+
+    /// What will not be as it was, or not all of it.
+    package var differences: [String] {
+        remarks + leftAlone.map { "left alone, as somebody else has changed it: \($0)" }
+    }
+
+    /// What has to be seen for a plan.
+    package static func looked(_ record: TakeoverRecord) -> [String] {
+        record.paths.map(\.path)
+            + record.paths.flatMap { path in
+                [SystemPaths.changed, SystemPaths.former].flatMap { places($0, of: path.path) }
+            }
+    }
+
+    /// Former takeovers may have kept something as well. The last one is used again and again.
+    private static let maxKept = 9
+
+    private static func places(_ place: String, of path: String) -> [String] {
+        let first = place + SystemPaths.name(of: path)
+        return [first] + (2...maxKept).map { "\(first).\($0)" }
     }
 
     private struct Draft {
         let addresses: [String]
+        let states: [String: FileState]
+        let resolvConfContent: [UInt8]
         var steps: [Step] = []
         var leftAlone: [String] = []
         var remarks: [String] = []
@@ -56,8 +80,7 @@ package struct RestorePlan: Equatable, Sendable {
             } else if path.role == .sharedSettings, let text = withoutOurs(path, now) {
                 steps.append(.put(path.path, text, isWrittenOver: path.isWrittenOver))
                 remarks.append("changed by somebody else; only our lines are taken out: \(path.path)")
-            } else if path.role == .ownSettings || (now.bytes.map { ResolvConfText.leads($0, to: addresses) } ?? false)
-            {
+            } else if path.role != .resolvConf || now.leads(resolvConfContent, to: addresses) {
                 keep(now, of: path.path, at: SystemPaths.changed, "changed by somebody else meanwhile; kept in")
                 steps.append(back)
             } else {
@@ -71,10 +94,12 @@ package struct RestorePlan: Equatable, Sendable {
         }
 
         private mutating func keep(_ state: FileState, of path: String, at place: String, _ words: String) {
-            guard let bytes = state.bytes else { return }
-            let kept = place + SystemPaths.name(of: path)
-            steps.append(.keep(bytes, at: kept))
-            remarks.append("\(path): \(words) \(kept)")
+            guard state.bytes != nil || state.target != nil else { return }
+            let places = RestorePlan.places(place, of: path)
+            let free = places.first { [nil, .absent, state].contains(states[$0]) } ?? places[places.count - 1]
+            steps.append(.keep(state, at: free))
+            let link = state.target.map { ", a link to \(Quoted.plain($0))" } ?? ""
+            remarks.append("\(path): \(words) \(free)\(link)")
         }
 
         /// The file with our lines taken out, where they stand in it as we wrote them.
@@ -87,11 +112,18 @@ package struct RestorePlan: Equatable, Sendable {
     }
 }
 
+extension FileState {
+    /// Whether programs that read resolv.conf, which is this, ask `addresses`.
+    fileprivate func leads(_ content: [UInt8], to addresses: [String]) -> Bool {
+        (bytes != nil || target != nil) && ResolvConfText.leads(bytes ?? content, to: addresses)
+    }
+}
+
 extension RestorePlan.Step {
     package var words: String {
         switch self {
         case .put(let path, .absent, _): "remove \(path)"
-        case .put(let path, .link(let target, _), _): "make \(path) a link to \(target) again"
+        case .put(let path, .link(let target, _), _): "make \(path) a link to \(Quoted.plain(target)) again"
         case .put(let path, _, _): "give back \(path)"
         case .removeFolder(let path): "remove the directory \(path)"
         case .keep(_, let path): "keep \(path)"

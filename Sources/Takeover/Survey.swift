@@ -15,6 +15,7 @@ package struct Survey: Equatable, Sendable {
     package var running: Set<String> = []
     /// As `NetworkManager --print-config` has it; empty where it does not run.
     package var networkManagerSettings = ""
+    package var daemonUnit = DaemonUnit("")
     /// Whether systemd-resolved answers at 127.0.0.53.
     package var isStubAnswering = false
     package var rewriterSettings = RewriterSettings()

@@ -21,7 +21,7 @@ package struct TakeoverPlan: Equatable, Sendable {
         self.addresses = addresses
         let copy = TakenPath(
             SystemPaths.formerNameservers, .copy, former: survey.state(SystemPaths.formerNameservers),
-            ours: .file(survey.knownNameservers, .rootFile))
+            ours: .file(survey.knownNameservers(keeper), .rootFile))
         let steps: [Step] =
             switch keeper {
             case .plainFile, .debianResolvconf: [.put(survey.ownResolvConf(addresses))]
@@ -30,7 +30,7 @@ package struct TakeoverPlan: Equatable, Sendable {
             case .openresolv: survey.openresolvSteps(addresses)
             }
         self.steps = [.put(copy)] + steps
-        warnings = survey.warnings(keeper)
+        warnings = survey.warnings(keeper) + survey.daemonUnit.warnings
     }
 
     /// Paths with something in their place that can't be given back: neither a file of usual size nor a link.
@@ -65,13 +65,13 @@ extension TakeoverPlan.Step {
             case (.folder, _): return "make the directory \(path.path)"
             case (.copy, _): return "keep the nameservers of now in \(path.path), which the daemon asks in need"
             case (.generated, _): return "leave \(path.path) to be written by the above"
-            case (_, .link(let target, _)): return "make \(path.path) a link to \(target)"
+            case (_, .link(let target, _)): return "make \(path.path) a link to \(Quoted.plain(target))"
             case (.sharedSettings, _): return "add lines to \(path.path)"
             case (.resolvConf, _):
                 guard case .link(let target, _) = path.former else {
                     return (path.isWrittenOver ? "write over " : "replace ") + path.path
                 }
-                return "replace \(path.path), a link to \(target), by a file"
+                return "replace \(path.path), a link to \(Quoted.plain(target)), by a file"
             case (.ownSettings, _): return "write \(path.path)"
             }
         }
@@ -79,8 +79,12 @@ extension TakeoverPlan.Step {
 }
 
 extension Survey {
-    /// The nameservers of now; those that systemd-resolved names have its stub not among them.
-    fileprivate var knownNameservers: [UInt8] { uplinkContent.isEmpty ? resolvConfContent : uplinkContent }
+    /// The nameservers of now; those that systemd-resolved names have its stub not among them. Its file stays when
+    /// somebody else keeps resolv.conf, and names nobody then.
+    fileprivate func knownNameservers(_ keeper: ResolverKeeper) -> [UInt8] {
+        let isResolved = keeper == .resolved && ResolvConfText.firstNameserver(uplinkContent) != nil
+        return ResolvConfText.nameservers(of: isResolved ? uplinkContent : resolvConfContent)
+    }
 
     fileprivate func taken(_ path: String, _ role: TakenPath.Role, _ ours: FileState) -> TakenPath {
         TakenPath(path, role, former: state(path), ours: ours, isWrittenOver: mountPoints.contains(path))
@@ -114,7 +118,7 @@ extension Survey {
         var steps = dropIn(SystemPaths.resolvedSettings, in: SystemPaths.resolvedFolder, text)
         // Programs that read the list of all nameservers would pass resolved by, and us with it.
         if resolvConfDestination != SystemPaths.resolvedStub, isStubAnswering {
-            let link = FileState.link(target: ".." + SystemPaths.resolvedStub, .rootLink)
+            let link = FileState.link(target: Array((".." + SystemPaths.resolvedStub).utf8), .rootLink)
             steps.append(.put(taken(SystemPaths.resolvConf, .resolvConf, link)))
         }
         // The manager refuses the sixth start within ten seconds, and would leave the machine without it: it is told to

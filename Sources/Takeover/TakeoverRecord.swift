@@ -28,6 +28,14 @@ package struct TakeoverRecord: Equatable, Sendable {
         self.calls = calls
     }
 
+    /// Of the file that it is written to: what nobody else could read before is not shown there. Root's own.
+    package var mode: UInt32 {
+        paths.reduce(0o644) { mode, path in
+            guard case .file(_, let owner) = path.former else { return mode }
+            return mode & (owner.mode | 0o600)
+        }
+    }
+
     /// Paths that are no longer as we made them.
     package func changed(_ states: [String: FileState]) -> [String] {
         paths.filter { $0.role != .generated && $0.role != .folder && states[$0.path] ?? .absent != $0.ours }

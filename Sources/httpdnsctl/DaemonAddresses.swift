@@ -24,7 +24,7 @@ enum DaemonAddresses {
 
     /// Those of `addresses` at which the daemon answers: that it is httpdnsd, and that it answers about names.
     static func answering(_ addresses: [String]) -> [String] {
-        addresses.filter { proves(.version, at: $0) && proves(.name, at: $0) }
+        addresses.filter { isReached(through: $0) && proves(.name, at: $0) }
     }
 
     /// Whether names that are asked of `address` come from the daemon, directly or through somebody else.
@@ -44,7 +44,10 @@ enum DaemonAddresses {
             return false
         }
         let id = UInt16(truncatingIfNeeded: SystemEntropy().next())
-        return DatagramExchange.ask(proof.question(id: id), at: server, timeout: timeout) {
+        // It tells its version to loopback alone, and so it is asked from there, wherever it is. Who is not of this
+        // machine can't be, and is not the daemon.
+        let source = proof == .version ? server.loopback : nil
+        return DatagramExchange.ask(proof.question(id: id), at: server, from: source, timeout: timeout) {
             proof.isProved(by: $0, id: id)
         } != nil
     }
@@ -56,6 +59,9 @@ extension SocketAddress {
         guard isWildcard else { return self }
         return SocketAddress(isIPv6 ? "[::1]:\(port)" : "127.0.0.1:\(port)") ?? self
     }
+
+    /// Of the same family, with a port of the kernel's choice.
+    fileprivate var loopback: SocketAddress? { SocketAddress(isIPv6 ? "[::1]:0" : "127.0.0.1:0") }
 
     fileprivate var isLoopback: Bool { addressText.hasPrefix("127.") || addressText == "::1" }
 

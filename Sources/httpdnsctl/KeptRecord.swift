@@ -18,6 +18,7 @@ enum KeptRecord {
                 return .damaged(error)
             }
         } catch {
+            if error.isPermissionDenied { fail("\(SystemPaths.record) is for root alone: \(error)", Exit.failed) }
             guard error.isNoSuchFile else { throw error }
             return .none
         }
@@ -32,20 +33,37 @@ enum KeptRecord {
     }
 
     /// Until the end of the process, or of what is returned.
-    static func lock() throws(SystemError) -> DirectoryLock {
-        try FileReplacement.makeDirectory(SystemPaths.kept)
-        do throws(SystemError) {
-            return try DirectoryLock(SystemPaths.kept)
-        } catch {
-            guard DirectoryLock.isTaken(error) else { throw error }
-            fail("another httpdnsctl is at this; try again when it is done", Exit.failed)
+    /// - Parameter patience: how long to wait while somebody else has it.
+    static func lock(patience: Duration) throws(SystemError) -> DirectoryLock {
+        let deadline = Clock.now() + patience
+        while true {
+            try FileReplacement.makeDirectory(SystemPaths.kept)
+            do throws(SystemError) {
+                return try DirectoryLock(SystemPaths.kept)
+            } catch {
+                // Who is done removes the directory, perhaps between our two steps.
+                guard DirectoryLock.isTaken(error) || error.isNoSuchFile else { throw error }
+            }
+            guard Clock.now() < deadline else {
+                fail("another httpdnsctl is at this; try again when it is done", Exit.failed)
+            }
+            wait(betweenTries)
         }
+    }
+
+    private static let betweenTries = Duration.milliseconds(100)
+
+    /// A signal ends the program, as at any other moment.
+    static func wait(_ duration: Duration) {
+        let deadline = Clock.now() + duration
+        guard let loop = try? EventLoop() else { return }
+        while Clock.now() < deadline, (try? loop.turn(until: deadline)) != nil {}
     }
 
     /// It is on the disk when this returns.
     static func write(_ record: TakeoverRecord) throws(SystemError) {
-        // For those who want to see what is going to be given back; the files in it are readable for all.
-        let rights = FileRights(userID: 0, groupID: 0, mode: 0o644)
+        // For those who want to see what is going to be given back, where they could read it before.
+        let rights = FileRights(userID: 0, groupID: 0, mode: record.mode)
         let path = SystemPaths.record
         try FileReplacement.put(record.text, rights, at: path, by: SystemPaths.unfinished(path))
     }

@@ -23,11 +23,12 @@ struct SystemCommand {
         let kept = try KeptRecord.read()
         let record: TakeoverRecord? = if case .whole(let record) = kept { record } else { nil }
         let told = (try? DaemonAddresses.told(at: socket)) ?? nil
+        let first = ResolvConfText.firstNameserver(survey.resolvConfContent)
         let states = try SystemFiles.states(of: record?.paths.map(\.path) ?? [])
         let report = SystemReport(
             keeper: (record?.keeper ?? ResolverKeeper(survey)).rawValue,
-            record: kept.word, nameserver: survey.firstNameserver,
-            leadsToDaemon: DaemonAddresses.isReached(through: survey.firstNameserver ?? "127.0.0.1"),
+            record: kept.word, nameserver: first,
+            leadsToDaemon: DaemonAddresses.isReached(through: first ?? "127.0.0.1"),
             answering: DaemonAddresses.answering(record?.addresses ?? told ?? ["127.0.0.1", "::1"]),
             changed: record?.changed(states) ?? [])
         StandardStreams.writeOutput(report.shown(asJSON: wantsJSON))
@@ -36,39 +37,61 @@ struct SystemCommand {
 
     private func use(isDryRun: Bool) throws(SystemError) {
         if !isDryRun { needRoot() }
-        let lock = isDryRun ? nil : try KeptRecord.lock()
+        let lock = isDryRun ? nil : try KeptRecord.lock(patience: .zero)
         defer { _ = lock }
         switch try KeptRecord.read() {
         case .damaged(let fault): fail(KeptRecord.damage(fault), Exit.failed)
-        case .whole(let record) where record.isComplete: return try confirm(record)
         case .whole(let record):
-            say("an earlier run was interrupted; giving back first what was before")
-            guard !isDryRun else { return }
-            _ = try giveBack(record)
+            if record.isComplete {
+                if try isInForce(record) { return }
+                // Before anything is given back for a daemon that can't be used.
+                _ = wantedAddresses(isDryRun)
+            }
+            try giveBackFirst(record, isDryRun)
+            if isDryRun { return }
         case .none: break
         }
         let addresses = wantedAddresses(isDryRun)
-        let plan = TakeoverPlan(try SystemFiles.survey(), addresses: addresses)
+        var survey = try SystemFiles.survey()
+        survey.daemonUnit = SystemFiles.daemonUnit()
+        let plan = TakeoverPlan(survey, addresses: addresses)
         if let path = plan.untouchable.first {
             refuse("\(path) is neither a link nor a file of usual size; nothing is changed", isDryRun)
         }
-        if !wantsJSON { plan.lines.forEach(say) }
+        plan.lines.forEach(say)
         if !isDryRun { try takeOver(plan) }
         let steps = plan.steps.map(\.words)
         show(SystemWorkReport(isDone: !isDryRun, steps: steps, remarks: plan.warnings))
         if !isDryRun { say("names of this machine come from httpdnsd now; back with: httpdnsctl system restore") }
     }
 
-    /// It was done before.
-    private func confirm(_ record: TakeoverRecord) throws(SystemError) {
+    /// It was done before, and nothing is to be done. False: our files are there, but names come from elsewhere.
+    private func isInForce(_ record: TakeoverRecord) throws(SystemError) -> Bool {
         let changed = record.changed(try SystemFiles.states(of: record.paths.map(\.path)))
         guard changed.isEmpty else {
             fail(
                 "already used, but changed since: \(changed.joined(separator: ", "))\n"
                     + "run \"httpdnsctl system restore\" and then this again", Exit.failed)
         }
+        guard leadsToDaemon() else { return false }
         say("this machine uses httpdnsd already; nothing to do")
         show(SystemWorkReport(isDone: false, steps: [], remarks: []))
+        return true
+    }
+
+    /// A takeover begins with the machine as it was.
+    private func giveBackFirst(_ record: TakeoverRecord, _ isDryRun: Bool) throws(SystemError) {
+        say(record.isComplete ? "names do not come from the daemon any more" : "an earlier run was interrupted")
+        say("giving back first what was before:")
+        let plan = try SystemFiles.restorePlan(record)
+        plan.lines.forEach(say)
+        guard isDryRun else {
+            guard try giveBack(record, by: plan) == .unfinished else { return }
+            fail("not all is as before; see above", Exit.failed)
+        }
+        let next = "after that, the steps of a takeover; they can be seen when this is done"
+        say(next)
+        show(SystemWorkReport(isDone: false, steps: plan.steps.map(\.words), remarks: plan.differences + [next]))
     }
 
     /// Where the daemon is to be asked; ends the program when it can't be.
@@ -114,10 +137,13 @@ struct SystemCommand {
             record.isComplete = true
             return try KeptRecord.write(record)
         }
-        StandardStreams.writeError("httpdnsctl: \(problem)\nhttpdnsctl: giving back what was before\n")
-        let isWhole = try giveBack(record)
+        complain(problem)
+        complain("giving back what was before")
+        let back = try SystemFiles.restorePlan(record)
+        back.differences.forEach(complain)
+        let outcome = try giveBack(record, by: back)
         try KeptRecord.forgetPlace()
-        fail(isWhole ? "nothing is changed" : "not all is as before; see above", Exit.failed)
+        fail(outcome == .whole ? "nothing is changed" : "not all is as before; see above", Exit.failed)
     }
 
     /// Nil: done.
@@ -142,13 +168,10 @@ struct SystemCommand {
     private func leadsToDaemon() -> Bool {
         let deadline = Clock.now() + SystemCommand.settlingTime
         while true {
-            if let server = (try? SystemFiles.survey())?.firstNameserver,
-                DaemonAddresses.isReached(through: server)
-            {
-                return true
-            }
+            let server = ResolvConfText.firstNameserver(SystemFiles.resolvConfContent())
+            if let server, DaemonAddresses.isReached(through: server) { return true }
             guard Clock.now() < deadline else { return false }
-            wait(SystemCommand.betweenLooks)
+            KeptRecord.wait(SystemCommand.betweenLooks)
         }
     }
 }
@@ -158,9 +181,12 @@ extension SystemCommand {
     private static let tries = 3
     private static let betweenTries = Duration.milliseconds(500)
 
+    /// The guard has nobody who would try again; its unit has a minute for all it does.
+    private static let guardPatience = Duration.seconds(45)
+
     private func restore(isDryRun: Bool, onlyIfDead: Bool) throws(SystemError) {
         if !isDryRun { needRoot() }
-        let lock = isDryRun ? nil : try KeptRecord.lock()
+        let lock = isDryRun ? nil : try KeptRecord.lock(patience: onlyIfDead ? SystemCommand.guardPatience : .zero)
         defer { _ = lock }
         switch try KeptRecord.read() {
         case .damaged(let fault): fail(KeptRecord.damage(fault), Exit.failed)
@@ -173,13 +199,13 @@ extension SystemCommand {
                 say("the daemon answers; nothing is given back")
                 return show(SystemWorkReport(isDone: false, steps: [], remarks: []))
             }
-            let plan = RestorePlan(record, try SystemFiles.states(of: record.paths.map(\.path)))
-            if !wantsJSON { plan.lines.forEach(say) }
-            let isWhole = isDryRun ? true : try giveBack(record)
+            let plan = try SystemFiles.restorePlan(record)
+            plan.lines.forEach(say)
+            let outcome = isDryRun ? .whole : try giveBack(record, by: plan)
             if !isDryRun { try KeptRecord.forgetPlace() }
-            let steps = plan.steps.map(\.words)
-            show(SystemWorkReport(isDone: !isDryRun, steps: steps, remarks: plan.remarks + plan.leftAlone))
-            guard isWhole else { Process.exit(Exit.failed) }
+            let (steps, isDone) = (plan.steps.map(\.words), !isDryRun && outcome != .unfinished)
+            show(SystemWorkReport(isDone: isDone, steps: steps, remarks: plan.remarks + plan.leftAlone))
+            guard outcome == .whole else { Process.exit(Exit.failed) }
             if !isDryRun { say("what was before is back") }
         }
     }
@@ -187,53 +213,61 @@ extension SystemCommand {
     private func isAlive(_ record: TakeoverRecord) -> Bool {
         for number in 1...SystemCommand.tries {
             if !DaemonAddresses.answering(record.addresses).isEmpty { return true }
-            if number < SystemCommand.tries { wait(SystemCommand.betweenTries) }
+            if number < SystemCommand.tries { KeptRecord.wait(SystemCommand.betweenTries) }
         }
         return false
     }
 
-    /// - Returns: whether all of it is as before.
-    private func giveBack(_ record: TakeoverRecord) throws(SystemError) -> Bool {
-        let paths = record.paths.map(\.path)
-        try SystemFiles.sweep(record)
-        let plan = RestorePlan(record, try SystemFiles.states(of: paths))
-        var isWhole = plan.leftAlone.isEmpty
-        for step in plan.steps { isWhole = try take(step) && isWhole }
-        for step in RestorePlan.afterwards(record, try SystemFiles.states(of: paths)) {
-            isWhole = try take(step) && isWhole
-        }
-        try FileReplacement.remove(SystemPaths.record)
-        return isWhole
+    /// How a machine is given back, from best to worst.
+    private enum Outcome: Comparable {
+        case whole
+        /// What somebody else has changed stays, or a program was not told.
+        case inPart
+        /// A file can't be written: the record stays for another time.
+        case unfinished
     }
 
-    /// A file that can't be written ends it, and the record stays for another time; a program that fails does not.
-    private func take(_ step: RestorePlan.Step) throws(SystemError) -> Bool {
-        switch step {
-        case .put(let path, let state, let isWrittenOver):
-            do throws(SystemError) {
+    /// Whatever fails, all that can be given back is.
+    private func giveBack(_ record: TakeoverRecord, by plan: RestorePlan) throws(SystemError) -> Outcome {
+        var outcome = plan.leftAlone.isEmpty ? Outcome.whole : .inPart
+        do throws(SystemError) {
+            try SystemFiles.sweep(record)
+        } catch {
+            complain("can't remove what an interrupted run has left: \(error)")
+            outcome = .unfinished
+        }
+        for step in plan.steps { outcome = max(outcome, take(step)) }
+        let states = try SystemFiles.states(of: record.paths.map(\.path))
+        let content = SystemFiles.resolvConfContent()
+        for step in RestorePlan.afterwards(record, states, resolvConfContent: content) {
+            outcome = max(outcome, take(step))
+        }
+        if outcome == .unfinished {
+            complain("what was before is in \(SystemPaths.record); then say again: httpdnsctl system restore")
+        } else {
+            try FileReplacement.remove(SystemPaths.record)
+        }
+        return outcome
+    }
+
+    private func take(_ step: RestorePlan.Step) -> Outcome {
+        do throws(SystemError) {
+            switch step {
+            case .put(let path, let state, let isWrittenOver):
                 try SystemFiles.put(state, at: path, isWrittenOver: isWrittenOver)
-            } catch {
-                fail(
-                    "can't give back \(path): \(error)\(KeptRecord.remedy(error, path))\n"
-                        + "what was there is in \(SystemPaths.record)", Exit.failed)
+            case .removeFolder(let path): try FileReplacement.removeDirectory(path)
+            case .keep(let state, let path): try SystemFiles.put(state, at: path, isWrittenOver: false)
+            case .run(let call):
+                guard let problem = SystemFiles.run(call) else { return .whole }
+                complain(problem)
+                return .inPart
             }
-        case .removeFolder(let path): try FileReplacement.removeDirectory(path)
-        case .keep(let bytes, let path):
-            let rights = FileRights(userID: 0, groupID: 0, mode: 0o644)
-            try FileReplacement.put(bytes, rights, at: path, by: SystemPaths.unfinished(path))
-        case .run(let call):
-            guard let problem = SystemFiles.run(call) else { return true }
-            StandardStreams.writeError("httpdnsctl: \(problem)\n")
-            return false
+            return .whole
+        } catch {
+            let remedy = if case .put(let path, _, _) = step { KeptRecord.remedy(error, path) } else { "" }
+            complain("can't \(step.words): \(error)\(remedy)")
+            return .unfinished
         }
-        return true
-    }
-
-    /// A signal ends the program, as at any other moment.
-    private func wait(_ duration: Duration) {
-        let deadline = Clock.now() + duration
-        guard let loop = try? EventLoop() else { return }
-        while Clock.now() < deadline, (try? loop.turn(until: deadline)) != nil {}
     }
 
     private func needRoot() {
@@ -242,8 +276,11 @@ extension SystemCommand {
     }
 
     private func say(_ line: String) {
-        if !wantsJSON { StandardStreams.writeOutput(line + "\n") }
+        guard !wantsJSON else { return }
+        StandardStreams.writeOutput(line.shown(maxBytes: SystemWorkReport.maxLineBytes) + "\n")
     }
+
+    private func complain(_ text: String) { StandardStreams.writeError("httpdnsctl: \(text)\n") }
 
     private func show(_ report: SystemWorkReport) {
         if wantsJSON { StandardStreams.writeOutput(report.line) }

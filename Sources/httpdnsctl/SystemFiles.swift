@@ -1,5 +1,6 @@
 // Looks at the files of a takeover and changes them as plans say. Decides nothing.
 
+import Control
 import LinuxIO
 import Takeover
 
@@ -12,7 +13,7 @@ enum SystemFiles {
         var survey = Survey()
         survey.states = try states(of: SystemPaths.looked)
         survey.resolvConfDestination = FileLook.destination(ofLinkAt: SystemPaths.resolvConf)
-        survey.resolvConfContent = content(of: SystemPaths.resolvConf)
+        survey.resolvConfContent = resolvConfContent()
         survey.uplinkContent = content(of: SystemPaths.resolvedUplinks)
         survey.mountPoints = MountTable.points()
         survey.running = RunningPrograms.names()
@@ -25,6 +26,19 @@ enum SystemFiles {
         }
         return survey
     }
+
+    static func daemonUnit() -> DaemonUnit {
+        let said = try? ChildProgram.run(
+            "systemctl", DaemonUnit.question, timeout: programTimeout, maxBytes: maxOutputBytes)
+        return DaemonUnit(said?.exitCode == 0 ? String(decoding: said?.output ?? [], as: UTF8.self) : "")
+    }
+
+    static func restorePlan(_ record: TakeoverRecord) throws(SystemError) -> RestorePlan {
+        RestorePlan(record, try states(of: RestorePlan.looked(record)), resolvConfContent: resolvConfContent())
+    }
+
+    /// What programs read there, also through a link.
+    static func resolvConfContent() -> [UInt8] { content(of: SystemPaths.resolvConf) }
 
     static func states(of paths: [String]) throws(SystemError) -> [String: FileState] {
         var states: [String: FileState] = [:]
@@ -74,7 +88,8 @@ enum SystemFiles {
                 call.name, call.arguments, timeout: programTimeout, maxBytes: maxOutputBytes)
             guard ended.exitCode != 0 else { return nil }
             let said = String(decoding: ended.output, as: UTF8.self).split(separator: "\n").last ?? ""
-            return "\(call.line) ended with \(ended.exitCode)\(said.isEmpty ? "" : ": \(said)")"
+            let words = said.isEmpty ? "" : ": \(said)"
+            return "\(call.line) ended with \(ended.exitCode)\(words)".shown(maxBytes: SystemWorkReport.maxLineBytes)
         } catch {
             return "\(call.line): \(error)"
         }

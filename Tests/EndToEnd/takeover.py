@@ -8,10 +8,10 @@ from pathlib import Path
 
 import places
 
-# What changes files, or starts what does. Files are made by openat as well, but how many are opened before depends on
+# What changes files; programs that are told of it are no part of this. Files are made by openat as well, but how many are opened before depends on
 # what else runs, and who is killed at the next call has made the file and written nothing.
 CHANGES = ("write", "rename", "fsync", "unlink", "symlink", "mkdir", "rmdir", "fchmod", "fchown", "lchown",
-           "chmod", "ftruncate", "flock", "execve")
+           "chmod", "ftruncate", "flock")
 
 _KEEPER = """
 ip link set lo up && mount -t tmpfs takeover "$1" && cd "$1" || exit 1
@@ -74,24 +74,29 @@ def walk(place):
 
 def changing_calls(place, *command):
     """The calls by which a command changes something, each as a name and its number among those of that name."""
-    ended = place.run("strace", "-f", "-e", f"trace={','.join(CHANGES)}", *command)
+    ended = place.run("strace", "-e", f"trace={','.join(CHANGES)}", *command)
     found, counts = [], {}
     for line in ended.stderr.splitlines():
-        call = re.match(r"(?:\[pid +\d+\] )?(\w+)\((.*)", line)
+        call = re.match(r"(\w+)\((.*)", line)
         if not call or call[1] not in CHANGES:
             continue
         counts[call[1]] = number = counts.get(call[1], 0) + 1
-        # Neither what is said on the terminal nor the start of the program itself changes anything.
-        is_word = call[1] == "write" and call[2].startswith(("1,", "2,"))
-        if not is_word and (call[1], number) != ("execve", 1):
+        # What is said on the terminal changes nothing.
+        if not (call[1] == "write" and call[2].startswith(("1,", "2,"))):
             found.append((call[1], number))
     return ended, found
 
 
 def killed(place, call, number, *command):
-    """The command, killed as it enters this call; its exit code."""
+    """The command, killed as it enters this call; its exit code. strace counts for each process on its own: without the
+    children, a number is that of the command's own call."""
     inject = f"inject={call}:signal=KILL:when={number}"
-    return place.run("strace", "-f", "-o", "/dev/null", "-e", inject, *command).returncode
+    return place.run("strace", "-o", "/dev/null", "-e", inject, *command).returncode
+
+
+def without_children(place, *command):
+    """The command, ended, with each program that it runs killed at its start."""
+    return place.run("strace", "-f", "-o", "/dev/null", "-e", "inject=execve:signal=KILL:when=1", *command)
 
 
 def ctl_command(socket, *words):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 
 from cases import Case, closed_provider
 from places import eventually
@@ -108,6 +109,96 @@ class Used(PlainMachine):
         self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
         self.assertEqual(FORMER, self.place.read(f"{KEPT}/former-resolv.conf"))
 
+    def test_what_was_before_is_never_written_over_by_a_later_time(self):
+        for server in ("127.0.0.4", "127.0.0.5"):
+            self.place.write("/etc/resolv.conf", f"nameserver {server}\n")
+            self.check("use")
+            self.place.write("/etc/resolv.conf", "nameserver 127.0.0.3\n")
+            self.assertEqual(1, self.system("restore").returncode)
+        self.assertIn("127.0.0.4", self.place.read(f"{KEPT}/former-resolv.conf"))
+        self.assertIn("127.0.0.5", self.place.read(f"{KEPT}/former-resolv.conf.2"))
+
+    def test_a_link_that_leads_to_the_daemon_is_given_back(self):
+        self.check("use")
+        self.place.run("sh", "-c", "cd /etc && mv resolv.conf moved && ln -s moved resolv.conf")
+        self.assertIn("a link to moved", self.check("restore"))
+        self.assertEqual(FORMER, self.place.read("/etc/resolv.conf"))
+        self.assertEqual("moved\n", self.place.run("readlink", f"{KEPT}/changed-resolv.conf").stdout)
+
+    def test_a_link_is_given_back_in_its_own_bytes(self):
+        self.place.run("sh", "-c", "cd /etc && mv resolv.conf $(printf 'zz\\351me') && ln -s zz* resolv.conf")
+        target = ("sh", "-c", "readlink -n /etc/resolv.conf | od -An -tx1")
+        before = self.place.run(*target).stdout
+        self.assertIn("7a 7a e9 6d 65", before)
+        self.assertIn(r"zz\xe9me", self.check("use"))
+        self.check("restore")
+        self.assertEqual(before, self.place.run(*target).stdout)
+
+    def test_what_others_could_not_read_is_not_shown(self):
+        self.place.run("chmod", "600", "/etc/resolv.conf")
+        self.check("use")
+        self.assertEqual("600\n644\n", self.place.run(
+            "stat", "-c", "%a", f"{KEPT}/record", f"{KEPT}/resolv.conf").stdout)
+
+    def test_what_cannot_be_kept_aside_is_no_reason_to_stay(self):
+        self.check("use")
+        self.place.write("/etc/resolv.conf", "nameserver 127.0.0.1\noptions debug\n")
+        # Where it would be kept on its way there is a directory.
+        for number in ("", *(f".{number}" for number in range(2, 10))):
+            self.place.run("mkdir", "-p", f"{KEPT}/.changed-resolv.conf{number}.httpdnsd-new")
+        ended = self.system("restore")
+        self.assertEqual(1, ended.returncode, ended.stdout)
+        self.assertIn("can't keep", ended.stderr)
+        self.assertEqual(FORMER, self.place.read("/etc/resolv.conf"))
+        self.place.run("sh", "-c", f"rmdir {KEPT}/.changed*")
+        self.check("restore")
+        self.assertBefore()
+
+    def test_a_daemon_that_listens_elsewhere_is_used_anew(self):
+        self.check("use")
+        self.daemon.stop()
+        ended = self.system("use")
+        self.assertEqual(2, ended.returncode, "nothing is given back for a daemon that can't be used")
+        self.assertIn("127.0.0.1", self.place.read("/etc/resolv.conf"))
+        self.daemon.listen = ["127.0.0.7:53"]
+        self.daemon.up()
+        self.assertIn("give back /etc/resolv.conf", self.check("use", "--dry-run"))
+        self.check("use")
+        self.assertIn("nameserver 127.0.0.7\n", self.place.read("/etc/resolv.conf"))
+        self.check("restore")
+        self.assertBefore()
+
+    def test_a_daemon_on_an_address_of_the_network_is_used(self):
+        self.daemon.stop()
+        self.place.run("ip", "address", "add", "192.0.2.7/32", "dev", "lo")
+        self.daemon.listen = ["192.0.2.7:53"]
+        self.daemon.server = 'allow = ["127.0.0.0/8", "192.0.2.0/24"]'
+        self.daemon.up()
+        self.check("use")
+        self.assertEqual(["192.0.2.99"], self.asked("known.to.the.daemon.example"))
+        self.check("status")
+
+    def test_a_daemon_without_a_guard_is_warned_of(self):
+        self.assertIn("warning: the daemon does not run as httpdnsd.service", self.check("use", "--dry-run"))
+
+    def test_the_guard_waits_for_whoever_is_at_it(self):
+        self.check("use")
+        self.daemon.kill()
+        self.daemon.expected_exit = -9
+        other = subprocess.Popen([*self.place.prefix, "flock", KEPT, "sh", "-c", "echo locked; read line"],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.assertEqual("locked\n", other.stdout.readline())
+        self.assertIn("another httpdnsctl", self.system("restore").stderr)
+        locks = self.daemon.directory / "locks"
+        locks.touch()
+        guard = subprocess.Popen([*self.place.prefix, "strace", "-e", "trace=flock", "-o", locks,
+                                  *map(str, ctl_command(self.daemon.control, "restore", "--if-dead"))],
+                                 stdout=subprocess.DEVNULL)
+        eventually(lambda: "EAGAIN" in locks.read_text(), what="the guard is at the door")
+        other.communicate("done\n")
+        self.assertEqual(0, guard.wait(60))
+        self.assertBefore()
+
     def test_the_guard_gives_back_only_what_a_dead_daemon_holds(self):
         self.check("use")
         self.assertIn("the daemon answers", self.check("restore", "--if-dead"))
@@ -166,6 +257,9 @@ class Killed(PlainMachine):
         command = ctl_command(self.daemon.control, "use")
         killed(self.place, "rename", 3, *command)
         self.assertIn("interrupted", self.system("status").stdout)
+        self.assertIn("an earlier run was interrupted", self.check("use", "--dry-run"))
+        tried = json.loads(self.check("use", "--dry-run", "--json"))
+        self.assertIn("remove /var/lib/httpdnsd-system/resolv.conf", tried["steps"])
         self.assertIn("an earlier run was interrupted", self.check("use"))
         self.check("status")
         self.check("restore")

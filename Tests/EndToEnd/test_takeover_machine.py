@@ -8,7 +8,7 @@ import places
 from cases import Case
 from places import eventually
 from programs import NSD
-from takeover import changing_calls, killed, walk
+from takeover import changing_calls, killed, walk, without_children
 
 SETTINGS = """
 [server]
@@ -33,6 +33,8 @@ class Kept:
 
     # The package, the name of the kind, and how often httpdnsctl is killed at least.
     package, keeper, calls = "", "", 10
+    # Whether a program is run to tell it.
+    tells = True
     expected_seconds = 120
 
     def setUp(self):
@@ -117,7 +119,8 @@ class Kept:
         self.check("restore")
         self.assertBefore("before it is killed")
         for call, number in self.some(calls):
-            killed(self.machine, call, number, "httpdnsctl", "system", "use")
+            code = killed(self.machine, call, number, "httpdnsctl", "system", "use")
+            self.assertEqual(-9, code, f"use, {call} number {number}")
             self.check("restore")
             self.assertBefore(f"use, killed at {call} number {number}")
         self.check("use")
@@ -125,12 +128,22 @@ class Kept:
         self.assertEqual(0, ended.returncode, ended.stderr)
         for call, number in self.some(calls):
             self.check("use")
-            killed(self.machine, call, number, "httpdnsctl", "system", "restore")
+            code = killed(self.machine, call, number, "httpdnsctl", "system", "restore")
+            self.assertEqual(-9, code, f"restore, {call} number {number}")
             self.check("restore")
             self.assertBefore(f"restore, killed at {call} number {number}")
 
+    def test_a_keeper_that_cannot_be_told(self):
+        ended = without_children(self.machine, "httpdnsctl", "system", "use")
+        if self.tells:
+            self.assertEqual(1, ended.returncode, ended.stdout)
+            self.assertIn("ended with 137", ended.stderr)
+            self.assertBefore("what was told is killed")
+        else:
+            self.assertEqual(0, ended.returncode, ended.stderr)
+
     def some(self, calls):
-        """All of them in the full run; else a third, those of the programs that are told among them."""
+        """All of them in the full run; else a third."""
         return calls if places.is_full else calls[::3]
 
     def test_a_daemon_that_stays_dead_gives_back(self):
@@ -197,7 +210,7 @@ class NetworkManager(Kept, Case):
 
 
 class Resolvconf(Kept, Case):
-    package, keeper = "resolvconf", "resolvconf"
+    package, keeper, tells = "resolvconf", "resolvconf", False
 
     def prepare(self):
         self.tell(FORMER)
@@ -211,5 +224,5 @@ class Resolvconf(Kept, Case):
 
 
 class Openresolv(Resolvconf):
-    package, keeper = "openresolv", "openresolv"
+    package, keeper, tells = "openresolv", "openresolv", True
     calls = 15

@@ -30,7 +30,8 @@ struct RecordTextTests {
                 mode: .random(in: 0...0o7777, using: &random))
             let path = TakenPath(
                 "/etc/a \"file\"", .sharedSettings, former: .file(bytes, owner),
-                ours: .link(target: "to\n\\x00 \"there\"", owner), isWrittenOver: bytes.count.isMultiple(of: 2))
+                ours: .link(target: Array("to\n\\x00 \"there\"".utf8) + [0xFF], owner),
+                isWrittenOver: bytes.count.isMultiple(of: 2))
             let record = TakeoverRecord(
                 keeper: .openresolv, addresses: ["::1"], isComplete: false, paths: [path],
                 calls: [ProgramCall("resolvconf", ["-u", "", "a b"])])

@@ -22,6 +22,14 @@ struct ResolverKeeperTests {
         #expect(ResolverKeeper(survey) == .plainFile)
     }
 
+    @Test("a file in whose head people say how they resolve is theirs")
+    func handWritten() {
+        var survey = SampleMachine.survey(.plainFile)
+        survey.running = ["systemd-resolve"]
+        survey.resolvConfContent = Array("# names are resolved by hand\nnameserver 192.0.2.1\n".utf8)
+        #expect(ResolverKeeper(survey) == .plainFile)
+    }
+
     @Test("a copy of systemd-resolved's file is told by its head")
     func resolvedCopy() {
         var survey = SampleMachine.survey(.resolved)

@@ -46,6 +46,63 @@ struct TakeoverPlanTests {
         #expect(written(SystemPaths.formerNameservers, plan)?.hasPrefix("nameserver 192.0.2.1\n") == true)
     }
 
+    @Test(
+        "a list of systemd-resolved's that keeps nothing, or names nobody, is not taken for the nameservers of before")
+    func emptyUplinks() {
+        var survey = SampleMachine.survey(.plainFile)
+        survey.uplinkContent = Array("# managed by man:systemd-resolved(8)\nnameserver 192.0.2.7\n".utf8)
+        #expect(written(SystemPaths.formerNameservers, plan(survey))?.hasPrefix("nameserver 192.0.2.1\n") == true)
+        survey = SampleMachine.survey(.resolved)
+        survey.uplinkContent = Array("# No DNS servers known.\n".utf8)
+        #expect(written(SystemPaths.formerNameservers, plan(survey)) == "nameserver 192.0.2.1\n")
+    }
+
+    @Test("what is kept for the daemon to read has nameservers and search domains alone")
+    func onlyNameservers() {
+        let text = written(SystemPaths.formerNameservers, plan(SampleMachine.survey(.plainFile)))
+        #expect(text == "nameserver 192.0.2.1\nsearch a.example b.example\n")
+    }
+
+    @Test("what others could not read is not shown by the record")
+    func recordMode() {
+        var survey = SampleMachine.survey(.openresolv)
+        #expect(plan(survey).record.mode == 0o640)
+        survey.states["/etc/resolvconf.conf"] = .file([], FileOwner(userID: 0, groupID: 0, mode: 0o400))
+        #expect(plan(survey).record.mode == 0o600)
+    }
+
+    @Test(
+        "a daemon that nobody starts again, or that nobody stands in for, is warned of",
+        arguments: [
+            ("", "does not run as httpdnsd.service"),
+            ("ActiveState=inactive\nOnFailure=\nUnitFileState=enabled\n", "does not run as httpdnsd.service"),
+            ("ActiveState=active\nOnFailure=httpdnsd-restore.service\nUnitFileState=disabled\n", "systemctl enable"),
+            ("ActiveState=active\nOnFailure=other.service\nUnitFileState=enabled\n", "system restore"),
+        ])
+    func units(said: String, words: String) {
+        var survey = SampleMachine.survey(.plainFile)
+        survey.daemonUnit = DaemonUnit(said)
+        let warnings = plan(survey).warnings
+        #expect(warnings.count == 1 && warnings.contains { $0.contains(words) })
+    }
+
+    @Test("a socket that is enabled starts the daemon, too")
+    func socketUnit() {
+        var survey = SampleMachine.survey(.plainFile)
+        survey.daemonUnit = DaemonUnit(
+            "ActiveState=active\nOnFailure=a.service httpdnsd-restore.service\nUnitFileState=disabled\n"
+                + "\nActiveState=active\nUnitFileState=enabled\n")
+        #expect(plan(survey).warnings.isEmpty)
+    }
+
+    @Test("a link to bytes of any kind is shown to people without moving their cursor")
+    func oddLink() throws {
+        var survey = SampleMachine.survey(.plainFile)
+        survey.states[SystemPaths.resolvConf] = .link(target: [0x1B, 0x5B, 0x41, 0xE9], SampleMachine.owner)
+        let words = try #require(plan(survey).steps.last?.words)
+        #expect(words.contains("\\x1b[A\\xe9"))
+    }
+
     @Test("the C library reads three nameservers, so no more are written")
     func threeServers() {
         let plan = plan(
@@ -62,7 +119,7 @@ struct TakeoverPlanTests {
             Issue.record("no link")
             return
         }
-        #expect(target == "../run/systemd/resolve/stub-resolv.conf")
+        #expect(target == Array("../run/systemd/resolve/stub-resolv.conf".utf8))
         #expect(
             calls(plan) == [
                 "systemctl reset-failed systemd-resolved.service", "systemctl try-restart systemd-resolved.service",

@@ -28,7 +28,7 @@ enum Arrows {
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
         "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
         "Control": ["DNSWire", "FoundationEssentials", "Telemetry"],
-        "Takeover": [],
+        "Takeover": ["DNSWire", "Resolver"],
         "Doctor": ["DNSWire", "Resolver"],
         "DNSWire": [],
     ]

@@ -57,8 +57,13 @@ package enum SymbolicLinks {
         return unsafe lstat(path, &status) == 0
     }
 
-    /// Nil for what is no link. A target has at most PATH_MAX bytes.
+    /// Nil for what is no link.
     package static func target(ofLinkAt path: String) -> String? {
+        targetBytes(ofLinkAt: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// As it is; it has at most PATH_MAX bytes, never a zero, and no spelling that is known.
+    static func targetBytes(ofLinkAt path: String) -> [UInt8]? {
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
             let length = unsafe buffer.withMemoryRebound(to: CChar.self) { text in
                 guard let start = text.baseAddress else { return 0 }
@@ -66,6 +71,6 @@ package enum SymbolicLinks {
             }
             count = max(length, 0)
         }
-        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+        return bytes.isEmpty ? nil : bytes
     }
 }

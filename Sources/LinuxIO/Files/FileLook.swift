@@ -5,7 +5,7 @@ import Glibc
 package enum FileLook: Equatable, Sendable {
     case absent
     case file([UInt8], FileRights)
-    case link(target: String, FileRights)
+    case link(target: [UInt8], FileRights)
     case directory
     /// A device, a socket and the like.
     case other
@@ -25,7 +25,7 @@ package enum FileLook: Equatable, Sendable {
         case S_IFREG: self = .file(try TextFile.read(path, maxBytes: maxBytes), rights)
         case S_IFDIR: self = .directory
         case S_IFLNK:
-            guard let target = SymbolicLinks.target(ofLinkAt: path) else {
+            guard let target = SymbolicLinks.targetBytes(ofLinkAt: path) else {
                 throw SystemError(call: "readlink", code: ENOENT)
             }
             self = .link(target: target, rights)

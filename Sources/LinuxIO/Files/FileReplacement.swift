@@ -21,10 +21,11 @@ package enum FileReplacement {
     }
 
     package static func putLink(
-        to target: String, _ rights: FileRights, at path: String, by unfinished: String
+        to target: [UInt8], _ rights: FileRights, at path: String, by unfinished: String
     ) throws(SystemError) {
         try remove(unfinished)
-        try SystemCall.run("symlink") { unsafe symlink(target, unfinished) }
+        let text = target.map { CChar(bitPattern: $0) } + [0]
+        try SystemCall.run("symlink") { unsafe symlink(text, unfinished) }
         try SystemCall.run("lchown") { unsafe lchown(unfinished, rights.userID, rights.groupID) }
         try move(unfinished, to: path)
     }
@@ -46,16 +47,17 @@ package enum FileReplacement {
         try syncParent(of: path)
     }
 
-    /// Readable for all, as directories of settings are. Nothing to do where it is.
+    /// Readable for all from its first moment, as directories of settings are. Nothing to do where it is. For programs
+    /// of one thread: the umask is that of the process.
     package static func makeDirectory(_ path: String) throws(SystemError) {
+        let mask = umask(0o022)
+        defer { _ = umask(mask) }
         do throws(SystemError) {
             try SystemCall.run("mkdir") { unsafe mkdir(path, 0o755) }
         } catch {
             guard error.code == EEXIST else { throw error }
             return
         }
-        // Whatever the umask is.
-        try SystemCall.run("chmod") { unsafe chmod(path, 0o755) }
         try syncParent(of: path)
     }
 

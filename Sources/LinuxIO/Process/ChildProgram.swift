@@ -30,13 +30,16 @@ package struct ChildProgram: Sendable {
         let process = try spawn(path, [name] + arguments, output: writing)
         let deadline = Clock.now() + timeout
         var output: [UInt8] = []
-        // A grandchild may keep the pipe open for good, so the end of the child is looked for as well.
+        // A grandchild may keep the pipe open for good, and the child close it and go on: its end is looked for, too.
+        var isOpen = true
         while true {
-            var entry = pollfd(fd: reading.raw, events: Int16(POLLIN), revents: 0)
+            // Of no descriptor: nothing but the time until the next look.
+            var entry = pollfd(fd: isOpen ? reading.raw : -1, events: Int16(POLLIN), revents: 0)
             let ready = try SystemCall.run("poll") { unsafe poll(&entry, 1, lookMilliseconds) }
             let chunk = ready > 0 ? try read(reading) : []
             output += chunk.prefix(maxBytes - output.count)
-            if chunk.isEmpty, let exitCode = ended(process, atOnce: ready == 0) {
+            if ready > 0, chunk.isEmpty { isOpen = false }
+            if chunk.isEmpty, let exitCode = ended(process, atOnce: true) {
                 return ChildProgram(exitCode: exitCode, output: output)
             }
             guard Clock.now() < deadline else {

@@ -5,14 +5,16 @@ import Glibc
 
 package enum DatagramExchange {
     /// - Parameters:
+    ///   - source: nil: the kernel chooses, by the route.
     ///   - isWanted: whether a datagram is the answer; others are passed over.
     /// - Returns: nil when no such answer comes in time, or none can.
     package static func ask(
-        _ question: [UInt8], at address: SocketAddress, timeout: Duration, _ isWanted: ([UInt8]) -> Bool
+        _ question: [UInt8], at address: SocketAddress, from source: SocketAddress? = nil, timeout: Duration,
+        _ isWanted: ([UInt8]) -> Bool
     ) -> [UInt8]? {
         let deadline = Clock.now() + timeout
         do throws(SystemError) {
-            let socket = try DatagramSocket(connectedTo: address)
+            let socket = try DatagramSocket(connectedTo: address, from: source)
             guard try socket.send(question.span) == .sent else { return nil }
             while true {
                 switch try socket.receive(maxBytes: maxBytes) {

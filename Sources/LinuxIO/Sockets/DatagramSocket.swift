@@ -34,9 +34,12 @@ package final class DatagramSocket: Sendable {
     /// A fresh socket for one question, with a local port of the kernel's random choice; it receives from `peer`
     /// alone (RFC 5452 sections 4 and 9).
     ///
-    /// - Throws: ENETUNREACH, EHOSTUNREACH and the like when there is no route to the peer.
-    package init(connectedTo peer: SocketAddress) throws(SystemError) {
+    /// - Parameter source: nil: the kernel chooses, by the route.
+    /// - Throws: ENETUNREACH, EHOSTUNREACH and the like when there is no route to the peer, EINVAL when there is none
+    ///   from that source.
+    package init(connectedTo peer: SocketAddress, from source: SocketAddress? = nil) throws(SystemError) {
         let descriptor = try FileDescriptor(socketOf: peer.family, type: SOCK_DGRAM)
+        if let source { try descriptor.bindSocket(to: source) }
         try descriptor.ignorePathMTU(isIPv6: peer.isIPv6)
         _ = try descriptor.connectSocket(to: peer)
         self.descriptor = descriptor
