@@ -122,9 +122,12 @@ class Machine:
     def _has_booted(self):
         if self._init.poll() is not None:
             raise MachineFailure(f"machines: {self.name} does not boot:\n{self._console()}")
-        children = Path(f"/proc/{self._init.pid}/task/{self._init.pid}/children").read_text().split()
-        if not children or Path(f"/proc/{children[0]}/comm").read_text() != "systemd\n":
-            return False
+        try:
+            children = Path(f"/proc/{self._init.pid}/task/{self._init.pid}/children").read_text().split()
+            if not children or Path(f"/proc/{children[0]}/comm").read_text() != "systemd\n":
+                return False
+        except (FileNotFoundError, ProcessLookupError):
+            return False  # One of the steps on the way, which has just ended.
         self.pid = int(children[0])
         return self.run("systemctl", "is-system-running").stdout.strip() in ("running", "degraded")
 
