@@ -95,18 +95,17 @@ package final class ClientGate: Sendable {
     func judge(_ client: Address, isAllowed: Bool, isProven: Bool, nowMilliseconds: Int64) -> Verdict {
         let limits = !isAllowed ? strangers : isProven ? proven : claimed
         let now = UInt64(max(0, nowMilliseconds)) * 1_000_000
-        let (address, prefix) = ClientGate.words(client.mapped ?? client)
+        let address = ClientGate.words(client.mapped ?? client)
         if let verdict = limits.client?.judge(hash(address, tag: 0), now: now), verdict != .admitted { return verdict }
-        return limits.prefix?.judge(hash(prefix, tag: 1), now: now) ?? .admitted
+        let prefix = Neighbourhood(of: client)
+        return limits.prefix?.judge(hash((prefix.isIPv6 ? 1 : 0, prefix.bits), tag: 1), now: now) ?? .admitted
     }
 
-    /// The whole address and its prefix, those of IPv4 within `::ffff:0:0/96` so that the families stay apart.
-    private static func words(_ client: Address) -> (address: (UInt64, UInt64), prefix: (UInt64, UInt64)) {
+    /// Those of IPv4 within `::ffff:0:0/96`, so that the families stay apart.
+    private static func words(_ client: Address) -> (UInt64, UInt64) {
         switch client {
-        case .v4(let value):
-            let low = 0xFFFF << 32 | UInt64(value)
-            return ((0, low), (0, low & ~0xFF))
-        case .v6(let high, let low): return ((high, low), (high & ~0xFF, 0))
+        case .v4(let value): (0, 0xFFFF << 32 | UInt64(value))
+        case .v6(let high, let low): (high, low)
         }
     }
 

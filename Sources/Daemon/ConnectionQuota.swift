@@ -17,7 +17,7 @@ struct ConnectionQuota {
     private(set) var count = 0
     private var fromElsewhere = 0
     private var ofClient: [Address: Int] = [:]
-    private var ofPrefix: [Prefix: Int] = [:]
+    private var ofPrefix: [Neighbourhood: Int] = [:]
 
     /// One more connection of this client, or false.
     mutating func admit(_ client: Address) -> Bool {
@@ -51,9 +51,8 @@ struct ConnectionQuota {
     }
 
     /// Nil for this machine.
-    private static func prefix(of client: Address) -> Prefix? {
+    private static func prefix(of client: Address) -> Neighbourhood? {
         guard !client.isLoopback else { return nil }
-        let client = client.mapped ?? client
-        return Prefix(around: client, length: client.recordType == .a ? 24 : 56)
+        return Neighbourhood(of: client)
     }
 }

@@ -4,22 +4,6 @@
 import DNSWire
 
 struct PrefixBudget {
-    private struct Neighbourhood: Hashable {
-        let isIPv6: Bool
-        let bits: UInt64
-
-        init(of address: Address) {
-            switch address.mapped ?? address {
-            case .v4(let value):
-                isIPv6 = false
-                bits = UInt64(value >> 8)
-            case .v6(let high, _):
-                isIPv6 = true
-                bits = high >> 8
-            }
-        }
-    }
-
     private struct Use {
         var running = 0
         var starts = TokenBucket()
