@@ -50,11 +50,12 @@ let package = Package(
             "Daemon",
             [
                 "AnswerCache", "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
-                "LinuxIO", "Network", "Resolver", "Settings", "Store", "Telemetry",
+                "LinuxIO", "Network", "PublicSuffix", "Resolver", "Settings", "Store", "Telemetry",
             ]),
 
         module("AnswerCache", ["DNSWire"]),
-        module("Resolver", ["DNSWire"]),
+        module("PublicSuffix", ["CPSL", "DNSWire"]),
+        module("Resolver", ["DNSWire", "PublicSuffix"]),
         module("Network", ["DNSWire"]),
         module("HTTPDNS", ["Crypto", "DNSWire"]),
         module("Crypto", ["COpenSSL"]),
@@ -73,6 +74,7 @@ let package = Package(
         .target(name: "CLinux"),
         .target(name: "CTOML"),
         debian("CIDN2", pkgConfig: "libidn2", package: "libidn2-dev"),
+        debian("CPSL", pkgConfig: "libpsl", package: "libpsl-dev"),
         debian("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         debian("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         debian("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
@@ -83,7 +85,8 @@ let package = Package(
         tests(
             "AnswerCacheTests",
             ["AnswerCache", "DNSWire", "LinuxIO", "Telemetry", "TestSupport", "CAllocationCounter"]),
-        tests("ResolverTests", ["Resolver", "DNSWire", "TestSupport"], resources: ["Scenarios"]),
+        tests("PublicSuffixTests", ["PublicSuffix", "DNSWire"]),
+        tests("ResolverTests", ["Resolver", "DNSWire", "PublicSuffix", "TestSupport"], resources: ["Scenarios"]),
         tests("NetworkTests", ["Network", "DNSWire", "TestSupport"]),
         tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
         tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "httpdns-lab"]),

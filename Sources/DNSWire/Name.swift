@@ -74,6 +74,23 @@ package struct Name: Sendable {
     /// Without its first label; nil for the root.
     package var parent: Name? { isRoot ? nil : Name(unchecked: Array(wire[(1 + Int(wire[0]))...])) }
 
+    /// Returns the name that its last `count` labels make; itself where it has no more than those.
+    package func last(_ count: Int) -> Name {
+        var at = 0
+        for _ in 0..<max(0, labelCount - count) { at += 1 + Int(wire[at]) }
+        return at == 0 ? self : Name(unchecked: Array(wire[at...]))
+    }
+
+    /// Without the root.
+    private var labelCount: Int {
+        var (at, count) = (0, 0)
+        while wire[at] != 0 {
+            at += 1 + Int(wire[at])
+            count += 1
+        }
+        return count
+    }
+
     /// True for the name itself and everything under it, on label borders.
     package func isWithin(_ ancestor: Name) -> Bool {
         let skipped = wire.count - ancestor.wire.count

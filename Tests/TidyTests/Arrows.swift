@@ -13,10 +13,11 @@ enum Arrows {
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         "Daemon": [
             "AnswerCache", "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
-            "LinuxIO", "Network", "Resolver", "Settings", "Store", "Synchronization", "Telemetry",
+            "LinuxIO", "Network", "PublicSuffix", "Resolver", "Settings", "Store", "Synchronization", "Telemetry",
         ],
         "AnswerCache": ["DNSWire", "Synchronization"],
-        "Resolver": ["DNSWire"],
+        "PublicSuffix": ["CPSL", "DNSWire"],
+        "Resolver": ["DNSWire", "PublicSuffix"],
         "Network": ["DNSWire"],
         "HTTPDNS": ["Crypto", "DNSWire", "FoundationEssentials"],
         "Crypto": ["COpenSSL"],

@@ -1,0 +1,39 @@
+// Checks registrable domains, by the list in libpsl and by the installed one.
+
+import DNSWire
+import Testing
+
+@testable import PublicSuffix
+
+struct PublicSuffixListTests {
+    /// Expected values by hand from publicsuffix.org's rules.
+    @Test(
+        "a registrable domain is the public suffix and one label",
+        arguments: [
+            ("www.example.com", "example.com"),
+            ("example.com", "example.com"),
+            ("WWW.Example.CO.UK", "example.co.uk"),
+            ("a.b.c.example.co.uk", "example.co.uk"),
+            ("www.city.kawasaki.jp", "city.kawasaki.jp"),
+            ("user.github.io", "user.github.io"),
+            ("x.user.github.io", "user.github.io"),
+            ("shop.xn--fiqs8s", "shop.xn--fiqs8s"),
+            ("www.shop.xn--fiqs8s", "shop.xn--fiqs8s"),
+            // A suffix that no rule lists.
+            ("www.lab.invalid-suffix", "lab.invalid-suffix"),
+            // Bytes that no host name has.
+            ("a\\.b\\000.example.com", "example.com"),
+            ("_dmarc.mail.example.org", "example.org"),
+        ])
+    func registrable(_ text: String, _ expected: String) throws {
+        let name = try #require(Name(text))
+        #expect(PublicSuffixList.builtIn.registrableDomain(of: name) == Name(expected))
+        #expect(PublicSuffixList.installed().registrableDomain(of: name) == Name(expected))
+    }
+
+    @Test("a public suffix, the root and a single label stand for themselves", arguments: ["co.uk", "com", ".", "lan"])
+    func ownSuffix(_ text: String) throws {
+        let name = try #require(Name(text))
+        #expect(PublicSuffixList.builtIn.registrableDomain(of: name) == name)
+    }
+}
