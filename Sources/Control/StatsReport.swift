@@ -157,6 +157,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package struct System: Codable, Equatable, Sendable {
         package var requests = 0
         package var failures = 0
+        /// Lookups in which it answered in place of the providers, by reason.
+        package var stoodIn: [String: Int] = [:]
         /// Messages that were no reply to the query they came for: late, damaged or forged.
         package var foreignReplies = 0
         /// Times that it led to somebody else's address, and another source did not.
@@ -172,6 +174,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package enum CodingKeys: String, CodingKey {
             case requests, failures, divergences, trust, servers, looping
             case foreignReplies = "foreign_replies"
+            case stoodIn = "stood_in"
         }
     }
 

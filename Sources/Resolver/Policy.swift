@@ -8,6 +8,7 @@ package struct Policy: Equatable, Sendable {
     package var stale = StalePolicy()
     package var prefetches = true
     package var probes = ProbePolicy()
+    package var standsIn = StandInPolicy.unreachable
     package var rules = RuleTable([])
     /// Names without a rule go to the system resolver.
     package var onlyListed = false
@@ -41,7 +42,8 @@ package struct Policy: Equatable, Sendable {
         let limits = Freshness.Limits(
             maxAgeSeconds: rule.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: rule.staleNegative ?? false)
         return NamePolicy(
-            direction: direction(by: found), allowsPrivate: rule.allowPrivate ?? false, cache: cache.with(rule),
+            direction: direction(by: found), standsIn: rule.standsIn ?? standsIn,
+            allowsPrivate: rule.allowPrivate ?? false, cache: cache.with(rule),
             limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
             probes: ProbeTerms(probes, rule), fallbackAddresses: rule.fallbackAddresses)
     }
@@ -118,6 +120,8 @@ package enum RouteGrounds: Sendable {
 struct NamePolicy {
     /// As far as the settings say.
     let direction: Direction
+    /// When the system resolver may answer in place of the providers.
+    let standsIn: StandInPolicy
     let allowsPrivate: Bool
     let cache: CachePolicy
     let limits: Freshness.Limits
@@ -157,7 +161,7 @@ extension NamePolicy {
     /// TTL 0 is never kept. The portal is in the local network, and its certificate is nobody's.
     fileprivate init(ofPortalNames stale: StalePolicy) {
         self.init(
-            direction: Direction(upstreams: .system, grounds: .portal), allowsPrivate: true,
+            direction: Direction(upstreams: .system, grounds: .portal), standsIn: .unreachable, allowsPrivate: true,
             cache: CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 0, negativeMaxTTLSeconds: 0),
             limits: Freshness.Limits(maxAgeSeconds: 0, allowsNegative: false), stale: stale, prefetches: false,
             probes: .none, fallbackAddresses: [])

@@ -218,7 +218,7 @@ struct Day: ~Copyable {
             let client = try take(waiter)
             try give(expired.answer, expired.extendedError, to: client, .expired(cause))
             account.checkNeed(client.subject, cause.rawValue, upstreams)
-        case .fail(let waiter, let reason):
+        case .fail(let waiter, let reason, _):
             let client = try take(waiter)
             try account.require(reason != .notReady, "a client is turned away")
             account.failed(client, upstreams)

@@ -49,6 +49,7 @@ struct SettingsTests {
                 { $0.systemResolver.servers = endpoints("192.0.2.1:53", "[2001:db8::1]:5353", "[2001:db8::2]:53") }
             ),
             ("[system-resolver]\nresolv-conf = \"/x\"", { $0.systemResolver.resolvConf = "/x" }),
+            ("[system-resolver]\nstands-in = \"never\"", { $0.systemResolver.standsIn = .never }),
             ("[cache]\nsize = \"1GiB\"", { $0.cache.sizeBytes = 1 << 30 }),
             ("[cache]\nsize = \"1048576B\"", { $0.cache.sizeBytes = 1 << 20 }),
             ("[cache]\nsize = \"1025KiB\"", { $0.cache.sizeBytes = 1025 << 10 }),
@@ -148,6 +149,7 @@ struct SettingsTests {
             [[rule]]
             match = ["corp.example", "LAN"]
             resolver = "alidns"
+            stands-in = "any-failure"
             allow-private = false
             stale = true
             stale-negative = false
@@ -168,6 +170,7 @@ struct SettingsTests {
             probe-ports = [65535]
             """)
         var first = Settings.Rule(match: names("corp.example", "lan"))
+        first.standsIn = .anyFailure
         first.resolver = .provider("alidns")
         first.allowPrivate = false
         first.stale = true
