@@ -8,6 +8,7 @@ import yaml
 import places
 from cases import Case
 from machines import PROGRAM_PACKAGES, Machine
+from overlay import ENTER
 from places import eventually
 
 COMPOSE = yaml.safe_load((places.ROOT / "etc/compose.yaml").read_text())["services"]["httpdnsd"]
@@ -67,5 +68,5 @@ class Container(Case):
         self.assertRegex(status, r"(?m)^CapEff:\t0+$")
         self.assertEqual(0, machine.run("test", "-e", "/var/lib/httpdnsd/cache.db").returncode)
         # As "docker exec" does it.
-        asked = machine.run("nsenter", f"--target={pid}", "--mount", "httpdnsctl", "status")
+        asked = machine.run(*ENTER, f"--target={pid}", "httpdnsctl", "status")
         self.assertEqual(0, asked.returncode, asked.stderr)
