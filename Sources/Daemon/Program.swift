@@ -74,6 +74,7 @@ package enum Program {
         if let account = user.account {
             log(.servesAs(user: account.name, userID: account.userID, groupID: account.groupID))
         }
+        if Machine.hasSharedUser { log(.sharesUser(userID: Machine.sharedID)) }
         if let problem = filter.problem { log(.unfiltered(reason: problem)) }
         try Daemon(settings, provisions, options, consume openings, notice, rights: filter.rights).run()
     }

@@ -19,6 +19,13 @@ package enum Machine {
 
     /// Whose rights the process has.
     package static var user: (userID: UInt32, groupID: UInt32) { (geteuid(), getegid()) }
+
+    /// The uid of `nobody` and the gid of `nogroup`. Any program without a user of its own may have them, so they prove
+    /// nothing. The kernel's default for ids that it can't represent (user_namespaces(7)).
+    package static let sharedID: UInt32 = 65_534
+
+    /// Whether the uid is also other programs'.
+    package static var hasSharedUser: Bool { user.userID == sharedID }
 }
 
 package enum Environment {
