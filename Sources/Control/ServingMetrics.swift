@@ -20,6 +20,9 @@ extension MetricFamily {
         .counter("tcp_connections_refused", "Connections of clients that were closed on arrival.") {
             [MetricSample($0.connections.refused)]
         },
+        .counter("tcp_connections_evicted", "Connections of clients that were closed to make room for new ones.") {
+            [MetricSample($0.connections.evicted)]
+        },
         .histogram("query_duration_seconds", "From a query to its response, by where the answer came from.") {
             $0.durations.sorted { $0.key < $1.key }.flatMap { source, durations in
                 durations.samples(("source", source))

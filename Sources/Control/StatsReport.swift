@@ -58,8 +58,10 @@ package struct StatsReport: Codable, Equatable, Sendable {
     /// Of clients, over TCP.
     package struct Connections: Codable, Equatable, Sendable {
         package var open = 0
-        /// Closed on arrival: one too many, or from a client that may not ask.
+        /// Closed on arrival: from a client that may not ask, or without a descriptor for it.
         package var refused = 0
+        /// Closed to make room for a new connection.
+        package var evicted = 0
         package init() {}
     }
 

@@ -18,6 +18,7 @@ struct ReportTests {
         stats.dropped = ["malformed": 1]
         (stats.inflight, stats.unsent) = (2, 1)
         (stats.connections.open, stats.connections.refused, stats.system.foreignReplies) = (3, 4, 5)
+        stats.connections.evicted = 6
         (stats.latencyMicroseconds.provider.p50, stats.latencyMicroseconds.provider.p99) = (900, 9000)
         stats.latencyMicroseconds.system.p95 = 8
         (stats.cache.entries, stats.cache.bytes, stats.cache.hits) = (10, 4096, 13)
@@ -88,7 +89,7 @@ struct ReportTests {
                 "store":{"batches":0,"dropped":0,"failures":0,"loaded":0,"refused_notes":0,\#
                 "written":0},\#
                 "system":{"divergences":0,"failures":0,"foreign_replies":5,"looping":["127.0.0.2:53"],"requests":0,\#
-                "servers":["192.0.2.53:53","[2001:db8::53]:53"],"trust":1},"tcp":{"open":3,"refused":4},\#
+                "servers":["192.0.2.53:53","[2001:db8::53]:53"],"trust":1},"tcp":{"evicted":6,"open":3,"refused":4},\#
                 "udp_rcvbuf_errors":2,"unsent":1,"uptime_s":61,"version":"0.9.0"}
 
                 """#)
@@ -211,6 +212,7 @@ struct ReportTests {
         system.servers.0                           192.0.2.53:53
         system.servers.1                           [2001:db8::53]:53
         system.trust                               1
+        tcp.evicted                                6
         tcp.open                                   3
         tcp.refused                                4
         udp_rcvbuf_errors                          2
