@@ -89,6 +89,7 @@ struct Statistics {
         report.udpReceiveErrors = Int(threads.lostDatagrams)
         report.connections.open = resolving.streams.openConnections
         report.connections.refused = Int(resolving.streams.refusedConnections)
+        report.connections.evicted = Int(resolving.streams.evictedConnections)
         (report.pages.requests, report.pages.cut) = pages?.counts ?? (0, 0)
         fill(&report, from: sum)
         fillDurations(&report)
@@ -115,9 +116,8 @@ struct Statistics {
             ("BADCOOKIE", .badCookie), ("other", .otherCode),
         ]
         let reasons: [(String, Count)] = [
-            ("short", .droppedShort), ("reply", .droppedReply), ("oversized", .droppedOversized),
-            ("overload", .droppedOverload), ("gone", .droppedGone), ("loop", .droppedLoop),
-            ("rate-limited", .droppedRateLimited),
+            ("short", .droppedShort), ("reply", .droppedReply), ("overload", .droppedOverload),
+            ("gone", .droppedGone), ("loop", .droppedLoop), ("rate-limited", .droppedRateLimited),
         ]
         for (code, count) in codes { report.rcodes[code] = Int(sum[count]) }
         for (reason, count) in reasons { report.dropped[reason] = Int(sum[count]) }
