@@ -30,6 +30,9 @@ final class SystemFetches {
     /// Longer than any client waits; the resolver abandons a fetch before.
     private static let lookupTimeout: Duration = .seconds(5)
 
+    /// Of one socket, before the others get their turn.
+    private static let maxMessagesPerTurn = 64
+
     typealias Finish = (Result<Answer, FetchFailure>) -> Void
 
     /// Whose question it is.
@@ -199,8 +202,9 @@ final class SystemFetches {
 
     private func ready(_ id: NameserverLookup.ExchangeID, _ number: UInt64) {
         let now = Clock.now()
-        // A bad datagram leaves the exchange open, so there may be more to take.
-        while var exchange = jobs[number]?.exchanges[id] {
+        // A bad datagram leaves the exchange open, so there may be more to take; the rest of a flood waits.
+        for _ in 0..<SystemFetches.maxMessagesPerTurn {
+            guard var exchange = jobs[number]?.exchanges[id] else { return }
             let outcome = exchange.proceed(loop)
             jobs[number]?.exchanges[id] = exchange
             switch outcome {
