@@ -89,9 +89,10 @@ package struct ProviderID: Hashable, Sendable {
 }
 
 package struct ProviderTraits: Hashable, Sendable {
-    package enum Types: Sendable {
+    package enum Types: Hashable, Sendable {
         case a
         case addresses
+        case listed(Set<RecordType>)
         case any
     }
 
@@ -129,6 +130,7 @@ package struct ProviderTraits: Hashable, Sendable {
         switch types {
         case .a: type == .a
         case .addresses: type.isAddress
+        case .listed(let types): types.contains(type)
         case .any: true
         }
     }
