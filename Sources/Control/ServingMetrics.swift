@@ -85,6 +85,9 @@ extension MetricFamily {
         .ofAnyProgram("process_open_fds", "Number of open file descriptors.") {
             [MetricSample($0.process.openDescriptors)]
         },
+        .ofAnyProgram("process_max_fds", "Maximum number of open file descriptors.") {
+            [MetricSample($0.process.descriptorLimit)]
+        },
         .ofAnyProgram("process_threads", "Number of OS threads in the process.") { [MetricSample($0.process.threads)] },
     ]
 

@@ -161,6 +161,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var failures = 0
         /// Messages that were no reply to the query they came for: late, damaged or forged.
         package var foreignReplies = 0
+        /// Messages that were not sent because too many sockets were open to nameservers.
+        package var refusedExchanges = 0
         /// Times that it led to somebody else's address, and another source did not.
         package var divergences = 0
         /// How far its word is believed, from 0 to 1; 1 while it was never found out.
@@ -174,6 +176,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package enum CodingKeys: String, CodingKey {
             case requests, failures, divergences, trust, servers, looping
             case foreignReplies = "foreign_replies"
+            case refusedExchanges = "refused_exchanges"
         }
     }
 
@@ -188,6 +191,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package struct Process: Codable, Equatable, Sendable {
         package var residentBytes = 0
         package var openDescriptors = 0
+        /// How many may be open (RLIMIT_NOFILE); the bounds on sockets follow from it.
+        package var descriptorLimit = 0
         package var threads = 0
         /// By the wall clock of then, seconds since 1970: the start, and when settings were last put into force.
         package var startSeconds = 0
@@ -200,6 +205,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
             case settingsSeconds = "settings_time_s"
             case residentBytes = "rss_bytes"
             case openDescriptors = "open_fds"
+            case descriptorLimit = "max_fds"
         }
     }
 }

@@ -30,20 +30,26 @@ struct ConnectionQuota {
         }
     }
 
+    /// Of all connections; lower where the process may have few descriptors.
+    private let limit: Int
     private(set) var count = 0
     private var fromElsewhere = 0
     private var ofClient: [Address: Int] = [:]
     private var ofPrefix: [Neighbourhood: Int] = [:]
+
+    init(limit: Int = maxConnections) {
+        self.limit = limit
+    }
 
     /// Returns the share that has no room for one more connection of this client, the smallest first; nil: there is
     /// room. If all places are taken, the larger one of this machine's share and of that of all others has to give
     /// one: each side is sure of a half, and may have all that the other leaves.
     func fullShare(for client: Address) -> Share? {
         if let prefix = ConnectionQuota.prefix(of: client) {
-            if ofClient[client, default: 0] >= ConnectionQuota.maxPerClient { return .client(client) }
-            if ofPrefix[prefix, default: 0] >= ConnectionQuota.maxPerPrefix { return .prefix(prefix) }
+            if ofClient[client, default: 0] >= min(ConnectionQuota.maxPerClient, limit / 4) { return .client(client) }
+            if ofPrefix[prefix, default: 0] >= min(ConnectionQuota.maxPerPrefix, limit / 2) { return .prefix(prefix) }
         }
-        guard count >= ConnectionQuota.maxConnections else { return nil }
+        guard count >= limit else { return nil }
         let newFromElsewhere = fromElsewhere + (client.isLoopback ? 0 : 1)
         return newFromElsewhere > count / 2 ? .elsewhere : .thisMachine
     }

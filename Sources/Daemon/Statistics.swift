@@ -50,6 +50,8 @@ struct Statistics {
         report.network = currentNetwork
         report.portal = portal
         report.rights = rights
+        report.openDescriptors = stats.process.openDescriptors
+        report.descriptorLimit = stats.process.descriptorLimit
         return report
     }
 
@@ -149,6 +151,7 @@ struct Statistics {
         let status = ProcessStatus.current()
         report.process.residentBytes = status.residentBytes
         report.process.openDescriptors = status.openDescriptors
+        report.process.descriptorLimit = status.descriptorLimit
         report.process.threads = status.threads
         report.process.startSeconds = Int(startSeconds)
         report.process.settingsSeconds = Int(settingsSeconds)
@@ -161,6 +164,7 @@ struct Statistics {
         report.system.divergences = evidence.divergences(of: .system)
         report.system.trust = resolving.systemTrust(now: now)
         report.system.foreignReplies = Int(resolving.system.foreignReplies)
+        report.system.refusedExchanges = Int(resolving.system.refusedExchanges)
         report.system.servers = resolving.system.servers.map(\.description)
         report.system.looping = resolving.system.loopingServers.map(\.description)
     }

@@ -33,7 +33,7 @@ final class StreamServer {
     private var acceptPause: AcceptPause
     private var connections: [ConnectionID: StreamConnection] = [:]
     private var unsentBytes = 0
-    private var quota = ConnectionQuota()
+    private var quota: ConnectionQuota
     private var nextNumber: UInt64 = 0
     private var fastPath: FastPath
     private var misses: [Miss] = []
@@ -48,7 +48,7 @@ final class StreamServer {
 
     init(
         listeners: [Listener], loop: EventLoop, access: AccessList, fastPath: consuming FastPath,
-        recorder: FlightRecorder
+        recorder: FlightRecorder, maxConnections: Int = DescriptorBudget.current.clientConnections
     ) throws(SystemError) {
         self.listeners = listeners
         self.loop = loop
@@ -56,6 +56,7 @@ final class StreamServer {
         self.access = access
         self.fastPath = fastPath
         self.recorder = recorder
+        quota = ConnectionQuota(limit: maxConnections)
         for listener in listeners {
             let registration = try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in
                 accept(from: listener)

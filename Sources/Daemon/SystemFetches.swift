@@ -11,6 +11,10 @@ final class SystemFetches {
     private(set) var servers: [Nameserver] = []
     private(set) var requests: UInt64 = 0
     private(set) var failures: UInt64 = 0
+    /// Messages that were not sent because too many sockets were open to nameservers.
+    private(set) var refusedExchanges: UInt64 = 0
+    private var openExchanges = 0
+    private let maxExchanges: Int
     /// Of lookups that have ended.
     private(set) var foreignReplies: UInt64 = 0
 
@@ -54,8 +58,10 @@ final class SystemFetches {
         var exchanges: [NameserverLookup.ExchangeID: SystemExchange] = [:]
     }
 
-    init(loop: EventLoop) {
+    /// - Parameter maxExchanges: sockets that may be open to nameservers.
+    init(loop: EventLoop, maxExchanges: Int = DescriptorBudget.current.nameserverExchanges) {
         self.loop = loop
+        self.maxExchanges = maxExchanges
     }
 
     var nextDeadline: Instant? {
@@ -184,7 +190,10 @@ final class SystemFetches {
             return open(id, number) { SystemExchange.datagram(to: server, message) }
         case .openStream(let id, let server, let message):
             return open(id, number) { SystemExchange.stream(to: server, message) }
-        case .close(let id): jobs[number]?.exchanges.removeValue(forKey: id)?.close(loop)
+        case .close(let id):
+            guard let exchange = jobs[number]?.exchanges.removeValue(forKey: id) else { return nil }
+            exchange.close(loop)
+            openExchanges -= 1
         case .finished(let result): finish(number, result, now: now)
         }
         return nil
@@ -193,10 +202,15 @@ final class SystemFetches {
     private func open(
         _ id: NameserverLookup.ExchangeID, _ number: UInt64, _ make: () -> SystemExchange?
     ) -> NameserverLookup.Event? {
+        guard openExchanges < maxExchanges else {
+            refusedExchanges += 1
+            return .failed(id, .overload)
+        }
         guard var exchange = make() else { return .failed(id, .unreachable) }
         let isWatched = exchange.watch(loop) { [unowned self] in self.ready(id, number) }
         guard isWatched else { return .failed(id, .overload) }
         jobs[number]?.exchanges[id] = exchange
+        openExchanges += 1
         return nil
     }
 
@@ -233,6 +247,7 @@ final class SystemFetches {
     private func end(_ job: Job) {
         foreignReplies += UInt64(job.lookup.foreignReplies)
         for exchange in job.exchanges.values { exchange.close(loop) }
+        openExchanges -= job.exchanges.count
         guard case .fetch = job.purpose, let count = awaited[job.lookup.question] else { return }
         awaited[job.lookup.question] = count > 1 ? count - 1 : nil
     }

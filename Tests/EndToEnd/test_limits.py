@@ -93,6 +93,11 @@ class Descriptors(Case):
             self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
         self.assertSums(server.stats())
 
+    def test_the_soft_limit_is_raised_to_the_hard_one_and_told(self):
+        server = self.daemon([self.lab().provider("json")], prefix=("prlimit", "--nofile=256:3000"))
+        self.assertEqual(3000, server.stats()["process"]["max_fds"])
+        self.assertRegex(server.ctl("status"), r"files +\d+ open, 3,000 allowed")
+
     def test_no_descriptor_is_lost(self):
         provider = self.lab()
         server = self.daemon([provider.provider("json")])
