@@ -41,9 +41,10 @@ package enum Event: Sendable {
     /// Somebody answered in a provider's place, or for a check name, and sent us to this host.
     case redirected(Name)
     case network(NetworkNews)
-    /// Names without an IPv6 address are given one by these, the best first; empty: they are not. Comes with every
-    /// other network, too.
-    case translation([TranslationPrefix])
+    /// The NAT64 prefixes of the network in use, the best first. Comes with every other network, too.
+    ///
+    /// - Parameter synthesises: names without an IPv6 address are given one by these.
+    case translation([TranslationPrefix], synthesises: Bool)
     /// The instant in `nextDeadline` has come.
     case timePassed
 }

@@ -11,7 +11,7 @@ extension Lookup {
             return finishForPortal(with: answer, now: now, &around)
         }
         let isProper = attempt.upstream == .system && isSystemName
-        let usable = isProper ? answer : policy.withoutPrivateAddresses(answer)
+        let usable = policy.withoutPrivateAddresses(answer)
         around.words.said(
             question, answer, usable: usable, by: attempt.source, took: attempt.startedAt.duration(to: now), now: now)
         guard let answer = usable else {

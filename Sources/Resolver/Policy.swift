@@ -15,6 +15,8 @@ package struct Policy: Equatable, Sendable {
     package var isSystemOnly = false
     /// While a captive portal is suspected: the system resolver alone says where these lead, and nobody keeps it.
     var exceptions: PortalNames?
+    /// NAT64 prefixes of the network in use.
+    var translationPrefixes: [TranslationPrefix] = []
 
     package init() {}
 
@@ -34,6 +36,12 @@ package struct Policy: Equatable, Sendable {
         return Direction(upstreams: upstreams, grounds: .rule)
     }
 
+    /// Only what the operator wrote for this name, and names of the local network. A name that goes to the system
+    /// resolver for any other reason, such as a type that no provider serves, keeps the filter.
+    private func allowsPrivate(_ name: Name, _ rule: Rule) -> Bool {
+        rule.allowPrivate ?? (rule.upstreams == .system) || LocalNames.isOfLocalNetwork(name)
+    }
+
     func of(_ name: Name) -> NamePolicy {
         if let exceptions, exceptions.cover(name) { return NamePolicy(ofPortalNames: stale) }
         let found = rules.rule(for: name)
@@ -41,9 +49,10 @@ package struct Policy: Equatable, Sendable {
         let limits = Freshness.Limits(
             maxAgeSeconds: rule.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: rule.staleNegative ?? false)
         return NamePolicy(
-            direction: direction(by: found), allowsPrivate: rule.allowPrivate ?? false, cache: cache.with(rule),
+            direction: direction(by: found), allowsPrivate: allowsPrivate(name, rule), cache: cache.with(rule),
             limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
-            probes: ProbeTerms(probes, rule), fallbackAddresses: rule.fallbackAddresses)
+            probes: ProbeTerms(probes, rule, translationPrefixes: translationPrefixes),
+            fallbackAddresses: rule.fallbackAddresses)
     }
 }
 
@@ -118,6 +127,7 @@ package enum RouteGrounds: Sendable {
 struct NamePolicy {
     /// As far as the settings say.
     let direction: Direction
+    /// Private addresses are taken for what they say.
     let allowsPrivate: Bool
     let cache: CachePolicy
     let limits: Freshness.Limits

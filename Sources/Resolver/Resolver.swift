@@ -79,7 +79,9 @@ package struct Resolver {
             around.portal.heard(news, now: now)
             followPortal(now: now)
             learned(news, now: now)
-        case .translation(let prefixes): around.synthesis.setPrefixes(prefixes)
+        case .translation(let prefixes, let synthesises):
+            routing.policy.translationPrefixes = prefixes
+            around.synthesis.setPrefixes(synthesises ? prefixes : [])
         case .timePassed: timePassed(now: now)
         }
         followPortal(now: now)
