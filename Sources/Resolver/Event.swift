@@ -90,9 +90,10 @@ package struct ProviderID: Hashable, Sendable {
 }
 
 package struct ProviderTraits: Hashable, Sendable {
-    package enum Types: Sendable {
+    package enum Types: Hashable, Sendable {
         case a
         case addresses
+        case listed(Set<RecordType>)
         case any
     }
 
@@ -130,6 +131,7 @@ package struct ProviderTraits: Hashable, Sendable {
         switch types {
         case .a: type == .a
         case .addresses: type.isAddress
+        case .listed(let types): types.contains(type)
         case .any: true
         }
     }

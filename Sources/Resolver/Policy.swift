@@ -86,7 +86,7 @@ package struct CachePolicy: Equatable, Sendable {
         switch answer.kind {
         case .records: answer.withTTL(from: minTTLSeconds, to: maxTTLSeconds)
         case .noData, .noSuchName, .unprovenEmpty:
-            answer.withTTL(from: 0, to: min(maxTTLSeconds, negativeMaxTTLSeconds))
+            answer.withTTL(from: minTTLSeconds, to: min(maxTTLSeconds, negativeMaxTTLSeconds))
         }
     }
 
