@@ -55,12 +55,16 @@ package struct RestoredAnswer: Sendable {
     let lifetimeSeconds: UInt32
     let expiresAt: Instant
     let isNegative: Bool
+    /// The system resolver's.
+    let isSystems: Bool
 
     package init(
-        _ question: Question, demandPerSecond: Double, lifetimeSeconds: UInt32, expiresAt: Instant, isNegative: Bool
+        _ question: Question, demandPerSecond: Double, lifetimeSeconds: UInt32, expiresAt: Instant, isNegative: Bool,
+        isSystems: Bool = false
     ) {
         self.question = question
         self.isNegative = isNegative
+        self.isSystems = isSystems
         self.demandPerSecond = demandPerSecond
         self.lifetimeSeconds = lifetimeSeconds
         self.expiresAt = expiresAt
