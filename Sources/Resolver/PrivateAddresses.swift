@@ -1,5 +1,5 @@
-// Addresses that no public name may have: an answer with them leads a browser into the local network (DNS rebinding), or
-// is forged.
+// Addresses that no public name may have: an answer with them leads a browser into the local network (DNS rebinding),
+// or is forged.
 
 import DNSWire
 
