@@ -7,8 +7,8 @@ extension Lookup {
     mutating func answered(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
     ) {
-        if attempt.upstream == .system, around.portal.covers(question.name) {
-            return finishForPortal(with: answer, now: now, &around)
+        if attempt.upstream == .system, around.portal.covers(question.name), let usable = portalAnswer(answer, around) {
+            return finishForPortal(with: usable, now: now, &around)
         }
         let isProper = attempt.upstream == .system && isSystemName
         let usable = policy.withoutPrivateAddresses(answer)
@@ -45,6 +45,12 @@ extension Lookup {
             let substitute = policy.cache.applied(to: answer).withTTL(to: around.substituteTTLSeconds)
             system = .answered(substitute, at: now)
         }
+    }
+
+    /// Nil where private addresses are all that is in it, and the name is not the portal's own. A lookup that began
+    /// before the portal was suspected has another policy.
+    private func portalAnswer(_ answer: Answer, _ around: Surroundings) -> Answer? {
+        around.portal.names.mayBePrivate(question.name) ? answer : policy.withoutPrivateAddresses(answer)
     }
 
     /// Whether an answer is better than what others are asked because of: held here, or kept in the cache.
