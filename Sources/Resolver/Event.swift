@@ -55,12 +55,16 @@ package struct RestoredAnswer: Sendable {
     let lifetimeSeconds: UInt32
     let expiresAt: Instant
     let isNegative: Bool
+    /// The system resolver's.
+    let isSystems: Bool
 
     package init(
-        _ question: Question, demandPerSecond: Double, lifetimeSeconds: UInt32, expiresAt: Instant, isNegative: Bool
+        _ question: Question, demandPerSecond: Double, lifetimeSeconds: UInt32, expiresAt: Instant, isNegative: Bool,
+        isSystems: Bool = false
     ) {
         self.question = question
         self.isNegative = isNegative
+        self.isSystems = isSystems
         self.demandPerSecond = demandPerSecond
         self.lifetimeSeconds = lifetimeSeconds
         self.expiresAt = expiresAt
@@ -90,9 +94,10 @@ package struct ProviderID: Hashable, Sendable {
 }
 
 package struct ProviderTraits: Hashable, Sendable {
-    package enum Types: Sendable {
+    package enum Types: Hashable, Sendable {
         case a
         case addresses
+        case listed(Set<RecordType>)
         case any
     }
 
@@ -130,6 +135,7 @@ package struct ProviderTraits: Hashable, Sendable {
         switch types {
         case .a: type == .a
         case .addresses: type.isAddress
+        case .listed(let types): types.contains(type)
         case .any: true
         }
     }

@@ -41,9 +41,7 @@ extension Lookup {
             }
         case .system where isSystemName:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &around)
-        case .system:
-            let substitute = policy.cache.applied(to: answer).withTTL(to: around.substituteTTLSeconds)
-            system = .answered(substitute, at: now)
+        case .system: hold(systemAnswer: answer, now: now, &around)
         }
     }
 

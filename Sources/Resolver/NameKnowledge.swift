@@ -209,12 +209,6 @@ struct NameKnowledge {
     }
 }
 
-extension Source {
-    var isProvider: Bool {
-        if case .provider = self { true } else { false }
-    }
-}
-
 /// What an answer is good for.
 enum Worth: Comparable {
     /// There is no address in it.

@@ -11,6 +11,7 @@ from pathlib import Path
 import places
 from cases import LAB_WWW, Case
 from machines import PROGRAM_PACKAGES, Machine
+from overlay import ENTER
 from places import eventually
 
 SETTINGS = """
@@ -175,6 +176,12 @@ class Installed(OnMachine):
         self.assertIn("lab", asked.stdout, asked.stderr)
         # What it keeps is for nobody else.
         self.assertEqual("750 httpdnsd", self.machine.check("stat", "-c", "%a %U", "/var/lib/httpdnsd").strip())
+
+    def test_it_can_read_the_public_suffix_list_in_its_sandbox(self):
+        read = self.machine.run(
+            *ENTER, f"--target={self.property('MainPID')}", "setpriv", "--reuid=httpdnsd", "--regid=httpdnsd",
+            "--clear-groups", "head", "-c16", "/usr/share/publicsuffix/public_suffix_list.dafsa")
+        self.assertEqual(".DAFSA@PSL_0   \n", read.stdout, read.stderr)
 
     def test_the_units_are_without_fault(self):
         paths = [f"/lib/systemd/system/{unit}" for unit in UNITS]
