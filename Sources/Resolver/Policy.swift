@@ -46,7 +46,9 @@ package struct Policy: Equatable, Sendable {
     }
 
     func of(_ name: Name) -> NamePolicy {
-        if let exceptions, exceptions.cover(name) { return NamePolicy(ofPortalNames: stale) }
+        if let exceptions, exceptions.cover(name) {
+            return NamePolicy(ofPortalNames: stale, allowsPrivate: exceptions.mayBePrivate(name), translationPrefixes)
+        }
         let found = rules.rule(for: name)
         let rule = found ?? Rule()
         let limits = Freshness.Limits(
@@ -167,12 +169,12 @@ struct NamePolicy {
 }
 
 extension NamePolicy {
-    /// TTL 0 is never kept. The portal is in the local network, and its certificate is nobody's.
-    fileprivate init(ofPortalNames stale: StalePolicy) {
+    /// TTL 0 is never kept. No certificate is expected of a portal.
+    fileprivate init(ofPortalNames stale: StalePolicy, allowsPrivate: Bool, _ prefixes: [TranslationPrefix]) {
         self.init(
-            direction: Direction(upstreams: .system, grounds: .portal), allowsPrivate: true,
+            direction: Direction(upstreams: .system, grounds: .portal), allowsPrivate: allowsPrivate,
             cache: CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 0, negativeMaxTTLSeconds: 0),
             limits: Freshness.Limits(maxAgeSeconds: 0, allowsNegative: false), stale: stale, prefetches: false,
-            probes: .none, fallbackAddresses: [])
+            probes: ProbeTerms(ProbePolicy(), Rule(), translationPrefixes: prefixes), fallbackAddresses: [])
     }
 }

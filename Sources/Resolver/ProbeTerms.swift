@@ -26,9 +26,6 @@ struct ProbeTerms: Equatable {
     /// NAT64 prefixes of the network in use: what they translate to a private IPv4 address is private.
     let translationPrefixes: [TranslationPrefix]
 
-    /// For names that nobody's certificate is to be expected for.
-    static let none = ProbeTerms(ProbePolicy(), Rule())
-
     init(_ policy: ProbePolicy, _ rule: Rule, translationPrefixes: [TranslationPrefix] = []) {
         self.translationPrefixes = translationPrefixes
         switch rule.probe {

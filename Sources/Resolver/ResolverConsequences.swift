@@ -25,9 +25,9 @@ extension Resolver {
         case .askElsewhere(let question, let source, let forged):
             askElsewhere(question, besides: source, forged, now: now)
         case .diverged(let divergence):
-            around.toldFalsehood(divergence.condemned.source, now: now)
+            around.toldFalsehood(divergence.condemned.source, about: divergence.question.name, now: now)
             around.actions.append(.diverged(divergence))
-        case .toldTruth(let source): around.toldTruth(source, now: now)
+        case .toldTruth(let source, let name): around.toldTruth(source, about: name, now: now)
         }
     }
 
