@@ -59,18 +59,16 @@ package enum Bounds {
     static let systemHedgeFactor = 4
     static let systemHedgeFloor: Duration = .milliseconds(300)
     static let systemHedge: Duration = .milliseconds(1000)
-    /// A system resolver's answer waits so long for a provider's, likewise. A connection that turns out to be dead
-    /// costs three times the usual, and a new one four times: after eight times and more nothing is on its way. RFC
-    /// 8767 section 5 has 1.8 s for the same choice.
-    static let systemPatienceFactor = 8
-    static let systemPatienceFloor: Duration = .milliseconds(600)
-    static let systemPatience: Duration = .milliseconds(1800)
-    /// The same two while no provider has answered since it failed: an outage must not cost each new name 1.8 s, and a
-    /// provider that is back still has time for a new connection.
+    /// When the system resolver is asked, and how long its answer waits, while no provider has answered since it
+    /// failed: an outage must not cost each new name `Policy.systemPatience`, and a provider that is back still has time
+    /// for a new connection.
     static let systemHedgeInTrouble: Duration = .milliseconds(100)
     static let systemPatienceInTrouble: Duration = .milliseconds(400)
     /// What the system resolver said in a provider's place is kept so long at most: soon the provider is asked again.
     static let systemSubstituteTTLSeconds: UInt32 = 30
+    /// Such answers that are withdrawn when a provider is back: what a busy network asks in 30 s of an outage. The rest
+    /// ends by itself.
+    static let maxSubstitutes = 4096
 
     /// The second provider is asked when the first one is slower than 95 of 100 of its answers, within these limits.
     static let hedgeFloor: Duration = .milliseconds(30)
@@ -226,8 +224,6 @@ package enum Bounds {
     static let portalTrialPause: Duration = .seconds(2)
     /// What the system resolver says behind a portal is short-lived, in clients too: it may lead to the portal.
     static let portalSubstituteTTLSeconds: UInt32 = 5
-    /// Taken out of the cache when it is over; the rest ends by itself within the time above.
-    static let maxPortalSubstitutes = 1024
 
     /// When so many names are untrusted and none was ever verified, it is not the names.
     static let untrustedNamesAreOurs = 3

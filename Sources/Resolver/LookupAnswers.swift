@@ -11,7 +11,7 @@ extension Lookup {
             return finishForPortal(with: answer, now: now, &around)
         }
         let isProper = attempt.upstream == .system && isSystemName
-        let usable = isProper ? answer : policy.withoutPrivateAddresses(answer)
+        let usable = policy.withoutPrivateAddresses(answer)
         around.words.said(
             question, answer, usable: usable, by: attempt.source, took: attempt.startedAt.duration(to: now), now: now)
         guard let answer = usable else {
@@ -37,9 +37,7 @@ extension Lookup {
             }
         case .system where isSystemName:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &around)
-        case .system:
-            let substitute = policy.cache.applied(to: answer).withTTL(to: around.substituteTTLSeconds)
-            system = .answered(substitute, at: now)
+        case .system: hold(systemAnswer: answer, now: now, &around)
         }
     }
 

@@ -77,7 +77,8 @@ extension Lookup {
             return around.verification.arranged(question, answer, now: now)
         }
         around.learned = Learned(
-            ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute)
+            ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute,
+            isProviders: source.isProvider)
         around.shadows.used(question, answer)
         hasLearned = true
         // The cache would go on giving what is known to lead nowhere before anything of the system resolver.
@@ -157,7 +158,10 @@ extension Lookup {
     ) {
         guard !around.isWithheld(question, useless.answer) else { return fail(now: now, &around) }
         let isCertain = !someoneIsUnheard && running.isEmpty
-        let stands = standsBefore(useless.answer, around.verification)
+        // The system resolver's has no verified address, else it would lead somewhere.
+        let stands =
+            useless.source == .system && isOutranked(useless.answer, around.verification)
+            || standsBefore(useless.answer, around.verification)
         if isCertain || !stands {
             let pause = isCertain ? Bounds.noneBetterPause : Bounds.elsewherePause
             around.verification.noneBetter(question, for: pause, now: now)

@@ -83,7 +83,9 @@ package struct Resolver {
             around.portal.heard(news, now: now)
             followPortal(now: now)
             learned(news, now: now)
-        case .translation(let prefixes): around.synthesis.setPrefixes(prefixes)
+        case .translation(let prefixes, let synthesises):
+            routing.policy.translationPrefixes = prefixes
+            around.synthesis.setPrefixes(synthesises ? prefixes : [])
         case .timePassed: timePassed(now: now)
         }
         followPortal(now: now)
@@ -156,6 +158,7 @@ package struct Resolver {
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: plan.hasRecords(question),
+            providerRecordsEnd: plan.providerRecordsEnd(question),
             terms(for: route, isRefresh: isRefresh, now: now), now: now)
         change(number, now: now) { lookup, around in
             join(&lookup, &around)
@@ -297,7 +300,14 @@ package struct Resolver {
     private mutating func noticeRecovery(now: Instant) {
         guard around.ranking.hasRecovered else { return }
         around.ranking.hasRecovered = false
-        retry(failures.providerRecovered(now: now), now: now)
+        retry(failures.providerRecovered(now: now) + withdrawSubstitutes(now: now), now: now)
+    }
+
+    /// A provider is back: the next client of these gets its answer, and not what the system resolver has said.
+    mutating func withdrawSubstitutes(now: Instant) -> [Question] {
+        let substitutes = around.substitutes.takeAll(now: now)
+        for question in substitutes { around.actions.append(.withdraw(question, .system)) }
+        return substitutes
     }
 
     /// What the next question and the next refresh must know of this one.

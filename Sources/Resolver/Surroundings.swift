@@ -12,6 +12,7 @@ struct Surroundings {
     var learned: Learned?
     var privateAnswers: [ProviderID: UInt64] = [:]
     var shadows = ShadowFetches()
+    var substitutes = Substitutes()
     var portal = PortalWatch()
     var verification: Verification
     var synthesis = Synthesis()
@@ -73,7 +74,11 @@ struct Surroundings {
         _ question: Question, _ answer: Answer, from source: Source, _ policy: NamePolicy, isInUse: Bool,
         isDoubted: Bool, now: Instant
     ) -> Answer {
-        if isDoubted { portal.stoodIn(question) } else { portal.answered(question) }
+        if isDoubted {
+            substitutes.stoodIn(question, until: now + .seconds(Int64(answer.ttlSeconds)), now: now)
+        } else {
+            substitutes.answered(question)
+        }
         words.kept(question, from: source, now: now)
         verification.kept(
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
@@ -114,7 +119,10 @@ struct Surroundings {
     /// A lookup begins, and with it what is measured by the way.
     mutating func beginBeside(_ question: Question, _ first: ProviderID, now: Instant) {
         for provider in ranking.begunLookup(with: first, for: question.type, now: now) {
-            guard shadows.hasRoom, let traits = ranking.traits(of: provider) else { continue }
+            guard shadows.hasRoom, let traits = ranking.traits(of: provider),
+                // One that was away meanwhile may still be asked from before.
+                traits.shadowShare != nil || !shadows.areAsking(provider)
+            else { continue }
             let id = nextID()
             ranking.begun(provider, now: now)
             shadows.begin(id, question, traits, now: now)
@@ -219,6 +227,7 @@ struct Surroundings {
     ///   - hottest: names, the most asked first.
     mutating func move(to known: KnownNetworks.Past?, hottest: [Name], now: Instant) {
         ranking.moved(to: known?.providers ?? [])
+        substitutes.removeAll()
         words = SourceWords()
         systemTrust = known?.systemTrust ?? Trust()
         verification.networkChanged(known?.names ?? [], hottest: hottest, now: now)
@@ -266,4 +275,5 @@ struct Learned {
     let isNegative: Bool
     /// The system resolver's, where a provider's was wanted.
     let isSubstitute: Bool
+    let isProviders: Bool
 }

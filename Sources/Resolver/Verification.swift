@@ -84,12 +84,16 @@ struct Verification {
     }
 
     /// A source has said this, beside a lookup or in vain: it is not kept, and judged all the same.
+    ///
+    /// - Parameter isDoubted: a source that stands in for the proper one: its addresses are probed at once.
     mutating func heard(
-        _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, now: Instant
+        _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isDoubted: Bool = false,
+        now: Instant
     ) {
         guard isSettled, question.type.isAddress, answer.kind == .records,
             let number = enter(question, answer, from: source, terms, isKept: false, now: now)
         else { return }
+        if isDoubted { known.change(number) { $0.change(question, now: now) { $0.isDoubted = true } } }
         conclude(number, now: now)
         let name = known.names[number]
         if let index = name.index(of: question), name.isWorthProbing(name.questions[index]) {
@@ -195,6 +199,12 @@ struct Verification {
         if isGuarded, isForged(question, answer) { return true }
         let hasNoneBetter = name.index(of: question).map { name.questions[$0].hasNoneBetter(now) } ?? false
         return !hasNoneBetter || name.knowsBetter(than: name.worth(answer.addresses), question.type, now: now)
+    }
+
+    /// A probe has verified one of its addresses.
+    func isVerified(_ question: Question, _ answer: Answer) -> Bool {
+        guard question.type.isAddress, let name = known[question.name] else { return false }
+        return answer.addresses.contains { name.judgement(of: $0).verdict == .verified }
     }
 
     /// Every address in it is somebody else's.

@@ -57,6 +57,8 @@ package struct Settings: Equatable, Sendable {
         /// Empty: those of `resolvConf`.
         package var servers: [Endpoint] = []
         package var resolvConf = "/etc/resolv.conf"
+        /// While the providers are merely late, an unverified answer waits so long for theirs. From 0 to 4 s.
+        package var patience = Duration.milliseconds(1800)
     }
 
     package struct Cache: Equatable, Sendable {

@@ -12,7 +12,7 @@ from cases import LAB_WWW, Case
 from digging import dig
 from namespace import Namespace
 from places import eventually
-from programs import Daemon
+from programs import Daemon, ctl
 from wire import Datagrams, Stream, opt, query
 
 # Bounds.maxLookups for one domain and StreamConnection.maxInFlight; what stub resolvers wait.
@@ -92,6 +92,11 @@ class Descriptors(Case):
         with Stream(server.address) as client:
             self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
         self.assertSums(server.stats())
+
+    def test_the_soft_limit_is_raised_to_the_hard_one_and_told(self):
+        server = self.daemon([self.lab().provider("json")], prefix=("prlimit", "--nofile=256:3000"))
+        self.assertEqual(3000, server.stats()["process"]["max_fds"])
+        self.assertRegex(ctl(server, "status").stdout, r"files +\d+ open, 3,000 allowed")
 
     def test_no_descriptor_is_lost(self):
         provider = self.lab()

@@ -250,10 +250,10 @@ struct SimulationAccount {
         return debt.question
     }
 
-    /// Not while any upstream would have answered in time: at this moment none that was asked for the lookup answers
-    /// within `clientTimeout` of its start, and everybody was asked whom the rules want asked by then, unless the set
-    /// of upstreams or the hosts file's word has changed meanwhile. Excepted is the time after a complete failure
-    /// (`recheck`).
+    /// Not while any upstream would have answered in time, the system resolver aside where a provider's answer has
+    /// expired: at this moment none that was asked for the lookup answers within `clientTimeout` of its start, and
+    /// everybody was asked whom the rules want asked by then, unless the set of upstreams or the hosts file's word has
+    /// changed meanwhile. Excepted is the time after a complete failure (`recheck`).
     mutating func repliedExpired(
         _ waiter: Waiter, _ cause: StaleCause, _ policyOf: (Name) -> NamePolicy, now: Instant
     ) throws -> Question {
@@ -285,13 +285,15 @@ struct SimulationAccount {
         // What came during a sleep has not been heard.
         guard lookup.slept == slept else { return question }
         let end = min(now, lookup.startedAt + patience)
+        let isProviders = !isOthers && (kept?.origin ?? .provider) == .provider
         for (upstream, fate) in lookup.asked {
-            guard case .answers(let at) = fate else { continue }
+            guard case .answers(let at) = fate, !isProviders || upstream != .system else { continue }
             // What time brings in the same instant comes first.
             try require(at >= end, "\(question): expired by \(cause), and \(upstream) has answered in time")
         }
+        // While all providers are known to be down, a provider's expired answer comes before `clientTimeout`.
         guard lookup.upstreamChanges == upstreamChanges, !lookup.isLocalNow, !lookup.isStartedAnew,
-            patience >= .milliseconds(1800)
+            patience >= .milliseconds(1800), cause == .failure || lookup.startedAt.duration(to: now) >= patience
         else {
             return question
         }

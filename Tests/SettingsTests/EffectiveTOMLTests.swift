@@ -198,6 +198,7 @@ private let oddFile = #"""
     [system-resolver]
     servers = ["192.0.2.1:54"]
     resolv-conf = "/r"
+    patience = "1s"
     [cache]
     size = "1025KiB"
     min-ttl = "1500ms"

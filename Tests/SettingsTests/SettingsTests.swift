@@ -49,6 +49,8 @@ struct SettingsTests {
                 { $0.systemResolver.servers = endpoints("192.0.2.1:53", "[2001:db8::1]:5353", "[2001:db8::2]:53") }
             ),
             ("[system-resolver]\nresolv-conf = \"/x\"", { $0.systemResolver.resolvConf = "/x" }),
+            ("[system-resolver]\npatience = \"4s\"", { $0.systemResolver.patience = .seconds(4) }),
+            ("[system-resolver]\npatience = \"0s\"", { $0.systemResolver.patience = .zero }),
             ("[cache]\nsize = \"1GiB\"", { $0.cache.sizeBytes = 1 << 30 }),
             ("[cache]\nsize = \"1048576B\"", { $0.cache.sizeBytes = 1 << 20 }),
             ("[cache]\nsize = \"1025KiB\"", { $0.cache.sizeBytes = 1025 << 10 }),
