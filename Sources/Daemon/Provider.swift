@@ -112,6 +112,9 @@ struct Provider {
         return (endpoints[chosen], others, addresses.silence(of: chosen))
     }
 
+    /// So long a request may wait for a place, because an answer takes about as long.
+    var usualLatency: Duration { addresses.usualLatency }
+
     func isReachable(by passage: Passage) -> Bool { endpoints.contains { passage.way(to: $0) != nil } }
 
     /// No address is left alone any longer.

@@ -6,6 +6,27 @@ package enum Bounds {
     /// Questions in flight. A lookup holds a few hundred bytes and up to four requests; more than this many misses at
     /// once on one machine is an attack or a loop.
     package static let maxLookups = 1024
+    /// One domain or one client holds at most this part of the places for lookups and for requests: seven that hang
+    /// leave room for all others.
+    static let shareDivisor = 8
+    /// Requests to providers in flight, each with a socket or a stream of one and some 30 KiB.
+    package static let maxRequests = 256
+    /// A request that finds no place waits for one as long as an answer usually takes, within these limits, and longer
+    /// where other domains hold the places: until theirs are overdue. Then its question fails.
+    static let queueFloor: Duration = .milliseconds(50)
+    static let queueCeiling: Duration = .milliseconds(400)
+    /// A request gives its place to another domain's after so many times what an answer usually takes, within these
+    /// limits: a new connection takes four times.
+    static let overdueFactor = 4
+    static let overdueFloor: Duration = .milliseconds(100)
+    static let overdueCeiling: Duration = .milliseconds(1000)
+    /// To one of its own domain it gives its place after this: few answers come so late.
+    static let hopelessAfter: Duration = .milliseconds(2500)
+    /// A domain is slow for so long after a request for it was given up while the provider answered others. All slow
+    /// domains together hold half of a provider's places at most.
+    static let slowDomainMemory: Duration = .seconds(10)
+    /// Domains of which that is remembered; more at once have no advantage from being forgotten early.
+    static let maxSlowDomains = 1024
     /// Clients that wait for one question: room for a burst of a whole busy host.
     package static let maxWaiters = 2048
     /// Providers asked for one question, the hedge included (field.md 7b: bounded fan-out).
@@ -21,6 +42,9 @@ package enum Bounds {
     static let silenceFactor = 3
     static let silenceFloor: Duration = .milliseconds(250)
     static let silenceCeiling: Duration = .milliseconds(1500)
+    /// Linux delays an acknowledgement by 40 ms as a rule (tcp(7), TCP_QUICKACK); what is not acknowledged after more
+    /// is asked for over a new connection as well.
+    static let acknowledgementFloor: Duration = .milliseconds(60)
     /// For an address that has not been measured.
     static let silenceUnmeasured: Duration = .milliseconds(500)
     /// Addresses of a provider that a request goes to, one after the other.

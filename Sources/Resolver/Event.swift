@@ -74,9 +74,12 @@ package struct RestoredAnswer: Sendable {
 /// A client that waits for a reply; the number means something to whoever asked.
 package struct Waiter: Hashable, Sendable {
     package let number: UInt64
+    /// Whose lookups this question is counted with; nil for the daemon's own questions.
+    package let client: ClientID?
 
-    package init(_ number: UInt64) {
+    package init(_ number: UInt64, of client: ClientID? = nil) {
         self.number = number
+        self.client = client
     }
 }
 

@@ -121,6 +121,9 @@ extension Lookup {
         case .provider(let provider):
             around.ranking.failed(provider, failure, now: now)
             nextProviderAt = now
+            guard failure == .overload else { return }
+            lacksRoom = true
+            if case .waiting = system { system = .absent }
         case .system: system = .failed
         }
     }

@@ -31,14 +31,16 @@ extension Lookup {
 
     mutating func fail(now: Instant, _ around: inout Surroundings) {
         var failure = someoneFailed ? ExtendedError.networkError : .noReachableAuthority
+        if lacksRoom { failure = .notReady }
         if around.portal.isSuspected { failure = .portalSuspected }
         replyExpired(.failure, &around)
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &around) }
         around.actions += waiters.map { .fail($0, failure) }
         waiters = []
         abandonAll(now: now, &around)
-        // Whoever was left out has not failed, nor who was not asked on this network because time was over.
-        self.failure = leftOut == nil && startedAt < giveUpAt ? failure : nil
+        // Whoever was left out has not failed, nor who was not asked on this network because time was over. A shortage
+        // of our own may be over with the next question.
+        self.failure = leftOut == nil && !lacksRoom && startedAt < giveUpAt ? failure : nil
         isFinished = true
     }
 

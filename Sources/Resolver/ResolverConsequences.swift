@@ -42,7 +42,9 @@ extension Resolver {
         let policy = routing.policy.of(question.name)
         let everybody = routing.route(question, policy, &around.ranking, now: now)
         let route = everybody.without(source)
-        guard !route.isEmpty, !route.hasOnlyWithheld, number == nil ? mayRefresh : forged != nil else { return }
+        guard !route.isEmpty, !route.hasOnlyWithheld,
+            number == nil ? mayRefresh && hasRoom(for: question) : forged != nil
+        else { return }
         if forged != nil, !around.verification.isGuarded { around.actions.append(.remove(question)) }
         if let number {
             return change(number, now: now) { lookup, around in
