@@ -60,7 +60,7 @@ package enum Bounds {
     static let systemHedgeFloor: Duration = .milliseconds(300)
     static let systemHedge: Duration = .milliseconds(1000)
     /// When the system resolver is asked, and how long its answer waits, while no provider has answered since it
-    /// failed: an outage must not cost each new name `Policy.systemPatience`, and a provider that is back still has time
+    /// failed. An outage must not cost each new name `Policy.systemPatience`; a provider that is back still has time
     /// for a new connection.
     static let systemHedgeInTrouble: Duration = .milliseconds(100)
     static let systemPatienceInTrouble: Duration = .milliseconds(400)
