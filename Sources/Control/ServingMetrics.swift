@@ -20,6 +20,9 @@ extension MetricFamily {
         .counter("tcp_connections_refused", "Connections of clients that were closed on arrival.") {
             [MetricSample($0.connections.refused)]
         },
+        .counter("tcp_connections_evicted", "Connections of clients that were closed to make room for new ones.") {
+            [MetricSample($0.connections.evicted)]
+        },
         .histogram("query_duration_seconds", "From a query to its response, by where the answer came from.") {
             $0.durations.sorted { $0.key < $1.key }.flatMap { source, durations in
                 durations.samples(("source", source))
@@ -81,6 +84,9 @@ extension MetricFamily {
         },
         .ofAnyProgram("process_open_fds", "Number of open file descriptors.") {
             [MetricSample($0.process.openDescriptors)]
+        },
+        .ofAnyProgram("process_max_fds", "Maximum number of open file descriptors.") {
+            [MetricSample($0.process.descriptorLimit)]
         },
         .ofAnyProgram("process_threads", "Number of OS threads in the process.") { [MetricSample($0.process.threads)] },
     ]

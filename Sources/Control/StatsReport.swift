@@ -58,8 +58,10 @@ package struct StatsReport: Codable, Equatable, Sendable {
     /// Of clients, over TCP.
     package struct Connections: Codable, Equatable, Sendable {
         package var open = 0
-        /// Closed on arrival: one too many, or from a client that may not ask.
+        /// Closed on arrival: from a client that may not ask, or without a descriptor for it.
         package var refused = 0
+        /// Closed to make room for a new connection.
+        package var evicted = 0
         package init() {}
     }
 
@@ -161,6 +163,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var stoodIn: [String: Int] = [:]
         /// Messages that were no reply to the query they came for: late, damaged or forged.
         package var foreignReplies = 0
+        /// Messages that were not sent because too many sockets were open to nameservers.
+        package var refusedExchanges = 0
         /// Times that it led to somebody else's address, and another source did not.
         package var divergences = 0
         /// How far its word is believed, from 0 to 1; 1 while it was never found out.
@@ -175,6 +179,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
             case requests, failures, divergences, trust, servers, looping
             case foreignReplies = "foreign_replies"
             case stoodIn = "stood_in"
+            case refusedExchanges = "refused_exchanges"
         }
     }
 
@@ -189,6 +194,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package struct Process: Codable, Equatable, Sendable {
         package var residentBytes = 0
         package var openDescriptors = 0
+        /// How many may be open (RLIMIT_NOFILE); the bounds on sockets follow from it.
+        package var descriptorLimit = 0
         package var threads = 0
         /// By the wall clock of then, seconds since 1970: the start, and when settings were last put into force.
         package var startSeconds = 0
@@ -201,6 +208,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
             case settingsSeconds = "settings_time_s"
             case residentBytes = "rss_bytes"
             case openDescriptors = "open_fds"
+            case descriptorLimit = "max_fds"
         }
     }
 }

@@ -100,6 +100,7 @@ extension Policy {
         stale.answerTTLSeconds = settings.stale.answerTTL.wholeSeconds
         stale.clientTimeout = settings.stale.clientTimeout
         stale.recheck = settings.stale.recheck
+        systemPatience = settings.systemResolver.patience
         prefetches = settings.prefetch.enabled
         probes.isEnabled = settings.probe.enabled
         probes.ports = settings.probe.ports
@@ -120,7 +121,8 @@ extension RestoredAnswer {
     init(_ entry: RestoredEntry, now: Instant) {
         self.init(
             entry.question, demandPerSecond: entry.demand, lifetimeSeconds: entry.lifetimeSeconds,
-            expiresAt: now + .milliseconds(entry.freshForMilliseconds), isNegative: entry.isNegative)
+            expiresAt: now + .milliseconds(entry.freshForMilliseconds), isNegative: entry.isNegative,
+            isSystems: entry.provenance == .system)
     }
 }
 

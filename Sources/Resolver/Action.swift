@@ -79,4 +79,11 @@ package enum Source: Hashable, Sendable {
     case local
     /// A rule's addresses, for when all else has failed.
     case fallback
+
+    var isProvider: Bool {
+        switch self {
+        case .provider: true
+        case .system, .local, .fallback: false
+        }
+    }
 }

@@ -6,6 +6,27 @@ package enum Bounds {
     /// Questions in flight. A lookup holds a few hundred bytes and up to four requests; more than this many misses at
     /// once on one machine is an attack or a loop.
     package static let maxLookups = 1024
+    /// One domain or one client holds at most this part of the places for lookups and for requests: seven that hang
+    /// leave room for all others.
+    static let shareDivisor = 8
+    /// Requests to providers in flight, each with a socket or a stream of one and some 30 KiB.
+    package static let maxRequests = 256
+    /// A request that finds no place waits for one as long as an answer usually takes, within these limits, and longer
+    /// where other domains hold the places: until theirs are overdue. Then its question fails.
+    static let queueFloor: Duration = .milliseconds(50)
+    static let queueCeiling: Duration = .milliseconds(400)
+    /// A request gives its place to another domain's after so many times what an answer usually takes, within these
+    /// limits: a new connection takes four times.
+    static let overdueFactor = 4
+    static let overdueFloor: Duration = .milliseconds(100)
+    static let overdueCeiling: Duration = .milliseconds(1000)
+    /// To one of its own domain it gives its place after this: few answers come so late.
+    static let hopelessAfter: Duration = .milliseconds(2500)
+    /// A domain is slow for so long after a request for it was given up while the provider answered others. All slow
+    /// domains together hold half of a provider's places at most.
+    static let slowDomainMemory: Duration = .seconds(10)
+    /// Domains of which that is remembered; more at once have no advantage from being forgotten early.
+    static let maxSlowDomains = 1024
     /// Clients that wait for one question: room for a burst of a whole busy host.
     package static let maxWaiters = 2048
     /// Providers asked for one question, the hedge included (field.md 7b: bounded fan-out).
@@ -21,6 +42,9 @@ package enum Bounds {
     static let silenceFactor = 3
     static let silenceFloor: Duration = .milliseconds(250)
     static let silenceCeiling: Duration = .milliseconds(1500)
+    /// Linux delays an acknowledgement by 40 ms as a rule (tcp(7), TCP_QUICKACK); what is not acknowledged after more
+    /// is asked for over a new connection as well.
+    static let acknowledgementFloor: Duration = .milliseconds(60)
     /// For an address that has not been measured.
     static let silenceUnmeasured: Duration = .milliseconds(500)
     /// Addresses of a provider that a request goes to, one after the other.
@@ -35,18 +59,16 @@ package enum Bounds {
     static let systemHedgeFactor = 4
     static let systemHedgeFloor: Duration = .milliseconds(300)
     static let systemHedge: Duration = .milliseconds(1000)
-    /// A system resolver's answer waits so long for a provider's, likewise. A connection that turns out to be dead
-    /// costs three times the usual, and a new one four times: after eight times and more nothing is on its way. RFC
-    /// 8767 section 5 has 1.8 s for the same choice.
-    static let systemPatienceFactor = 8
-    static let systemPatienceFloor: Duration = .milliseconds(600)
-    static let systemPatience: Duration = .milliseconds(1800)
-    /// The same two while no provider has answered since it failed: an outage must not cost each new name 1.8 s, and a
-    /// provider that is back still has time for a new connection.
+    /// When the system resolver is asked, and how long its answer waits, while no provider has answered since it
+    /// failed. An outage must not cost each new name `Policy.systemPatience`; a provider that is back still has time
+    /// for a new connection.
     static let systemHedgeInTrouble: Duration = .milliseconds(100)
     static let systemPatienceInTrouble: Duration = .milliseconds(400)
     /// What the system resolver said in a provider's place is kept so long at most: soon the provider is asked again.
     static let systemSubstituteTTLSeconds: UInt32 = 30
+    /// Such answers that are withdrawn when a provider is back: what a busy network asks in 30 s of an outage. The rest
+    /// ends by itself.
+    static let maxSubstitutes = 4096
 
     /// The second provider is asked when the first one is slower than 95 of 100 of its answers, within these limits.
     static let hedgeFloor: Duration = .milliseconds(30)
@@ -163,6 +185,9 @@ package enum Bounds {
     static let maxHeldAddresses = 32
     static let maxHeldBytes = 2048
     /// What was said longer ago tells nothing about who says it.
+    /// Registrable domains that are remembered as counted for or against one source: 16 KiB each way. Then the oldest
+    /// makes room, and may count again.
+    static let maxCountedDomains = 256
     static let saidLately: Duration = .seconds(600)
 
     /// Networks of which something is known, the one in use included: home, work, a telephone, a VPN on each.
@@ -212,8 +237,6 @@ package enum Bounds {
     static let portalTrialPause: Duration = .seconds(2)
     /// What the system resolver says behind a portal is short-lived, in clients too: it may lead to the portal.
     static let portalSubstituteTTLSeconds: UInt32 = 5
-    /// Taken out of the cache when it is over; the rest ends by itself within the time above.
-    static let maxPortalSubstitutes = 1024
 
     /// When so many names are untrusted and none was ever verified, it is not the names.
     static let untrustedNamesAreOurs = 3

@@ -7,7 +7,8 @@
 //               asking the system resolver too ────┘
 //                 │ it answers; providers get until `systemPatience` (soonest just after a change of the network)
 //                 ▼
-//               settled: clients have the system resolver's answer, a late provider's still goes to the cache
+//               settled: clients have the system resolver's answer, a late provider's still goes to the cache.
+//               Not reached while a better answer stands: LookupPrecedence.swift has the order
 //
 //     anywhere ── the network changes ──> asking anew, without what was heard; finished when nobody waits
 //
@@ -34,6 +35,8 @@ struct Lookup {
     var keepsAnswers = true
     /// Better than the word of somebody who cannot tell.
     var hasGoodAnswer: Bool
+    /// The cache holds a provider's records that may be given after their end, too: for a refresh.
+    private(set) var hasProviderRecords: Bool
     /// What the cache still holds and the policy allows.
     var expired: ExpiredAnswer?
     /// So long the expired answer waits for the upstreams, unless it is another network's.
@@ -54,6 +57,8 @@ struct Lookup {
     /// When the first of them is asked: at once after a failure, else as a hedge.
     var nextProviderAt: Instant?
     var system: SystemStep
+    /// The system resolver has answered, and a better answer stands.
+    var systemIsOutranked = false
     var running: [Attempt] = []
     /// Nothing came back from a source that cannot tell; believed when nobody knows better.
     var unproven: (answer: Answer, source: Source, at: Instant)?
@@ -69,6 +74,8 @@ struct Lookup {
     var foundNothingBetter = false
     /// Who failed, or kept silent, may know better.
     var someoneIsUnheard = false
+    /// A request found no place within the daemon's own bounds: no reason to ask the system resolver.
+    var lacksRoom = false
     /// An upstream did more than to keep silent.
     var someoneFailed = false
     /// Until then the providers in reserve get the time of another lookup's trial; nil: not any more.
@@ -88,12 +95,15 @@ struct Lookup {
 
     /// - Parameters:
     ///   - hasRecords: the answer that stands has what is asked for.
+    ///   - providerRecordsEnd: when the provider's records that stand expire, or have expired; nil: there are none.
     init(
         _ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, hasRecords: Bool,
-        _ terms: SystemTerms, now: Instant
+        providerRecordsEnd: Instant? = nil, _ terms: SystemTerms, now: Instant
     ) {
         self.question = question
         hasGoodAnswer = isRefresh && hasRecords
+        let maxAge = Duration.seconds(Int64(policy.limits.maxAgeSeconds))
+        hasProviderRecords = maxAge > .zero && providerRecordsEnd.map { now < $0 + maxAge } ?? false
         self.policy = policy
         self.isRefresh = isRefresh
         upstreams = route.upstreams
@@ -151,7 +161,8 @@ struct Lookup {
         switch system {
         case .settled: return earliest
         case .waiting(let until): earliest = min(earliest, max(until, trialUntil ?? until))
-        case .answered: earliest = min(earliest, holdUntil)
+        case .answered:
+            if !systemIsOutranked || expired != nil && !waiters.isEmpty { earliest = min(earliest, holdUntil) }
         case .absent, .running, .failed: break
         }
         earliest = min(earliest, giveUpAt)
@@ -181,11 +192,13 @@ struct Lookup {
         if case .settled(let answer, let learnedAt) = system {
             let arranged = around.verification.arranged(question, answer, now: now)
             around.actions.append(.reply(waiter, arranged.aged(since: learnedAt, now: now), .system))
-        } else if expiredDueAt <= now, let expired = self.expired {
+        } else if isExpiredDue(now), let expired = self.expired {
             around.actions.append(.replyExpired(waiter, expired, expired.cause(.timeout)))
         } else if waiters.count < Bounds.maxWaiters {
+            let wasOutranked = systemIsOutranked
             waiters.append(waiter)
-            if askLeftOut(now: now) || mayAskWithheld(at: now) { proceed(now: now, &around) }
+            compareSystemAnswer(around.verification)
+            if askLeftOut(now: now) || mayAskWithheld(at: now) || wasOutranked { proceed(now: now, &around) }
         } else {
             around.refuse(waiter, self.expired)
         }
@@ -206,12 +219,6 @@ struct Lookup {
         return true
     }
 
-    /// What the system resolver has said goes before the expired answer when that one's time has come.
-    private mutating func settleInsteadOfExpired(now: Instant, _ around: inout Surroundings) {
-        guard case .answered(let answer, let learnedAt) = system, expired != nil, expiredDueAt <= now else { return }
-        settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
-    }
-
     /// The answer comes from elsewhere now: nobody else is asked, and who waits is answered all the same.
     mutating func keepNothing() {
         keepsAnswers = false
@@ -226,7 +233,10 @@ struct Lookup {
     }
 
     /// The operator has flushed it.
-    mutating func forgetExpired() { expired = nil }
+    mutating func forgetExpired() {
+        expired = nil
+        hasProviderRecords = false
+    }
 
     private mutating func dropTooOld(_ now: Instant) {
         if let held = expired, held.usableUntil <= now { expired = nil }
@@ -278,18 +288,24 @@ struct Lookup {
         }
         dropWithheld(around)
         dropStandIn(now: now, &around)
+        compareSystemAnswer(around.verification)
         if now < giveUpAt { askFurther(now: now, &around) }
         settleInsteadOfExpired(now: now, &around)
         if case .settled = system { return }
         if withoutIPv6 != nil { return }
-        if case .answered(let answer, let learnedAt) = system, providersAreDone || holdUntil <= now {
+        if case .answered(let answer, let learnedAt) = system, !systemIsOutranked,
+            providersAreDone || holdUntil <= now
+        {
             settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
         } else if (running.isEmpty && trialUntil == nil) || giveUpAt <= now {
             conclude(now: now, &around)
-        } else if !waiters.isEmpty, expiredDueAt <= now {
+        } else if !waiters.isEmpty, isExpiredDue(now) {
             replyExpired(.timeout, &around)
         }
     }
+
+    /// The expired answer is also due when the system resolver's, which it outranks, would be given.
+    private func isExpiredDue(_ now: Instant) -> Bool { expiredDueAt <= now || systemIsOutranked && holdUntil <= now }
 
     var providersAreDone: Bool {
         untried.isEmpty && trialUntil == nil && !running.contains { $0.upstream != .system }
@@ -318,7 +334,7 @@ struct Lookup {
         if ready.contains(where: { !ranking.isInTrouble($0, now) }) {
             // The outage is over, and with it the short terms of the system resolver.
             if case .waiting = system { system = .waiting(until: now + Bounds.systemHedge) }
-            holdUntil = max(holdUntil, now + Bounds.systemPatience)
+            holdUntil = max(holdUntil, now + policy.systemPatience)
         }
         untried += ready
         nextProviderAt = now
@@ -326,7 +342,7 @@ struct Lookup {
 
     private mutating func askFurther(now: Instant, _ around: inout Surroundings) {
         endTrialWait(now: now, around)
-        if !inReserve.isEmpty, systemHasFailed || holdUntil <= now {
+        if !inReserve.isEmpty, systemHasFailed || systemIsOutranked || holdUntil <= now {
             untried += inReserve
             inReserve = []
             nextProviderAt = now
@@ -361,12 +377,13 @@ struct Lookup {
     /// A provider that wants to be asked less is asked rather than to fail a client. A name that fails at another
     /// provider is no reason for that.
     private func mayAskWithheld(at instant: Instant) -> Bool {
-        if isStandInOver { return false }
+        if lacksRoom || isStandInOver { return false }
         if withheld.isEmpty || attemptsLeft <= 0 || !inReserve.isEmpty || isRefresh && waiters.isEmpty { return false }
         switch system {
         case .absent, .failed: return providersAreDone || holdUntil <= instant
         case .running: return holdUntil <= instant
-        case .waiting, .answered, .settled: return false
+        case .answered: return systemIsOutranked && (providersAreDone || holdUntil <= instant)
+        case .waiting, .settled: return false
         }
     }
 

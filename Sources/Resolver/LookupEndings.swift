@@ -36,14 +36,16 @@ extension Lookup {
     mutating func fail(now: Instant, _ around: inout Surroundings) {
         var failure = LookupFailure(someoneFailed ? .networkError : .noReachableAuthority)
         if let verdict { failure = LookupFailure(verdict) }
+        if lacksRoom { failure = LookupFailure(.notReady) }
         if around.portal.isSuspected { failure = LookupFailure(.portalSuspected) }
         replyExpired(.failure, &around)
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &around) }
         around.actions += waiters.map { .fail($0, failure.extendedError, failure.responseCode) }
         waiters = []
         abandonAll(now: now, &around)
-        // Whoever was left out has not failed, nor who was not asked on this network because time was over.
-        self.failure = leftOut == nil && startedAt < giveUpAt ? failure : nil
+        // Whoever was left out has not failed, nor who was not asked on this network because time was over. A shortage
+        // of our own may be over with the next question.
+        self.failure = leftOut == nil && !lacksRoom && startedAt < giveUpAt ? failure : nil
         isFinished = true
     }
 
@@ -83,7 +85,8 @@ extension Lookup {
             return around.verification.arranged(question, answer, now: now)
         }
         around.learned = Learned(
-            ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute)
+            ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute,
+            isProviders: source.isProvider)
         around.shadows.used(question, answer)
         hasLearned = true
         // The cache would go on giving what is known to lead nowhere before anything of the system resolver.
@@ -163,7 +166,10 @@ extension Lookup {
     ) {
         guard !around.isWithheld(question, useless.answer) else { return fail(now: now, &around) }
         let isCertain = !someoneIsUnheard && running.isEmpty
-        let stands = standsBefore(useless.answer, around.verification)
+        // The system resolver's has no verified address, else it would lead somewhere.
+        let stands =
+            useless.source == .system && isOutranked(useless.answer, around.verification)
+            || standsBefore(useless.answer, useless.source, around.verification)
         if isCertain || !stands {
             let pause = isCertain ? Bounds.noneBetterPause : Bounds.elsewherePause
             around.verification.noneBetter(question, for: pause, now: now)
@@ -191,8 +197,9 @@ extension Lookup {
 
     /// The best of them is given in the end.
     mutating func holdUseless(_ answer: Answer, _ source: Source, _ verification: Verification, now: Instant) {
-        let worth = verification.worth(question, answer)
-        if let useless, verification.worth(question, useless.answer) >= worth { return }
+        if let useless, !verification.mayReplace(question, (useless.answer, useless.source), by: (answer, source)) {
+            return
+        }
         useless = (answer, source, now)
     }
 
@@ -216,10 +223,14 @@ extension Lookup {
         }
     }
 
-    private func standsBefore(_ answer: Answer, _ verification: Verification) -> Bool {
+    private func standsBefore(_ answer: Answer, _ source: Source, _ verification: Verification) -> Bool {
+        // The source of what stands was not asked again.
+        if leftOut != nil {
+            return verification.keptAnswer(question).map {
+                !verification.mayReplace(question, $0, by: (answer, source))
+            } ?? (verification.worth(question, answer) <= .open)
+        }
         let (kept, worth) = (verification.worthKept(question), verification.worth(question, answer))
-        // Whoever gave what stands was not asked again.
-        if leftOut != nil { return kept >= worth }
         let stands = ownExpired.map { !$0.answer.isNegative } ?? (hasGoodAnswer && waiters.isEmpty)
         return stands && kept > worth
     }

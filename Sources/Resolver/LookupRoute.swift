@@ -48,12 +48,12 @@ extension Lookup {
 
         /// So long the system resolver's answer waits for theirs.
         ///
-        /// - Parameter isMistrusted: what it says is for when the providers say nothing.
-        func systemPatience(isMistrusted: Bool) -> Duration {
-            guard !inTrouble else { return Bounds.systemPatienceInTrouble }
-            guard !isMistrusted else { return Bounds.systemPatienceMistrusted }
-            guard let patience else { return Bounds.systemPatience }
-            return min(max(patience * Bounds.systemPatienceFactor, Bounds.systemPatienceFloor), Bounds.systemPatience)
+        /// - Parameters:
+        ///   - setting: while the providers are merely late.
+        ///   - isMistrusted: what it says is for when the providers say nothing.
+        func systemPatience(_ setting: Duration, isMistrusted: Bool) -> Duration {
+            guard !inTrouble else { return min(setting, Bounds.systemPatienceInTrouble) }
+            return isMistrusted ? max(setting, Bounds.systemPatienceMistrusted) : setting
         }
 
         /// Nobody is to be asked as long as nobody waits.

@@ -30,8 +30,6 @@ extension Resolver {
     private mutating func portalEnded(now: Instant) {
         routePortalNames(now: now)
         around.ranking.forgiveFailures()
-        let substitutes = around.portal.takeSubstitutes()
-        for question in substitutes { around.actions.append(.withdraw(question, .system)) }
-        retry(failures.removeAll() + substitutes, now: now)
+        retry(failures.removeAll() + withdrawSubstitutes(now: now), now: now)
     }
 }

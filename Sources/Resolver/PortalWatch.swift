@@ -43,8 +43,6 @@ struct PortalWatch {
     private var question: Question?
     /// Whose turn it is.
     private var turn = 0
-    /// The system resolver stood in for a provider.
-    private var substitutes: [Question] = []
     private var news: [PortalNews] = []
 
     // MARK: what is known
@@ -147,17 +145,6 @@ struct PortalWatch {
         if names.add(host) { news.append(.redirects(host)) }
     }
 
-    /// It was the system resolver's answer that clients got.
-    mutating func stoodIn(_ question: Question) {
-        guard isSuspected, substitutes.count < Bounds.maxPortalSubstitutes, !substitutes.contains(question) else {
-            return
-        }
-        substitutes.append(question)
-    }
-
-    /// By a provider, or by us: nothing has to be mended when the portal is gone.
-    mutating func answered(_ question: Question) { substitutes.removeAll { $0 == question } }
-
     mutating func timePassed(now: Instant) {
         guard let suspicion, suspicion.until <= now else { return }
         end(.timeLimit, now: now)
@@ -169,11 +156,6 @@ struct PortalWatch {
     mutating func takeNews() -> [PortalNews] {
         defer { news = [] }
         return news
-    }
-
-    mutating func takeSubstitutes() -> [Question] {
-        defer { substitutes = [] }
-        return substitutes
     }
 
     /// One provider after the other, one at a time: somebody has to find out that the portal lets us through.

@@ -37,6 +37,8 @@ struct RefreshPlan {
         var payment: (to: ProviderID, from: Instant)?
         /// Its answer was learned on another network: nothing is known to stand here.
         var isElsewhere = false
+        /// When the provider's records that the cache holds expire; nil: it holds none, or a provider's "no".
+        var providerRecordsEnd: Instant?
         /// Asks and hits, one at least.
         var uses = 1
 
@@ -76,7 +78,11 @@ struct RefreshPlan {
             isRefreshed = false
             isPostponed = false
             payment = nil
-            if let isElsewhere { self.isElsewhere = isElsewhere }
+            if let isElsewhere {
+                self.isElsewhere = isElsewhere
+                // A network that is known has records of its own, presumably.
+                providerRecordsEnd = isElsewhere || isNegative ? nil : now
+            }
         }
     }
 
@@ -104,6 +110,11 @@ struct RefreshPlan {
         guard let number = numberOf[question] else { return false }
         let entry = entries[number]
         return entry.lifetimeSeconds > 0 && !entry.isNegative && !entry.isElsewhere
+    }
+
+    /// When the provider's records that the cache holds for it expire, or have expired; nil: it holds none.
+    func providerRecordsEnd(_ question: Question) -> Instant? {
+        numberOf[question].flatMap { entries[$0].providerRecordsEnd }
     }
 
     /// Asks per second; 0 for what is not known.
@@ -145,6 +156,7 @@ struct RefreshPlan {
     mutating func foundDue(_ question: Question, now: Instant) -> Bool {
         guard let number = numberOf[question] else {
             asked(question, now: now)
+            if let number = numberOf[question] { entries[number].providerRecordsEnd = now }
             return true
         }
         return !deadlines.contains(number) && !entries[number].waitsForTurnover
@@ -175,6 +187,7 @@ struct RefreshPlan {
         var entry = Entry(answer.question, demand, expiresAt: answer.expiresAt)
         entry.lifetimeSeconds = answer.lifetimeSeconds
         entry.isNegative = answer.isNegative
+        entry.providerRecordsEnd = answer.isNegative || answer.isSystems ? nil : answer.expiresAt
         schedule(add(entry, now: now), at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
     }
 
@@ -187,7 +200,11 @@ struct RefreshPlan {
         entries[number].isElsewhere = false
         entries[number].isRefreshed = isRefresh
         entries[number].isNegative = answer.isNegative
-        if !answer.isSubstitute { judgeLifetime(number, answer.ttlSeconds) }
+        if !answer.isSubstitute {
+            judgeLifetime(number, answer.ttlSeconds)
+            let isKept = answer.isProviders && !answer.isNegative && answer.ttlSeconds > 0
+            entries[number].providerRecordsEnd = isKept ? now + .seconds(Int64(answer.ttlSeconds)) : nil
+        }
         let waitsForTurnover = entries[number].waitsForTurnover
         if answer.ttlSeconds > 0 || !waitsForTurnover {
             entries[number].expiresAt = now + .seconds(Int64(answer.ttlSeconds))
@@ -379,16 +396,5 @@ struct RefreshPlan {
         }
         hand = (hand + 1) % entries.count
         return least
-    }
-}
-
-extension Question {
-    /// The same name's addresses of the other family.
-    fileprivate var otherFamily: Question? {
-        switch type {
-        case .a: with(.aaaa)
-        case .aaaa: with(.a)
-        default: nil
-        }
     }
 }

@@ -12,11 +12,15 @@ package struct Resolver {
     private(set) var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
     private(set) var numberOfQuestion: [Question: Int] = [:]
-    private var lookupOfFetch: [FetchID: Int] = [:]
+    private(set) var lookupOfFetch: [FetchID: Int] = [:]
     private var deadlines = DeadlineQueue()
     var failures = FailureMemory()
     var plan: RefreshPlan
     private(set) var refreshesInFlight = 0
+    /// Of the lookups in flight, by number.
+    private(set) var shares = FairShare<Int>(capacity: Bounds.maxLookups)
+    /// Lookups that ended because their domain or client had more than its share.
+    package internal(set) var displacedLookups: UInt64 = 0
     /// The providers that were in trouble when they were last looked at.
     var troubled: Set<ProviderID> = []
     var networks = KnownNetworks()
@@ -80,7 +84,9 @@ package struct Resolver {
             around.portal.heard(news, now: now)
             followPortal(now: now)
             learned(news, now: now)
-        case .translation(let prefixes): around.synthesis.setPrefixes(prefixes)
+        case .translation(let prefixes, let synthesises):
+            routing.policy.translationPrefixes = prefixes
+            around.synthesis.setPrefixes(synthesises ? prefixes : [])
         case .timePassed: timePassed(now: now)
         }
         followPortal(now: now)
@@ -125,13 +131,11 @@ package struct Resolver {
             }
         } else if let failure = failures.failure(of: question, hasExpired: isOwn(expired), now: now) {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
-        } else if lookupsInFlight < Bounds.maxLookups {
+        } else {
             let route = routing.route(question, policy, &around.ranking, now: now)
-            begin(question, along: route, policy, isRefresh: false, now: now) {
+            begin(question, along: route, policy, for: waiter.client, isRefresh: false, now: now) {
                 $0.join(waiter, expired, now: now, &$1)
             }
-        } else {
-            around.refuse(waiter, expired)
         }
     }
 
@@ -154,15 +158,19 @@ package struct Resolver {
     }
 
     mutating func begin(
-        _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, isRefresh: Bool, now: Instant,
-        _ join: (inout Lookup, inout Surroundings) -> Void
+        _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, for client: ClientID? = nil,
+        isRefresh: Bool, now: Instant, _ join: (inout Lookup, inout Surroundings) -> Void
     ) {
+        let holder = ShareHolder(question.name, client)
+        makeRoom(for: holder, now: now)
         let number = freeNumbers.popLast() ?? lookups.count
         if number == lookups.count { lookups.append(nil) }
+        shares.add(number, for: holder)
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: plan.hasRecords(question),
+            providerRecordsEnd: plan.providerRecordsEnd(question),
             terms(for: route, isRefresh: isRefresh, now: now), now: now)
         change(number, now: now) { lookup, around in
             join(&lookup, &around)
@@ -292,6 +300,7 @@ package struct Resolver {
         if lookup.isFinished {
             numberOfQuestion[lookup.question] = nil
             freeNumbers.append(number)
+            shares.remove(number)
             deadlines.remove(number)
             if lookup.isRefresh { refreshesInFlight -= 1 }
         } else {
@@ -303,7 +312,14 @@ package struct Resolver {
     private mutating func noticeRecovery(now: Instant) {
         guard around.ranking.hasRecovered else { return }
         around.ranking.hasRecovered = false
-        retry(failures.providerRecovered(now: now), now: now)
+        retry(failures.providerRecovered(now: now) + withdrawSubstitutes(now: now), now: now)
+    }
+
+    /// A provider is back: the next client of these gets its answer, and not what the system resolver has said.
+    mutating func withdrawSubstitutes(now: Instant) -> [Question] {
+        let substitutes = around.substitutes.takeAll(now: now)
+        for question in substitutes { around.actions.append(.withdraw(question, .system)) }
+        return substitutes
     }
 
     /// What the next question and the next refresh must know of this one.

@@ -66,6 +66,8 @@ extension Resolver {
     func terms(for route: Lookup.Route, isRefresh: Bool, now: Instant) -> Lookup.SystemTerms {
         if networks.isNew(now), !isRefresh { return around.termsAtFirst(now) }
         return Lookup.SystemTerms(
-            hedge: route.systemHedge, patience: route.systemPatience(isMistrusted: around.systemTrust.isLost(now)))
+            hedge: route.systemHedge,
+            patience: route.systemPatience(
+                routing.policy.systemPatience, isMistrusted: around.systemTrust.isLost(now)))
     }
 }

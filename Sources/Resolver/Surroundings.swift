@@ -13,6 +13,7 @@ struct Surroundings {
     var learned: Learned?
     var privateAnswers: [ProviderID: UInt64] = [:]
     var shadows = ShadowFetches()
+    var substitutes = Substitutes()
     var portal = PortalWatch()
     var verification: Verification
     var synthesis = Synthesis()
@@ -85,7 +86,11 @@ struct Surroundings {
         _ question: Question, _ answer: Answer, from source: Source, _ policy: NamePolicy, isInUse: Bool,
         isDoubted: Bool, now: Instant
     ) -> Answer {
-        if isDoubted { portal.stoodIn(question) } else { portal.answered(question) }
+        if isDoubted {
+            substitutes.stoodIn(question, until: now + .seconds(Int64(answer.ttlSeconds)), now: now)
+        } else {
+            substitutes.answered(question)
+        }
         words.kept(question, from: source, now: now)
         verification.kept(
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
@@ -126,7 +131,10 @@ struct Surroundings {
     /// A lookup begins, and with it what is measured by the way.
     mutating func beginBeside(_ question: Question, _ first: ProviderID, now: Instant) {
         for provider in ranking.begunLookup(with: first, for: question.type, now: now) {
-            guard shadows.hasRoom, let traits = ranking.traits(of: provider) else { continue }
+            guard shadows.hasRoom, let traits = ranking.traits(of: provider),
+                // One that was away meanwhile may still be asked from before.
+                traits.shadowShare != nil || !shadows.areAsking(provider)
+            else { continue }
             _ = beginShadow(question, traits, now: now)
         }
     }
@@ -234,6 +242,7 @@ struct Surroundings {
     ///   - hottest: names, the most asked first.
     mutating func move(to known: KnownNetworks.Past?, hottest: [Name], now: Instant) {
         ranking.moved(to: known?.providers ?? [])
+        substitutes.removeAll()
         words = SourceWords()
         systemTrust = known?.systemTrust ?? Trust()
         verification.networkChanged(known?.names ?? [], hottest: hottest, now: now)
@@ -252,18 +261,18 @@ struct Surroundings {
 
     // MARK: truth
 
-    mutating func toldTruth(_ source: Source, now: Instant) {
+    mutating func toldTruth(_ source: Source, about name: Name, now: Instant) {
         switch source {
-        case .provider(let provider): ranking.toldTruth(provider, now: now)
-        case .system: systemTrust.toldTruth(now: now)
+        case .provider(let provider): ranking.toldTruth(provider, about: name, now: now)
+        case .system: systemTrust.toldTruth(about: name, now: now)
         case .local, .fallback: break
         }
     }
 
-    mutating func toldFalsehood(_ source: Source, now: Instant) {
+    mutating func toldFalsehood(_ source: Source, about name: Name, now: Instant) {
         switch source {
-        case .provider(let provider): ranking.toldFalsehood(provider, now: now)
-        case .system: systemTrust.toldFalsehood(now: now)
+        case .provider(let provider): ranking.toldFalsehood(provider, about: name, now: now)
+        case .system: systemTrust.toldFalsehood(about: name, now: now)
         case .local, .fallback: break
         }
     }
@@ -281,4 +290,5 @@ struct Learned {
     let isNegative: Bool
     /// The system resolver's, where a provider's was wanted.
     let isSubstitute: Bool
+    let isProviders: Bool
 }

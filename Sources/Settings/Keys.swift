@@ -49,11 +49,14 @@ extension Settings.Server {
 extension Settings.SystemResolver {
     /// More servers only make the last resort slower; resolv.conf itself stops at three.
     private static let maxServers = 8
+    /// Shorter than the time in which every client gets some answer.
+    private static let patiences = Duration.zero...Duration.seconds(4)
 
     static let keys: [Key<Settings.SystemResolver>] = [
         Key("servers", \.servers, Format.nameserver.list(of: "strings \"ADDR[:PORT]\"", 0...maxServers)),
         Key("resolv-conf", \.resolvConf, .path()),
         Key("stands-in", \.standsIn, .choice),
+        Key("patience", \.patience, .duration(patiences)),
     ]
 }
 

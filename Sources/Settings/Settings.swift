@@ -67,6 +67,8 @@ package struct Settings: Equatable, Sendable {
             case anyFailure = "any-failure"
             case never
         }
+        /// While the providers are merely late, an unverified answer waits so long for theirs. From 0 to 4 s.
+        package var patience = Duration.milliseconds(1800)
     }
 
     package struct Cache: Equatable, Sendable {

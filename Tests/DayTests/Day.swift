@@ -208,7 +208,9 @@ struct Day: ~Copyable {
         case .store(let question, let answer, let source):
             if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
         case .countHits(let questions): try handle(answers.hits(questions))
-        case .withdraw, .portal: throw account.broken("\(action) without a portal")
+        case .withdraw(let question, let source):
+            if let provenance = source.provenance { answers.remove(question, provenance) }
+        case .portal: throw account.broken("\(action) without a portal")
         case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged:
             throw account.broken("\(action) without probes")
         case .reply(let waiter, let answer, _):
@@ -217,7 +219,8 @@ struct Day: ~Copyable {
         case .replyExpired(let waiter, let expired, let cause):
             let client = try take(waiter)
             try give(expired.answer, expired.extendedError, to: client, .expired(cause))
-            account.checkNeed(client.subject, cause.rawValue, upstreams)
+            // The system resolver is the last of them, and a provider's expired answer goes before its own.
+            account.checkNeed(client.subject, cause.rawValue, upstreams.dropLast())
         case .fail(let waiter, let reason, _):
             let client = try take(waiter)
             try account.require(reason != .notReady, "a client is turned away")

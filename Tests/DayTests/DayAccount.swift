@@ -161,14 +161,17 @@ struct DayAccount {
     /// No expired answer and no failure while an upstream would have answered in time. An upstream is to blame itself
     /// when it was not in order all the time since the lookup began, or was asked and lost the question, answered too
     /// late or with a failure. Without a lookup, it is the memory of a failure that speaks.
-    mutating func checkNeed(_ subject: Subject, _ what: String, _ upstreams: [DayUpstream]) {
+    mutating func checkNeed(_ subject: Subject, _ what: String, _ upstreams: some Collection<DayUpstream>) {
         guard let lookup = open[subject] else {
             if upstreams.contains(where: { $0.works(from: now, to: now) }) { remembered[what, default: 0] += 1 }
             return
         }
         // What came during a sleep has not been heard.
         guard lookup.asleepBefore == asleep else { return }
-        let end = min(now, lookup.startedAt + Int64(policy.stale.clientTimeout / .milliseconds(1)))
+        let due = lookup.startedAt + Int64(policy.stale.clientTimeout / .milliseconds(1))
+        // Earlier where all providers are known to be down: then some are not asked in time.
+        guard what != StaleCause.timeout.rawValue || now >= due else { return }
+        let end = min(now, due)
         for (index, upstream) in upstreams.enumerated() where upstream.works(from: lookup.startedAt, to: end) {
             switch lookup.asked[index] {
             case .wouldFail: continue

@@ -237,18 +237,4 @@ struct PortalWatchTests {
         #expect(trial(&watch, at: 2) == nil)
         #expect(watch.nextDeadline == at(600))
     }
-
-    @Test("what stood in is remembered while a portal is suspected, each once and no more than there is room for")
-    func substitutes() throws {
-        var watch = suspected()
-        for _ in 1...2 { watch.stoodIn(question) }
-        #expect(watch.takeSubstitutes() == [question])
-        for number in 0...Bounds.maxPortalSubstitutes {
-            watch.stoodIn(Question(try #require(Name("n\(number).example")), .a))
-        }
-        #expect(watch.takeSubstitutes().count == Bounds.maxPortalSubstitutes)
-        var clear = self.watch()
-        clear.stoodIn(question)
-        #expect(clear.takeSubstitutes().isEmpty)
-    }
 }

@@ -18,7 +18,8 @@ struct ScenarioPolicy {
     var allowsPrefetch: Bool { policy.prefetches || rules.contains { $0.prefetch == true } }
 
     /// "stands-in WHEN", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "probes [off]", "stale [max-age
-    /// TIME] [answer-ttl TIME] [client-timeout TIME] [recheck TIME]", "only-listed", "rule NAME ..." with what the rule
+    /// TIME] [answer-ttl TIME] [client-timeout TIME] [recheck TIME]", "patience TIME", "only-listed", "rule NAME ..."
+    /// with what the rule says.
     ///
     /// - Returns: false when the line speaks of something else, and nothing of it was read.
     mutating func change(_ line: inout ScenarioLine, providers: [String]) throws -> Bool {
@@ -32,6 +33,8 @@ struct ScenarioPolicy {
             try changeStale(&line)
         } else if line.take("stands-in") {
             policy.standsIn = try standsIn(&line)
+        } else if line.take("patience") {
+            policy.systemPatience = try line.duration()
         } else if line.take("only-listed") {
             policy.onlyListed = true
         } else if line.take("rule") {

@@ -73,6 +73,8 @@ struct SimulationAccount {
     private var isMoving = false
     private var moves = 0
     private var touched: [Question] = []
+    /// A lookup gave its place to another one.
+    var hasDisplaced = false
 
     var waiting: Int { debts.count }
 
@@ -130,7 +132,7 @@ struct SimulationAccount {
     mutating func delivered(_ id: FetchID, _ answer: Answer?, lowest: UInt32, now: Instant) {
         if shadows.removeValue(forKey: id) != nil { spent.append(id) }
         guard let fetch = end(id), let answer else { return }
-        let end = now + .seconds(Int64(max(answer.ttlSeconds, answer.kind == .records ? lowest : 0)))
+        let end = now + .seconds(Int64(max(answer.ttlSeconds, lowest)))
         goodUntil[fetch.question] = max(goodUntil[fetch.question] ?? end, end)
     }
 
@@ -258,10 +260,10 @@ struct SimulationAccount {
         return debt.question
     }
 
-    /// Not while any upstream would have answered in time: at this moment none that was asked for the lookup answers
-    /// within `clientTimeout` of its start, and everybody was asked whom the rules want asked by then, unless the set
-    /// of upstreams or the hosts file's word has changed meanwhile. Excepted is the time after a complete failure
-    /// (`recheck`).
+    /// Not while any upstream would have answered in time, the system resolver aside where a provider's answer has
+    /// expired: at this moment none that was asked for the lookup answers within `clientTimeout` of its start, and
+    /// everybody was asked whom the rules want asked by then, unless the set of upstreams or the hosts file's word has
+    /// changed meanwhile. Excepted is the time after a complete failure (`recheck`).
     mutating func repliedExpired(
         _ waiter: Waiter, _ cause: StaleCause, _ policyOf: (Name) -> NamePolicy, now: Instant
     ) throws -> Question {
@@ -276,7 +278,7 @@ struct SimulationAccount {
         let isOthers = cause == .otherNetwork
         try require(!isOthers || policy.limits.maxAgeSeconds > 0, "\(question): another network's against the policy")
         let patience = max(policy.stale.clientTimeout, isOthers ? Bounds.otherNetworkPatience : .zero)
-        guard cause != .recheck, patience > .zero else { return question }
+        guard cause != .recheck, patience > .zero, !hasDisplaced else { return question }
         guard let lookup = lookups[question] else {
             // It may have failed a moment ago.
             if isOthers { return question }
@@ -293,14 +295,16 @@ struct SimulationAccount {
         // What came during a sleep has not been heard.
         guard lookup.slept == slept else { return question }
         let end = min(now, lookup.startedAt + patience)
+        let isProviders = !isOthers && (kept?.origin ?? .provider) == .provider
         for (upstream, fate) in lookup.asked {
-            guard case .answers(let at) = fate else { continue }
+            guard case .answers(let at) = fate, !isProviders || upstream != .system else { continue }
             if lookup.hasVerdict, upstream == .system { continue }
             // What time brings in the same instant comes first.
             try require(at >= end, "\(question): expired by \(cause), and \(upstream) has answered in time")
         }
+        // While all providers are known to be down, a provider's expired answer comes before `clientTimeout`.
         guard lookup.upstreamChanges == upstreamChanges, !lookup.isLocalNow, !lookup.isStartedAnew,
-            patience >= .milliseconds(1800)
+            patience >= .milliseconds(1800), cause == .failure || lookup.startedAt.duration(to: now) >= patience
         else {
             return question
         }

@@ -199,6 +199,7 @@ private let oddFile = #"""
     servers = ["192.0.2.1:54"]
     resolv-conf = "/r"
     stands-in = "any-failure"
+    patience = "1s"
     [cache]
     size = "1025KiB"
     min-ttl = "1500ms"

@@ -50,6 +50,8 @@ struct SettingsTests {
             ),
             ("[system-resolver]\nresolv-conf = \"/x\"", { $0.systemResolver.resolvConf = "/x" }),
             ("[system-resolver]\nstands-in = \"never\"", { $0.systemResolver.standsIn = .never }),
+            ("[system-resolver]\npatience = \"4s\"", { $0.systemResolver.patience = .seconds(4) }),
+            ("[system-resolver]\npatience = \"0s\"", { $0.systemResolver.patience = .zero }),
             ("[cache]\nsize = \"1GiB\"", { $0.cache.sizeBytes = 1 << 30 }),
             ("[cache]\nsize = \"1048576B\"", { $0.cache.sizeBytes = 1 << 20 }),
             ("[cache]\nsize = \"1025KiB\"", { $0.cache.sizeBytes = 1025 << 10 }),

@@ -1,0 +1,49 @@
+// Which of the answers at hand a lookup gives and keeps. One order for all of them, best first:
+//
+//     1. a provider's answer
+//     2. the system resolver's answer, if a probe has verified one of its addresses
+//     3. a provider's expired answer (RFC 8767)
+//     4. the system resolver's answer otherwise: unverified, "no such name" or "no data"
+//     5. another network's expired answer
+//
+// An attacker who blocks the providers and answers in the system resolver's place cannot get above rank 4.
+
+import DNSWire
+
+extension Lookup {
+    /// Whether a better answer stands: a provider's records, in the cache or held here. Then the system resolver's
+    /// answer is neither given nor kept.
+    func isOutranked(_ answer: Answer, _ verification: Verification) -> Bool {
+        guard !verification.isVerified(question, answer) else { return false }
+        if expired?.origin == .provider { return true }
+        return isRefresh && hasProviderRecords && waiters.isEmpty
+    }
+
+    /// Updates `systemIsOutranked` after an event: a probe may have verified the answer meanwhile.
+    mutating func compareSystemAnswer(_ verification: Verification) {
+        guard case .answered(let answer, _) = system else {
+            systemIsOutranked = false
+            return
+        }
+        systemIsOutranked = isOutranked(answer, verification)
+    }
+
+    /// Gives the system resolver's answer when the time of a lower-ranked expired answer has come.
+    mutating func settleInsteadOfExpired(now: Instant, _ around: inout Surroundings) {
+        compareSystemAnswer(around.verification)
+        guard case .answered(let answer, let learnedAt) = system, expired != nil, expiredDueAt <= now,
+            !systemIsOutranked
+        else { return }
+        settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
+    }
+
+    /// Holds the system resolver's answer until the providers had their time. If a better answer stands, this one is
+    /// only probed, so that a verified address can replace the expired answer later.
+    mutating func hold(systemAnswer answer: Answer, now: Instant, _ around: inout Surroundings) {
+        let substitute = policy.cache.applied(to: answer).withTTL(to: around.substituteTTLSeconds)
+        system = .answered(substitute, at: now)
+        guard isOutranked(substitute, around.verification) else { return }
+        around.verification.heard(
+            question, substitute, from: .system, policy.probes, isDoubted: true, now: now)
+    }
+}
