@@ -228,10 +228,6 @@ final class ProviderFetches {
         return notable
     }
 
-    func connections(of provider: Provider) -> ConnectionCounts {
-        provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: passage.way(to: $1) ?? $1) }
-    }
-
     // MARK: requests
 
     private func send(_ batch: FetchBatches.Batch, now: Instant) {
@@ -287,16 +283,6 @@ final class ProviderFetches {
             wantedCount: fetches.count, startedAt: now,
             endpoint: endpoint, configured: Dictionary(ways) { first, _ in first })
         for fetch in fetches { transferOfFetch[fetch.id] = transfer }
-    }
-
-    func context(of provider: Provider, _ subnet: ClientSubnet = .none) -> DialectContext {
-        let entropy = SystemEntropy()
-        let nonce = [entropy.next(), entropy.next()].flatMap { word in
-            (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
-        }
-        return DialectContext(
-            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()), nonce: nonce,
-            clientSubnet: provider.told(of: subnet))
     }
 
     func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {

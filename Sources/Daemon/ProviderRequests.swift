@@ -1,7 +1,9 @@
 // Requests to providers and what comes of them, in the words of the HTTP client, the dialects and the resolver.
 
+import DNSWire
 import HTTPClient
 import HTTPDNS
+import LinuxIO
 import Resolver
 
 extension TransferRequest {
@@ -49,5 +51,21 @@ extension FetchResult {
         case .success, .nameFailed: true
         case .failure: false
         }
+    }
+}
+
+extension ProviderFetches {
+    func connections(of provider: Provider) -> ConnectionCounts {
+        provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: passage.way(to: $1) ?? $1) }
+    }
+
+    func context(of provider: Provider, _ subnet: ClientSubnet = .none) -> DialectContext {
+        let entropy = SystemEntropy()
+        let nonce = [entropy.next(), entropy.next()].flatMap { word in
+            (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+        }
+        return DialectContext(
+            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()), nonce: nonce,
+            clientSubnet: provider.told(of: subnet))
     }
 }

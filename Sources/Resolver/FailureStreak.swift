@@ -5,13 +5,16 @@ import DNSWire
 
 struct FailureStreak {
     /// Connections that failed: no name can cause that.
-    private(set) var connections = 0
+    private var connections = 0
     /// Domains whose requests got an unusable reply, such as HTTP 5xx.
     private var unusable: Set<Name> = []
     /// Domains whose requests timed out on a connection that works.
     private var timedOut: Set<Name> = []
 
     var isEmpty: Bool { connections == 0 && unusable.isEmpty && timedOut.isEmpty }
+
+    /// Not only time-outs, which a slow nameserver of one domain explains.
+    var isProvidersOwn: Bool { connections > 0 || !unusable.isEmpty }
 
     /// Adds one failure.
     ///

@@ -169,9 +169,8 @@ struct ProviderStanding {
     ///
     /// - Returns: whether it had failed before.
     mutating func answered(after elapsed: Duration, now: Instant) -> Bool {
-        let isAfterFailure = streak.connections > 0
         let isBack = replied(now: now)
-        if !(isBack || isAfterFailure) || !isMeasured { latency.measure(elapsed, now: now) }
+        if !isBack || !isMeasured { latency.measure(elapsed, now: now) }
         doubt = nil
         return isBack
     }
@@ -179,12 +178,13 @@ struct ProviderStanding {
     /// A reply without an answer proves that the provider works. It is no measure either: the resolution of a broken
     /// name takes long.
     ///
-    /// - Returns: whether it had failed before.
+    /// - Returns: whether it had failed before, as far as no single name explains it.
     mutating func replied(now: Instant) -> Bool {
+        let hasFailed = streak.isProvidersOwn
         streak = FailureStreak()
         answers.add(1, now: now)
         pausesInARow = 0
-        return breaker.answered()
+        return breaker.answered() || hasFailed
     }
 
     /// Only the order changes: a provider that replies SERVFAIL to everything must not stay the first choice.

@@ -238,7 +238,7 @@ struct Simulation {
                 account.throttled(provider, until: now + pause)
                 try handle(.throttled(provider, for: pause))
             }
-        case .nameFailed, .failure(.timeout): account.reached(result.id)
+        case .nameFailed, .failure(.timeout), .failure(.overload): account.reached(result.id)
         case .failure: break
         }
         let lowest = Simulation.lowest(account.running[result.id]?.question)

@@ -39,7 +39,7 @@ struct SimulationAccount {
         let isStartedAnew: Bool
         /// The hosts file has come to speak of its name: nobody else is asked.
         var isLocalNow = false
-        /// A provider was reached and had no answer.
+        /// A provider was reached and had no answer, or the daemon had no room for a request.
         var hasVerdict = false
         var asked: [Upstream: Fate] = [:]
         var running = 0
@@ -167,7 +167,9 @@ struct SimulationAccount {
             try require(!unreachable.contains(provider), "\(provider) is not reachable")
             try checkAppetite(provider, question, now: now)
         }
-        if lookups[question] == nil { try lookupBegun(question, upstream, now: now) }
+        // A lookup may end and another one begin within one event.
+        let hasEnded = lookups[question]?.running == 0 && lookups[question]?.asked[upstream] != nil
+        if hasEnded || lookups[question] == nil { try lookupBegun(question, upstream, now: now) }
         let isNew = lookups[question]?.asked.updateValue(fate, forKey: upstream) == nil
         try require(isNew, "\(upstream) is asked twice by one lookup for \(question)")
         lookups[question]?.running += 1
@@ -229,7 +231,9 @@ struct SimulationAccount {
         if shadows.removeValue(forKey: id) != nil { return spent.append(id) }
         let fetch = end(id)
         try require(fetch != nil, "a fetch is abandoned that does not run")
-        guard let fetch, case .provider(let provider) = fetch.upstream, unreachable.contains(provider) else { return }
+        guard let fetch, case .provider(let provider) = fetch.upstream else { return }
+        lookups[fetch.question]?.hasVerdict = true
+        guard unreachable.contains(provider) else { return }
         lookups[fetch.question]?.asked[fetch.upstream] = .fails
     }
 
