@@ -36,8 +36,8 @@ package enum Bounds {
     static let systemHedgeFloor: Duration = .milliseconds(300)
     static let systemHedge: Duration = .milliseconds(1000)
     /// When the system resolver is asked, and how long its answer waits, while no provider has answered since it
-    /// failed: an outage must not cost each new name `Policy.systemPatience`, and a provider that is back still has time
-    /// for a new connection.
+    /// failed: an outage must not cost each new name `Policy.systemPatience`, and a provider that is back still has
+    /// time for a new connection.
     static let systemHedgeInTrouble: Duration = .milliseconds(100)
     static let systemPatienceInTrouble: Duration = .milliseconds(400)
     /// What the system resolver said in a provider's place is kept so long at most: soon the provider is asked again.
