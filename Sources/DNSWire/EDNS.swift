@@ -10,10 +10,19 @@ package struct EDNS: Equatable, Sendable {
 
     package let payloadBytes: Int
     package let version: UInt8
-    /// The DO bit, copied into the reply (RFC 3225 section 3).
-    package let dnssecOK: Bool
+    /// There was an edns-tcp-keepalive option without data, as clients send it (RFC 7828 section 3.2.1).
+    package var asksKeepalive = false
     /// Of the first COOKIE option; further ones are ignored (RFC 7873 section 5.2). Not looked at here.
     package var cookie: Cookie.Place?
+}
+
+extension EDNS {
+    /// edns-tcp-keepalive (RFC 7828): code, length and a time in units of 100 ms.
+    enum Keepalive {
+        static let optionCode: UInt16 = 11
+        static let optionBytes = 6
+        static let timeout = UInt16(StreamFraming.idleTimeoutSeconds * 10)
+    }
 }
 
 /// RFC 8914: why an answer is not what it could have been.

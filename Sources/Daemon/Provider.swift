@@ -53,11 +53,9 @@ struct Provider {
     var name: String { settings.name }
     var dialectName: String { settings.dialect.rawValue }
 
-    /// A dialect that reads only some of the other types is asked for addresses alone: it would take the place of a
-    /// provider that can be asked for anything.
     var traits: ProviderTraits {
-        let types: ProviderTraits.Types =
-            if dialect.supports(.https) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
+        let listed = PresentationForm.readable.filter(dialect.supports)
+        let types: ProviderTraits.Types = dialect.supports(Provider.unassignedType) ? .any : .listed(Set(listed))
         return ProviderTraits(
             id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
@@ -65,6 +63,8 @@ struct Provider {
             verifies: settings.url.isSecure)
     }
 
+    /// For private use (RFC 6895 section 3.1): a dialect that carries it carries every type.
+    private static let unassignedType = RecordType(rawValue: 65_280)
     /// Refreshes have a bound even where nobody set one.
     private static let refreshesPerSecond = 100
 
@@ -111,6 +111,9 @@ struct Provider {
         let others = addresses.others(than: chosen, where: isReachable, now: now).map { endpoints[$0] }
         return (endpoints[chosen], others, addresses.silence(of: chosen))
     }
+
+    /// So long a request may wait for a place, because an answer takes about as long.
+    var usualLatency: Duration { addresses.usualLatency }
 
     func isReachable(by passage: Passage) -> Bool { endpoints.contains { passage.way(to: $0) != nil } }
 

@@ -268,7 +268,8 @@ final class ResolvingLoop {
         case .fetch(let id, let question, let upstream):
             askedAt = now
             switch upstream {
-            case .provider(let provider): providers.start(id, question, provider, now: now)
+            case .provider(let provider):
+                providers.start(id, question, provider, for: resolver.client(of: id), now: now)
             case .system: system.start(id, question, now: now)
             }
         case .shadow(let id, let question, let provider): providers.start(id, question, provider, now: now)

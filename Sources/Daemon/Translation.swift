@@ -88,7 +88,7 @@ final class Translation {
         resolving.providers.setReach(reach, prefixes)
         resolving.system.setReach(reach)
         resolving.handle(.network(.unreachable(resolving.providers.unreachable)), now: now)
-        resolving.handle(.translation(settings.dns64 == .auto ? prefixes : []), now: now)
+        resolving.handle(.translation(prefixes, synthesises: settings.dns64 == .auto), now: now)
     }
 }
 

@@ -6,6 +6,27 @@ package enum Bounds {
     /// Questions in flight. A lookup holds a few hundred bytes and up to four requests; more than this many misses at
     /// once on one machine is an attack or a loop.
     package static let maxLookups = 1024
+    /// One domain or one client holds at most this part of the places for lookups and for requests: seven that hang
+    /// leave room for all others.
+    static let shareDivisor = 8
+    /// Requests to providers in flight, each with a socket or a stream of one and some 30 KiB.
+    package static let maxRequests = 256
+    /// A request that finds no place waits for one as long as an answer usually takes, within these limits, and longer
+    /// where other domains hold the places: until theirs are overdue. Then its question fails.
+    static let queueFloor: Duration = .milliseconds(50)
+    static let queueCeiling: Duration = .milliseconds(400)
+    /// A request gives its place to another domain's after so many times what an answer usually takes, within these
+    /// limits: a new connection takes four times.
+    static let overdueFactor = 4
+    static let overdueFloor: Duration = .milliseconds(100)
+    static let overdueCeiling: Duration = .milliseconds(1000)
+    /// To one of its own domain it gives its place after this: few answers come so late.
+    static let hopelessAfter: Duration = .milliseconds(2500)
+    /// A domain is slow for so long after a request for it was given up while the provider answered others. All slow
+    /// domains together hold half of a provider's places at most.
+    static let slowDomainMemory: Duration = .seconds(10)
+    /// Domains of which that is remembered; more at once have no advantage from being forgotten early.
+    static let maxSlowDomains = 1024
     /// Clients that wait for one question: room for a burst of a whole busy host.
     package static let maxWaiters = 2048
     /// Providers asked for one question, the hedge included (field.md 7b: bounded fan-out).
@@ -36,8 +57,8 @@ package enum Bounds {
     static let systemHedgeFloor: Duration = .milliseconds(300)
     static let systemHedge: Duration = .milliseconds(1000)
     /// When the system resolver is asked, and how long its answer waits, while no provider has answered since it
-    /// failed: an outage must not cost each new name `Policy.systemPatience`, and a provider that is back still has
-    /// time for a new connection.
+    /// failed. An outage must not cost each new name `Policy.systemPatience`; a provider that is back still has time
+    /// for a new connection.
     static let systemHedgeInTrouble: Duration = .milliseconds(100)
     static let systemPatienceInTrouble: Duration = .milliseconds(400)
     /// What the system resolver said in a provider's place is kept so long at most: soon the provider is asked again.
@@ -151,6 +172,9 @@ package enum Bounds {
     static let maxHeldAddresses = 32
     static let maxHeldBytes = 2048
     /// What was said longer ago tells nothing about who says it.
+    /// Registrable domains that are remembered as counted for or against one source: 16 KiB each way. Then the oldest
+    /// makes room, and may count again.
+    static let maxCountedDomains = 256
     static let saidLately: Duration = .seconds(600)
 
     /// Networks of which something is known, the one in use included: home, work, a telephone, a VPN on each.

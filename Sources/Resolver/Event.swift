@@ -41,9 +41,10 @@ package enum Event: Sendable {
     /// Somebody answered in a provider's place, or for a check name, and sent us to this host.
     case redirected(Name)
     case network(NetworkNews)
-    /// Names without an IPv6 address are given one by these, the best first; empty: they are not. Comes with every
-    /// other network, too.
-    case translation([TranslationPrefix])
+    /// The NAT64 prefixes of the network in use, the best first. Comes with every other network, too.
+    ///
+    /// - Parameter synthesises: names without an IPv6 address are given one by these.
+    case translation([TranslationPrefix], synthesises: Bool)
     /// The instant in `nextDeadline` has come.
     case timePassed
 }
@@ -73,9 +74,12 @@ package struct RestoredAnswer: Sendable {
 /// A client that waits for a reply; the number means something to whoever asked.
 package struct Waiter: Hashable, Sendable {
     package let number: UInt64
+    /// Whose lookups this question is counted with; nil for the daemon's own questions.
+    package let client: ClientID?
 
-    package init(_ number: UInt64) {
+    package init(_ number: UInt64, of client: ClientID? = nil) {
         self.number = number
+        self.client = client
     }
 }
 
@@ -93,9 +97,10 @@ package struct ProviderID: Hashable, Sendable {
 }
 
 package struct ProviderTraits: Hashable, Sendable {
-    package enum Types: Sendable {
+    package enum Types: Hashable, Sendable {
         case a
         case addresses
+        case listed(Set<RecordType>)
         case any
     }
 
@@ -133,6 +138,7 @@ package struct ProviderTraits: Hashable, Sendable {
         switch types {
         case .a: type == .a
         case .addresses: type.isAddress
+        case .listed(let types): types.contains(type)
         case .any: true
         }
     }

@@ -74,6 +74,8 @@ struct Lookup {
     var foundNothingBetter = false
     /// Who failed, or kept silent, may know better.
     var someoneIsUnheard = false
+    /// A request found no place within the daemon's own bounds: no reason to ask the system resolver.
+    var lacksRoom = false
     /// An upstream did more than to keep silent.
     var someoneFailed = false
 
@@ -327,7 +329,9 @@ struct Lookup {
 
     /// Whoever wants to be asked less is asked all the same rather than to fail somebody.
     private func mayAskWithheld(at instant: Instant) -> Bool {
-        if withheld.isEmpty || attemptsLeft <= 0 || !inReserve.isEmpty || isRefresh && waiters.isEmpty { return false }
+        if lacksRoom || withheld.isEmpty || attemptsLeft <= 0 || !inReserve.isEmpty || isRefresh && waiters.isEmpty {
+            return false
+        }
         switch system {
         case .absent, .failed: return providersAreDone || holdUntil <= instant
         case .running: return holdUntil <= instant

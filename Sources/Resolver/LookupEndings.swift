@@ -31,14 +31,16 @@ extension Lookup {
 
     mutating func fail(now: Instant, _ around: inout Surroundings) {
         var failure = someoneFailed ? ExtendedError.networkError : .noReachableAuthority
+        if lacksRoom { failure = .notReady }
         if around.portal.isSuspected { failure = .portalSuspected }
         replyExpired(.failure, &around)
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &around) }
         around.actions += waiters.map { .fail($0, failure) }
         waiters = []
         abandonAll(now: now, &around)
-        // Whoever was left out has not failed, nor who was not asked on this network because time was over.
-        self.failure = leftOut == nil && startedAt < giveUpAt ? failure : nil
+        // Whoever was left out has not failed, nor who was not asked on this network because time was over. A shortage
+        // of our own may be over with the next question.
+        self.failure = leftOut == nil && !lacksRoom && startedAt < giveUpAt ? failure : nil
         isFinished = true
     }
 
@@ -159,7 +161,7 @@ extension Lookup {
         // The system resolver's has no verified address, else it would lead somewhere.
         let stands =
             useless.source == .system && isOutranked(useless.answer, around.verification)
-            || standsBefore(useless.answer, around.verification)
+            || standsBefore(useless.answer, useless.source, around.verification)
         if isCertain || !stands {
             let pause = isCertain ? Bounds.noneBetterPause : Bounds.elsewherePause
             around.verification.noneBetter(question, for: pause, now: now)
@@ -187,8 +189,9 @@ extension Lookup {
 
     /// The best of them is given in the end.
     mutating func holdUseless(_ answer: Answer, _ source: Source, _ verification: Verification, now: Instant) {
-        let worth = verification.worth(question, answer)
-        if let useless, verification.worth(question, useless.answer) >= worth { return }
+        if let useless, !verification.mayReplace(question, (useless.answer, useless.source), by: (answer, source)) {
+            return
+        }
         useless = (answer, source, now)
     }
 
@@ -212,10 +215,14 @@ extension Lookup {
         }
     }
 
-    private func standsBefore(_ answer: Answer, _ verification: Verification) -> Bool {
+    private func standsBefore(_ answer: Answer, _ source: Source, _ verification: Verification) -> Bool {
+        // The source of what stands was not asked again.
+        if leftOut != nil {
+            return verification.keptAnswer(question).map {
+                !verification.mayReplace(question, $0, by: (answer, source))
+            } ?? (verification.worth(question, answer) <= .open)
+        }
         let (kept, worth) = (verification.worthKept(question), verification.worth(question, answer))
-        // Whoever gave what stands was not asked again.
-        if leftOut != nil { return kept >= worth }
         let stands = ownExpired.map { !$0.answer.isNegative } ?? (hasGoodAnswer && waiters.isEmpty)
         return stands && kept > worth
     }

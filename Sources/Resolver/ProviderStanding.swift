@@ -1,5 +1,7 @@
 // What is known about one provider: how quick, how reliable and how busy it is, and what keeps it from being asked.
 
+import DNSWire
+
 struct ProviderStanding {
     let traits: ProviderTraits
     private var latency = LatencyEstimate()
@@ -197,8 +199,8 @@ struct ProviderStanding {
         }
     }
 
-    mutating func toldTruth(now: Instant) { trust.toldTruth(now: now) }
-    mutating func toldFalsehood(now: Instant) { trust.toldFalsehood(now: now) }
+    mutating func toldTruth(about name: Name, now: Instant) { trust.toldTruth(about: name, now: now) }
+    mutating func toldFalsehood(about name: Name, now: Instant) { trust.toldFalsehood(about: name, now: now) }
 
     /// Charges the budget for one refresh. Nil: it may begin; else when it may.
     mutating func spend(now: Instant) -> Instant? {

@@ -11,11 +11,15 @@ package struct Resolver {
     private(set) var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
     private(set) var numberOfQuestion: [Question: Int] = [:]
-    private var lookupOfFetch: [FetchID: Int] = [:]
+    private(set) var lookupOfFetch: [FetchID: Int] = [:]
     private var deadlines = DeadlineQueue()
     var failures = FailureMemory()
     var plan: RefreshPlan
     private(set) var refreshesInFlight = 0
+    /// Of the lookups in flight, by number.
+    private(set) var shares = FairShare<Int>(capacity: Bounds.maxLookups)
+    /// Lookups that ended because their domain or client had more than its share.
+    package internal(set) var displacedLookups: UInt64 = 0
     /// The providers that were in trouble when they were last looked at.
     var troubled: Set<ProviderID> = []
     var networks = KnownNetworks()
@@ -79,7 +83,9 @@ package struct Resolver {
             around.portal.heard(news, now: now)
             followPortal(now: now)
             learned(news, now: now)
-        case .translation(let prefixes): around.synthesis.setPrefixes(prefixes)
+        case .translation(let prefixes, let synthesises):
+            routing.policy.translationPrefixes = prefixes
+            around.synthesis.setPrefixes(synthesises ? prefixes : [])
         case .timePassed: timePassed(now: now)
         }
         followPortal(now: now)
@@ -114,13 +120,11 @@ package struct Resolver {
             }
         } else if let failure = failures.failure(of: question, hasExpired: isOwn(expired), now: now) {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
-        } else if lookupsInFlight < Bounds.maxLookups {
+        } else {
             let route = routing.route(question, policy, &around.ranking, now: now)
-            begin(question, along: route, policy, isRefresh: false, now: now) {
+            begin(question, along: route, policy, for: waiter.client, isRefresh: false, now: now) {
                 $0.join(waiter, expired, now: now, &$1)
             }
-        } else {
-            around.refuse(waiter, expired)
         }
     }
 
@@ -142,11 +146,14 @@ package struct Resolver {
     }
 
     mutating func begin(
-        _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, isRefresh: Bool, now: Instant,
-        _ join: (inout Lookup, inout Surroundings) -> Void
+        _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, for client: ClientID? = nil,
+        isRefresh: Bool, now: Instant, _ join: (inout Lookup, inout Surroundings) -> Void
     ) {
+        let holder = ShareHolder(question.name, client)
+        makeRoom(for: holder, now: now)
         let number = freeNumbers.popLast() ?? lookups.count
         if number == lookups.count { lookups.append(nil) }
+        shares.add(number, for: holder)
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
@@ -281,6 +288,7 @@ package struct Resolver {
         if lookup.isFinished {
             numberOfQuestion[lookup.question] = nil
             freeNumbers.append(number)
+            shares.remove(number)
             deadlines.remove(number)
             if lookup.isRefresh { refreshesInFlight -= 1 }
         } else {

@@ -10,11 +10,12 @@ struct Routing {
     /// The names that are kept from the providers for now; until when, nil for no end.
     var switchedOff: [Name: Instant?] = [:]
 
-    /// Other settings; what is an exception for now stays one.
+    /// Sets other settings; keeps the portal's names and the network's prefixes, which no setting gives.
     mutating func set(_ new: Policy) {
-        let exceptions = policy.exceptions
+        let (exceptions, prefixes) = (policy.exceptions, policy.translationPrefixes)
         policy = new
         policy.exceptions = exceptions
+        policy.translationPrefixes = prefixes
     }
 
     /// What special names have to say before anybody is asked.

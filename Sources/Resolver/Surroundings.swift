@@ -246,18 +246,18 @@ struct Surroundings {
 
     // MARK: truth
 
-    mutating func toldTruth(_ source: Source, now: Instant) {
+    mutating func toldTruth(_ source: Source, about name: Name, now: Instant) {
         switch source {
-        case .provider(let provider): ranking.toldTruth(provider, now: now)
-        case .system: systemTrust.toldTruth(now: now)
+        case .provider(let provider): ranking.toldTruth(provider, about: name, now: now)
+        case .system: systemTrust.toldTruth(about: name, now: now)
         case .local, .fallback: break
         }
     }
 
-    mutating func toldFalsehood(_ source: Source, now: Instant) {
+    mutating func toldFalsehood(_ source: Source, about name: Name, now: Instant) {
         switch source {
-        case .provider(let provider): ranking.toldFalsehood(provider, now: now)
-        case .system: systemTrust.toldFalsehood(now: now)
+        case .provider(let provider): ranking.toldFalsehood(provider, about: name, now: now)
+        case .system: systemTrust.toldFalsehood(about: name, now: now)
         case .local, .fallback: break
         }
     }

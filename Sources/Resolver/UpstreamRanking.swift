@@ -282,10 +282,12 @@ struct UpstreamRanking {
         update(provider) { $0.overtaken(after: elapsed) }
     }
 
-    mutating func toldTruth(_ provider: ProviderID, now: Instant) { update(provider) { $0.toldTruth(now: now) } }
+    mutating func toldTruth(_ provider: ProviderID, about name: Name, now: Instant) {
+        update(provider) { $0.toldTruth(about: name, now: now) }
+    }
 
-    mutating func toldFalsehood(_ provider: ProviderID, now: Instant) {
-        update(provider) { $0.toldFalsehood(now: now) }
+    mutating func toldFalsehood(_ provider: ProviderID, about name: Name, now: Instant) {
+        update(provider) { $0.toldFalsehood(about: name, now: now) }
     }
 
     mutating func failed(_ provider: ProviderID, _ failure: FetchFailure, now: Instant) {

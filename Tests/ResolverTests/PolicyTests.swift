@@ -73,6 +73,21 @@ struct TokenBucketTests {
     }
 }
 
+@Suite("Limits of lifetimes")
+struct CachePolicyTests {
+    @Test("min-ttl lifts negative answers, too, as far as negative-max-ttl and max-ttl allow")
+    func negative() {
+        for negative in [Answer.Kind.noSuchName, .noData, .unprovenEmpty] {
+            for (longest, expected) in [(300, 30), (20, 20)] as [(UInt32, UInt32)] {
+                let policy = CachePolicy(minTTLSeconds: 30, maxTTLSeconds: 600, negativeMaxTTLSeconds: longest)
+                #expect(policy.applied(to: Answer(negative: negative, ttlSeconds: 5)).ttlSeconds == expected)
+            }
+            let short = CachePolicy(minTTLSeconds: 30, maxTTLSeconds: 10, negativeMaxTTLSeconds: 300)
+            #expect(short.applied(to: Answer(negative: negative, ttlSeconds: 5)).ttlSeconds == 10)
+        }
+    }
+}
+
 @Suite("Rules for names")
 struct RuleTableTests {
     private func name(_ text: String) throws -> Name { try #require(Name(text)) }

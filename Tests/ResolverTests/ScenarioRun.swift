@@ -136,7 +136,8 @@ struct ScenarioRun {
         } else if line.take("hosts") {
             try handle(.hostsChanged(HostsTable(parsing: Array(line.rest().utf8))))
         } else if line.take("translation") {
-            try handle(.translation(try vocabulary.prefixes(&line)))
+            let synthesises = !line.take("without-dns64")
+            try handle(.translation(try vocabulary.prefixes(&line), synthesises: synthesises))
         } else if line.take("wanted") {
             try handle(.wanted(try questions(&line)))
         } else if line.take("restored") {

@@ -300,7 +300,9 @@ struct Simulation {
 
     private mutating func handle(_ event: Event) throws {
         let first = actions.count
+        let displaced = resolver.displacedLookups
         resolver.handle(event, now: now, actions: &actions)
+        account.hasDisplaced = resolver.displacedLookups > displaced
         let new = actions[first...]
         for case .probeNews(.found(let target, let result)) in new { probes.ended(target, result) }
         for action in new { try perform(action) }

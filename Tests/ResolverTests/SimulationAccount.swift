@@ -71,6 +71,8 @@ struct SimulationAccount {
     private var isMoving = false
     private var moves = 0
     private var touched: [Question] = []
+    /// A lookup gave its place to another one.
+    var hasDisplaced = false
 
     var waiting: Int { debts.count }
 
@@ -128,7 +130,7 @@ struct SimulationAccount {
     mutating func delivered(_ id: FetchID, _ answer: Answer?, lowest: UInt32, now: Instant) {
         if shadows.removeValue(forKey: id) != nil { spent.append(id) }
         guard let fetch = end(id), let answer else { return }
-        let end = now + .seconds(Int64(max(answer.ttlSeconds, answer.kind == .records ? lowest : 0)))
+        let end = now + .seconds(Int64(max(answer.ttlSeconds, lowest)))
         goodUntil[fetch.question] = max(goodUntil[fetch.question] ?? end, end)
     }
 
@@ -266,7 +268,7 @@ struct SimulationAccount {
         let isOthers = cause == .otherNetwork
         try require(!isOthers || policy.limits.maxAgeSeconds > 0, "\(question): another network's against the policy")
         let patience = max(policy.stale.clientTimeout, isOthers ? Bounds.otherNetworkPatience : .zero)
-        guard cause != .recheck, patience > .zero else { return question }
+        guard cause != .recheck, patience > .zero, !hasDisplaced else { return question }
         guard let lookup = lookups[question] else {
             // It may have failed a moment ago.
             if isOthers { return question }

@@ -1,0 +1,43 @@
+// Requests to providers and what comes of them, in the words of the HTTP client, the dialects and the resolver.
+
+import HTTPClient
+import HTTPDNS
+import Resolver
+
+extension TransferRequest {
+    init(
+        _ request: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration, connectTimeout: Duration,
+        needsOwnConnection: Bool, stallTimeout: Duration? = nil, silenceTimeout: Duration? = nil,
+        elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
+    ) {
+        self.init(
+            method: request.method == .get ? .get : .post, endpoint: endpoint, target: request.url,
+            headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body, timeout: timeout,
+            connectTimeout: connectTimeout, needsOwnConnection: needsOwnConnection, stallTimeout: stallTimeout,
+            silenceTimeout: silenceTimeout, elsewhere: elsewhere, wantsCertificate: wantsCertificate)
+    }
+}
+
+extension Result<TransferReply, TransferFailure> {
+    var end: RequestShares.End {
+        switch self {
+        case .success: .answered
+        case .failure(.timeout): .timedOut
+        case .failure: .other
+        }
+    }
+}
+
+extension HTTPReply {
+    init(_ reply: TransferReply) {
+        let fields = reply.headers.map { HTTPHeaders.Field($0.name, $0.value) }
+        self.init(status: reply.status, headers: HTTPHeaders(fields), body: reply.body)
+    }
+}
+
+extension Result {
+    var failure: Failure? {
+        guard case .failure(let failure) = self else { return nil }
+        return failure
+    }
+}
