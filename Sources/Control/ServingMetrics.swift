@@ -38,6 +38,15 @@ extension MetricFamily {
         .counter("cache_misses", "Queries that the cache could not answer.") { [MetricSample($0.cache.misses)] },
         .counter("cache_insertions", "Answers that were put into the cache.") { [MetricSample($0.cache.insertions)] },
         .counter("cache_evictions", "Answers that made room for others.") { [MetricSample($0.cache.evictions)] },
+        .counter("lookups_displaced", "Lookups that ended because their domain or client had more than its share.") {
+            [MetricSample($0.shares.lookupsDisplaced)]
+        },
+        .counter("requests_without_place", "Requests to providers that ended for want of a place, by what they did.") {
+            [
+                MetricSample($0.shares.requestsDisplaced, ("was", "running")),
+                MetricSample($0.shares.requestsExpired, ("was", "waiting")),
+            ]
+        },
         .counter("prefetch_started", "Refreshes that were begun before the answer expired.") {
             [MetricSample($0.prefetch.started)]
         },

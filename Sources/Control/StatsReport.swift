@@ -21,6 +21,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var durations: [String: Histogram] = [:]
     package var cache = Cache()
     package var prefetch = Prefetch()
+    package var shares = Shares()
     /// Expired answers by why they were given.
     package var stale: [String: Int] = [:]
     package var store = Store()
@@ -39,9 +40,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case schema, version, queries, responses, rcodes, dropped, inflight, unsent, durations, cache, prefetch, stale,
-            store,
-            providers, system, probe, network, pages, process
+        case schema, version, queries, responses, rcodes, dropped, inflight, unsent, durations, cache, prefetch, shares,
+            stale, store, providers, system, probe, network, pages, process
         case connections = "tcp"
         case udpReceiveErrors = "udp_rcvbuf_errors"
         case uptimeSeconds = "uptime_s"
@@ -128,6 +128,21 @@ package struct StatsReport: Codable, Equatable, Sendable {
     }
 
     /// Answers fetched before they expired. What is neither succeeded nor failed is under way.
+    /// What ended because its domain or client had more than its share of the places.
+    package struct Shares: Codable, Equatable, Sendable {
+        package var lookupsDisplaced = 0
+        package var requestsDisplaced = 0
+        /// Requests to providers that waited for a place in vain.
+        package var requestsExpired = 0
+        package init() {}
+
+        package enum CodingKeys: String, CodingKey {
+            case lookupsDisplaced = "lookups_displaced"
+            case requestsDisplaced = "requests_displaced"
+            case requestsExpired = "requests_expired"
+        }
+    }
+
     package struct Prefetch: Codable, Equatable, Sendable {
         package var started = 0
         package var succeeded = 0

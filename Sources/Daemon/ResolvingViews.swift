@@ -22,6 +22,8 @@ extension ResolvingLoop {
 
     var refreshes: RefreshCounts { resolver.refreshes }
 
+    var displacedLookups: UInt64 { resolver.displacedLookups }
+
     func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
         resolver.estimate(of: provider, now: now)
     }

@@ -77,6 +77,9 @@ struct Statistics {
         report.prefetch.succeeded = Int(resolving.refreshes.succeeded)
         report.prefetch.failed = Int(resolving.refreshes.failed)
         report.prefetch.used = Int(resolving.refreshes.used)
+        report.shares.lookupsDisplaced = Int(resolving.displacedLookups)
+        report.shares.requestsDisplaced = Int(resolving.providers.shares.displaced)
+        report.shares.requestsExpired = Int(resolving.providers.shares.expired)
         for cause in StaleCause.allCases { report.stale[cause.rawValue] = Int(resolving.staleCauses[cause] ?? 0) }
         if let store = resolving.store?.counts {
             report.store.loaded = Int(store.restoredEntries)

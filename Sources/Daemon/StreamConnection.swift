@@ -35,6 +35,8 @@ final class StreamConnection {
             /// The peer sends no more; it has probably gone without waiting for its answers.
             case peerClosed
             case idle
+            /// Its first question is still to be read.
+            case fresh
             case inUse
         }
 
@@ -98,8 +100,15 @@ final class StreamConnection {
     }
 
     func evictionOrder(now: Instant) -> EvictionOrder {
-        let isIdle = inFlight == 0 && unsent.isEmpty && lastUse + StreamConnection.minIdle <= now
-        return EvictionOrder(rank: hasPeerClosed ? .peerClosed : isIdle ? .idle : .inUse, since: lastUse)
+        let rank: EvictionOrder.Rank =
+            if hasPeerClosed {
+                .peerClosed
+            } else if inFlight > 0 || !unsent.isEmpty {
+                .inUse
+            } else {
+                lastUse + StreamConnection.minIdle <= now ? .idle : .fresh
+            }
+        return EvictionOrder(rank: rank, since: lastUse)
     }
 
     /// Nothing more will come or go: a client that has ended its side still gets the answers it asked for.

@@ -42,9 +42,6 @@ package enum Bounds {
     static let silenceFactor = 3
     static let silenceFloor: Duration = .milliseconds(250)
     static let silenceCeiling: Duration = .milliseconds(1500)
-    /// Linux delays an acknowledgement by 40 ms as a rule (tcp(7), TCP_QUICKACK); what is not acknowledged after more
-    /// is asked for over a new connection as well.
-    static let acknowledgementFloor: Duration = .milliseconds(60)
     /// For an address that has not been measured.
     static let silenceUnmeasured: Duration = .milliseconds(500)
     /// Addresses of a provider that a request goes to, one after the other.

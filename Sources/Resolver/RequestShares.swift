@@ -120,8 +120,10 @@ package struct RequestShares: Sendable {
         var blocked: Set<Blocked> = []
         for index in waiting.indices {
             let (id, request) = waiting[index]
-            let key = Blocked(provider: request.provider, holder: request.holder)
-            if !blocked.contains(key) {
+            let ofDomain = Blocked(provider: request.provider, domain: request.holder.domain, client: nil)
+            let ofClient = Blocked(
+                provider: request.provider, domain: request.holder.domain, client: request.holder.client)
+            if !blocked.contains(ofDomain), !blocked.contains(ofClient) {
                 switch obstacle(to: request, now: now) {
                 case .none:
                     waiting.remove(at: index)
@@ -131,7 +133,8 @@ package struct RequestShares: Sendable {
                     if let released = release(other) { noteSlow(released, now: now) }
                     displaced += 1
                     return .displace(other)
-                case .time: blocked.insert(key)
+                case .time: blocked.insert(ofDomain)
+                case .shareOfClient: blocked.insert(ofClient)
                 }
             }
             if request.waitsUntil(isSlow: isSlow(request.holder.domain, now: now)) <= now {
@@ -143,9 +146,11 @@ package struct RequestShares: Sendable {
         return nil
     }
 
+    /// What has no place in this turn, so that the queue is walked once for each domain and not for each request.
     private struct Blocked: Hashable {
         let provider: ProviderID
-        let holder: ShareHolder
+        let domain: Name
+        let client: ClientID?
     }
 
     private enum Obstacle {
@@ -154,6 +159,8 @@ package struct RequestShares: Sendable {
         case request(ID)
         /// Places are taken by requests that may still be answered.
         case time
+        /// The same, and other clients may have places.
+        case shareOfClient
     }
 
     private mutating func obstacle(to request: Request, now: Instant) -> Obstacle {
@@ -170,8 +177,10 @@ package struct RequestShares: Sendable {
         if let other = places.displaced(by: ofDomain, domainLimit: places.capacity) {
             return leaving(other, for: domain, now: now)
         }
-        if let other = all.displaced(by: request.holder) { return leaving(other, for: domain, now: now) }
-        return .none
+        guard let other = all.displaced(by: request.holder) else { return .none }
+        let outcome = leaving(other, for: domain, now: now)
+        if case .time = outcome, all.count(of: domain) < all.domainLimit { return .shareOfClient }
+        return outcome
     }
 
     /// Equals wait for each other: a request leaves only for a domain that has fewer, unless its own is slow.

@@ -86,7 +86,8 @@ struct ReportTests {
                 "requests":5,"results":{"success":3,"timeout":1},"share":1,"state":"up","success":0.9987,"trust":1}],\#
                 "queries":{"tcp":8,"total":28,"udp":20},"rcodes":{"NOERROR":23,"NXDOMAIN":2},\#
                 "responses":{"cache":7,"failure":0,"fallback":0,"limited":0,"local":3,"provider":5,"refused":0,\#
-                "stale":6,"system":4},"schema":1,"stale":{},\#
+                "stale":6,"system":4},"schema":1,\#
+                "shares":{"lookups_displaced":0,"requests_displaced":0,"requests_expired":0},"stale":{},\#
                 "store":{"batches":0,"dropped":0,"failures":0,"loaded":0,"refused_notes":0,\#
                 "written":0},\#
                 "system":{"divergences":0,"failures":0,"foreign_replies":5,"looping":["127.0.0.2:53"],\#
@@ -201,6 +202,9 @@ struct ReportTests {
         responses.stale                            6
         responses.system                           4
         schema                                     1
+        shares.lookups_displaced                   0
+        shares.requests_displaced                  0
+        shares.requests_expired                    0
         store.batches                              0
         store.dropped                              0
         store.failures                             0

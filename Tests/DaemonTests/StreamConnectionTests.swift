@@ -111,7 +111,7 @@ struct StreamConnectionTests {
     @Test("the first to go is one whose peer has closed, then the one that has been idle for the longest time")
     func evictionOrder() throws {
         let later = start + .seconds(2)
-        #expect(connection.evictionOrder(now: start).rank == .inUse)
+        #expect(connection.evictionOrder(now: start).rank == .fresh)
         #expect(connection.evictionOrder(now: later) == .init(rank: .idle, since: start))
         _ = try ask(at: start)
         #expect(connection.evictionOrder(now: later).rank == .inUse)
@@ -120,7 +120,7 @@ struct StreamConnectionTests {
         #expect(!connection.isOver && !connection.interest.contains(.peerClosed))
         let ranks: [StreamConnection.EvictionOrder] = [
             .init(rank: .peerClosed, since: later), .init(rank: .idle, since: start), .init(rank: .idle, since: later),
-            .init(rank: .inUse, since: start),
+            .init(rank: .fresh, since: start), .init(rank: .inUse, since: start),
         ]
         #expect(ranks.shuffled().sorted() == ranks)
     }
