@@ -81,6 +81,10 @@ package enum Bounds {
     /// long outage that is a request every two seconds and more.
     static let unheardBackOffCeiling: Duration = .milliseconds(1500)
 
+    /// A failed provider gets one request in this time while none ends: an outage costs no more, and the trial may be a
+    /// name that is broken itself.
+    static let trialSpacing: Duration = .seconds(2)
+
     /// A provider that does not serve our account will not do so soon; its SDKs wait an hour too (providers.md 9.3).
     static let accountBlock: Duration = .seconds(3600)
     /// A provider that wants fewer requests and does not say for how long is left alone for a time that doubles from
@@ -151,9 +155,15 @@ package enum Bounds {
 
     /// The operator's own addresses are given for so long: soon the upstreams are asked again.
     static let fallbackTTLSeconds: UInt32 = 30
-    /// A provider with so many requests out, and no answer since this long before, is taken for silent until its
-    /// time-outs prove it.
-    static let silentRequests = 3
+    /// Failures in a row that open a provider's circuit breaker. One failed connection may be one lost packet or one
+    /// restarted server.
+    static let connectionFailuresToOpen = 2
+    /// Registrable domains with an unusable reply in a row: one broken name may draw HTTP 5xx from a working provider.
+    static let unusableDomainsToOpen = 2
+    /// Registrable domains in a row that time out on a connection that works: the nameservers of two domains may well
+    /// be down at once. A provider with requests out for so many domains, and no reply since `silentFloor`, counts as
+    /// silent until its time-outs prove it.
+    static let timedOutDomainsToOpen = 3
     static let silentFloor: Duration = .milliseconds(500)
 
     /// Names of which it is known where they lead, some kilobytes each: more than one machine has in use at a time.
