@@ -26,8 +26,9 @@ extension Lookup {
         // Behind a portal its address is what stands for every name.
         let isPortals = around.portal.isSuspected && unproven?.source == .system
         if let unproven, !isPortals, !isHeld || around.synthesis.isOn(for: question) {
-            let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
-            let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
+            let empty = Answer(negative: .noData, ttlSeconds: unproven.answer.ttlSeconds)
+            // Limited first: the time that it was held counts.
+            let answer = policy.cache.applied(to: empty).aged(since: unproven.at, now: now)
             return finish(with: answer.remarked(unproven.answer.remark), from: unproven.source, now: now, &around)
         }
         fail(now: now, &around)
