@@ -174,6 +174,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package struct System: Codable, Equatable, Sendable {
         package var requests = 0
         package var failures = 0
+        /// Lookups in which it answered in place of the providers, by reason.
+        package var stoodIn: [String: Int] = [:]
         /// Messages that were no reply to the query they came for: late, damaged or forged.
         package var foreignReplies = 0
         /// Messages that were not sent because too many sockets were open to nameservers.
@@ -191,6 +193,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package enum CodingKeys: String, CodingKey {
             case requests, failures, divergences, trust, servers, looping
             case foreignReplies = "foreign_replies"
+            case stoodIn = "stood_in"
             case refusedExchanges = "refused_exchanges"
         }
     }

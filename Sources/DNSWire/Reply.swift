@@ -154,9 +154,7 @@ package enum Reply {
         output.appendBigEndian(ExtendedError.optionCode)
         output.appendBigEndian(UInt16(extendedError.optionBytes - 4))
         output.appendBigEndian(extendedError.code)
-        extendedError.text.withUTF8Buffer { text in
-            output.append(unsafe Span(_unsafeElements: text))
-        }
+        output.append(extendedError.text.utf8.span)
     }
 }
 

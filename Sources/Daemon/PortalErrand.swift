@@ -45,7 +45,7 @@ final class PortalErrand {
         errand = resolving.system.ask(Question(PortalNames.probed, .a), now: now) { [weak self] in self?.answered($0) }
     }
 
-    private func answered(_ result: Result<Answer, FetchFailure>) {
+    private func answered(_ result: FetchResult) {
         errand = nil
         let gateway = network()?.gateway
         guard case .success(let answer) = result,

@@ -32,6 +32,7 @@ struct Provider {
     private(set) var lastReason = ""
     var latency = LatencyHistogram()
     var clock = ServerClock()
+    private var forbidding = ForbiddenNames()
     /// Until then, connections that are open may be out of step with us.
     private var distrustsConnectionsUntil: Instant?
 
@@ -131,6 +132,30 @@ struct Provider {
         if let index = endpoints.firstIndex(of: endpoint) { addresses.answered(index, after: elapsed, now: now) }
     }
 
+    /// Returns what a reply means for the resolver.
+    ///
+    /// - Parameters:
+    ///   - domain: the registrable domain of the question's name.
+    ///   - status: HTTP status of the reply.
+    mutating func result(
+        _ result: Result<Answer, DialectError>, for domain: Name, status: Int, now: Instant
+    ) -> FetchResult {
+        switch result {
+        case .success(let answer):
+            forbidding.answered(now: now)
+            return .success(answer)
+        case .failure(.serverFailure(let code, let extendedError)):
+            forbidding.answered(now: now)
+            return .nameFailed(NameFailure(code, extendedError))
+        case .failure(let error):
+            let isAboutName = error == .status(ForbiddenNames.status) || settings.dialect == .volcengine
+            guard status == ForbiddenNames.status, isAboutName, forbidding.forbids(domain, now: now) else {
+                return .failure(FetchFailure(error))
+            }
+            return .nameFailed(NameFailure(.refused))
+        }
+    }
+
     /// - Parameter isAddress: another address of the provider may do better.
     mutating func failed(
         _ failure: FetchFailure, _ reason: String, at endpoint: HTTPEndpoint, isAddress: Bool, now: Instant
@@ -168,8 +193,7 @@ extension FetchFailure {
         case .garbage, .wrongQuestion: self = .garbage
         case .account: self = .account
         case .clock: self = .clock
-        case .wrongNode: self = .server
-        case .serverFailure: self = .server
+        case .wrongNode, .serverFailure: self = .server
         case .unsupported: self = .unsupported
         }
     }
@@ -199,7 +223,8 @@ extension DialectError {
         case .account(let code): "the account is not served: \(code)"
         case .clock: "finds the time of our requests wrong"
         case .wrongNode: "this address does not serve the account"
-        case .serverFailure(let code): "\(code)"
+        case .serverFailure(let code, let extendedError):
+            "\(code)\(extendedError.map { ", EDE \($0.code) \($0.text)" } ?? "")"
         case .unsupported: "the dialect can't ask this"
         }
     }

@@ -6,11 +6,13 @@ import HTTPClient
 import HTTPDNS
 import LinuxIO
 import Network
+import PublicSuffix
 import Resolver
 import Settings
 
 final class ProviderFetches {
     private let loop: EventLoop
+    private let publicSuffixes: PublicSuffixList
     let http: HTTPClient
     private(set) var providers: [Provider] = []
     private var nextProviderID = 0
@@ -26,7 +28,7 @@ final class ProviderFetches {
     var running: [TransferID: Running] = [:]
     var transferOfRequest: [RequestShares.ID: TransferID] = [:]
     var transferOfFetch: [FetchID: TransferID] = [:]
-    private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
+    private var finished: [(id: FetchID, result: FetchResult)] = []
     /// Requests that are nobody's question.
     private var errands: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
     private var addressFailures: [(provider: ProviderID, isWrongNode: Bool)] = []
@@ -67,8 +69,9 @@ final class ProviderFetches {
         let configured: [HTTPEndpoint: HTTPEndpoint]
     }
 
-    init(loop: EventLoop) {
+    init(loop: EventLoop, publicSuffixes: PublicSuffixList = .builtIn) {
         self.loop = loop
+        self.publicSuffixes = publicSuffixes
         let watcher = DescriptorWatcher(loop)
         http = HTTPClient { descriptor, wants in watcher.update(descriptor, wants) }
         watcher.onReady = { [unowned self] descriptor, readiness in
@@ -165,7 +168,7 @@ final class ProviderFetches {
         }
         takePlaces(now: now)
         // Failures first: what a provider answered in the same reply is the last word about it.
-        let inOrder = finished.filter { $0.result.failure != nil } + finished.filter { $0.result.failure == nil }
+        let inOrder = finished.filter { !$0.result.isReply } + finished.filter(\.result.isReply)
         defer {
             finished.removeAll(keepingCapacity: true)
             redirected.removeAll(keepingCapacity: true)
@@ -321,19 +324,33 @@ final class ProviderFetches {
                 return send(wanted, asking: request.questions, to: request.provider, isRepeated: true, now: now)
             }
             if !isNews { results = results.map { $0.mapError(\.withoutClock) } }
-            judge(request, results, of: transfer, at: endpoint, now: now)
-            deliver(Dictionary(zip(request.questions, results)) { first, _ in first }, to: wanted, request.provider)
+            let outcomes = zip(request.questions, results).map { question, result in
+                (question, outcome(of: question, result, from: request.provider, status: transfer.status, now: now))
+            }
+            judge(request, results, outcomes.map(\.1), of: transfer, at: endpoint, now: now)
+            deliver(Dictionary(outcomes) { first, _ in first }, to: wanted, request.provider)
         }
     }
 
+    private func outcome(
+        of question: Question, _ result: Result<Answer, DialectError>, from provider: ProviderID, status: Int,
+        now: Instant
+    ) -> FetchResult {
+        guard let index = providers.firstIndex(where: { $0.id == provider }) else {
+            return .failure(.unreachable)
+        }
+        let domain = publicSuffixes.registrableDomain(of: question.name)
+        return providers[index].result(result, for: domain, status: status, now: now)
+    }
+
     private func deliver(
-        _ results: [Question: Result<Answer, DialectError>], to wanted: [FetchBatches.Fetch], _ provider: ProviderID
+        _ results: [Question: FetchResult], to wanted: [FetchBatches.Fetch], _ provider: ProviderID
     ) {
         var gifts = results
         for fetch in wanted {
             guard let result = results[fetch.question] else { continue }
             gifts[fetch.question] = nil
-            finished.append((fetch.id, result.mapError { FetchFailure($0) }))
+            finished.append((fetch.id, result))
         }
         for case (let question, .success(let answer)) in gifts {
             volunteered.append(.volunteered(question, answer, provider))
@@ -349,8 +366,8 @@ final class ProviderFetches {
 
     /// A request counts as one failure at most, and a provider that has answered any of its questions is up.
     private func judge(
-        _ request: Running, _ results: [Result<Answer, DialectError>], of reply: TransferReply,
-        at endpoint: HTTPEndpoint, now: Instant
+        _ request: Running, _ results: [Result<Answer, DialectError>], _ outcomes: [FetchResult],
+        of reply: TransferReply, at endpoint: HTTPEndpoint, now: Instant
     ) {
         let errors = results.compactMap(\.failure)
         if let error = errors.first {
@@ -361,11 +378,11 @@ final class ProviderFetches {
             if case .throttled(let seconds?) = error {
                 throttled.append(.throttled(request.provider, for: .seconds(seconds)))
             }
-            if errors.count == results.count {
+            if !outcomes.contains(where: \.isReply) {
                 let isAddress = error == .wrongNode
                 return failed(request, at: endpoint, failure, error.description, isAddress: isAddress, now: now)
             }
-            failedInPart(request, failure, error.description)
+            for error in errors { failedInPart(request, FetchFailure(error), error.description) }
         }
         // What went before at another address is not this one's doing.
         let elapsed = endpoint == request.endpoint ? request.startedAt.duration(to: now) : reply.totalTime

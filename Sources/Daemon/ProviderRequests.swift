@@ -41,3 +41,13 @@ extension Result {
         return failure
     }
 }
+
+extension FetchResult {
+    /// The provider replied about the name: it works.
+    var isReply: Bool {
+        switch self {
+        case .success, .nameFailed: true
+        case .failure: false
+        }
+    }
+}

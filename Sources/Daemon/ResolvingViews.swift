@@ -32,6 +32,8 @@ extension ResolvingLoop {
 
     func privateAnswers(from provider: ProviderID) -> UInt64 { resolver.privateAnswers(from: provider) }
 
+    func standIns(for reason: StandInReason) -> UInt64 { resolver.standIns(for: reason) }
+
     func state(of provider: Provider, now: Instant) -> ProviderState {
         resolver.state(of: provider.id, now: now) ?? .unmeasured
     }

@@ -164,6 +164,9 @@ struct Statistics {
         report.providers = providers
         report.system.requests = Int(resolving.system.requests)
         report.system.failures = Int(resolving.system.failures)
+        for reason in StandInReason.allCases {
+            report.system.stoodIn[reason.rawValue] = Int(resolving.standIns(for: reason))
+        }
         report.system.divergences = evidence.divergences(of: .system)
         report.system.trust = resolving.systemTrust(now: now)
         report.system.foreignReplies = Int(resolving.system.foreignReplies)

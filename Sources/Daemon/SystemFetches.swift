@@ -28,8 +28,8 @@ final class SystemFetches {
     private var awaited: [Question: Int] = [:]
     private var loopChecks = LoopChecks()
     private var loopNews: [LogEvent] = []
-    private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
-    private var finishedErrands: [(number: UInt64, finish: Finish, result: Result<Answer, FetchFailure>)] = []
+    private var finished: [(id: FetchID, result: FetchResult)] = []
+    private var finishedErrands: [(number: UInt64, finish: Finish, result: FetchResult)] = []
 
     /// Longer than any client waits; the resolver abandons a fetch before.
     private static let lookupTimeout: Duration = .seconds(5)
@@ -37,7 +37,7 @@ final class SystemFetches {
     /// Of one socket, before the others get their turn.
     private static let maxMessagesPerTurn = 64
 
-    typealias Finish = (Result<Answer, FetchFailure>) -> Void
+    typealias Finish = (FetchResult) -> Void
 
     /// Whose question it is.
     private enum Purpose {
@@ -123,7 +123,7 @@ final class SystemFetches {
 
     var hasFinished: Bool { !finished.isEmpty || !finishedErrands.isEmpty }
 
-    func takeFinished() -> [(id: FetchID, result: Result<Answer, FetchFailure>)] {
+    func takeFinished() -> [(id: FetchID, result: FetchResult)] {
         let (fetches, errands) = (finished, finishedErrands)
         finished = []
         finishedErrands = []
@@ -229,13 +229,16 @@ final class SystemFetches {
         }
     }
 
-    private func finish(_ number: UInt64, _ result: Result<Answer, FetchFailure>, now: Instant) {
+    private func finish(_ number: UInt64, _ result: FetchResult, now: Instant) {
         guard let job = jobs.removeValue(forKey: number) else { return }
         end(job)
         switch job.purpose {
         case .fetch(let fetch):
             jobOfFetch[fetch] = nil
-            if case .failure = result { failures += 1 }
+            switch result {
+            case .success: break
+            case .nameFailed, .failure: failures += 1
+            }
             finished.append((fetch, result))
         case .errand(let finish): finishedErrands.append((number, finish, result))
         case .loopCheck:
@@ -253,11 +256,11 @@ final class SystemFetches {
     }
 }
 
-extension Result<Answer, FetchFailure> {
+extension FetchResult {
     /// Somebody has answered, though it may be with a refusal.
     fileprivate var isAnswered: Bool {
         switch self {
-        case .success, .failure(.server), .failure(.garbage): true
+        case .success, .nameFailed, .failure(.server), .failure(.garbage): true
         case .failure: false
         }
     }

@@ -68,7 +68,7 @@ final class Translation {
         errand = resolving.system.ask(PrefixDiscovery.question, now: now) { [weak self] in self?.answered($0) }
     }
 
-    private func answered(_ result: Result<Answer, FetchFailure>) {
+    private func answered(_ result: FetchResult) {
         let now = Clock.now()
         errand = nil
         guard case .success(let answer) = result else { return discovery.failed(now: now) }

@@ -41,11 +41,14 @@ package struct JSONDialect: SingleQuestionDialect {
         guard body.isTruncated != true else { throw .garbage("truncated") }
         guard let status = body.status, let number = UInt16(exactly: status.value) else { throw .garbage("no Status") }
         let code = ResponseCode(rawValue: number)
-        guard code == .noError || code == .noSuchName else { throw .serverFailure(code) }
+        guard code == .noError || code == .noSuchName else {
+            throw .serverFailure(code, body.extendedError)
+        }
         let chain = try chain(in: body.answer ?? [], from: question)
         guard chain.records.isEmpty else {
             guard code == .noError else { throw .garbage("records under a name that does not exist") }
             return Answer(records: chain.links + chain.records).aged(bySeconds: reply.headers.ageSeconds)
+                .remarked(body.extendedError)
         }
         let others = body.authority ?? []
         let authority = startOfAuthority(in: others, above: chain.end)
@@ -55,7 +58,7 @@ package struct JSONDialect: SingleQuestionDialect {
         }
         return Answer(
             negative: code == .noSuchName ? .noSuchName : .noData, chain: chain.links, authority: authority
-        ).aged(bySeconds: reply.headers.ageSeconds)
+        ).aged(bySeconds: reply.headers.ageSeconds).remarked(body.extendedError)
     }
 
     package func question(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> Question {
@@ -120,7 +123,8 @@ package struct JSONDialect: SingleQuestionDialect {
             recursionAvailable: true,
             question: JSONReply.OneOrMany([asked]),
             answer: records.isEmpty ? nil : records.map(JSONReply.Record.init),
-            authority: authority.isEmpty ? nil : authority.map(JSONReply.Record.init))
+            authority: authority.isEmpty ? nil : authority.map(JSONReply.Record.init), extendedErrors: nil,
+            comment: nil)
         return HTTPReply(
             headers: HTTPHeaders([.init("Content-Type", JSONDialect.mediaType)]), body: JSONBody.encode(body))
     }

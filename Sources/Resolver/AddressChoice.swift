@@ -65,12 +65,6 @@ package struct AddressChoice: Sendable {
         return min(max(.milliseconds(patience) * Bounds.silenceFactor, Bounds.silenceFloor), Bounds.silenceCeiling)
     }
 
-    /// A connection is doubted when what was sent over it is not acknowledged after so long: one usual round trip, and
-    /// more than a kernel delays an acknowledgement.
-    package func acknowledgement(of index: Int) -> Duration {
-        min(max(usualLatency(of: index), Bounds.acknowledgementFloor), silence(of: index))
-    }
-
     /// How long an answer usually takes at the address in use, within the limits for a wait of our own doing.
     package var usualLatency: Duration {
         min(max(usualLatency(of: current), Bounds.queueFloor), Bounds.queueCeiling)

@@ -42,9 +42,6 @@ package enum Bounds {
     static let silenceFactor = 3
     static let silenceFloor: Duration = .milliseconds(250)
     static let silenceCeiling: Duration = .milliseconds(1500)
-    /// Linux delays an acknowledgement by 40 ms as a rule (tcp(7), TCP_QUICKACK); what is not acknowledged after more
-    /// is asked for over a new connection as well.
-    static let acknowledgementFloor: Duration = .milliseconds(60)
     /// For an address that has not been measured.
     static let silenceUnmeasured: Duration = .milliseconds(500)
     /// Addresses of a provider that a request goes to, one after the other.
@@ -83,6 +80,10 @@ package enum Bounds {
     /// A trial takes 2 s at most (the time for a connection), so that it is noticed within 3.5 s and a question. In a
     /// long outage that is a request every two seconds and more.
     static let unheardBackOffCeiling: Duration = .milliseconds(1500)
+
+    /// A failed provider gets one request in this time while none ends: an outage costs no more, and the trial may be a
+    /// name that is broken itself.
+    static let trialSpacing: Duration = .seconds(2)
 
     /// A provider that does not serve our account will not do so soon; its SDKs wait an hour too (providers.md 9.3).
     static let accountBlock: Duration = .seconds(3600)
@@ -154,9 +155,15 @@ package enum Bounds {
 
     /// The operator's own addresses are given for so long: soon the upstreams are asked again.
     static let fallbackTTLSeconds: UInt32 = 30
-    /// A provider with so many requests out, and no answer since this long before, is taken for silent until its
-    /// time-outs prove it.
-    static let silentRequests = 3
+    /// Failures in a row that open a provider's circuit breaker. One failed connection may be one lost packet or one
+    /// restarted server.
+    static let connectionFailuresToOpen = 2
+    /// Registrable domains with an unusable reply in a row: one broken name may draw HTTP 5xx from a working provider.
+    static let unusableDomainsToOpen = 2
+    /// Registrable domains in a row that time out on a connection that works: the nameservers of two domains may well
+    /// be down at once. A provider with requests out for so many domains, and no reply since `silentFloor`, counts as
+    /// silent until its time-outs prove it.
+    static let timedOutDomainsToOpen = 3
     static let silentFloor: Duration = .milliseconds(500)
 
     /// Names of which it is known where they lead, some kilobytes each: more than one machine has in use at a time.

@@ -18,7 +18,7 @@ package enum Event: Sendable {
     /// The operator wants nothing to be remembered about these.
     case forgotten(QuestionScope)
     /// A fetch ended. One that was abandoned may still report; that is ignored.
-    case fetchFinished(FetchID, Result<Answer, FetchFailure>)
+    case fetchFinished(FetchID, FetchResult)
     /// What a provider said beside the questions that it was asked: the other family of a name.
     case volunteered(Question, Answer, ProviderID)
     /// A probe ended. Each that was begun ends once.
@@ -155,7 +155,10 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     case refused
     /// No route.
     case unreachable
+    /// No reply in time on a connection whose peer acknowledges what is sent: it concerns the name.
     case timeout
+    /// The peer's kernel did not acknowledge what was sent: the path or the peer is dead.
+    case unacknowledged
     /// No TLS session, or not with the right peer.
     case tls
     /// The connection ended before the reply did.
@@ -168,7 +171,7 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     case throttled
     /// What came is not a reply to the question.
     case garbage
-    /// The upstream itself failed: SERVFAIL, REFUSED and the like.
+    /// The upstream can't serve any name: a node of another account, a server that does not recurse.
     case server
     /// A bound of our own was reached.
     case overload
@@ -182,7 +185,7 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     /// No reply came, whoever is at fault: it may be the path.
     var isUnheard: Bool {
         switch self {
-        case .refused, .unreachable, .timeout, .tls, .reset: true
+        case .refused, .unreachable, .timeout, .unacknowledged, .tls, .reset: true
         case .status, .redirected, .throttled, .garbage, .server, .overload, .account, .clock, .unsupported: false
         }
     }

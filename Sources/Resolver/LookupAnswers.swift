@@ -111,15 +111,50 @@ extension Lookup {
         finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
     }
 
+    /// The upstream works and has no answer for the name: the next provider is asked.
+    mutating func nameFailed(
+        _ attempt: Attempt, _ failure: NameFailure, now: Instant, _ around: inout Surroundings
+    ) {
+        someoneIsUnheard = true
+        around.words.failed(question, .name(failure), by: attempt.source, now: now)
+        verdict = failure.combined(with: verdict)
+        switch attempt.upstream {
+        case .provider(let provider):
+            hasProvidersVerdict = true
+            around.ranking.replied(provider, now: now)
+            if failure.extendedError == nil { refusedBy.append(provider) }
+            nextProviderAt = now
+        case .system: system = .failed
+        }
+    }
+
+    /// Once a provider was reached, the system resolver does not answer in its place (setting `stands-in`). A provider
+    /// whose connection works and that has no answer in time was reached too, if that holds for all that were asked.
+    mutating func dropStandIn(now: Instant, _ around: inout Surroundings) {
+        guard !isSystemName, policy.standsIn == .unreachable else { return }
+        let isOver = providersAreDone && hasTimedOut && !hasUnreached
+        guard hasProvidersVerdict || isOver else { return }
+        switch system {
+        case .absent, .failed, .settled: return
+        case .answered where !hasProvidersVerdict && isHoldOver(now): return
+        case .waiting, .running, .answered: break
+        }
+        isStandInOver = true
+        for attempt in running where attempt.upstream == .system { around.abandon(attempt, now: now) }
+        running.removeAll { $0.upstream == .system }
+        system = .failed
+    }
+
     mutating func failed(
         _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ around: inout Surroundings
     ) {
         someoneIsUnheard = true
         if failure != .timeout { someoneFailed = true }
-        around.words.failed(question, failure, by: attempt.source, now: now)
+        around.words.failed(question, .fetch(failure), by: attempt.source, now: now)
         switch attempt.upstream {
         case .provider(let provider):
-            around.ranking.failed(provider, failure, now: now)
+            if failure == .timeout { hasTimedOut = true } else { hasUnreached = true }
+            around.ranking.failed(provider, failure, of: attempt.domain, now: now)
             nextProviderAt = now
             guard failure == .overload else { return }
             lacksRoom = true

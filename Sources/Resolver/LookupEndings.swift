@@ -8,7 +8,11 @@ extension Lookup {
         if around.synthesis.isWanted(for: question, answer) {
             return beginAwaitingIPv4(answer, .system, now: now, &around)
         }
+        let reason: StandInReason = !providersAreDone ? .late : someoneIsUnheard ? .failed : .down
+        around.standIns[reason, default: 0] += 1
+        around.words.stoodIn(question, reason, now: now)
         let kept = keep(answer, from: .system, isSubstitute: true, now: now, &around)
+            .remarked(reason.extendedError)
         replyToAll(kept, from: .system, &around)
         system = .settled(kept, at: now)
         isFinished = running.isEmpty
@@ -30,12 +34,13 @@ extension Lookup {
     }
 
     mutating func fail(now: Instant, _ around: inout Surroundings) {
-        var failure = someoneFailed ? ExtendedError.networkError : .noReachableAuthority
-        if lacksRoom { failure = .notReady }
-        if around.portal.isSuspected { failure = .portalSuspected }
+        var failure = LookupFailure(someoneFailed ? .networkError : .noReachableAuthority)
+        if let verdict { failure = LookupFailure(verdict) }
+        if lacksRoom { failure = LookupFailure(.notReady) }
+        if around.portal.isSuspected { failure = LookupFailure(.portalSuspected) }
         replyExpired(.failure, &around)
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &around) }
-        around.actions += waiters.map { .fail($0, failure) }
+        around.actions += waiters.map { .fail($0, failure.extendedError, failure.responseCode) }
         waiters = []
         abandonAll(now: now, &around)
         // Whoever was left out has not failed, nor who was not asked on this network because time was over. A shortage
@@ -54,6 +59,9 @@ extension Lookup {
     mutating func end(
         with answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ around: inout Surroundings
     ) {
+        if case .provider = source, answer.kind == .records {
+            for provider in refusedBy { around.ranking.contradicted(provider, now: now) }
+        }
         let kept = keep(answer, from: source, isSubstitute: isSubstitute, now: now, &around)
         replyToAll(kept, from: source, &around)
         abandonAll(now: now, &around)

@@ -34,7 +34,7 @@ package struct NameserverLookup: Sendable {
         /// The socket is not needed any more; what still comes from it is ignored.
         case close(ExchangeID)
         /// The last action.
-        case finished(Result<Answer, FetchFailure>)
+        case finished(FetchResult)
     }
 
     /// Counts up from 0 within one lookup.
@@ -55,6 +55,8 @@ package struct NameserverLookup: Sendable {
     /// The next server to ask: rounds follow each other.
     private var turn = 0
     private var lastFailure: FetchFailure?
+    /// A server's reply about the name without an answer: it says more than the failure of another server.
+    private var nameFailure: NameFailure?
 
     private enum Phase: Equatable {
         case new
@@ -131,9 +133,12 @@ package struct NameserverLookup: Sendable {
             case .truncated:
                 close(index, &actions)
                 askOverStream(index, now, &randomness, &actions)
-            case .serverFailure(let code) where code.mayBeAboutEDNS && exchanges[index].hasEDNS:
+            case .serverFailure(let code, _) where code.mayBeAboutEDNS && exchanges[index].hasEDNS:
                 retryWithoutEDNS(index, now, &randomness, &actions)
-            case .serverFailure, .lame: giveUp(index, .server, now, &randomness, &actions)
+            case .serverFailure(let code, let extendedError):
+                nameFailure = NameFailure(code, extendedError).combined(with: nameFailure)
+                giveUp(index, .server, now, &randomness, &actions)
+            case .lame: giveUp(index, .server, now, &randomness, &actions)
             case .malformed: giveUp(index, .garbage, now, &randomness, &actions)
             }
         }
@@ -210,7 +215,7 @@ package struct NameserverLookup: Sendable {
         }
         phase = .lingering
         guard now >= deadline || !exchanges.contains(where: \.isOpen) else { return }
-        finish(.failure(lastFailure ?? .unreachable), &actions)
+        finish(nameFailure.map(FetchResult.nameFailed) ?? .failure(lastFailure ?? .unreachable), &actions)
     }
 
     private mutating func ask(
@@ -240,7 +245,7 @@ package struct NameserverLookup: Sendable {
         actions.append(.close(exchanges[index].id))
     }
 
-    private mutating func finish(_ result: Result<Answer, FetchFailure>, _ actions: inout [Action]) {
+    private mutating func finish(_ result: FetchResult, _ actions: inout [Action]) {
         for index in exchanges.indices where exchanges[index].isOpen { close(index, &actions) }
         phase = .finished
         actions.append(.finished(result))

@@ -11,6 +11,7 @@ package struct Policy: Equatable, Sendable {
     /// RFC 8767 section 5 has 1.8 s for the same choice. From 0 to 4 s.
     package var systemPatience: Duration = .milliseconds(1800)
     package var probes = ProbePolicy()
+    package var standsIn = StandInPolicy.unreachable
     package var rules = RuleTable([])
     /// Names without a rule go to the system resolver.
     package var onlyListed = false
@@ -54,7 +55,8 @@ package struct Policy: Equatable, Sendable {
         let limits = Freshness.Limits(
             maxAgeSeconds: rule.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: rule.staleNegative ?? false)
         return NamePolicy(
-            direction: direction(by: found), allowsPrivate: allowsPrivate(name, rule), cache: cache.with(rule),
+            direction: direction(by: found), standsIn: rule.standsIn ?? standsIn, systemPatience: systemPatience,
+            allowsPrivate: allowsPrivate(name, rule), cache: cache.with(rule),
             limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
             probes: ProbeTerms(probes, rule, translationPrefixes: translationPrefixes),
             fallbackAddresses: rule.fallbackAddresses)
@@ -132,6 +134,10 @@ package enum RouteGrounds: Sendable {
 struct NamePolicy {
     /// As far as the settings say.
     let direction: Direction
+    /// When the system resolver may answer in place of the providers.
+    let standsIn: StandInPolicy
+    /// As in `Policy`.
+    let systemPatience: Duration
     /// Private addresses are taken for what they say.
     let allowsPrivate: Bool
     let cache: CachePolicy
@@ -172,7 +178,8 @@ extension NamePolicy {
     /// TTL 0 is never kept. No certificate is expected of a portal.
     fileprivate init(ofPortalNames stale: StalePolicy, allowsPrivate: Bool, _ prefixes: [TranslationPrefix]) {
         self.init(
-            direction: Direction(upstreams: .system, grounds: .portal), allowsPrivate: allowsPrivate,
+            direction: Direction(upstreams: .system, grounds: .portal), standsIn: .unreachable, systemPatience: .zero,
+            allowsPrivate: allowsPrivate,
             cache: CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 0, negativeMaxTTLSeconds: 0),
             limits: Freshness.Limits(maxAgeSeconds: 0, allowsNegative: false), stale: stale, prefetches: false,
             probes: ProbeTerms(ProbePolicy(), Rule(), translationPrefixes: prefixes), fallbackAddresses: [])

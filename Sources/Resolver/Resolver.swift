@@ -3,6 +3,7 @@
 // same events give the same actions.
 
 import DNSWire
+package import PublicSuffix
 
 package struct Resolver {
     var around: Surroundings
@@ -26,9 +27,9 @@ package struct Resolver {
     package internal(set) var refreshes = RefreshCounts()
 
     /// - Parameter seed: spreads refreshes in time, and picks among providers.
-    package init(seed: UInt64) {
+    package init(seed: UInt64, publicSuffixes: PublicSuffixList = .builtIn) {
         plan = RefreshPlan(seed: seed)
-        around = Surroundings(seed: ~seed)
+        around = Surroundings(seed: ~seed, publicSuffixes: publicSuffixes)
     }
 
     package var lookupsInFlight: Int { lookups.count - freeNumbers.count }
@@ -89,9 +90,19 @@ package struct Resolver {
         case .timePassed: timePassed(now: now)
         }
         followPortal(now: now)
+        endTrials(now: now)
         repeat { carryOutConsequences(now: now) } while synthesise(now: now)
         actions += around.actions
         around.actions.removeAll(keepingCapacity: true)
+    }
+
+    /// Lookups that wait for a provider's trial learn how it ended.
+    private mutating func endTrials(now: Instant) {
+        guard around.ranking.hasTrialEnded else { return }
+        around.ranking.hasTrialEnded = false
+        for number in lookups.indices where lookups[number]?.trialUntil != nil {
+            change(number, now: now) { $0.proceed(now: now, &$1) }
+        }
     }
 
     // MARK: questions
@@ -133,15 +144,16 @@ package struct Resolver {
 
     /// It has failed a moment ago.
     private mutating func replyInsteadOfAsking(
-        _ question: Question, _ waiter: Waiter, _ expired: ExpiredAnswer?, _ policy: NamePolicy, _ reason: ExtendedError
+        _ question: Question, _ waiter: Waiter, _ expired: ExpiredAnswer?, _ policy: NamePolicy, _ reason: LookupFailure
     ) {
         if let expired {
             around.actions.append(.replyExpired(waiter, expired, expired.cause(.recheck)))
         } else if let fallback = policy.fallback(for: question) {
             around.actions.append(.reply(waiter, fallback, .fallback))
         } else {
-            // Where somebody has to sign in he is told so each time.
-            around.actions.append(.fail(waiter, around.portal.isSuspected ? reason : .rememberedFailure))
+            // Behind a captive portal, the user is told to sign in on every query.
+            let failure = around.portal.isSuspected ? reason : reason.remembered
+            around.actions.append(.fail(waiter, failure.extendedError, failure.responseCode))
         }
     }
 
@@ -227,7 +239,7 @@ package struct Resolver {
         }
     }
 
-    private mutating func fetchFinished(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {
+    private mutating func fetchFinished(_ id: FetchID, _ result: FetchResult, now: Instant) {
         if let number = lookupOfFetch[id] {
             change(number, now: now) { $0.fetchFinished(id, result, now: now, &$1) }
         } else {

@@ -47,7 +47,7 @@ struct DescriptorBudgetTests {
         fetches.setServers([server], now: now)
         let before = fetches.refusedExchanges
         let names = try (0..<4).map { try #require(Name("n\($0).example")) }
-        var results: [Result<Answer, FetchFailure>] = []
+        var results: [FetchResult] = []
         let errands = names.map { name in fetches.ask(Question(name, .a), now: now) { results.append($0) } }
         #expect(fetches.refusedExchanges > before)
         _ = fetches.takeFinished()

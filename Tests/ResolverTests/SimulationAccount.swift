@@ -41,6 +41,8 @@ struct SimulationAccount {
         let isStartedAnew: Bool
         /// The hosts file has come to speak of its name: nobody else is asked.
         var isLocalNow = false
+        /// A provider was reached and had no answer.
+        var hasVerdict = false
         var asked: [Upstream: Fate] = [:]
         var running = 0
     }
@@ -136,6 +138,12 @@ struct SimulationAccount {
         goodUntil[fetch.question] = max(goodUntil[fetch.question] ?? end, end)
     }
 
+    /// A provider replied about the name without an answer, or not in time: the system resolver need not stand in.
+    mutating func reached(_ id: FetchID) {
+        guard let fetch = running[id], fetch.upstream != .system else { return }
+        lookups[fetch.question]?.hasVerdict = true
+    }
+
     /// The event in hand is done: whoever has no requests left has ended.
     ///
     /// - Parameter notAsked: the providers that are left alone just now.
@@ -187,10 +195,12 @@ struct SimulationAccount {
             $0.supports(question.type) && $0.shadowShare == nil && $0.questionsPerSecond == nil && !isLocal
                 && !unreachable.contains($0.id)
         }
+        // Its clients may have waited for the end of another lookup's trial first.
+        let hasWaited = question != askedNow && debts.values.contains { $0.question == question }
         lookups[question] = Lookup(
             startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
-            upstreamChanges: upstreamChanges, isStartedAnew: isMoving)
-        guard case .provider(let provider) = upstream, question != askedNow, !isMoving,
+            upstreamChanges: upstreamChanges, isStartedAnew: isMoving || hasWaited)
+        guard case .provider(let provider) = upstream, question != askedNow, !isMoving, !hasWaited,
             let traits = providers.first(where: { $0.id == provider })
         else { return }
         let recent = refreshesOf[upstream, default: []].filter { now - $0 < .seconds(1) } + [now]
@@ -290,6 +300,7 @@ struct SimulationAccount {
         let isProviders = !isOthers && (kept?.origin ?? .provider) == .provider
         for (upstream, fate) in lookup.asked where !lookup.asked.values.contains(.misleads) {
             guard case .answers(let at) = fate, !isProviders || upstream != .system else { continue }
+            if lookup.hasVerdict, upstream == .system { continue }
             // What time brings in the same instant comes first.
             try require(at >= end, "\(question): expired by \(cause), and \(upstream) has answered in time")
         }
@@ -301,7 +312,7 @@ struct SimulationAccount {
         }
         // A third provider's turn may come later than `clientTimeout` allows.
         let candidates = lookup.candidates.count { leftAloneAt[$0].map { $0 < lookup.startedAt } ?? true }
-        let available = min(2, candidates) + (lookup.hasSystem ? 1 : 0)
+        let available = min(2, candidates) + (lookup.hasSystem && !lookup.hasVerdict ? 1 : 0)
         try require(
             lookup.asked.count >= available,
             "\(question): expired by \(cause), with \(lookup.asked.count) asked of \(available)")
