@@ -132,7 +132,8 @@ extension Lookup {
     /// whose connection works and that has no answer in time was reached too, if that holds for all that were asked.
     mutating func dropStandIn(now: Instant, _ around: inout Surroundings) {
         guard !isSystemName, policy.standsIn == .unreachable else { return }
-        let isOver = providersAreDone && hasTimedOut && !hasUnreached
+        let haveNoneAnswered = unproven == nil && useless == nil
+        let isOver = providersAreDone && hasTimedOut && !hasUnreached && haveNoneAnswered
         guard hasProvidersVerdict || isOver else { return }
         switch system {
         case .absent, .failed, .settled: return

@@ -27,6 +27,7 @@ extension Lookup {
         let isPortals = around.portal.isSuspected && unproven?.source == .system
         if let unproven, !isPortals, !isHeld || around.synthesis.isOn(for: question) {
             let empty = Answer(negative: .noData, ttlSeconds: unproven.answer.ttlSeconds)
+            // Limited first: the time that it was held counts.
             let answer = policy.cache.applied(to: empty).aged(since: unproven.at, now: now)
             return finish(with: answer.remarked(unproven.answer.remark), from: unproven.source, now: now, &around)
         }

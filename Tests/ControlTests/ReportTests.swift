@@ -92,7 +92,8 @@ struct ReportTests {
                 "written":0},\#
                 "system":{"divergences":0,"failures":0,"foreign_replies":5,"looping":["127.0.0.2:53"],\#
                 "refused_exchanges":0,"requests":0,\#
-                "servers":["192.0.2.53:53","[2001:db8::53]:53"],"trust":1},"tcp":{"evicted":6,"open":3,"refused":4},\#
+                "servers":["192.0.2.53:53","[2001:db8::53]:53"],"stood_in":{},"trust":1},\#
+                "tcp":{"evicted":6,"open":3,"refused":4},\#
                 "udp_rcvbuf_errors":2,"unsent":1,"uptime_s":61,"version":"0.9.0"}
 
                 """#)

@@ -399,8 +399,9 @@ class Hints(Played):
         fake = FakeNameserver(respond)
         self.addCleanup(fake.close)
         self.say(self.honest, BANK, self.genuine, self.forged, ttl=300)
+        # Its vendor serves addresses alone, so that the system resolver is asked for HTTPS.
         server = self.daemon(
-            [self.honest.provider("json", "honest")], system=[fake.server], sections=self.sites.settings())
+            [self.honest.provider("alicloud", "honest")], system=[fake.server], sections=self.sites.settings())
         # Nothing is known of the addresses yet.
         self.assertHints(server, None)
         self.assertEqual({self.genuine, self.forged}, dig(server, BANK, "A").data)

@@ -266,7 +266,7 @@ struct Simulation {
         }
         guard case .success(let answer) = result, answer.kind != .unprovenEmpty, let first else { return .fails }
         // What is known to lead nowhere, and what knows no address, need not be used.
-        if policy.probes.isEnabled, SimulatedProbes.leadsNowhere(question.name, answer) { return .fails }
+        if policy.probes.isEnabled, SimulatedProbes.leadsNowhere(question.name, answer) { return .misleads }
         return .answers(first)
     }
 

@@ -16,8 +16,10 @@ struct SimulationAccount {
     }
 
     /// What will come of a request; known from its begin.
-    enum Fate {
+    enum Fate: Equatable {
         case answers(Instant)
+        /// With addresses that lead nowhere: what another source says is used only after a probe has verified it.
+        case misleads
         case fails
     }
 
@@ -300,7 +302,7 @@ struct SimulationAccount {
         guard lookup.slept == slept else { return question }
         let end = min(now, lookup.startedAt + patience)
         let isProviders = !isOthers && (kept?.origin ?? .provider) == .provider
-        for (upstream, fate) in lookup.asked {
+        for (upstream, fate) in lookup.asked where !lookup.asked.values.contains(.misleads) {
             guard case .answers(let at) = fate, !isProviders || upstream != .system else { continue }
             if lookup.hasVerdict, upstream == .system { continue }
             // What time brings in the same instant comes first.
