@@ -371,7 +371,12 @@ struct Lookup {
         if isRefresh, attemptsLeft < Bounds.maxProviderAttempts { _ = around.ranking.spend(on: provider, now: now) }
         attemptsLeft -= 1
         begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &around)
-        if !untried.isEmpty { nextProviderAt = now + around.ranking.hedgeDelay(provider) }
+        if !untried.isEmpty { nextProviderAt = now + min(around.ranking.hedgeDelay(provider), shareOfHedging(now)) }
+    }
+
+    /// The time until `Bounds.allAskedWithin`, divided among the providers that are still to be asked.
+    private func shareOfHedging(_ now: Instant) -> Duration {
+        max(now.duration(to: startedAt + Bounds.allAskedWithin) / untried.count, Bounds.hedgeFloor)
     }
 
     /// A provider that wants to be asked less is asked rather than to fail a client. A name that fails at another
