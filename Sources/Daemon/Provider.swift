@@ -140,20 +140,15 @@ struct Provider {
     mutating func result(
         _ result: Result<Answer, DialectError>, for domain: Name, status: Int, now: Instant
     ) -> FetchResult {
-        switch result {
-        case .success(let answer):
+        guard case .failure(let error) = result, case .failure = FetchResult(result) else {
             forbidding.answered(now: now)
-            return .success(answer)
-        case .failure(.serverFailure(let code, let extendedError)):
-            forbidding.answered(now: now)
-            return .nameFailed(NameFailure(code, extendedError))
-        case .failure(let error):
-            let isAboutName = error == .status(ForbiddenNames.status) || settings.dialect == .volcengine
-            guard status == ForbiddenNames.status, isAboutName, forbidding.forbids(domain, now: now) else {
-                return .failure(FetchFailure(error))
-            }
-            return .nameFailed(NameFailure(.refused))
+            return FetchResult(result)
         }
+        let isAboutName = error == .status(ForbiddenNames.status) || settings.dialect == .volcengine
+        guard status == ForbiddenNames.status, isAboutName, forbidding.forbids(domain, now: now) else {
+            return FetchResult(result)
+        }
+        return .nameFailed(NameFailure(.refused))
     }
 
     /// - Parameter isAddress: another address of the provider may do better.
@@ -169,6 +164,18 @@ struct Provider {
     /// One of several questions in a request that was answered otherwise.
     mutating func failedInPart(_ failure: FetchFailure) {
         failures[failure, default: 0] += 1
+    }
+}
+
+extension FetchResult {
+    /// What a reply means by itself, whatever else its provider has answered.
+    init(_ result: Result<Answer, DialectError>) {
+        switch result {
+        case .success(let answer): self = .success(answer)
+        case .failure(.serverFailure(let code, let extendedError)):
+            self = .nameFailed(NameFailure(code, extendedError))
+        case .failure(let error): self = .failure(FetchFailure(error))
+        }
     }
 }
 

@@ -322,9 +322,8 @@ final class ProviderFetches {
         of question: Question, _ result: Result<Answer, DialectError>, from provider: ProviderID, status: Int,
         now: Instant
     ) -> FetchResult {
-        guard let index = providers.firstIndex(where: { $0.id == provider }) else {
-            return .failure(.unreachable)
-        }
+        // New settings may have removed the provider; the clients of its reply still wait.
+        guard let index = providers.firstIndex(where: { $0.id == provider }) else { return FetchResult(result) }
         let domain = publicSuffixes.registrableDomain(of: question.name)
         return providers[index].result(result, for: domain, status: status, now: now)
     }

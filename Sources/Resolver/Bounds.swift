@@ -70,7 +70,7 @@ package enum Bounds {
     /// The second provider is asked when the first one is slower than 95 of 100 of its answers, within these limits.
     static let hedgeFloor: Duration = .milliseconds(30)
     static let hedgeCeiling: Duration = .milliseconds(800)
-    /// Every provider of a lookup is asked within this, so that the last one has 1 s before the system resolver's answer
+    /// Every provider of a lookup is asked within this. The last one then has 1 s before the system resolver's answer
     /// is given in its place (`Policy.systemPatience`, 1.8 s).
     static let allAskedWithin: Duration = .milliseconds(800)
     /// For a provider that has not been measured: a TLS connection over a long path takes about so long.
