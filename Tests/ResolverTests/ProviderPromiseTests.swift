@@ -6,12 +6,7 @@ import Testing
 
 @Suite("Provider promise")
 struct ProviderPromiseTests {
-    /// All of them where the resolver is optimised; a run in debug takes ten times as long.
-    #if DEBUG
     private static let seeds: ClosedRange<UInt64> = 1...50
-    #else
-    private static let seeds: ClosedRange<UInt64> = 1...2000
-    #endif
     private static let steps = 150
 
     @Test("a name that a provider answers within a second is never answered by the system resolver")
