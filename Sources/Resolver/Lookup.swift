@@ -304,8 +304,11 @@ struct Lookup {
         }
     }
 
-    /// The expired answer is also due when the system resolver's, which it outranks, would be given.
-    private func isExpiredDue(_ now: Instant) -> Bool { expiredDueAt <= now || systemIsOutranked && holdUntil <= now }
+    /// Or when the system resolver's, which it outranks, would be given; a client that joins late has its own time.
+    private func isExpiredDue(_ now: Instant) -> Bool {
+        let hasJoinedLate = expiredAt > startedAt + policy.stale.clientTimeout
+        return expiredDueAt <= now || systemIsOutranked && holdUntil <= now && !hasJoinedLate
+    }
 
     var providersAreDone: Bool {
         untried.isEmpty && trialUntil == nil && !running.contains { $0.upstream != .system }
@@ -371,12 +374,9 @@ struct Lookup {
         if isRefresh, attemptsLeft < Bounds.maxProviderAttempts { _ = around.ranking.spend(on: provider, now: now) }
         attemptsLeft -= 1
         begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &around)
-        if !untried.isEmpty { nextProviderAt = now + min(around.ranking.hedgeDelay(provider), shareOfHedging(now)) }
-    }
-
-    /// The time until `Bounds.allAskedWithin`, divided among the providers that are still to be asked.
-    private func shareOfHedging(_ now: Instant) -> Duration {
-        max(now.duration(to: startedAt + Bounds.allAskedWithin) / untried.count, Bounds.hedgeFloor)
+        guard !untried.isEmpty else { return }
+        let share = max(now.duration(to: startedAt + Bounds.allAskedWithin) / untried.count, Bounds.hedgeFloor)
+        nextProviderAt = now + min(around.ranking.hedgeDelay(provider), share)
     }
 
     /// A provider that wants to be asked less is asked rather than to fail a client. A name that fails at another
