@@ -162,7 +162,9 @@ struct Lookup {
         case .settled: return earliest
         case .waiting(let until): earliest = min(earliest, max(until, trialUntil ?? until))
         case .answered:
-            if !systemIsOutranked || expired != nil && !waiters.isEmpty { earliest = min(earliest, holdUntil) }
+            if !systemIsOutranked || expired != nil && !waiters.isEmpty && !hasJoinedLate {
+                earliest = min(earliest, holdUntil)
+            }
         case .absent, .running, .failed: break
         }
         earliest = min(earliest, giveUpAt)
@@ -232,7 +234,6 @@ struct Lookup {
         withheld = []
     }
 
-    /// The operator has flushed it.
     mutating func forgetExpired() {
         expired = nil
         hasProviderRecords = false
@@ -275,8 +276,6 @@ struct Lookup {
         proceed(now: now, &around)
     }
 
-    // MARK: decisions
-
     /// What follows from the state alone, after every event.
     mutating func proceed(now: Instant, _ around: inout Surroundings) {
         guard !isFinished else { return }
@@ -306,9 +305,9 @@ struct Lookup {
 
     /// Or when the system resolver's, which it outranks, would be given; a client that joins late has its own time.
     private func isExpiredDue(_ now: Instant) -> Bool {
-        let hasJoinedLate = expiredAt > startedAt + policy.stale.clientTimeout
-        return expiredDueAt <= now || systemIsOutranked && holdUntil <= now && !hasJoinedLate
+        expiredDueAt <= now || systemIsOutranked && holdUntil <= now && !hasJoinedLate
     }
+    private var hasJoinedLate: Bool { expiredAt > startedAt + policy.stale.clientTimeout }
 
     var providersAreDone: Bool {
         untried.isEmpty && trialUntil == nil && !running.contains { $0.upstream != .system }
