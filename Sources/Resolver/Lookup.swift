@@ -49,7 +49,7 @@ struct Lookup {
     private var holdUntil: Instant
     /// Providers not asked yet, best first.
     var untried: ArraySlice<ProviderID>
-    private var attemptsLeft = Bounds.maxProviderAttempts
+    var attemptsLeft = Bounds.maxProviderAttempts
     /// Those that another lookup tries just now: only asked when the system resolver does not stand in for them.
     var inReserve: [ProviderID]
     /// Those that want to be asked less: only asked when nobody else has anything to say.
@@ -84,8 +84,8 @@ struct Lookup {
     var verdict: NameFailure?
     /// A provider is among them.
     var hasProvidersVerdict = false
-    /// A provider had no answer in time, on a connection that works.
-    var hasTimedOut = false
+    /// Providers that had no answer in time, on a connection that works.
+    var timedOut: [ProviderID] = []
     /// Providers that gave no reason in such a reply.
     var refusedBy: [ProviderID] = []
     /// The system resolver does not stand in any more, because a provider was reached.
@@ -294,7 +294,11 @@ struct Lookup {
         {
             settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
         } else if (running.isEmpty && trialUntil == nil) || giveUpAt <= now {
-            conclude(now: now, &around)
+            if let provider = providerToRepeat(around.ranking, now: now) {
+                repeatRequest(to: provider, now: now, &around)
+            } else {
+                conclude(now: now, &around)
+            }
         } else if !waiters.isEmpty, isExpiredDue(now) {
             replyExpired(.timeout, &around)
         }
@@ -388,7 +392,7 @@ struct Lookup {
         }
     }
 
-    private mutating func begin(_ upstream: Upstream, until: Instant, now: Instant, _ around: inout Surroundings) {
+    mutating func begin(_ upstream: Upstream, until: Instant, now: Instant, _ around: inout Surroundings) {
         let attempt = around.begin(upstream, question, until: until, now: now)
         running.append(attempt)
         around.actions.append(.fetch(attempt.id, question, upstream))

@@ -133,7 +133,7 @@ extension Lookup {
     mutating func dropStandIn(now: Instant, _ around: inout Surroundings) {
         guard !isSystemName, policy.standsIn == .unreachable else { return }
         let haveNoneAnswered = unproven == nil && useless == nil
-        let isOver = providersAreDone && hasTimedOut && !hasUnreached && haveNoneAnswered
+        let isOver = providersAreDone && !timedOut.isEmpty && !hasUnreached && haveNoneAnswered
         guard hasProvidersVerdict || isOver else { return }
         switch system {
         case .absent, .failed, .settled: return
@@ -154,7 +154,7 @@ extension Lookup {
         around.words.failed(question, .fetch(failure), by: attempt.source, now: now)
         switch attempt.upstream {
         case .provider(let provider):
-            if failure == .timeout { hasTimedOut = true } else { hasUnreached = true }
+            if failure == .timeout { timedOut.append(provider) } else { hasUnreached = true }
             around.ranking.failed(provider, failure, of: attempt.domain, now: now)
             nextProviderAt = now
             guard failure == .overload else { return }

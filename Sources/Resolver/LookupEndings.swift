@@ -24,6 +24,22 @@ extension Lookup {
         isFinished = running.isEmpty && untried.isEmpty
     }
 
+    /// The only provider that could be asked, if its request timed out while no other was out, and there is nothing else
+    /// for the clients. Other requests would show whether the provider works.
+    func providerToRepeat(_ ranking: UpstreamRanking, now: Instant) -> ProviderID? {
+        guard now < giveUpAt, running.isEmpty, attemptsLeft == Bounds.maxProviderAttempts - 1, !waiters.isEmpty,
+            expired == nil, unproven == nil, useless == nil, policy.fallback(for: question) == nil, keepsAnswers,
+            let provider = timedOut.first, ranking.knows(provider), !ranking.isUnreachable(provider)
+        else { return nil }
+        return ranking.isAsked(provider) || ranking.isWithheld(provider, now) ? nil : provider
+    }
+
+    /// Sends the request once more, for the time that is left. The former one took its connection with it.
+    mutating func repeatRequest(to provider: ProviderID, now: Instant, _ around: inout Surroundings) {
+        attemptsLeft -= 1
+        begin(.provider(provider), until: giveUpAt, now: now, &around)
+    }
+
     /// Nothing more will come, or not in time.
     mutating func conclude(now: Instant, _ around: inout Surroundings) {
         if let useless { return concludeWithoutBetter(useless, now: now, &around) }
