@@ -102,15 +102,21 @@ struct Provider {
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// Where to dial, and where else when that one is silent for so long. The way there is the passage's.
+    /// How long a silent address is waited for, and how long any acknowledgement is.
+    struct Patience {
+        let silence, deadPath: Duration
+    }
+
+    /// Where to dial, and where else when that one is silent. The way there is the passage's.
     mutating func chooseEndpoints(
         by passage: Passage = Passage(), now: Instant
-    ) -> (first: HTTPEndpoint, others: [HTTPEndpoint], silence: Duration) {
+    ) -> (first: HTTPEndpoint, others: [HTTPEndpoint], patience: Patience) {
         let endpoints = endpoints
         let isReachable = { passage.way(to: endpoints[$0]) != nil }
         let chosen = addresses.choose(where: isReachable, now: now)
         let others = addresses.others(than: chosen, where: isReachable, now: now).map { endpoints[$0] }
-        return (endpoints[chosen], others, addresses.silence(of: chosen))
+        let patience = Patience(silence: addresses.silence(of: chosen), deadPath: addresses.deadPath(of: chosen))
+        return (endpoints[chosen], others, patience)
     }
 
     /// So long a request may wait for a place, because an answer takes about as long.
@@ -184,6 +190,7 @@ extension FetchFailure {
         switch failure {
         case .refused: self = .refused
         case .unreachable, .proxy, .networkChanged: self = .unreachable
+        case .unacknowledged: self = .unacknowledged
         case .timeout: self = .timeout
         case .tls: self = .tls
         case .reset: self = .reset
@@ -211,7 +218,8 @@ extension TransferFailure {
     var description: String {
         switch self {
         case .tls(let reason), .proxy(let reason), .garbage(let reason), .local(let reason): "\(kind): \(reason)"
-        case .refused, .unreachable, .timeout, .reset, .oversized, .busy, .networkChanged, .badRequest: kind
+        case .refused, .unreachable, .unacknowledged, .timeout, .reset, .oversized, .busy, .networkChanged, .badRequest:
+            kind
         }
     }
 }

@@ -42,8 +42,8 @@ final class ProviderFetches {
     /// The resolver abandons a request before; these end what it forgot.
     private static let timeout: Duration = .seconds(5)
     private static let connectTimeout: Duration = .seconds(2)
-    /// A connection that was used before and brings nothing for so long is taken for dead, even if the other machine is
-    /// there: longer than a slow provider takes, and a new connection still has half of the resolver's patience.
+    /// When requests for two domains are stuck on a connection for so long, it is taken for dead, even if the peer's
+    /// kernel is there: longer than a slow provider takes, and a new connection has half of the resolver's patience.
     private static let stallTimeout: Duration = .milliseconds(1500)
 
     /// One request on its way, for one fetch or more.
@@ -267,14 +267,15 @@ final class ProviderFetches {
         }
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
-        let (endpoint, others, silence) = providers[index].chooseEndpoints(by: passage, now: now)
+        let (endpoint, others, patience) = providers[index].chooseEndpoints(by: passage, now: now)
         let ways = ([endpoint] + others).map { (passage.way(to: $0) ?? $0, $0) }
         let transfer = http.start(
             TransferRequest(
                 request, to: ways[0].0, timeout: ProviderFetches.timeout,
                 connectTimeout: ProviderFetches.connectTimeout,
                 needsOwnConnection: providers[index].distrustsConnections(now: now),
-                stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: silence,
+                stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: patience.silence,
+                deadPathTimeout: patience.deadPath, subject: fetches[0].holder?.domain.description ?? "",
                 elsewhere: ways.dropFirst().map(\.0)), now: now)
         transferOfRequest[id] = transfer
         running[transfer] = Running(
