@@ -183,7 +183,7 @@ final class ConnectionPool {
     }
 
     private func noteSending(at index: Int, now: ContinuousClock.Instant) {
-        for transfer in exchanges[index].transfers {
+        for transfer in exchanges[index].transfers where !transfer.isWhollySent {
             sets.first { $0.transfers.contains { $0 === transfer } }?.noteSending(of: transfer)
             usualAcknowledgement = transfer.sentAt?.usualAcknowledgement ?? usualAcknowledgement
         }

@@ -38,6 +38,7 @@ import CCurl
         self.id = id
         self.waited = waited
         wantsCertificate = request.wantsCertificate
+        bodyBytes = request.method == .post ? request.body.count : 0
         unsafe self.easy = easy
         endpoint = request.endpoint
         unsafe errorText = UnsafeMutablePointer.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -65,13 +66,17 @@ import CCurl
 
     /// The connection's progress when the last part of the request had been sent; nil before.
     private(set) var sentAt: ConnectionProgress?
-    private var uploadedBytes: curl_off_t = 0
+    private var uploadedBytes = 0
+    private let bodyBytes: Int
+
+    /// `sentAt` is final.
+    var isWhollySent: Bool { sentAt != nil && uploadedBytes >= bodyBytes }
 
     func noteSending(_ progress: @autoclosure () -> ConnectionProgress?) {
         var uploaded: curl_off_t = 0
         _ = unsafe ccurl_get_off(easy, CURLINFO_SIZE_UPLOAD_T, &uploaded)
         guard sentAt == nil || uploaded > uploadedBytes else { return }
-        uploadedBytes = uploaded
+        uploadedBytes = Int(uploaded)
         sentAt = progress()
     }
 
