@@ -102,21 +102,15 @@ struct Provider {
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// How long a silent address is waited for, and how long any acknowledgement is.
-    struct Patience {
-        let silence, deadPath: Duration
-    }
-
-    /// Where to dial, and where else when that one is silent. The way there is the passage's.
+    /// Where to dial, and where else when that one is silent for so long. The way there is the passage's.
     mutating func chooseEndpoints(
         by passage: Passage = Passage(), now: Instant
-    ) -> (first: HTTPEndpoint, others: [HTTPEndpoint], patience: Patience) {
+    ) -> (first: HTTPEndpoint, others: [HTTPEndpoint], silence: Duration) {
         let endpoints = endpoints
         let isReachable = { passage.way(to: endpoints[$0]) != nil }
         let chosen = addresses.choose(where: isReachable, now: now)
         let others = addresses.others(than: chosen, where: isReachable, now: now).map { endpoints[$0] }
-        let patience = Patience(silence: addresses.silence(of: chosen), deadPath: addresses.deadPath(of: chosen))
-        return (endpoints[chosen], others, patience)
+        return (endpoints[chosen], others, addresses.silence(of: chosen))
     }
 
     /// So long a request may wait for a place, because an answer takes about as long.

@@ -267,15 +267,16 @@ final class ProviderFetches {
         }
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
-        let (endpoint, others, patience) = providers[index].chooseEndpoints(by: passage, now: now)
+        let (endpoint, others, silence) = providers[index].chooseEndpoints(by: passage, now: now)
         let ways = ([endpoint] + others).map { (passage.way(to: $0) ?? $0, $0) }
         let transfer = http.start(
             TransferRequest(
                 request, to: ways[0].0, timeout: ProviderFetches.timeout,
                 connectTimeout: ProviderFetches.connectTimeout,
                 needsOwnConnection: providers[index].distrustsConnections(now: now),
-                stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: patience.silence,
-                deadPathTimeout: patience.deadPath, subject: fetches[0].holder?.domain.description ?? "",
+                stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: silence,
+                deadPathTimeout: ProviderFetches.deadPathTimeout - fetches[0].startedAt.duration(to: now),
+                subject: fetches[0].holder?.domain.description ?? "",
                 elsewhere: ways.dropFirst().map(\.0)), now: now)
         transferOfRequest[id] = transfer
         running[transfer] = Running(

@@ -57,6 +57,10 @@ extension FetchResult {
 }
 
 extension ProviderFetches {
+    /// Before the resolver calls the request a slow name. Not much earlier: a path that is interrupted for two seconds
+    /// is not dead, and a repeated SYN still brings the answer in time.
+    static let deadPathTimeout = Bounds.providerTimeout - .milliseconds(300)
+
     func connections(of provider: Provider) -> ConnectionCounts {
         provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: passage.way(to: $1) ?? $1) }
     }

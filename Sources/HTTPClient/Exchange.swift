@@ -157,6 +157,8 @@ struct Exchange {
             return .finish(.success(reply))
         case .failure(let failure):
             if transfer.isRetry { retryFailure = failure }
+            // The kernel repeats a SYN after 1 s and then 3 s: meanwhile the path may be back.
+            if failure == .unacknowledged, deadPathAt != nil, request.elsewhere.isEmpty { return .retry }
             if !transfers.isEmpty { return .wait }
             if failure == .reset, transfer.isExposed, !isRetried { return .retry }
             return .finish(.failure(retryFailure ?? failure))

@@ -65,11 +65,6 @@ package struct AddressChoice: Sendable {
         return min(max(.milliseconds(patience) * Bounds.silenceFactor, Bounds.silenceFloor), Bounds.silenceCeiling)
     }
 
-    /// No path leads anywhere when no kernel has acknowledged anything after so long.
-    package func deadPath(of index: Int) -> Duration {
-        min(max(silence(of: index) * Bounds.deadPathFactor, Bounds.deadPathFloor), Bounds.deadPathCeiling)
-    }
-
     /// How long an answer usually takes at the address in use, within the limits for a wait of our own doing.
     package var usualLatency: Duration {
         min(max(usualLatency(of: current), Bounds.queueFloor), Bounds.queueCeiling)

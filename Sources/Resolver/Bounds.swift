@@ -44,11 +44,6 @@ package enum Bounds {
     static let silenceCeiling: Duration = .milliseconds(1500)
     /// For an address that has not been measured.
     static let silenceUnmeasured: Duration = .milliseconds(500)
-    /// So many times that without any acknowledgement, at any address, is a dead path. A provider that answers within
-    /// 1 s is not given up, and the failure is told before `providerTimeout` would call it a slow name.
-    static let deadPathFactor = 4
-    static let deadPathFloor: Duration = .milliseconds(1000)
-    static let deadPathCeiling: Duration = .milliseconds(2700)
     /// Addresses of a provider that a request goes to, one after the other.
     static let maxAddressesPerRequest = 3
     /// Fetches wait so long for others to share their request: far less than any request takes.

@@ -180,6 +180,22 @@ import Testing
         }
     }
 
+    @Test("a dial without acknowledgement is repeated until the path counts as dead")
+    func redial() throws {
+        let (listener, port) = Sockets.listen()
+        defer { Sockets.end(listener) }
+        #expect(listen(listener, 0) == 0)
+        let waiting = (0..<2).map { _ in Sockets.connect(to: port) }
+        defer { waiting.forEach(Sockets.end) }
+        var request = request(try endpoint(port), deadPath: .seconds(30))
+        request.connectTimeout = .milliseconds(50)
+        let id = loop.start(request)
+        loop.run { loop.client.connections.retried == 2 }
+        #expect(loop.results[id] == nil)
+        loop.skip(.seconds(30))
+        #expect(loop.failure(id) == .unacknowledged && loop.client.connections.open == 0)
+    }
+
     @Test("a place that refuses costs no time, and when all refuse the last one is what failed")
     func refused() throws {
         try StubServer.with([.awaitRequest, SilenceTests.answer("third"), .hang]) { server in

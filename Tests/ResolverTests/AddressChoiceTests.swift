@@ -89,18 +89,6 @@ struct AddressChoiceTests {
         #expect(choice.silence(of: 3) == .milliseconds(1500))
     }
 
-    @Test("a path is dead later than a provider may take that answers within 1 s, and before its time-out")
-    func deadPath() {
-        var choice = AddressChoice(count: 3, seed: 0)
-        #expect(choice.deadPath(of: 0) == .seconds(2))
-        for _ in 0..<64 {
-            choice.answered(1, after: .milliseconds(5), now: start)
-            choice.answered(2, after: .milliseconds(900), now: start)
-        }
-        #expect(choice.deadPath(of: 1) == .seconds(1))
-        #expect(choice.deadPath(of: 2) == .milliseconds(2700))
-    }
-
     @Test("a reserve is dialled when all others have failed, and only until one of them is back")
     func reserve() {
         var choice = AddressChoice(count: 3, inReserve: 1, seed: 2)
