@@ -10,6 +10,8 @@
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -93,10 +95,38 @@ static inline curl_socket_t ccurl_open_socket(const struct curl_sockaddr *addres
     return descriptor;
 }
 
-// What was sent and has not been acknowledged by the other machine. 0 for what is no connection.
-static inline int ccurl_unacknowledged_bytes(int descriptor) {
-    int count = 0;
-    return ioctl(descriptor, TIOCOUTQ, &count) == 0 ? count : 0;
+// The local TCP port of a socket; 0 if it has none.
+static inline int ccurl_local_port(int descriptor) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    if (getsockname(descriptor, (struct sockaddr *)&address, &length) != 0) return 0;
+    if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
+    return address.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&address)->sin6_port) : 0;
+}
+
+// What the kernel knows about a TCP connection: bytes since it was opened, times in microseconds.
+struct ccurl_tcp_progress {
+    int is_established;
+    uint64_t sent, acknowledged, received;
+    uint32_t round_trip, round_trip_variation;
+};
+
+// Reads TCP_INFO. The offsets are those of struct tcp_info in linux/tcp.h, which glibc's netinet/tcp.h cuts short and
+// which can't be included beside it: tcpi_rtt, tcpi_rttvar, tcpi_bytes_acked and tcpi_bytes_received (Linux 4.1).
+// Returns 0 for what is no connection.
+static inline int ccurl_read_progress(int descriptor, struct ccurl_tcp_progress *progress) {
+    unsigned char info[136];
+    int unacknowledged = 0;
+    socklen_t length = sizeof info;
+    if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, info, &length) != 0 || length < sizeof info) return 0;
+    if (ioctl(descriptor, TIOCOUTQ, &unacknowledged) != 0) return 0;
+    progress->is_established = info[0] == TCP_ESTABLISHED;
+    memcpy(&progress->round_trip, info + 68, sizeof progress->round_trip);
+    memcpy(&progress->round_trip_variation, info + 72, sizeof progress->round_trip_variation);
+    memcpy(&progress->acknowledged, info + 120, sizeof progress->acknowledged);
+    memcpy(&progress->received, info + 128, sizeof progress->received);
+    progress->sent = progress->acknowledged + (uint64_t)unacknowledged;
+    return 1;
 }
 
 static inline int ccurl_is_open(int descriptor) { return fcntl(descriptor, F_GETFD) != -1; }

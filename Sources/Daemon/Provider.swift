@@ -184,6 +184,7 @@ extension FetchFailure {
         switch failure {
         case .refused: self = .refused
         case .unreachable, .proxy, .networkChanged: self = .unreachable
+        case .unacknowledged: self = .unacknowledged
         case .timeout: self = .timeout
         case .tls: self = .tls
         case .reset: self = .reset
@@ -211,7 +212,8 @@ extension TransferFailure {
     var description: String {
         switch self {
         case .tls(let reason), .proxy(let reason), .garbage(let reason), .local(let reason): "\(kind): \(reason)"
-        case .refused, .unreachable, .timeout, .reset, .oversized, .busy, .networkChanged, .badRequest: kind
+        case .refused, .unreachable, .unacknowledged, .timeout, .reset, .oversized, .busy, .networkChanged, .badRequest:
+            kind
         }
     }
 }

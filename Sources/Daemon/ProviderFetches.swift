@@ -41,8 +41,8 @@ final class ProviderFetches {
     /// The resolver abandons a request before; these end what it forgot.
     private static let timeout: Duration = .seconds(5)
     private static let connectTimeout: Duration = .seconds(2)
-    /// A connection that was used before and brings nothing for so long is taken for dead, even if the other machine is
-    /// there: longer than a slow provider takes, and a new connection still has half of the resolver's patience.
+    /// When requests for two domains are stuck on a connection for so long, it is taken for dead, even if the peer's
+    /// kernel is there: longer than a slow provider takes, and a new connection has half of the resolver's patience.
     private static let stallTimeout: Duration = .milliseconds(1500)
 
     /// One request on its way, for one fetch or more.
@@ -273,6 +273,8 @@ final class ProviderFetches {
                 connectTimeout: ProviderFetches.connectTimeout,
                 needsOwnConnection: providers[index].distrustsConnections(now: now),
                 stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: silence,
+                deadPathTimeout: ProviderFetches.deadPathTimeout - fetches[0].startedAt.duration(to: now),
+                subject: fetches[0].holder?.domain.description ?? "",
                 elsewhere: ways.dropFirst().map(\.0)), now: now)
         transferOfRequest[id] = transfer
         running[transfer] = Running(

@@ -10,13 +10,15 @@ extension TransferRequest {
     init(
         _ request: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration, connectTimeout: Duration,
         needsOwnConnection: Bool, stallTimeout: Duration? = nil, silenceTimeout: Duration? = nil,
-        elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
+        deadPathTimeout: Duration? = nil, subject: String = "", elsewhere: [HTTPEndpoint] = [],
+        wantsCertificate: Bool = false
     ) {
         self.init(
             method: request.method == .get ? .get : .post, endpoint: endpoint, target: request.url,
             headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body, timeout: timeout,
             connectTimeout: connectTimeout, needsOwnConnection: needsOwnConnection, stallTimeout: stallTimeout,
-            silenceTimeout: silenceTimeout, elsewhere: elsewhere, wantsCertificate: wantsCertificate)
+            silenceTimeout: silenceTimeout, deadPathTimeout: deadPathTimeout, subject: subject, elsewhere: elsewhere,
+            wantsCertificate: wantsCertificate)
     }
 }
 
@@ -55,6 +57,10 @@ extension FetchResult {
 }
 
 extension ProviderFetches {
+    /// Before the resolver calls the request a slow name. Not much earlier: a path that is interrupted for two seconds
+    /// is not dead, and a repeated SYN still brings the answer in time.
+    static let deadPathTimeout = Bounds.providerTimeout - .milliseconds(300)
+
     func connections(of provider: Provider) -> ConnectionCounts {
         provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: passage.way(to: $1) ?? $1) }
     }

@@ -2,6 +2,12 @@
 // shares a connection; sets of connections per endpoint make sharing across identities impossible. New requests go to
 // the current set; a set that is retired closes with its last transfer. A pool without a set is dormant.
 
+/// A request without a reply on a connection that has brought nothing since.
+private struct StuckRequest {
+    let subject: String
+    let receivedBytes: UInt64
+}
+
 final class ConnectionPool {
     typealias Finished = (id: TransferID, result: Result<TransferReply, TransferFailure>)
 
@@ -14,8 +20,13 @@ final class ConnectionPool {
     private var generation = 0
     private var exchanges: [Exchange] = []
     private var finished: [Finished] = []
-    /// Those that are to be sent elsewhere as well.
-    private var silent: [TransferID] = []
+    /// Those that are to be sent elsewhere as well, and why.
+    private var silent: [(id: TransferID, failure: TransferFailure)] = []
+    /// By the local port of the connection.
+    private var stuck: [Int: StuckRequest] = [:]
+    /// By the last connection that carried a request.
+    private var usualAcknowledgement: Duration?
+    private var repliedAt: ContinuousClock.Instant?
     /// By the last reply.
     private(set) var isHTTP1 = false
     private var reused = 0
@@ -44,7 +55,8 @@ final class ConnectionPool {
     }
 
     var deadline: ContinuousClock.Instant? {
-        (sets.map(\.dueAt) + exchanges.map(\.stallsAt) + [dormantAt]).compactMap { $0 }.min()
+        (sets.map(\.dueAt) + exchanges.map(\.stallsAt) + exchanges.map(\.deadPathAt) + [dormantAt]).compactMap { $0 }
+            .min()
     }
 
     func isWatching(_ descriptor: Int32) -> Bool { sets.contains { $0.isWatching(descriptor) } }
@@ -52,7 +64,9 @@ final class ConnectionPool {
     func start(_ request: TransferRequest, id: TransferID, now: ContinuousClock.Instant) throws(TransferFailure) {
         defer { settle(now: now) }
         let transfer = try send(request, id: id, now: now)
-        exchanges.append(Exchange(transfer, request, startedAt: now, generation: generation))
+        let exchange = Exchange(
+            transfer, request, startedAt: now, generation: generation, dialTimeout: usualAcknowledgement)
+        exchanges.append(exchange)
     }
 
     func cancel(_ id: TransferID, now: ContinuousClock.Instant) -> Bool {
@@ -74,6 +88,7 @@ final class ConnectionPool {
         for set in sets { set.timePassed(now: now) }
         settle(now: now)
         for index in exchanges.indices { noteStall(at: index, now: now) }
+        for index in exchanges.indices.reversed() { noteDeadPath(at: index, now: now) }
         settle(now: now)
         if let at = dormantAt, at <= now { closeAll() }
     }
@@ -82,6 +97,7 @@ final class ConnectionPool {
     func renew() {
         finished += exchanges.map { ($0.id, .failure(.networkChanged)) }
         exchanges = []
+        (usualAcknowledgement, repliedAt) = (nil, nil)
         closeAll()
     }
 
@@ -91,7 +107,7 @@ final class ConnectionPool {
     }
 
     /// Of those that have somewhere else to go, and are not heard of here.
-    func takeSilent() -> [TransferID] {
+    func takeSilent() -> [(id: TransferID, failure: TransferFailure)] {
         defer { silent.removeAll(keepingCapacity: true) }
         return silent
     }
@@ -101,16 +117,56 @@ final class ConnectionPool {
     private func noteStall(at index: Int, now: ContinuousClock.Instant) {
         guard let at = exchanges[index].stallsAt, at <= now else { return }
         let sets = sets
-        let stall = exchanges[index].stalls(now: now) { transfer in
-            !sets.contains { $0.isUnacknowledged && $0.transfers.contains { $0 === transfer } }
-        }
-        switch stall {
+        switch exchanges[index].stalls(now: now, isAcknowledged: { ConnectionPool.isAcknowledged($0, in: sets) }) {
         case .none: break
-        case .here: _ = retry(at: index, now: now)
-        case .elsewhere:
-            if exchanges[index].generation == generation { retire() }
-            silent.append(exchanges[index].id)
+        case .silent(let failure): leaveConnection(at: index, failure, now: now)
+        case .stuck: noteStuck(at: index, now: now)
         }
+    }
+
+    /// One slow name looks the same as a connection that is dead behind a live peer. Requests about two subjects that
+    /// are stuck on a connection that brings nothing tell the second from the first.
+    private func noteStuck(at index: Int, now: ContinuousClock.Instant) {
+        guard let (port, received) = silentConnection(of: exchanges[index]) else { return }
+        let subject = exchanges[index].request.subject
+        let isDead = stuck[port].map { $0.receivedBytes == received && $0.subject != subject } ?? false
+        stuck = stuck.filter { progress(from: $0.key) != nil }
+        stuck[port] = StuckRequest(subject: subject, receivedBytes: received)
+        guard isDead else { return }
+        for index in exchanges.indices where silentConnection(of: exchanges[index])?.port == port {
+            leaveConnection(at: index, .timeout, now: now)
+        }
+    }
+
+    /// The connection of a stuck request that has brought nothing since that was sent.
+    private func silentConnection(of exchange: Exchange) -> (port: Int, received: UInt64)? {
+        guard let transfer = exchange.stuckTransfer, let sentAt = transfer.sentAt,
+            let received = progress(from: transfer.localPort)?.received, received == sentAt.received
+        else { return nil }
+        return (transfer.localPort, received)
+    }
+
+    private func progress(from port: Int) -> ConnectionProgress? {
+        sets.lazy.compactMap { $0.progress(from: port) }.first
+    }
+
+    private func leaveConnection(at index: Int, _ failure: TransferFailure, now: ContinuousClock.Instant) {
+        guard !exchanges[index].request.elsewhere.isEmpty else { return _ = retry(at: index, now: now) }
+        exchanges[index].leave()
+        if exchanges[index].generation == generation { retire() }
+        silent.append((exchanges[index].id, failure))
+    }
+
+    /// A reply to another request shows that a path leads there.
+    private func noteDeadPath(at index: Int, now: ContinuousClock.Instant) {
+        let sets = sets
+        let isDead = exchanges[index].hasDeadPath(now: now) { ConnectionPool.isAcknowledged($0, in: sets) }
+        guard isDead, repliedAt.map({ $0 < exchanges[index].startedAt }) ?? true else { return }
+        finish(at: index, .failure(.unacknowledged), now: now)
+    }
+
+    private static func isAcknowledged(_ transfer: Transfer, in sets: [ConnectionSet]) -> Bool {
+        sets.first { $0.transfers.contains { $0 === transfer } }?.isAcknowledged(transfer) ?? true
     }
 
     /// After every call in: takes what ended, and gives up what is not needed any more.
@@ -119,11 +175,19 @@ final class ConnectionPool {
         while case let ended = sets.flatMap({ $0.takeEnded() }), !ended.isEmpty {
             for (transfer, result) in ended { conclude(transfer, result, now: now) }
         }
-        for index in exchanges.indices { exchanges[index].noteSending(now: now) }
+        for index in exchanges.indices { noteSending(at: index, now: now) }
         for set in retired where set.transfers.isEmpty { close(set) }
         retired.removeAll(where: \.transfers.isEmpty)
         let isIdle = exchanges.isEmpty && current != nil
         dormantAt = isIdle ? dormantAt ?? now.advanced(by: endpoint.idleTimeout) : nil
+    }
+
+    private func noteSending(at index: Int, now: ContinuousClock.Instant) {
+        for transfer in exchanges[index].transfers where !transfer.isWhollySent {
+            sets.first { $0.transfers.contains { $0 === transfer } }?.noteSending(of: transfer)
+            usualAcknowledgement = transfer.sentAt?.usualAcknowledgement ?? usualAcknowledgement
+        }
+        exchanges[index].noteSending(now: now)
     }
 
     private func conclude(
@@ -143,6 +207,7 @@ final class ConnectionPool {
         let exchange = exchanges.remove(at: index)
         cancelTransfers(of: exchange, now: now)
         if case .success(let reply) = result {
+            repliedAt = now
             isHTTP1 = reply.httpVersion == .http1
             if reply.connectionWasReused { reused += 1 }
         }

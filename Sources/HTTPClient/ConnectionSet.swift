@@ -33,7 +33,23 @@ final class ConnectionSet {
     var openSockets: Int { ledger.openSockets }
     var openedSockets: Int { ledger.openedSockets }
 
-    var isUnacknowledged: Bool { ledger.isUnacknowledged }
+    /// Of the connection from this local port; nil if there is none.
+    func progress(from port: Int) -> ConnectionProgress? { ledger.progress(from: port) }
+
+    /// Whether the peer's kernel has acknowledged what the transfer has sent: the request, or else the handshake.
+    func isAcknowledged(_ transfer: Transfer) -> Bool {
+        // It waits for a connection that others have.
+        guard let progress = progress(from: transfer.localPort) else {
+            return ledger.connections.contains(where: \.isAcknowledged)
+        }
+        guard let sentAt = transfer.sentAt else { return progress.isAcknowledged }
+        return progress.acknowledged >= sentAt.sent
+    }
+
+    /// Notes how far its connection is, as often as a part of its request has been sent.
+    func noteSending(of transfer: Transfer) {
+        if transfer.isSent { transfer.noteSending(progress(from: transfer.localPort)) }
+    }
 
     func isWatching(_ descriptor: Int32) -> Bool { ledger.isWatching(descriptor) }
 
@@ -87,6 +103,8 @@ final class ConnectionSet {
 
     private func act(on descriptor: Int32, events: Int32 = 0, now: ContinuousClock.Instant) {
         guard let raw = unsafe multi?.raw else { return }
+        // Before libcurl closes them: what ends by its time-out may have waited for them.
+        let hasNeighbour = descriptor == CURL_SOCKET_TIMEOUT && ledger.connections.contains(where: \.isEstablished)
         var running: Int32 = 0
         _ = unsafe curl_multi_socket_action(raw, descriptor, events, &running)
         var remaining: Int32 = 0
@@ -94,7 +112,9 @@ final class ConnectionSet {
             guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
             guard let index = transfers.firstIndex(where: { unsafe $0.easy == message.pointee.easy_handle })
             else { continue }
-            ended.append((transfers[index], transfers[index].result(unsafe ccurl_message_result(message))))
+            let result = transfers[index].result(
+                unsafe ccurl_message_result(message), hasNeighbour: hasNeighbour)
+            ended.append((transfers[index], result))
             remove(at: index)
         }
         settle(now: now)

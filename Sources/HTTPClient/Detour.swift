@@ -13,13 +13,17 @@ struct Detour {
     }
 
     /// The request for the next place, in the time that is left; nil when there is none.
-    mutating func next(now: ContinuousClock.Instant) -> TransferRequest? {
-        let left = request.timeout - startedAt.duration(to: now)
-        guard !request.elsewhere.isEmpty, left > .zero else { return nil }
+    mutating func next(after failure: TransferFailure, now: ContinuousClock.Instant) -> TransferRequest? {
+        let elapsed = startedAt.duration(to: now)
+        let pathLeft = request.deadPathTimeout.map { $0 - elapsed }
+        guard !request.elsewhere.isEmpty, request.timeout > elapsed else { return nil }
+        // The place has ended, and the others end now, too.
+        if failure == .unacknowledged, let pathLeft, pathLeft <= .zero { return nil }
         request.endpoint = request.elsewhere.removeFirst()
         runningCount += 1
         var next = request
-        next.timeout = left
+        next.timeout -= elapsed
+        next.deadPathTimeout = pathLeft.flatMap { $0 > .zero ? $0 : nil }
         return next
     }
 

@@ -31,7 +31,7 @@ package final class HTTPClient {
     package struct Setback {
         package let id: TransferID
         package let endpoint: HTTPEndpoint
-        /// `timeout`: it is silent.
+        /// `unacknowledged` or `timeout`: it is silent.
         package let failure: TransferFailure
     }
 
@@ -138,7 +138,7 @@ package final class HTTPClient {
     }
 
     private func collect(from pool: ConnectionPool, now: ContinuousClock.Instant) {
-        for id in pool.takeSilent() { goElsewhere(id, from: pool.endpoint, .timeout, now: now) }
+        for (id, failure) in pool.takeSilent() { goElsewhere(id, from: pool.endpoint, failure, now: now) }
         for (id, result) in pool.takeFinished() { ended(id, result, at: pool.endpoint, now: now) }
     }
 
@@ -146,7 +146,7 @@ package final class HTTPClient {
     private func goElsewhere(
         _ id: TransferID, from endpoint: HTTPEndpoint, _ failure: TransferFailure, now: ContinuousClock.Instant
     ) {
-        guard let next = detours[id]?.next(now: now) else { return }
+        guard let next = detours[id]?.next(after: failure, now: now) else { return }
         setbacks.append(Setback(id: id, endpoint: endpoint, failure: failure))
         begin(next, id: id, now: now)
     }

@@ -36,8 +36,13 @@ final class SocketLedger {
 
     var openSockets: Int { sockets.count }
 
-    /// Something that was sent has not reached the other machine, or its word has not come back.
-    var isUnacknowledged: Bool { sockets.contains { ccurl_unacknowledged_bytes($0) > 0 } }
+    /// Returns how far the connection from this local port has got; nil if there is none.
+    func progress(from port: Int) -> ConnectionProgress? {
+        guard port > 0, let descriptor = sockets.first(where: { ccurl_local_port($0) == port }) else { return nil }
+        return ConnectionProgress(descriptor)
+    }
+
+    var connections: [ConnectionProgress] { sockets.compactMap { ConnectionProgress($0) } }
 
     func isWatching(_ descriptor: Int32) -> Bool { told[descriptor] != nil }
 

@@ -38,6 +38,7 @@ import CCurl
         self.id = id
         self.waited = waited
         wantsCertificate = request.wantsCertificate
+        bodyBytes = request.method == .post ? request.body.count : 0
         unsafe self.easy = easy
         endpoint = request.endpoint
         unsafe errorText = UnsafeMutablePointer.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -60,17 +61,39 @@ import CCurl
 
     var isSent: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
+    /// Of its connection; 0 or less until TCP is connected.
+    var localPort: Int { number(CURLINFO_LOCAL_PORT) }
+
+    /// The connection's progress when the last part of the request had been sent; nil before.
+    private(set) var sentAt: ConnectionProgress?
+    private var uploadedBytes = 0
+    private let bodyBytes: Int
+
+    /// `sentAt` is final.
+    var isWhollySent: Bool { sentAt != nil && uploadedBytes >= bodyBytes }
+
+    func noteSending(_ progress: @autoclosure () -> ConnectionProgress?) {
+        var uploaded: curl_off_t = 0
+        _ = unsafe ccurl_get_off(easy, CURLINFO_SIZE_UPLOAD_T, &uploaded)
+        guard sentAt == nil || uploaded > uploadedBytes else { return }
+        uploadedBytes = Int(uploaded)
+        sentAt = progress()
+    }
+
     /// Sent over a connection that had been there before, and without any reply: the connection may be half-dead.
     var isExposed: Bool { isSent && headerBytes == 0 && number(CURLINFO_NUM_CONNECTS) == 0 }
 
     /// After libcurl said that the transfer is done.
-    func result(_ code: CURLcode) -> Result<TransferReply, TransferFailure> {
+    ///
+    /// - Parameter hasNeighbour: there is a connection that others have: the transfer may have waited for it.
+    func result(_ code: CURLcode, hasNeighbour: Bool) -> Result<TransferReply, TransferFailure> {
         guard !isOversized else { return .failure(.oversized) }
         guard code == CURLE_OK else {
             let text = unsafe errorText.pointee == 0 ? String(cString: curl_easy_strerror(code)) : recordedError
             let systemError = Int32(truncatingIfNeeded: number(CURLINFO_OS_ERRNO))
             let failure = TransferFailure(
-                code, systemError: systemError, text: text, overTLS: endpoint.scheme == .https)
+                code, systemError: systemError, text: text, overTLS: endpoint.scheme == .https,
+                isConnected: hasNeighbour || localPort > 0)
             return .failure(endpoint.proxy == nil ? failure : seenThroughProxy(failure, code, text))
         }
         // libcurl is content with a reply that ends inside its headers.
@@ -115,7 +138,7 @@ import CCurl
     private func seenThroughProxy(_ failure: TransferFailure, _ code: CURLcode, _ text: String) -> TransferFailure {
         let status = number(CURLINFO_HTTP_CONNECTCODE)
         switch (code, failure) {
-        case (_, .timeout), (CURLE_COULDNT_CONNECT, .local): return failure
+        case (_, .timeout), (_, .unacknowledged), (CURLE_COULDNT_CONNECT, .local): return failure
         case (CURLE_COULDNT_CONNECT, _): return .proxy("not reached: \(failure.kind)")
         case (CURLE_PROXY, _): return .proxy(text)
         case (_, .reset), (_, .garbage):

@@ -7,7 +7,9 @@ package enum TransferFailure: Error, Hashable, Sendable {
     case refused
     /// No route, or no local address to dial from.
     case unreachable
-    /// No connection or no complete reply in time.
+    /// The peer's kernel has not acknowledged the connection or the request in time: the path is dead.
+    case unacknowledged
+    /// No complete reply in time, although the peer's kernel has the request.
     case timeout
     /// The handshake or the check of the certificate failed; the text is OpenSSL's.
     case tls(String)
@@ -32,7 +34,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
     /// Another address of the same provider may do better.
     package var isAddress: Bool {
         switch self {
-        case .refused, .unreachable, .timeout, .tls, .reset: true
+        case .refused, .unreachable, .unacknowledged, .timeout, .tls, .reset: true
         case .proxy, .networkChanged, .oversized, .garbage, .badRequest, .busy, .local: false
         }
     }
@@ -42,6 +44,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
         switch self {
         case .refused: "refused"
         case .unreachable: "unreachable"
+        case .unacknowledged: "unacknowledged"
         case .timeout: "timeout"
         case .tls: "tls"
         case .proxy: "proxy"
@@ -57,11 +60,12 @@ package enum TransferFailure: Error, Hashable, Sendable {
 
     /// - Parameters:
     ///   - systemError: the errno of a failed connect or receive, 0 if there was none.
+    ///   - isConnected: whether TCP was connected.
     ///   - text: libcurl's own words.
-    init(_ code: CURLcode, systemError: Int32, text: String, overTLS: Bool) {
+    init(_ code: CURLcode, systemError: Int32, text: String, overTLS: Bool, isConnected: Bool) {
         switch code {
         case CURLE_COULDNT_CONNECT: self = TransferFailure.connecting(systemError)
-        case CURLE_OPERATION_TIMEDOUT: self = .timeout
+        case CURLE_OPERATION_TIMEDOUT: self = isConnected ? .timeout : .unacknowledged
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_USE_SSL_FAILED:
@@ -86,7 +90,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
     private static func connecting(_ systemError: Int32) -> TransferFailure {
         switch systemError {
         case ECONNREFUSED: .refused
-        case ETIMEDOUT: .timeout
+        case ETIMEDOUT: .unacknowledged
         case ECONNRESET, EPIPE: .reset
         case EMFILE, ENFILE, ENOBUFS, ENOMEM: .local("no descriptors or memory for a socket")
         default: .unreachable

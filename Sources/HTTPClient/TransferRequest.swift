@@ -23,14 +23,20 @@ package struct TransferRequest: Sendable {
     package var connectTimeout: Duration
     /// Dial anew and hang up after the reply: for a server whose open connections are not trusted.
     package var needsOwnConnection: Bool
-    /// When nothing of a reply has come for so long over a connection that had been there before, the request is sent
-    /// once more over a new one, within `timeout`; the first reply counts. Nil: never. (A connection that ends before
-    /// the reply begins always leads to that.)
+    /// A request over a connection that had been there before is stuck when nothing of a reply has come for so long.
+    /// When a request with another `subject` is stuck there as well, the connection is dead: both are sent once more
+    /// over a new one, within `timeout`; the first reply counts. Nil: never, and `silenceTimeout` has no effect. (A
+    /// connection that ends before the reply begins always leads to that.)
     package var stallTimeout: Duration?
-    /// The same when not even the other machine's kernel has acknowledged what was sent, or, where there is an
-    /// `elsewhere`, when no connection stands: then it is the path, and no slow server. At most `stallTimeout`; nil: as
-    /// long as that.
+    /// The request is sent once more when the peer's kernel has not acknowledged it after a usual round trip, after
+    /// this time at the latest; where there is an `elsewhere`, also when no connection stands: then it is the path, and
+    /// no slow server. At most `stallTimeout`; nil: as long as that.
     package var silenceTimeout: Duration?
+    /// When no kernel has acknowledged anything anywhere after so long, the request fails as `unacknowledged`. Nil:
+    /// never.
+    package var deadPathTimeout: Duration?
+    /// What the request is about. Slow requests about one subject say nothing about their connection.
+    package var subject: String
     /// Where it is sent once more instead, each in its turn: when the one before is silent, or cannot be reached. The
     /// first reply counts, and all of it has to be over within `timeout`.
     package var elsewhere: [HTTPEndpoint]
@@ -41,7 +47,8 @@ package struct TransferRequest: Sendable {
         method: Method = .get, endpoint: HTTPEndpoint, target: String,
         headers: [(name: String, value: String)] = [], body: [UInt8] = [], timeout: Duration,
         connectTimeout: Duration, needsOwnConnection: Bool = false, stallTimeout: Duration? = nil,
-        silenceTimeout: Duration? = nil, elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
+        silenceTimeout: Duration? = nil, deadPathTimeout: Duration? = nil, subject: String = "",
+        elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
     ) {
         self.method = method
         self.endpoint = endpoint
@@ -53,6 +60,8 @@ package struct TransferRequest: Sendable {
         self.needsOwnConnection = needsOwnConnection
         self.stallTimeout = stallTimeout
         self.silenceTimeout = silenceTimeout
+        self.deadPathTimeout = deadPathTimeout
+        self.subject = subject
         self.elsewhere = elsewhere
         self.wantsCertificate = wantsCertificate
     }

@@ -76,8 +76,9 @@ struct ProviderTests {
     @Test(
         "which failures speak of the address that was dialled",
         arguments: [
-            (TransferFailure.refused, true), (.unreachable, true), (.timeout, true), (.tls("expired"), true),
-            (.reset, true), (.garbage("gzip"), false), (.oversized, false), (.networkChanged, false), (.busy, false),
+            (TransferFailure.refused, true), (.unreachable, true), (.unacknowledged, true), (.timeout, true),
+            (.tls("expired"), true), (.reset, true), (.garbage("gzip"), false), (.oversized, false),
+            (.networkChanged, false), (.busy, false),
         ])
     func addressFailures(failure: TransferFailure, isAddress: Bool) {
         #expect(failure.isAddress == isAddress)

@@ -66,7 +66,7 @@ SAYS_NOTHING = {kind: ("",) for kind in KINDS if kind.startswith("dnspod")}
 
 FAULTS = {
     "refused": Fault(("refused",), turn=lambda stand, switch: switch.shut()),
-    "syn-drop": Fault(("timeout",), is_silent=True, turn=lambda stand, switch: switch.fill()),
+    "syn-drop": Fault(("unacknowledged",), is_silent=True, turn=lambda stand, switch: switch.fill()),
     "tls-alert": _secure("tls", lambda stand: hostile.alert),
     "expired": _secure("tls", lambda stand: hostile.presenting(stand.files(days=-1))),
     "wrong-certificate": _secure("tls", lambda stand: hostile.presenting(stand.files("other.test"))),

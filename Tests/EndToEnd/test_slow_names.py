@@ -165,3 +165,29 @@ class Hung(Slow):
 
     def test_300_a_second_of_50_clients_over_http2(self):
         self.story(self.secure(), 300, [f"127.0.0.{number}" for number in range(2, 52)])
+
+
+class Late(Slow):
+    """Names that take 2 s are asked for once."""
+
+    expected_seconds = 30
+
+    def late(self, providers, connections):
+        server = self.daemon(providers[:1], sections="[probe]\nenabled = false\n")
+        with wire.Datagrams(server.address) as client:
+            # The connections that there are when the names are asked.
+            for number in range(8):
+                self.assertEqual(PROVIDERS, client.ask(f"n{number}.good.example").addresses)
+        before, opened = self.stands[0].counts["late"], server.stats()["providers"][0]["connections"]["opened"]
+        replies = wire.ask_all(server, [(f"late{number}.example.org", "A") for number in range(5)])
+        self.assertEqual([PROVIDERS] * 5, [replies[number].addresses for number in range(5)])
+        self.assertEqual(5, self.stands[0].counts["late"] - before)
+        self.assertLessEqual(server.stats()["providers"][0]["connections"]["opened"] - opened, connections)
+
+    def test_five_names_cost_five_requests_over_http1(self):
+        # One of them has the connection that was open.
+        self.late(self.plain(), 4)
+
+    def test_five_names_cost_five_requests_over_http2(self):
+        self.late(self.secure(), 0)
+

@@ -98,16 +98,19 @@ import Testing
         }
     }
 
-    @Test("requests that stall in a half-dead session share the one that is opened for them")
+    @Test("requests about two subjects that are stuck in a session leave it, and share the one that is opened for them")
     func halfDeadSession() throws {
         let streams: [UInt32] = [3, 5, 7]
         let dying = opening + answer(1, "one") + streams.map { .awaitFrame(.headers, stream: $0) } + [.hang]
         let alive = opening + [1, 3, 5].flatMap { answer($0, "two") } + answer(7, "three") + [.hang]
         try StubServer.with(scripts: [dying, alive]) { server in
-            let request = try makeRequest(server, stallTimeout: .seconds(30))
+            var request = try makeRequest(server, stallTimeout: .seconds(30))
             #expect(text(loop.reply(to: request)) == "one")
-            let ids = streams.map { _ in loop.start(request) }
-            loop.run { server.received.count == 4 }
+            let ids = streams.map { number in
+                request.subject = number == 7 ? "b" : "a"
+                return loop.start(request)
+            }
+            loop.run { server.received.count == 4 && loop.isAcknowledged }
             loop.skip(.seconds(30))
             loop.run { ids.allSatisfy { loop.results[$0] != nil } }
             let replies = ids.compactMap(loop.reply)
@@ -116,6 +119,50 @@ import Testing
             #expect(text(loop.reply(to: request)) == "three")
             #expect(loop.client.connections == ConnectionCounts(open: 1, opened: 2, reused: 3, retried: 3))
             loop.run { server.openConnections == 1 }
+        }
+    }
+
+    @Test("a stuck request is remembered for its session until that brings something", arguments: [false, true])
+    func stuckInTurn(bringsSomething: Bool) throws {
+        let ping: Script = bringsSomething ? [.hold, .sendBytes(HTTP2Frame.ping)] : []
+        let slow = opening + answer(1, "one") + [.awaitFrame(.headers, stream: 3)] + ping
+        try StubServer.with(scripts: [
+            slow + [.awaitFrame(.headers, stream: 5), .hang], opening + answer(1, "two") + [.hang],
+        ]) { server in
+            var request = try makeRequest(server, stallTimeout: .seconds(30))
+            #expect(text(loop.reply(to: request)) == "one")
+            for (number, subject) in ["a", "b"].enumerated() {
+                request.subject = subject
+                let id = loop.start(request)
+                loop.run { server.received.count == 2 + number && loop.isAcknowledged }
+                loop.skip(.seconds(30))
+                #expect(loop.client.connections.retried == (number == 0 || bringsSomething ? 0 : 1))
+                loop.client.cancel(id, now: loop.now)
+                server.goOn()
+            }
+        }
+    }
+
+    @Test("requests about one subject that are stuck together stay where they are")
+    func slowSubject() throws {
+        let streams: [UInt32] = [3, 5, 7]
+        let slow: Script =
+            opening + answer(1, "one") + streams.map { .awaitFrame(.headers, stream: $0) }
+            + [
+                .hold,
+                .sendBytes(streams.flatMap { HTTP2Frame.headers(stream: $0) + HTTP2Frame.data(stream: $0, "late") }),
+            ]
+            + [.hang]
+        try StubServer.with(slow) { server in
+            let request = try makeRequest(server, stallTimeout: .seconds(30))
+            #expect(text(loop.reply(to: request)) == "one")
+            let ids = streams.map { _ in loop.start(request) }
+            loop.run { server.received.count == 4 && loop.isAcknowledged }
+            loop.skip(.seconds(30))
+            server.goOn()
+            loop.run { ids.allSatisfy { loop.results[$0] != nil } }
+            #expect(ids.map { text(loop.reply($0)) } == ["late", "late", "late"])
+            #expect(loop.client.connections == ConnectionCounts(open: 1, opened: 1, reused: 3))
         }
     }
 }

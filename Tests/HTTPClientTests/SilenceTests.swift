@@ -1,6 +1,7 @@
 // Places that are not heard of: whether it is the path or the server that is slow, and requests that have somewhere
 // else to go.
 
+import Glibc
 import HTTPClient
 import Testing
 
@@ -21,12 +22,12 @@ import Testing
     }
 
     private func request(
-        _ endpoint: HTTPEndpoint, body: [UInt8]? = nil, elsewhere: [HTTPEndpoint] = []
+        _ endpoint: HTTPEndpoint, body: [UInt8]? = nil, deadPath: Duration? = nil, elsewhere: [HTTPEndpoint] = []
     ) -> TransferRequest {
         TransferRequest(
             method: body == nil ? .get : .post, endpoint: endpoint, target: "/", headers: [("Expect", "")],
             body: body ?? [], timeout: .seconds(60), connectTimeout: .seconds(60), stallTimeout: SilenceTests.stall,
-            silenceTimeout: SilenceTests.silence, elsewhere: elsewhere)
+            silenceTimeout: SilenceTests.silence, deadPathTimeout: deadPath, elsewhere: elsewhere)
     }
 
     private func text(_ id: TransferID) -> String? {
@@ -57,24 +58,43 @@ import Testing
         }
     }
 
-    @Test("a server that has the request and is slow has more time, and then it is sent once more all the same")
-    func acknowledged() throws {
+    @Test("what the peer's kernel does not acknowledge within a usual round trip is sent once more")
+    func unheard() throws {
         let scripts: [Script] = [
-            [.awaitRequest, SilenceTests.answer("one"), .awaitRequest, .hang],
+            [.awaitRequest, .vanish, SilenceTests.answer("one"), .hang],
             [.awaitRequest, SilenceTests.answer("two"), .hang],
         ]
         try StubServer.with(scripts: scripts) { server in
             let request = request(try endpoint(server.port))
             #expect(loop.reply(to: request) != nil)
             let id = loop.start(request)
-            loop.run { server.received.count == 2 && loop.isAcknowledged }
-            loop.skip(SilenceTests.silence)
-            #expect(loop.client.connections.retried == 0)
-            #expect(loop.client.nextDeadline.map { $0 > loop.now } == true)
-            loop.skip(SilenceTests.stall - SilenceTests.silence)
+            loop.run { !loop.isAcknowledged }
+            loop.skip(.seconds(1))
             #expect(loop.client.connections.retried == 1)
             loop.run { loop.results[id] != nil }
-            #expect(text(id) == "two" && server.acceptedConnections == 2)
+            #expect(text(id) == "two" && loop.reply(id)?.wasRetried == true)
+        }
+    }
+
+    @Test("a server that has the request and is slow is asked once, and keeps its connection")
+    func acknowledged() throws {
+        let script: Script = [
+            .awaitRequest, SilenceTests.answer("one"), .awaitRequest, .hold, SilenceTests.answer("late"), .hang,
+        ]
+        try StubServer.with(script) { server in
+            for elsewhere in [[], [try endpoint(closedPort())]] {
+                let request = request(try endpoint(server.port), elsewhere: elsewhere)
+                #expect(loop.reply(to: request) != nil)
+                let id = loop.start(request)
+                loop.run { server.received.count % 2 == 0 && loop.isAcknowledged }
+                loop.skip(SilenceTests.silence)
+                loop.skip(SilenceTests.stall)
+                server.goOn()
+                loop.run { loop.results[id] != nil }
+                #expect(text(id) == "late" && loop.reply(id)?.wasRetried == false && loop.client.takeSetbacks().isEmpty)
+                loop.client.renewConnections(now: loop.now)
+            }
+            #expect(loop.client.connections == ConnectionCounts(opened: 2, reused: 2))
         }
     }
 
@@ -113,7 +133,7 @@ import Testing
 
     @Test("a half-dead connection leads elsewhere, and the next request there opens a new one")
     func halfDead() throws {
-        let half: Script = [.awaitRequest, SilenceTests.answer("one"), .awaitRequest, .hang]
+        let half: Script = [.awaitRequest, .vanish, SilenceTests.answer("one"), .hang]
         let scripts: [Script] = [half, [.awaitRequest, SilenceTests.answer("again"), .hang]]
         try StubServer.with(scripts: scripts) { server in
             try StubServer.with([.awaitRequest, SilenceTests.answer("two"), .hang]) { other in
@@ -121,16 +141,59 @@ import Testing
                 let request = request(first, elsewhere: [second])
                 #expect(loop.reply(to: request) != nil)
                 let id = loop.start(request)
-                loop.run { server.received.count == 2 }
-                loop.skip(SilenceTests.stall)
+                loop.run { !loop.isAcknowledged }
+                loop.skip(.seconds(1))
                 loop.run { loop.results[id] != nil }
                 #expect(text(id) == "two" && loop.answeredAt[id] == second)
                 let next = loop.start(request)
                 loop.run { loop.results[next] != nil }
                 #expect(text(next) == "again" && loop.answeredAt[next] == first)
-                #expect(loop.client.takeSetbacks().map(\.endpoint) == [first])
+                let setbacks = loop.client.takeSetbacks()
+                #expect(setbacks.map(\.endpoint) == [first] && setbacks.map(\.failure) == [.unacknowledged])
             }
         }
+    }
+
+    @Test(
+        "where no kernel acknowledges anything, the path is dead, and a slow server is none", arguments: [true, false])
+    func deadPath(isDead: Bool) throws {
+        let half: Script = [.awaitRequest, isDead ? .vanish : .hold, SilenceTests.answer("one"), .awaitRequest, .hang]
+        let (listener, port) = Sockets.listen()
+        defer { Sockets.end(listener) }
+        // Full, so that it takes no connection.
+        #expect(listen(listener, 0) == 0)
+        let waiting = (0..<2).map { _ in Sockets.connect(to: port) }
+        defer { waiting.forEach(Sockets.end) }
+        try StubServer.with(half) { server in
+            if !isDead { server.goOn() }
+            let (first, second) = (try endpoint(server.port), try endpoint(port))
+            let request = request(first, deadPath: .seconds(30), elsewhere: isDead ? [second] : [])
+            #expect(loop.reply(to: request) != nil)
+            let id = loop.start(request)
+            loop.run { isDead ? !loop.isAcknowledged : server.received.count == 2 && loop.isAcknowledged }
+            loop.skip(.seconds(1))
+            #expect(loop.results[id] == nil)
+            loop.skip(.seconds(29))
+            #expect(loop.failure(id) == (isDead ? .unacknowledged : nil))
+            #expect(loop.client.transfersInFlight == (isDead ? 0 : 1))
+            loop.client.cancel(id, now: loop.now)
+        }
+    }
+
+    @Test("a dial without acknowledgement is repeated until the path counts as dead")
+    func redial() throws {
+        let (listener, port) = Sockets.listen()
+        defer { Sockets.end(listener) }
+        #expect(listen(listener, 0) == 0)
+        let waiting = (0..<2).map { _ in Sockets.connect(to: port) }
+        defer { waiting.forEach(Sockets.end) }
+        var request = request(try endpoint(port), deadPath: .seconds(30))
+        request.connectTimeout = .milliseconds(50)
+        let id = loop.start(request)
+        loop.run { loop.client.connections.retried == 2 }
+        #expect(loop.results[id] == nil)
+        loop.skip(.seconds(30))
+        #expect(loop.failure(id) == .unacknowledged && loop.client.connections.open == 0)
     }
 
     @Test("a place that refuses costs no time, and when all refuse the last one is what failed")

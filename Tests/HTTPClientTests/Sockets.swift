@@ -95,6 +95,22 @@ enum Sockets {
         return unsafe ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? count : 0
     }
 
+    /// The kernel drops every further segment for the socket before TCP sees it.
+    static func dropArriving(_ descriptor: Int32) {
+        // struct sock_filter of linux/filter.h, little-endian: BPF_RET | BPF_K with 0 bytes to keep.
+        var instruction: UInt64 = 0x06
+        let isAttached = unsafe withUnsafeMutablePointer(to: &instruction) { instruction in
+            // struct sock_fprog: the count of instructions and where they are.
+            var program = (UInt(1), UInt(bitPattern: instruction))
+            let size = socklen_t(MemoryLayout.size(ofValue: program))
+            return unsafe setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, size) == 0
+        }
+        // What is sent must not wait for an acknowledgement.
+        var option: Int32 = 1
+        _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &option, socklen_t(MemoryLayout<Int32>.size))
+        precondition(isAttached, "no filter for a socket")
+    }
+
     static func end(_ descriptor: Int32) {
         close(descriptor)
     }

@@ -22,6 +22,9 @@ final class StubServer: Sendable {
         case relay(UInt16)
         /// From here on everything is within TLS, with HTTP/2 if the client offers it.
         case startTLS(TLSIdentity)
+        /// From here on nothing that the client sends arrives, and no kernel acknowledges it, as behind a NAT that has
+        /// forgotten the connection. What the server sends still arrives.
+        case vanish
         /// Close with a reset instead of an orderly end.
         case reset
     }
@@ -127,6 +130,7 @@ final class StubServer: Sendable {
             case .hang: while !stream.receive().isEmpty {}
             case .relay(let port): Sockets.relay(stream.descriptor, to: port)
             case .startTLS(let identity): guard stream.startTLS(identity) else { return }
+            case .vanish: Sockets.dropArriving(stream.descriptor)
             case .reset: Sockets.resetOnClose(stream.descriptor)
             }
         }

@@ -1,0 +1,28 @@
+// How far a TCP connection has got, as the kernel counts it (TCP_INFO).
+
+import CCurl
+
+struct ConnectionProgress {
+    /// Bytes since the connection was opened; `acknowledged` by the peer's kernel.
+    let sent, acknowledged, received: UInt64
+    /// The peer's kernel usually acknowledges a request within this time.
+    let usualAcknowledgement: Duration
+    let isEstablished: Bool
+
+    /// A Linux peer without a reply to send delays its acknowledgement by 40 ms and a clock tick.
+    private static let delayedAcknowledgement: Duration = .milliseconds(60)
+
+    /// Returns nil if the descriptor is no connection.
+    init?(_ descriptor: Int32) {
+        var progress = ccurl_tcp_progress()
+        guard unsafe ccurl_read_progress(descriptor, &progress) != 0 else { return nil }
+        (sent, acknowledged, received) = (progress.sent, progress.acknowledged, progress.received)
+        isEstablished = progress.is_established != 0
+        let roundTrip = Duration.microseconds(Int64(progress.round_trip))
+        // RFC 6298 section 2.3, with another minimum: a repeated request costs less than one that comes late.
+        let variation = Duration.microseconds(4 * Int64(progress.round_trip_variation))
+        usualAcknowledgement = roundTrip + max(variation, roundTrip, ConnectionProgress.delayedAcknowledgement)
+    }
+
+    var isAcknowledged: Bool { isEstablished && acknowledged == sent }
+}
