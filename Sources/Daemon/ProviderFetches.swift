@@ -134,9 +134,9 @@ final class ProviderFetches {
         }
         running[transfer]?.wantedCount -= 1
         guard let request = running[transfer], request.wantedCount == 0 else { return }
-        http.cancel(transfer, now: now)
         // The resolver abandons what runs into its time-out; other abandoned requests were only overtaken.
         let isLate = request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout
+        http.cancel(transfer, hasTimedOut: isLate, now: now)
         release(transfer, isLate ? .timedOut : .other, now: now)
         if isLate {
             failed(request, at: request.endpoint, .timeout, "time-out", isAddress: true, now: now)

@@ -69,8 +69,11 @@ final class ConnectionPool {
         exchanges.append(exchange)
     }
 
-    func cancel(_ id: TransferID, now: ContinuousClock.Instant) -> Bool {
+    func cancel(_ id: TransferID, hasTimedOut: Bool, now: ContinuousClock.Instant) -> Bool {
         guard let index = exchanges.firstIndex(where: { $0.id == id }) else { return false }
+        if hasTimedOut, exchanges[index].generation == generation, silentConnection(of: exchanges[index]) != nil {
+            retire()
+        }
         cancelTransfers(of: exchanges.remove(at: index), now: now)
         settle(now: now)
         return true

@@ -78,10 +78,13 @@ package final class HTTPClient {
     }
 
     /// No result of the transfer is handed out after this. One that has ended already, or never was, is ignored.
-    package func cancel(_ id: TransferID, now: ContinuousClock.Instant) {
+    ///
+    /// - Parameter hasTimedOut: the caller waits no longer. If its connection has brought nothing since, it gets no
+    ///   further request.
+    package func cancel(_ id: TransferID, hasTimedOut: Bool = false, now: ContinuousClock.Instant) {
         finished.removeAll { $0.id == id }
         detours[id] = nil
-        for pool in pools { _ = pool.cancel(id, now: now) }
+        for pool in pools { _ = pool.cancel(id, hasTimedOut: hasTimedOut, now: now) }
     }
 
     /// A descriptor that is not watched (any more) is ignored.
@@ -163,7 +166,7 @@ package final class HTTPClient {
         }
         finished.append(Finished(id: id, result: result, endpoint: endpoint))
         guard let detour = detours.removeValue(forKey: id), detour.runningCount > 0 else { return }
-        for pool in pools { _ = pool.cancel(id, now: now) }
+        for pool in pools { _ = pool.cancel(id, hasTimedOut: false, now: now) }
     }
 
     private func pool(for endpoint: HTTPEndpoint) throws(TransferFailure) -> ConnectionPool {

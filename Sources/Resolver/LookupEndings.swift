@@ -24,7 +24,7 @@ extension Lookup {
         isFinished = running.isEmpty && untried.isEmpty
     }
 
-    /// The only provider that could be asked, if its request timed out while no other was out, and there is nothing else
+    /// The only provider that could be asked, if its request timed out while no other was out, and nothing else is there
     /// for the clients. Other requests would show whether the provider works.
     func providerToRepeat(_ ranking: UpstreamRanking, now: Instant) -> ProviderID? {
         guard now < giveUpAt, running.isEmpty, attemptsLeft == Bounds.maxProviderAttempts - 1, !waiters.isEmpty,

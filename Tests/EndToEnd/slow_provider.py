@@ -1,5 +1,6 @@
-# A provider for DNS over HTTPS that never answers some names and is late with others; all have one address. It speaks
-# HTTP/1.1 and keeps connections open. Run as a program, it prints its port, and shows at /counts what it was asked.
+# A provider for DNS over HTTPS that never answers some names, is late with others, and answers some only over another
+# connection than the first that they are asked over; all have one address. It speaks HTTP/1.1 and keeps connections
+# open. Run as a program, it prints its port, and shows at /counts what it was asked.
 
 import asyncio
 import base64
@@ -16,6 +17,8 @@ import wire  # noqa: E402
 # Seconds until an answer.
 USUAL, LATE = 0.04, 2.0
 ADDRESS = bytes((192, 0, 2, 7))
+# By name: the connection over which it was asked first.
+first_connections = {}
 counts = {"requests": 0, "connections": 0, "hung": 0, "late": 0}
 
 
@@ -49,7 +52,8 @@ async def serve(reader, writer):
             else:
                 counts["requests"] += 1
                 name = name_of(query)
-                if "hung" in name:
+                is_first = first_connections.setdefault(name, writer) is writer if "first" in name else False
+                if "hung" in name or is_first:
                     counts["hung"] += 1
                     # Until the client goes.
                     await reader.read()

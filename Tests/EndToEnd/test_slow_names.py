@@ -184,6 +184,12 @@ class Late(Slow):
         self.assertEqual(5, self.stands[0].counts["late"] - before)
         self.assertLessEqual(server.stats()["providers"][0]["connections"]["opened"] - opened, connections)
 
+    def test_a_request_that_hangs_is_sent_once_more_over_another_connection(self):
+        server = self.daemon(self.plain()[:1], sections="[probe]\nenabled = false\n")
+        with wire.Datagrams(server.address, timeout=6) as client:
+            self.assertEqual(PROVIDERS, client.ask("n1.good.example").addresses)
+            self.assertEqual(PROVIDERS, client.ask("first.example.org").addresses)
+
     def test_five_names_cost_five_requests_over_http1(self):
         # One of them has the connection that was open.
         self.late(self.plain(), 4)

@@ -143,6 +143,20 @@ import Testing
         }
     }
 
+    @Test("a session that brings nothing until its request times out gets no further request")
+    func timedOutSession() throws {
+        let hanging = opening + answer(1, "one") + [.awaitFrame(.headers, stream: 3), .hang]
+        try StubServer.with(scripts: [hanging, opening + answer(1, "two") + [.hang]]) { server in
+            let request = try makeRequest(server, stallTimeout: .seconds(30))
+            #expect(text(loop.reply(to: request)) == "one")
+            let id = loop.start(request)
+            loop.run { server.received.count == 2 && loop.isAcknowledged }
+            loop.skip(.seconds(30))
+            loop.client.cancel(id, hasTimedOut: true, now: loop.now)
+            #expect(text(loop.reply(to: request)) == "two")
+        }
+    }
+
     @Test("requests about one subject that are stuck together stay where they are")
     func slowSubject() throws {
         let streams: [UInt32] = [3, 5, 7]
