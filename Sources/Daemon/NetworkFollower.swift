@@ -25,6 +25,10 @@ final class NetworkFollower {
     /// It has said something that was not concluded from yet.
     private var hasChanges = false
     private var concludedAt: Instant?
+    /// Pause from one conclusion to the next, after what the last one has taken.
+    private var conclusionPause: Duration = .zero
+    /// The kernel has said something since it was asked for last.
+    private var hasHeard = false
     /// The kernel could not be read.
     private var retryAt: Instant?
     /// Since then nothing leads out; nil: something does.
@@ -35,9 +39,10 @@ final class NetworkFollower {
 
     /// The note of the store that networks are remembered in.
     static let note = "networks"
-    /// A machine that makes containers changes its tables hundreds of times a second: once in so long it is worth
-    /// concluding from them. Nobody notices 20 ms.
-    private static let conclusionPause: Duration = .milliseconds(20)
+    /// A machine that makes containers changes its tables hundreds of times a second: to conclude from them may take a
+    /// fifth of this thread's time, and waits for this at most.
+    private static let longestConclusionPause: Duration = .milliseconds(20)
+    private static let conclusionPauseFactor = 4
     private static let retryPause: Duration = .seconds(1)
     /// machine-id(5): it is to be hashed with a word of the program's own.
     private static let machineID = "/etc/machine-id"
@@ -71,7 +76,7 @@ final class NetworkFollower {
     var isUnsettled: Bool { epochs.isUnsettled }
 
     var nextDeadline: Instant? {
-        let conclusion = hasChanges ? concludedAt.map { $0 + NetworkFollower.conclusionPause } : nil
+        let conclusion = hasChanges ? concludedAt.map { $0 + conclusionPause } : nil
         return [epochs.nextDeadline, conclusion, retryAt].compactMap { $0 }.min()
     }
 
@@ -83,10 +88,13 @@ final class NetworkFollower {
         let absence = wakes.read(
             sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake(), lateBy: lateBy)
         if hasNews || retryAt.map({ $0 <= now }) ?? false { readRoutes(now: now) }
-        if hasChanges, concludedAt.map({ now - $0 >= NetworkFollower.conclusionPause }) ?? true {
+        if hasChanges, concludedAt.map({ now - $0 >= conclusionPause }) ?? true {
             hasChanges = false
             concludedAt = now
             handle(.tables(NetworkTables(routes.tables)), now: now)
+            conclusionPause = min(
+                now.duration(to: Clock.now()) * NetworkFollower.conclusionPauseFactor,
+                NetworkFollower.longestConclusionPause)
             lostAt = hasWayOut ? nil : lostAt ?? now
         }
         if absence != nil { handle(.woke, now: now) }
@@ -98,7 +106,7 @@ final class NetworkFollower {
         hasNews = false
         do throws(SystemError) {
             retryAt = nil
-            if try routes.takeChanges() { hasChanges = true }
+            if try routes.takeChanges() { (hasChanges, hasHeard) = (true, true) }
         } catch {
             retryAt = now + NetworkFollower.retryPause
         }
@@ -121,6 +129,12 @@ final class NetworkFollower {
         if let toldReach, toldReach == present { return false }
         toldReach = present
         return true
+    }
+
+    /// Whether the kernel has told of a change since this was called last.
+    func takeHeard() -> Bool {
+        defer { hasHeard = false }
+        return hasHeard
     }
 
     func takeActions() -> [NetworkEpochs.Action] {

@@ -41,6 +41,8 @@ final class ResolvingLoop {
     private(set) var askedAt: Instant?
     private(set) var learnedAt: Instant?
     private var portalNews: [PortalNews] = []
+    /// Of serving threads, read in this turn.
+    private var notices: [Notice] = []
     /// For everybody but the daemon's own on the control socket.
     var explanationPace = ExplanationPace()
 
@@ -62,7 +64,7 @@ final class ResolvingLoop {
         resolver = Resolver(seed: seed)
         settledAt = Clock.now()
         self.fastPath = fastPath
-        _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in takeNotices() }
+        _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in notices += self.mailbox.takeAll() }
     }
 
     /// Clients that wait, those still in the mailbox left out.
@@ -90,6 +92,7 @@ final class ResolvingLoop {
     /// bring meanwhile wait for the next turn: a client that asks as fast as it is answered must not keep us here.
     func settle(now: Instant) {
         settledAt = now
+        takeNotices(now: now)
         for question in streams.takeDue() { handle(.foundDue(question), now: now) }
         for question in streams.takeAwaited() { handle(.givenAgain(question), now: now) }
         for miss in streams.takeMisses() {
@@ -123,20 +126,6 @@ final class ResolvingLoop {
     func reset(_ provider: ProviderID?, now: Instant) {
         providers.resetAddresses(of: provider)
         handle(.providerReset(provider), now: now)
-    }
-
-    /// Others are the sign of another network that there is: what probes under way find would be about the former one.
-    func setNameservers(_ servers: [Nameserver], now: Instant) {
-        probes.abandonAll()
-        system.setServers(servers, now: now)
-    }
-
-    /// What stands on the former network goes before the resolver asks anew: connections lead nowhere, and what probes
-    /// find would be about the former one.
-    func networkChanged(to network: NetworkKey, now: Instant) {
-        probes.abandonAll()
-        providers.renewConnections(now: now)
-        handle(.network(.changed(network)), now: now)
     }
 
     /// - Parameter partitions: of the networks whose answers are the last resort, the latest first.
@@ -185,9 +174,10 @@ final class ResolvingLoop {
 
     // MARK: questions
 
-    private func takeNotices() {
-        let now = Clock.now()
-        for notice in mailbox.takeAll() {
+    /// Not as soon as they are read: what the kernel has said of the network before comes first.
+    private func takeNotices(now: Instant) {
+        defer { notices.removeAll(keepingCapacity: true) }
+        for notice in notices {
             switch notice {
             case .due(let question): handle(.foundDue(question), now: now)
             case .givenAgain(let question): handle(.givenAgain(question), now: now)

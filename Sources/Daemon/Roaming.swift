@@ -16,6 +16,8 @@ final class Roaming {
     private let resolving: ResolvingLoop
     private let translation: Translation
     private let upstreams: Upstreams
+    /// No part of the cache is served: the way out is changing or gone.
+    private var isInTransit = false
     /// What the store has kept was told: a note before that would take its place.
     private var knowsPast = false
 
@@ -44,22 +46,32 @@ final class Roaming {
         let enteredAt = network.enteredAt
         for action in network.takeActions() {
             switch action {
-            case .unsettled: resolving.handle(.network(.unsettled), now: now)
-            case .unchanged: settled(now: now)
+            case .unsettled: unsettled(settings, now: now)
+            case .unchanged: settled(settings, now: now)
             case .changed(let change): news += enter(change, settings, now: now)
             case .reach, .solicit: break
             }
         }
         // What comes while nothing leads out is of some other network: a nameserver on the link may still answer.
-        if hadWayOut, !network.hasWayOut { resolving.handle(.network(.unsettled), now: now) }
-        if !hadWayOut, network.enteredAt == enteredAt, !network.isUnsettled { settled(now: now) }
+        // What the kernel says then may be the beginning of the next way out.
+        if network.takeHeard(), !network.hasWayOut, hadWayOut || isInTransit { unsettled(settings, now: now) }
+        if !hadWayOut, network.enteredAt == enteredAt, !network.isUnsettled { settled(settings, now: now) }
         if network.takeReachNews(now: now) { followRoutes(now: now) }
         return news
     }
 
+    /// What was learned so far is another network's from now on: no entry is given as fresh, by no thread.
+    private func unsettled(_ settings: Settings, now: Instant) {
+        isInTransit = true
+        setView(settings)
+        resolving.networkUnsettled(now: now)
+    }
+
     /// It is the network that it was.
-    private func settled(now: Instant) {
+    private func settled(_ settings: Settings, now: Instant) {
         guard network.hasWayOut else { return }
+        isInTransit = false
+        setView(settings)
         resolving.handle(.network(.unchanged), now: now)
         followRoutes(now: now)
     }
@@ -88,13 +100,15 @@ final class Roaming {
 
     /// Which part of the cache is served, and in which others something is looked for when there is nothing else.
     func setView(_ settings: Settings) {
-        view.set(network.id, settings.providers)
-        let others = network.history.known.map(\.id).filter { $0 != network.id }
+        view.set(isInTransit ? .inTransit : Partition(network.id, settings.providers), settings.providers)
+        let former = isInTransit ? [network.id] : []
+        let others = former + network.history.known.map(\.id).filter { $0 != network.id }
         resolving.setOtherNetworks(others.map { Partition($0, settings.providers) })
     }
 
     private func enter(_ change: NetworkChange, _ settings: Settings, now: Instant) -> [LogEvent] {
         let forgotten = network.entered(change, now: now)
+        isInTransit = false
         setView(settings)
         let news = upstreams.readNameservers(settings.systemResolver, areOthers: true, now: now)
         followRoutes(now: now)

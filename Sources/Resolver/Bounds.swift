@@ -36,8 +36,8 @@ package enum Bounds {
     static let systemHedgeFloor: Duration = .milliseconds(300)
     static let systemHedge: Duration = .milliseconds(1000)
     /// When the system resolver is asked, and how long its answer waits, while no provider has answered since it
-    /// failed: an outage must not cost each new name `Policy.systemPatience`, and a provider that is back still has time
-    /// for a new connection.
+    /// failed: an outage must not cost each new name `Policy.systemPatience`, and a provider that is back still has
+    /// time for a new connection.
     static let systemHedgeInTrouble: Duration = .milliseconds(100)
     static let systemPatienceInTrouble: Duration = .milliseconds(400)
     /// What the system resolver said in a provider's place is kept so long at most: soon the provider is asked again.
@@ -159,6 +159,9 @@ package enum Bounds {
     static let maxPastNames = 256
     /// Of a network that comes back so many names are probed at once, at the usual pace: ten seconds' worth.
     static let maxReverifiedNames = 50
+    /// A question without an answer waits so long for the end of a change of the network: a change is over within
+    /// `NetworkBounds.settleLimit`, and a client asks again after 5 s.
+    static let networkPatience: Duration = .seconds(1)
     /// So long after a change of the network nobody knows what works there.
     static let firstSeconds: Duration = .seconds(2)
     /// In that time the system resolver is asked along with the first provider, and its answer waits so long: a

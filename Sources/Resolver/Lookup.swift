@@ -47,6 +47,8 @@ struct Lookup {
     private(set) var giveUpAt: Instant
     /// So long the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
+    /// The network is changing: until then the system resolver is not asked, and no client gets a failure.
+    private var awaitsNetworkUntil: Instant?
     /// Providers not asked yet, best first.
     var untried: ArraySlice<ProviderID>
     private var attemptsLeft = Bounds.maxProviderAttempts
@@ -121,6 +123,25 @@ struct Lookup {
         return new
     }
 
+    /// The nameservers that are known may be the former network's, and routes may be on their way.
+    mutating func awaitNetwork(until instant: Instant) {
+        guard awaitsNetworkUntil == nil else { return }
+        awaitsNetworkUntil = instant
+        if case .waiting(let until) = system { system = .waiting(until: max(until, instant)) }
+    }
+
+    /// It is the same network after all.
+    mutating func networkIsSettled(now: Instant, _ around: inout Surroundings) {
+        guard awaitsNetworkUntil.take() != nil else { return }
+        if case .waiting = system { system = .waiting(until: now) }
+        proceed(now: now, &around)
+    }
+
+    /// Nothing runs: the network's end of change decides.
+    var onlyAwaitsNetwork: Bool { awaitsNetworkUntil != nil && running.isEmpty }
+
+    private func isAwaitingNetwork(_ now: Instant) -> Bool { awaitsNetworkUntil.map { now < $0 } ?? false }
+
     /// The system resolver is the proper source for this name and not a substitute.
     var isSystemName: Bool { upstreams == .system }
 
@@ -147,6 +168,7 @@ struct Lookup {
         case .absent, .running, .failed: break
         }
         earliest = min(earliest, giveUpAt)
+        if let awaitsNetworkUntil, running.isEmpty { earliest = min(earliest, awaitsNetworkUntil) }
         if !inReserve.isEmpty || mayAskWithheld(at: holdUntil) { earliest = min(earliest, holdUntil) }
         if let nextProviderAt { earliest = min(earliest, nextProviderAt) }
         if expired != nil, !waiters.isEmpty { earliest = min(earliest, expiredDueAt) }
@@ -258,6 +280,7 @@ struct Lookup {
     /// What follows from the state alone, after every event.
     mutating func proceed(now: Instant, _ around: inout Surroundings) {
         guard !isFinished else { return }
+        if let until = awaitsNetworkUntil, until <= now { awaitsNetworkUntil = nil }
         dropTooOld(now)
         if withoutIPv6 != nil { return awaitIPv4(now: now, &around) }
         if case .settled = system {
@@ -274,7 +297,7 @@ struct Lookup {
             providersAreDone || holdUntil <= now
         {
             settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
-        } else if running.isEmpty || giveUpAt <= now {
+        } else if running.isEmpty && !isAwaitingNetwork(now) || giveUpAt <= now {
             conclude(now: now, &around)
         } else if !waiters.isEmpty, isExpiredDue(now) {
             replyExpired(.timeout, &around)
@@ -304,7 +327,7 @@ struct Lookup {
             untried.removeAll { around.ranking.isWithheld($0, now) }
             askNextProvider(now: now, &around)
         }
-        if case .waiting(let until) = system, providersAreDone || until <= now {
+        if case .waiting(let until) = system, providersAreDone && !isAwaitingNetwork(now) || until <= now {
             system = .running
             begin(.system, until: giveUpAt, now: now, &around)
         }

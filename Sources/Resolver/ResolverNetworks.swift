@@ -10,8 +10,8 @@ import DNSWire
 extension Resolver {
     mutating func learned(_ news: NetworkNews, now: Instant) {
         switch news {
-        case .unsettled: around.isSettled = false
-        case .unchanged: around.isSettled = true
+        case .unsettled: unsettled(now: now)
+        case .unchanged: unchanged(now: now)
         case .changed(let key): changed(to: key, now: now)
         case .forgotten(let key): networks.forget(key)
         case .unreachable(let providers): setUnreachable(providers, now: now)
@@ -19,10 +19,44 @@ extension Resolver {
         around.verification.begin(now: now)
     }
 
+    /// What is on its way was asked on the former network, and what is expired is that one's.
+    private mutating func unsettled(now: Instant) {
+        let isFirst = around.isSettled
+        around.isSettled = false
+        changingUntil = now + Bounds.networkPatience
+        if isFirst {
+            // Refreshes end here, and begin anew when the network is known.
+            retry(lookups.compactMap { $0 }.filter(\.waiters.isEmpty).map(\.question), now: now)
+            for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
+            around.dropBeside(now: now)
+            for number in lookups.indices { startAnew(number, isElsewhere: true, now: now) }
+        } else {
+            for number in lookups.indices {
+                change(number, now: now) { lookup, _ in lookup.awaitNetwork(until: now + Bounds.networkPatience) }
+            }
+        }
+    }
+
+    private mutating func unchanged(now: Instant) {
+        around.isSettled = true
+        changingUntil = nil
+        for number in lookups.indices {
+            if lookups[number]?.onlyAwaitsNetwork ?? false {
+                startAnew(number, isElsewhere: false, now: now)
+            } else {
+                change(number, now: now) { $0.networkIsSettled(now: now, &$1) }
+            }
+        }
+    }
+
+    /// A change is under way, and is over at this instant at the latest; nil: none is.
+    func changeEnd(_ now: Instant) -> Instant? { changingUntil.flatMap { now < $0 ? $0 : nil } }
+
     private mutating func changed(to key: NetworkKey, now: Instant) {
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
         around.dropBeside(now: now)
         around.isSettled = true
+        changingUntil = nil
         around.synthesis.forgetAnswers()
         troubled = []
         let hottest = plan.hottest(atMost: Bounds.maxReverifiedNames, now: now)
@@ -47,8 +81,10 @@ extension Resolver {
         let policy = routing.policy.of(question.name)
         let route = routing.route(question, policy, &around.ranking, now: now)
         let terms = terms(for: route, isRefresh: false, now: now)
+        let changeEnd = changeEnd(now)
         change(number, now: now) { lookup, around in
             lookup = lookup.startedAnew(along: route, policy: policy, terms, isElsewhere: isElsewhere, now: now)
+            if let changeEnd { lookup.awaitNetwork(until: changeEnd) }
             lookup.proceed(now: now, &around)
         }
     }

@@ -112,6 +112,9 @@ struct SimulationAccount {
         moves += 1
     }
 
+    /// Lookups that have waited for the end of the change begin anew.
+    mutating func networkUnchanged() { isMoving = true }
+
     mutating func setUnreachable(_ providers: Set<ProviderID>) {
         unreachable = providers
         upstreamChanges += 1
