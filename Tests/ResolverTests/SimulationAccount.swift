@@ -189,7 +189,9 @@ struct SimulationAccount {
         lookups[question] = Lookup(
             startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
             upstreamChanges: upstreamChanges, isStartedAnew: isMoving)
+        // A client's question may wait for the end of a change of the network before the first fetch.
         guard case .provider(let provider) = upstream, question != askedNow, !isMoving,
+            !debts.values.contains(where: { $0.question == question }),
             let traits = providers.first(where: { $0.id == provider })
         else { return }
         let recent = refreshesOf[upstream, default: []].filter { now - $0 < .seconds(1) } + [now]
