@@ -47,13 +47,14 @@ package struct FastPath: ~Copyable {
     /// - Parameters:
     ///   - output: empty, with room for `streamLimitBytes` on a stream, else for `EDNS.ourPayloadBytes`.
     ///   - streamLimitBytes: set where the query came over a stream; nil: the client's datagram limit holds.
+    ///   - isCut: the end of the packet is missing: FORMERR, as for any message that can't be read.
     @_lifetime(output: copy output)
     package mutating func respond(
         to packet: Span<UInt8>, from client: Address, nowMilliseconds: Int64, streamLimitBytes: Int? = nil,
-        into output: inout OutputSpan<UInt8>
+        isCut: Bool = false, into output: inout OutputSpan<UInt8>
     ) -> Outcome {
         let query: Query
-        var reception = Query.receive(packet)
+        var reception = Query.receive(packet, isOnStream: streamLimitBytes != nil, isCut: isCut)
         if gate != nil, !client.isLoopback,
             let outcome = atGate(
                 &reception, packet, client, nowMilliseconds, isStream: streamLimitBytes != nil, into: &output)

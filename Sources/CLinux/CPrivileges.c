@@ -51,6 +51,11 @@ int clinux_has_capabilities(void) {
     return any != 0;
 }
 
+void clinux_hide_memory(void) {
+    // 2 (fs.suid_dumpable, prctl(2)) hides it as well, and still leaves a core to root.
+    if (prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
 int clinux_is_only(uint32_t user, uint32_t group) {
     uid_t users[3];
     gid_t groups[3];

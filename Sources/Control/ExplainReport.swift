@@ -22,6 +22,8 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     /// When, and for how long, its expired answer is used.
     package var expired = ""
     package var failure: Failure?
+    /// Why the system resolver's answer was given in place of a provider's, the last time.
+    package var standIn: String?
     /// Nil where nothing is known of its use.
     package var refresh: String?
     package var next: [String] = []
@@ -39,6 +41,7 @@ package struct ExplainReport: Codable, Equatable, Sendable {
         case name, type, partition, portal, route, rules, entries, sources, addresses, expired, failure, refresh, next
         case lately
         case ruleSays = "rule_says"
+        case standIn = "stood_in"
     }
 
     /// What the cache holds.

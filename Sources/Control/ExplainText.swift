@@ -37,6 +37,7 @@ extension ExplainReport {
             let left = LineFormat.span(seconds: failure.leftSeconds)
             facts.append(("failure", ["\(failure.reason); not asked again for \(left)"]))
         }
+        if let standIn { facts.append(("stand-in", ["the system resolver answered: \(standIn)"])) }
         if let refresh { facts.append(("refresh", [refresh])) }
         facts.append(("next", next))
         facts.append(("lately", lately.suffix(ExplainReport.maxLately)))

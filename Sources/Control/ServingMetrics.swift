@@ -20,6 +20,9 @@ extension MetricFamily {
         .counter("tcp_connections_refused", "Connections of clients that were closed on arrival.") {
             [MetricSample($0.connections.refused)]
         },
+        .counter("tcp_connections_evicted", "Connections of clients that were closed to make room for new ones.") {
+            [MetricSample($0.connections.evicted)]
+        },
         .histogram("query_duration_seconds", "From a query to its response, by where the answer came from.") {
             $0.durations.sorted { $0.key < $1.key }.flatMap { source, durations in
                 durations.samples(("source", source))
@@ -35,6 +38,15 @@ extension MetricFamily {
         .counter("cache_misses", "Queries that the cache could not answer.") { [MetricSample($0.cache.misses)] },
         .counter("cache_insertions", "Answers that were put into the cache.") { [MetricSample($0.cache.insertions)] },
         .counter("cache_evictions", "Answers that made room for others.") { [MetricSample($0.cache.evictions)] },
+        .counter("lookups_displaced", "Lookups that ended because their domain or client had more than its share.") {
+            [MetricSample($0.shares.lookupsDisplaced)]
+        },
+        .counter("requests_without_place", "Requests to providers that ended for want of a place, by what they did.") {
+            [
+                MetricSample($0.shares.requestsDisplaced, ("was", "running")),
+                MetricSample($0.shares.requestsExpired, ("was", "waiting")),
+            ]
+        },
         .counter("prefetch_started", "Refreshes that were begun before the answer expired.") {
             [MetricSample($0.prefetch.started)]
         },
@@ -81,6 +93,9 @@ extension MetricFamily {
         },
         .ofAnyProgram("process_open_fds", "Number of open file descriptors.") {
             [MetricSample($0.process.openDescriptors)]
+        },
+        .ofAnyProgram("process_max_fds", "Maximum number of open file descriptors.") {
+            [MetricSample($0.process.descriptorLimit)]
         },
         .ofAnyProgram("process_threads", "Number of OS threads in the process.") { [MetricSample($0.process.threads)] },
     ]

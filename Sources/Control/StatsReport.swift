@@ -21,6 +21,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var durations: [String: Histogram] = [:]
     package var cache = Cache()
     package var prefetch = Prefetch()
+    package var shares = Shares()
     /// Expired answers by why they were given.
     package var stale: [String: Int] = [:]
     package var store = Store()
@@ -39,9 +40,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case schema, version, queries, responses, rcodes, dropped, inflight, unsent, durations, cache, prefetch, stale,
-            store,
-            providers, system, probe, network, pages, process
+        case schema, version, queries, responses, rcodes, dropped, inflight, unsent, durations, cache, prefetch, shares,
+            stale, store, providers, system, probe, network, pages, process
         case connections = "tcp"
         case udpReceiveErrors = "udp_rcvbuf_errors"
         case uptimeSeconds = "uptime_s"
@@ -58,8 +58,10 @@ package struct StatsReport: Codable, Equatable, Sendable {
     /// Of clients, over TCP.
     package struct Connections: Codable, Equatable, Sendable {
         package var open = 0
-        /// Closed on arrival: one too many, or from a client that may not ask.
+        /// Closed on arrival: from a client that may not ask, or without a descriptor for it.
         package var refused = 0
+        /// Closed to make room for a new connection.
+        package var evicted = 0
         package init() {}
     }
 
@@ -126,6 +128,21 @@ package struct StatsReport: Codable, Equatable, Sendable {
     }
 
     /// Answers fetched before they expired. What is neither succeeded nor failed is under way.
+    /// What ended because its domain or client had more than its share of the places.
+    package struct Shares: Codable, Equatable, Sendable {
+        package var lookupsDisplaced = 0
+        package var requestsDisplaced = 0
+        /// Requests to providers that waited for a place in vain.
+        package var requestsExpired = 0
+        package init() {}
+
+        package enum CodingKeys: String, CodingKey {
+            case lookupsDisplaced = "lookups_displaced"
+            case requestsDisplaced = "requests_displaced"
+            case requestsExpired = "requests_expired"
+        }
+    }
+
     package struct Prefetch: Codable, Equatable, Sendable {
         package var started = 0
         package var succeeded = 0
@@ -157,8 +174,12 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package struct System: Codable, Equatable, Sendable {
         package var requests = 0
         package var failures = 0
+        /// Lookups in which it answered in place of the providers, by reason.
+        package var stoodIn: [String: Int] = [:]
         /// Messages that were no reply to the query they came for: late, damaged or forged.
         package var foreignReplies = 0
+        /// Messages that were not sent because too many sockets were open to nameservers.
+        package var refusedExchanges = 0
         /// Times that it led to somebody else's address, and another source did not.
         package var divergences = 0
         /// How far its word is believed, from 0 to 1; 1 while it was never found out.
@@ -172,6 +193,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package enum CodingKeys: String, CodingKey {
             case requests, failures, divergences, trust, servers, looping
             case foreignReplies = "foreign_replies"
+            case stoodIn = "stood_in"
+            case refusedExchanges = "refused_exchanges"
         }
     }
 
@@ -186,6 +209,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package struct Process: Codable, Equatable, Sendable {
         package var residentBytes = 0
         package var openDescriptors = 0
+        /// How many may be open (RLIMIT_NOFILE); the bounds on sockets follow from it.
+        package var descriptorLimit = 0
         package var threads = 0
         /// By the wall clock of then, seconds since 1970: the start, and when settings were last put into force.
         package var startSeconds = 0
@@ -198,6 +223,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
             case settingsSeconds = "settings_time_s"
             case residentBytes = "rss_bytes"
             case openDescriptors = "open_fds"
+            case descriptorLimit = "max_fds"
         }
     }
 }

@@ -18,6 +18,9 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var switches: [SwitchReport] = []
     /// Nil: nobody watches the network.
     package var network: NetworkReport.Current?
+    /// Open descriptors, and how many may be open; nil from daemons that do not tell.
+    package var openDescriptors: Int?
+    package var descriptorLimit: Int?
     /// Of which user and group it is, and whether system calls are kept from it; nil from those who do not say.
     package var rights: String?
     /// What makes one think that a captive portal stands in the way, whether or not the network is watched. It names
@@ -43,6 +46,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
         case version, listeners, threads, providers, cache, switches, network, portal, rights
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
+        case openDescriptors = "open_fds"
+        case descriptorLimit = "max_fds"
         case systemServers = "system_servers"
         case loopingServers = "looping_servers"
     }
@@ -90,9 +95,14 @@ extension StatusReport {
     private var further: [(String, String)] {
         [
             ("network", network?.line), ("portal", portal ?? network?.portal),
-            ("rights", rights),
+            ("rights", rights), ("files", descriptorText),
             ("switched", switches.isEmpty ? nil : switches.map(\.text).joined(separator: " | ")),
         ].compactMap { label, text in text.map { (label, $0) } }
+    }
+
+    private var descriptorText: String? {
+        guard let openDescriptors, let descriptorLimit else { return nil }
+        return "\(LineFormat.grouped(openDescriptors)) open, \(LineFormat.grouped(descriptorLimit)) allowed"
     }
 
     private var systemText: String {

@@ -79,6 +79,12 @@ extension MetricFamily {
         .counter("system_failures", "Queries to the system resolver that failed.") {
             [MetricSample($0.system.failures)]
         },
+        .counter("system_stood_in", "Lookups that the system resolver answered in place of the providers, by reason.") {
+            .init($0.system.stoodIn, by: "reason")
+        },
+        .counter("system_refused_exchanges", "Queries not sent because too many sockets to nameservers were open.") {
+            [MetricSample($0.system.refusedExchanges)]
+        },
         .counter("upstream_rejected", "Messages to us that were no reply to what we had asked.") {
             [MetricSample($0.system.foreignReplies, ("reason", "foreign"))]
         },

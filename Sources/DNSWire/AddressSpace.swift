@@ -1,35 +1,121 @@
-// Which addresses are hosts of the public Internet, and which stand for hosts in examples only, by the registries of
-// RFC 6890.
+// Which addresses are hosts of the public Internet, by the IANA IPv4 and IPv6 Special-Purpose Address Registries
+// (RFC 6890, RFC 8190), the multicast registries and the prefixes that RFCs have withdrawn.
 
 extension Address {
-    /// Not a host of the public Internet (RFC 6890 and its registries). Documentation ranges are not among them: they
-    /// lead nowhere.
-    package var isPrivate: Bool {
-        if let inner = mapped ?? translated { return inner.isPrivate || mapped != nil }
-        return Address.privateRanges.contains { $0.contains(self) }
+    /// Not a host of the public Internet: not globally reachable by the registries, or an IPv6 form of such an IPv4
+    /// address. Documentation ranges are not among them: they lead nowhere.
+    package var isPrivate: Bool { use == .notGlobal }
+
+    /// Returns whether the address, or the IPv4 address that one of these NAT64 prefixes translates it to, is private.
+    ///
+    /// - Parameter prefixes: those of the network in use. They add private addresses and never remove one.
+    package func isPrivate(behind prefixes: [TranslationPrefix]) -> Bool {
+        isPrivate || prefixes.contains { $0.extract(self)?.isPrivate ?? false }
     }
 
     /// Of examples (RFC 5737, RFC 3849, RFC 9637): no host of any network, whoever answers with it.
-    package var isDocumentation: Bool {
-        if let inner = mapped ?? translated { return inner.isDocumentation }
-        return Address.documentationRanges.contains { $0.contains(self) }
+    package var isDocumentation: Bool { use == .documentation || mapped?.isDocumentation ?? false }
+
+    /// By the longest prefix of the table that contains the address.
+    private var use: AddressUse {
+        let found = AddressUse.prefixes.filter { $0.prefix.contains(self) }.max { $0.prefix.length < $1.prefix.length }
+        switch found?.use ?? .global {
+        case .sixToFour:
+            guard case .v6(let high, _) = self else { return .notGlobal }
+            return Address.v4(UInt32(truncatingIfNeeded: high >> 16)).use
+        case .nat64:
+            guard case .v6(_, let low) = self else { return .notGlobal }
+            return Address.v4(UInt32(truncatingIfNeeded: low)).use
+        case .global: return isatap?.isPrivate ?? false ? .notGlobal : .global
+        case let use: return use
+        }
     }
 
-    /// The IPv4 address inside 64:ff9b::/96 (RFC 6052 section 2.1).
-    private var translated: Address? {
-        guard case .v6(0x0064_FF9B_0000_0000, let low) = self, low >> 32 == 0 else { return nil }
+    /// The IPv4 address in an ISATAP interface identifier, 0000:5efe or 0200:5efe (RFC 5214 section 6.1): the site's
+    /// router delivers the packet to it.
+    private var isatap: Address? {
+        guard case .v6(_, let low) = self, low >> 32 & ~0x0200_0000 == 0x5EFE else { return nil }
         return .v4(UInt32(truncatingIfNeeded: low))
     }
+}
 
-    /// "This network", private, shared, loopback, link-local, IETF, benchmarking, multicast, reserved; unspecified and
-    /// loopback, local-use NAT64, discard, unique local, link-local, multicast.
-    private static let privateRanges = """
-        0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.168.0.0/16
-        198.18.0.0/15 224.0.0.0/4 240.0.0.0/4
-        ::/127 64:ff9b:1::/48 100::/64 fc00::/7 fe80::/10 ff00::/8
-        """.split { $0 == " " || $0 == "\n" }.compactMap { Prefix(String($0)) }
+/// What a block of addresses is for, as far as it decides whether a public name may have them.
+private enum AddressUse {
+    case global
+    case notGlobal
+    case documentation
+    /// The IPv4 address in bits 16 to 47 decides (RFC 3056 section 2).
+    case sixToFour
+    /// The IPv4 address in the last 32 bits decides (RFC 6052 section 2.1).
+    case nat64
 
-    private static let documentationRanges = """
-        192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20
-        """.split { $0 == " " || $0 == "\n" }.compactMap { Prefix(String($0)) }
+    static let prefixes = (iPv4 + iPv6).map { entry in
+        guard let prefix = Prefix(entry.0) else { preconditionFailure("\(entry.0) is not a prefix") }
+        return (prefix: prefix, use: entry.1)
+    }
+
+    /// The IPv4 registry in its order, then what it lacks.
+    private static let iPv4: [(String, AddressUse)] = [
+        ("0.0.0.0/8", .notGlobal),  // RFC 791 section 3.2
+        ("0.0.0.0/32", .notGlobal),  // RFC 1122 section 3.2.1.3
+        ("10.0.0.0/8", .notGlobal),  // RFC 1918
+        ("100.64.0.0/10", .notGlobal),  // RFC 6598
+        ("127.0.0.0/8", .notGlobal),  // RFC 1122 section 3.2.1.3
+        ("169.254.0.0/16", .notGlobal),  // RFC 3927
+        ("172.16.0.0/12", .notGlobal),  // RFC 1918
+        ("192.0.0.0/24", .notGlobal),  // RFC 6890 section 2.1
+        ("192.0.0.0/29", .notGlobal),  // RFC 7335
+        ("192.0.0.8/32", .notGlobal),  // RFC 7600
+        ("192.0.0.9/32", .global),  // RFC 7723
+        ("192.0.0.10/32", .global),  // RFC 8155
+        ("192.0.0.170/32", .notGlobal),  // RFC 8880, RFC 7050 section 2.2
+        ("192.0.0.171/32", .notGlobal),  // RFC 8880, RFC 7050 section 2.2
+        ("192.0.2.0/24", .documentation),  // RFC 5737
+        ("192.31.196.0/24", .global),  // RFC 7535
+        ("192.52.193.0/24", .global),  // RFC 7450
+        // Deprecated, "N/A": public routers may still announce it.
+        ("192.88.99.0/24", .global),  // RFC 7526
+        ("192.88.99.2/32", .notGlobal),  // RFC 6751
+        ("192.168.0.0/16", .notGlobal),  // RFC 1918
+        ("192.175.48.0/24", .global),  // RFC 7534
+        ("198.18.0.0/15", .notGlobal),  // RFC 2544
+        ("198.51.100.0/24", .documentation),  // RFC 5737
+        ("203.0.113.0/24", .documentation),  // RFC 5737
+        ("240.0.0.0/4", .notGlobal),  // RFC 1112 section 4
+        ("255.255.255.255/32", .notGlobal),  // RFC 8190, RFC 919 section 7
+        ("224.0.0.0/4", .notGlobal),  // multicast, RFC 5771
+    ]
+
+    /// The IPv6 registry in its order, then what it lacks.
+    private static let iPv6: [(String, AddressUse)] = [
+        ("::1/128", .notGlobal),  // RFC 4291
+        ("::/128", .notGlobal),  // RFC 4291
+        ("::ffff:0:0/96", .notGlobal),  // IPv4-mapped, RFC 4291: no packet carries it
+        ("64:ff9b::/96", .nat64),  // RFC 6052
+        ("64:ff9b:1::/48", .notGlobal),  // RFC 8215
+        ("100::/64", .notGlobal),  // RFC 6666
+        ("100:0:0:1::/64", .notGlobal),  // RFC 9780
+        ("2001::/23", .notGlobal),  // RFC 2928
+        ("2001::/32", .notGlobal),  // Teredo, RFC 4380: "N/A"; its IPv4 addresses are behind a NAT
+        ("2001:1::1/128", .global),  // RFC 7723
+        ("2001:1::2/128", .global),  // RFC 8155
+        ("2001:1::3/128", .global),  // RFC 9665
+        ("2001:2::/48", .notGlobal),  // RFC 5180
+        ("2001:3::/32", .global),  // RFC 7450
+        ("2001:4:112::/48", .global),  // RFC 7535
+        ("2001:10::/28", .notGlobal),  // RFC 4843, terminated
+        ("2001:20::/28", .global),  // RFC 7343
+        ("2001:30::/28", .global),  // RFC 9374
+        ("2001:db8::/32", .documentation),  // RFC 3849
+        ("2002::/16", .sixToFour),  // RFC 3056
+        ("2620:4f:8000::/48", .global),  // RFC 7534
+        ("3fff::/20", .documentation),  // RFC 9637
+        ("5f00::/16", .notGlobal),  // RFC 9602
+        ("fc00::/7", .notGlobal),  // RFC 4193, RFC 8190
+        ("fe80::/10", .notGlobal),  // RFC 4291
+        ("::/96", .notGlobal),  // IPv4-compatible, withdrawn by RFC 4291 section 2.5.5.1
+        ("::ffff:0:0:0/96", .notGlobal),  // IPv4-translated, RFC 2765 section 2.1: within one site
+        ("fec0::/10", .notGlobal),  // site-local, withdrawn by RFC 3879
+        ("ff00::/8", .notGlobal),  // multicast, RFC 4291 section 2.7
+    ]
 }

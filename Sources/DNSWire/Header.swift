@@ -36,11 +36,13 @@ package struct Header: Equatable, Sendable {
     package var responseCode: UInt16 { flags & 0x000F }
 
     /// Flags of our replies: QR and RA set, opcode, RD and CD copied, AA, AD and Z clear (RFC 1035 section 4.1.1,
-    /// RFC 4035 section 3.2: AD is never claimed, since nothing is validated here).
+    /// RFC 4035 section 3.2: AD is never claimed, since nothing is validated here). What RD, RA and CD mean is defined
+    /// for QUERY alone, so a reply to another opcode has none of them, and neither has any NOTIMP, as in BIND.
     static func replyFlags(to queryFlags: UInt16, code: ResponseCode, isTruncated: Bool) -> UInt16 {
-        let copied = queryFlags & (opcodeMask | recursionDesiredFlag | checkingDisabledFlag)
-        return copied | replyFlag | recursionAvailableFlag | (isTruncated ? truncatedFlag : 0)
-            | (code.rawValue & 0x000F)
+        let opcode = queryFlags & opcodeMask
+        let always = opcode | replyFlag | (isTruncated ? truncatedFlag : 0) | (code.rawValue & 0x000F)
+        guard opcode == 0, code != .notImplemented else { return always }
+        return always | recursionAvailableFlag | queryFlags & (recursionDesiredFlag | checkingDisabledFlag)
     }
 }
 

@@ -10,6 +10,8 @@ package struct Query: Equatable, Sendable {
     package let recordClass: UInt16
     /// The client's OPT record; nil where there was none, or none that could be read.
     package let edns: EDNS?
+    /// It came over TCP.
+    package let isOnStream: Bool
     /// What every reply to this query says in its OPT record; set by whoever knows the client.
     package var replyCookie: Cookie?
 
@@ -29,8 +31,6 @@ package struct Query: Equatable, Sendable {
         case short
         /// QR=1: answering replies would let two servers talk to each other for ever.
         case reply
-        /// Longer than any honest query.
-        case oversized
         /// Far more than the client may ask.
         case rateLimited
     }
@@ -42,15 +42,21 @@ package struct Query: Equatable, Sendable {
     /// Two questions or a handful of records are an honest mistake; more is not worth walking.
     private static let maxStrayRecords = 8
 
-    package static func receive(_ packet: Span<UInt8>) -> Reception {
+    /// - Parameters:
+    ///   - isOnStream: the packet came over TCP.
+    ///   - isCut: the end of the packet is missing, so it can't be well formed.
+    package static func receive(
+        _ packet: Span<UInt8>, isOnStream: Bool = false, isCut: Bool = false
+    ) -> Reception {
         guard let header = Header(packet) else { return .drop(.short) }
         guard !header.isReply else { return .drop(.reply) }
         // RFC 9619: exactly one question.
         guard header.opcode == 0, header.questionCount == 1 else {
-            return rejectUnread(packet, header, header.opcode == 0 ? .formatError : .notImplemented)
+            let code: ResponseCode = header.opcode == 0 ? .formatError : .notImplemented
+            return rejectUnread(packet, header, code, isOnStream: isOnStream)
         }
         guard let nameEnd = endOfName(in: packet, at: Header.byteCount), nameEnd + 4 <= packet.count else {
-            return rejectUnread(packet, header, .formatError)
+            return rejectUnread(packet, header, .formatError, isOnStream: isOnStream)
         }
         let type = RecordType(rawValue: packet.bigEndian16(at: nameEnd))
         // Records beside the question make no sense in a query, but for the SOA of IXFR (RFC 1995 section 3).
@@ -58,17 +64,20 @@ package struct Query: Equatable, Sendable {
             header.answerCount == 0, header.authorityCount <= (type == .ixfr ? 1 : 0),
             header.additionalCount <= maxAdditionalRecords
         else {
-            return rejectUnread(packet, header, .formatError)
+            return rejectUnread(packet, header, .formatError, isOnStream: isOnStream)
         }
         let records = readRecords(packet, at: nameEnd + 4, count: header.authorityCount + header.additionalCount)
         let query = Query(
             id: header.id, flags: header.flags, questionBytes: nameEnd + 4 - Header.byteCount, type: type,
-            recordClass: packet.bigEndian16(at: nameEnd + 2), edns: records.edns)
-        guard records.isWellFormed else { return .rejection(query, .formatError) }
+            recordClass: packet.bigEndian16(at: nameEnd + 2), edns: records.edns, isOnStream: isOnStream)
+        guard records.isWellFormed, !isCut else { return .rejection(query, .formatError) }
         if let edns = query.edns, edns.version != 0 { return .rejection(query, .badVersion) }
         if let code = query.refusal { return .rejection(query, code) }
         return .query(query)
     }
+
+    /// The reply says how long an idle connection is kept (RFC 7828 section 3.3.2); over UDP the option is ignored.
+    var repliesKeepalive: Bool { isOnStream && edns?.asksKeepalive == true }
 
     /// The name's bytes in the packet start after the header; without type and class.
     package var nameBytes: Int { questionBytes - 4 }
@@ -105,10 +114,12 @@ package struct Query: Equatable, Sendable {
 
     /// A packet whose sections can't be read as a query's: its OPT record is still looked for, because the reply has
     /// one exactly when the query had one (RFC 6891 section 6.1.1).
-    private static func rejectUnread(_ packet: Span<UInt8>, _ header: Header, _ code: ResponseCode) -> Reception {
+    private static func rejectUnread(
+        _ packet: Span<UInt8>, _ header: Header, _ code: ResponseCode, isOnStream: Bool
+    ) -> Reception {
         let query = Query(
             id: header.id, flags: header.flags, questionBytes: 0, type: RecordType(rawValue: 0), recordClass: 0,
-            edns: findOptionRecord(packet, header))
+            edns: findOptionRecord(packet, header), isOnStream: isOnStream)
         return .rejection(query, code)
     }
 
@@ -144,13 +155,12 @@ package struct Query: Equatable, Sendable {
             if packet.bigEndian16(at: fixed) == RecordType.opt.rawValue {
                 let isFirst = edns == nil
                 let version = packet[fixed + 5]
-                edns = EDNS(
-                    payloadBytes: Int(packet.bigEndian16(at: fixed + 2)), version: version,
-                    dnssecOK: packet[fixed + 6] & 0x80 != 0)
+                edns = EDNS(payloadBytes: Int(packet.bigEndian16(at: fixed + 2)), version: version)
                 // What the data of a later version looks like is not ours to judge.
                 if version == 0 {
                     let options = readOptions(packet, from: fixed + 10, to: end)
                     edns?.cookie = options.cookie
+                    edns?.asksKeepalive = options.askKeepalive
                     guard options.areWhole else { return (edns, false) }
                 }
                 guard isFirst, fixed == owner + 1 else { return (edns, false) }
@@ -162,21 +172,23 @@ package struct Query: Equatable, Sendable {
 
     private static func readOptions(
         _ packet: Span<UInt8>, from start: Int, to end: Int
-    ) -> (areWhole: Bool, cookie: Cookie.Place?) {
+    ) -> (areWhole: Bool, cookie: Cookie.Place?, askKeepalive: Bool) {
         var at = start
         var cookie: Cookie.Place?
+        var askKeepalive = false
         for _ in 0..<maxOptions {
-            if at == end { return (true, cookie) }
-            guard at + 4 <= end else { return (false, cookie) }
+            if at == end { return (true, cookie, askKeepalive) }
+            guard at + 4 <= end else { return (false, cookie, askKeepalive) }
             let (data, count) = (at + 4, packet.bigEndian16(at: at + 2))
             let next = data + Int(count)
-            guard next <= end else { return (false, cookie) }
+            guard next <= end else { return (false, cookie, askKeepalive) }
+            if count == 0, packet.bigEndian16(at: at) == EDNS.Keepalive.optionCode { askKeepalive = true }
             if cookie == nil, packet.bigEndian16(at: at) == Cookie.optionCode, let data = UInt16(exactly: data) {
                 cookie = Cookie.Place(start: data, count: count)
             }
             at = next
         }
-        return (at == end, cookie)
+        return (at == end, cookie, askKeepalive)
     }
 
     private static func findOptionRecord(_ packet: Span<UInt8>, _ header: Header) -> EDNS? {

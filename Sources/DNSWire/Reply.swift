@@ -59,8 +59,8 @@ package enum Reply {
         let start = output.count
         output.append(body.bytes.extracting(0..<cut.bytes))
         countDown(body, records: Int(cut.answers) + Int(cut.authorities), from: start, by: ageSeconds, in: &output)
-        if let edns = query.edns {
-            appendOptionRecord(code: body.code, edns, query.replyCookie, extendedError, to: &output)
+        if query.edns != nil {
+            appendOptionRecord(code: body.code, query, extendedError, to: &output)
         }
     }
 
@@ -124,33 +124,37 @@ package enum Reply {
     }
 
     private static func optionRecordBytes(_ query: Query, _ extendedError: ExtendedError?) -> Int {
-        query.edns == nil ? 0 : EDNS.emptyRecordBytes + optionBytes(query.replyCookie, extendedError)
+        query.edns == nil ? 0 : EDNS.emptyRecordBytes + optionBytes(query, extendedError)
     }
 
-    private static func optionBytes(_ cookie: Cookie?, _ extendedError: ExtendedError?) -> Int {
-        (cookie == nil ? 0 : Cookie.optionBytes) + (extendedError?.optionBytes ?? 0)
+    private static func optionBytes(_ query: Query, _ extendedError: ExtendedError?) -> Int {
+        (query.replyCookie == nil ? 0 : Cookie.optionBytes)
+            + (query.repliesKeepalive ? EDNS.Keepalive.optionBytes : 0) + (extendedError?.optionBytes ?? 0)
     }
 
-    /// RFC 6891 section 6.1.2; our version is 0, whatever was asked.
+    /// RFC 6891 section 6.1.2; our version is 0, whatever was asked. DO is clear: no reply has signatures, so it must
+    /// not look like one from a server that understands DNSSEC (RFC 3225 section 3).
     private static func appendOptionRecord(
-        code: ResponseCode, _ edns: EDNS, _ cookie: Cookie?, _ extendedError: ExtendedError?,
-        to output: inout OutputSpan<UInt8>
+        code: ResponseCode, _ query: Query, _ extendedError: ExtendedError?, to output: inout OutputSpan<UInt8>
     ) {
         output.append(0)
         output.appendBigEndian(RecordType.opt.rawValue)
         output.appendBigEndian(UInt16(EDNS.ourPayloadBytes))
         output.append(UInt8(truncatingIfNeeded: code.rawValue >> 4))
         output.append(0)
-        output.appendBigEndian(edns.dnssecOK ? 0x8000 : 0)
-        output.appendBigEndian(UInt16(optionBytes(cookie, extendedError)))
-        cookie?.write(to: &output)
+        output.appendBigEndian(0)
+        output.appendBigEndian(UInt16(optionBytes(query, extendedError)))
+        query.replyCookie?.write(to: &output)
+        if query.repliesKeepalive {
+            output.appendBigEndian(EDNS.Keepalive.optionCode)
+            output.appendBigEndian(UInt16(EDNS.Keepalive.optionBytes - 4))
+            output.appendBigEndian(EDNS.Keepalive.timeout)
+        }
         guard let extendedError else { return }
         output.appendBigEndian(ExtendedError.optionCode)
         output.appendBigEndian(UInt16(extendedError.optionBytes - 4))
         output.appendBigEndian(extendedError.code)
-        extendedError.text.withUTF8Buffer { text in
-            output.append(unsafe Span(_unsafeElements: text))
-        }
+        output.append(extendedError.text.utf8.span)
     }
 }
 

@@ -12,6 +12,8 @@ struct ReplySections {
     let hasNameservers: Bool
     /// The upper eight bits of the response code (RFC 6891 section 6.1.3); 0 without an OPT record.
     let extendedCode: UInt16
+    /// The first one of the OPT record (RFC 8914).
+    let extendedError: ExtendedError?
 
     /// The cursor stands behind the question section.
     init(_ cursor: inout ByteCursor, _ header: Header, _ question: Question) throws(MalformedMessage) {
@@ -34,11 +36,14 @@ struct ReplySections {
             if let record = try head.record(&cursor, isWanted: head.type == .soa) { startsOfAuthority.append(record) }
         }
         var extendedCode: UInt16?
+        var extendedError: ExtendedError?
         for _ in 0..<counts[2] {
             let head = try RecordHead(&cursor)
             if head.type == .opt {
                 guard extendedCode == nil else { throw cursor.malformed(.secondOptionRecord) }
                 extendedCode = UInt16(head.ttlField >> 24)
+                extendedError = ExtendedError(options: try head.data(&cursor))
+                continue
             }
             _ = try head.record(&cursor, isWanted: false)
         }
@@ -47,6 +52,7 @@ struct ReplySections {
         self.startsOfAuthority = startsOfAuthority
         self.hasNameservers = hasNameservers
         self.extendedCode = extendedCode ?? 0
+        self.extendedError = extendedError
     }
 }
 
@@ -73,6 +79,14 @@ struct RecordHead {
         var range = try cursor.readRange(dataBytes)
         guard isWanted, recordClass == Query.classIN, !type.isMeta else { return nil }
         return ResourceRecord(owner: owner, type: type, ttlSeconds: ttlSeconds, data: try range.readData(of: type))
+    }
+
+    /// Returns the data as it came and moves behind it.
+    func data(_ cursor: inout ByteCursor) throws(MalformedMessage) -> [UInt8] {
+        var range = try cursor.readRange(dataBytes)
+        var data: [UInt8] = []
+        try range.appendRest(to: &data)
+        return data
     }
 
     private var ttlSeconds: UInt32 { ttlField >> 31 == 0 ? ttlField : 0 }

@@ -13,6 +13,8 @@ package struct ResponseCode: RawRepresentable, Hashable, Sendable {
     package static let noSuchName = ResponseCode(rawValue: 3)
     package static let notImplemented = ResponseCode(rawValue: 4)
     package static let refused = ResponseCode(rawValue: 5)
+    /// A DNAME record makes the name too long (RFC 6672 section 2.2).
+    package static let nameShouldNotExist = ResponseCode(rawValue: 6)
     package static let badVersion = ResponseCode(rawValue: 16)
     /// RFC 7873 section 8: ask again with the cookie in this reply.
     package static let badCookie = ResponseCode(rawValue: 23)
@@ -30,6 +32,7 @@ extension ResponseCode: CustomStringConvertible {
         case .noSuchName: "NXDOMAIN"
         case .notImplemented: "NOTIMP"
         case .refused: "REFUSED"
+        case .nameShouldNotExist: "YXDOMAIN"
         case .badVersion: "BADVERS"
         case .badCookie: "BADCOOKIE"
         default: "RCODE\(rawValue)"

@@ -3,6 +3,8 @@
 package enum StreamFraming {
     package static let lengthBytes = 2
     package static let maxMessageBytes = 65_535
+    /// How long a server of ours keeps a client's connection without questions in flight, and says so (RFC 7828).
+    package static let idleTimeoutSeconds = 10
 
     /// - Parameter message: at most 65,535 bytes. Length and message go out in one write (RFC 7766 section 8).
     package static func frame(_ message: [UInt8]) -> [UInt8] {

@@ -7,7 +7,7 @@ package enum UpstreamReplyError: Error, Equatable, Sendable {
     /// TC=1: ask the same server over TCP. Over TCP and HTTP it is a failure.
     case truncated
     /// The server answered and has nothing for us: ask the next one.
-    case serverFailure(ResponseCode)
+    case serverFailure(ResponseCode, ExtendedError? = nil)
     /// A referral to other servers, as from one that does not recurse: ask the next one.
     case lame
     /// The question is ours and the rest cannot be read: ask the next server.
@@ -45,8 +45,9 @@ package enum UpstreamReply {
         }
         let code = ResponseCode(rawValue: sections.extendedCode << 4 | header.responseCode)
         switch code {
-        case .noError, .noSuchName: return try judge(sections, chain, code)
-        default: throw .serverFailure(code)
+        case .noError, .noSuchName:
+            return try judge(sections, chain, code).remarked(sections.extendedError)
+        default: throw .serverFailure(code, sections.extendedError)
         }
     }
 

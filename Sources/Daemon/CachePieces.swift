@@ -61,11 +61,10 @@ extension CachedEntry {
 extension CacheEntryReport.Record {
     /// Data of types without a text of their own as RFC 3597 section 5 writes it.
     init(_ record: ResourceRecord, ageSeconds: Int) {
-        let hexadecimal = record.data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        let generic = "\\# \(record.data.count)" + (hexadecimal.isEmpty ? "" : " \(hexadecimal)")
         self.init(
             name: record.owner.isRoot ? "." : "\(record.owner).",
             ttlSeconds: max(0, Int(record.ttlSeconds) - ageSeconds),
-            type: record.type.description, data: PresentationForm.text(of: record) ?? generic)
+            type: record.type.description,
+            data: PresentationForm.text(of: record) ?? PresentationForm.genericText(of: record.data))
     }
 }

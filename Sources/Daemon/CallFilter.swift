@@ -21,6 +21,7 @@ struct CallFilter {
     /// For `status`.
     var rights: String {
         let filtered = problem.map { "system calls are not filtered: \($0)" } ?? "system calls filtered"
-        return "user \(Machine.user.userID), group \(Machine.user.groupID); \(filtered)"
+        let shared = Machine.hasSharedUser ? " (shared with other programs)" : ""
+        return "user \(Machine.user.userID)\(shared), group \(Machine.user.groupID); \(filtered)"
     }
 }

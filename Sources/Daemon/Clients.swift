@@ -80,7 +80,7 @@ struct Clients {
     /// Nil when the table is full.
     mutating func add(_ client: Client) -> Waiter? {
         guard waiting.count < Clients.maxWaiting else { return nil }
-        let waiter = Waiter(nextNumber)
+        let waiter = Waiter(nextNumber, of: ClientID(client.address))
         nextNumber += 1
         waiting[waiter] = client
         return waiter

@@ -1,48 +1,75 @@
-// Whose TCP connections are accepted while they are few: a share for each client, for each network of clients, and for
-// this machine itself. Counts, and knows no sockets.
+// Shares of the TCP connections: one client's, one network's, and those of this machine and of all others. Counts, and
+// knows no sockets. If a share is full, the server closes one of its connections and so makes room for the new one.
 
 import DNSWire
 
 /// Invariant: each count is that of the connections that were admitted and not released; none is kept at 0.
 struct ConnectionQuota {
-    /// In all; one costs a descriptor and some kilobytes.
+    /// Connections in all; one costs a descriptor and some kilobytes.
     static let maxConnections = 512
-    /// From one address, so that one client can't take them all.
+    /// From one address elsewhere, so that one client can't take them all. Programs of this machine share its
+    /// addresses, so those have no such limit.
     static let maxPerClient = 128
-    /// From one /24 (IPv4) or /56 (IPv6) elsewhere: who has many addresses can't either.
+    /// From one /24 (IPv4) or /56 (IPv6) elsewhere: a client with many addresses can't take all either.
     static let maxPerPrefix = 256
-    /// From elsewhere together: this machine's own programs always find room.
-    static let maxFromElsewhere = 448
 
+    /// Connections that are counted together.
+    enum Share: Equatable {
+        case client(Address)
+        case prefix(Neighbourhood)
+        case thisMachine
+        case elsewhere
+
+        func contains(_ client: Address) -> Bool {
+            switch self {
+            case .client(let address): client == address
+            case .prefix(let prefix): ConnectionQuota.prefix(of: client) == prefix
+            case .thisMachine: client.isLoopback
+            case .elsewhere: !client.isLoopback
+            }
+        }
+    }
+
+    /// Of all connections; lower where the process may have few descriptors.
+    private let limit: Int
     private(set) var count = 0
     private var fromElsewhere = 0
     private var ofClient: [Address: Int] = [:]
     private var ofPrefix: [Neighbourhood: Int] = [:]
 
-    /// One more connection of this client, or false.
-    mutating func admit(_ client: Address) -> Bool {
-        guard count < ConnectionQuota.maxConnections, ofClient[client, default: 0] < ConnectionQuota.maxPerClient else {
-            return false
-        }
+    init(limit: Int = maxConnections) {
+        self.limit = limit
+    }
+
+    /// Returns the share that has no room for one more connection of this client, the smallest first; nil: there is
+    /// room. If all places are taken, the larger one of this machine's share and of that of all others has to give
+    /// one: each side is sure of a half, and may have all that the other leaves.
+    func fullShare(for client: Address) -> Share? {
         if let prefix = ConnectionQuota.prefix(of: client) {
-            guard fromElsewhere < ConnectionQuota.maxFromElsewhere,
-                ofPrefix[prefix, default: 0] < ConnectionQuota.maxPerPrefix
-            else { return false }
-            ofPrefix[prefix, default: 0] += 1
-            fromElsewhere += 1
+            if ofClient[client, default: 0] >= min(ConnectionQuota.maxPerClient, limit / 4) { return .client(client) }
+            if ofPrefix[prefix, default: 0] >= min(ConnectionQuota.maxPerPrefix, limit / 2) { return .prefix(prefix) }
         }
-        ofClient[client, default: 0] += 1
+        guard count >= limit else { return nil }
+        let newFromElsewhere = fromElsewhere + (client.isLoopback ? 0 : 1)
+        return newFromElsewhere > count / 2 ? .elsewhere : .thisMachine
+    }
+
+    /// One more connection of a client for which no share is full.
+    mutating func admit(_ client: Address) {
         count += 1
-        return true
+        guard let prefix = ConnectionQuota.prefix(of: client) else { return }
+        ofClient[client, default: 0] += 1
+        ofPrefix[prefix, default: 0] += 1
+        fromElsewhere += 1
     }
 
     /// The end of one that was admitted.
     mutating func release(_ client: Address) {
         count -= 1
-        ConnectionQuota.decrease(&ofClient, client)
         guard let prefix = ConnectionQuota.prefix(of: client) else { return }
-        fromElsewhere -= 1
+        ConnectionQuota.decrease(&ofClient, client)
         ConnectionQuota.decrease(&ofPrefix, prefix)
+        fromElsewhere -= 1
     }
 
     private static func decrease<Key>(_ counts: inout [Key: Int], _ key: Key) {

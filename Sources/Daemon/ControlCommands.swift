@@ -25,7 +25,9 @@ struct ControlCommands {
 
     private var rights: Rights {
         let own = Machine.user
-        return Rights(userID: own.userID, groupID: own.groupID)
+        return Rights(
+            userID: own.userID == Machine.sharedID ? nil : own.userID,
+            groupID: own.groupID == Machine.sharedID ? nil : own.groupID)
     }
 
     /// Everything that is sent back for one request line.

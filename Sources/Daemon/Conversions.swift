@@ -108,6 +108,7 @@ extension Policy {
         prefetches = settings.prefetch.enabled
         probes.isEnabled = settings.probe.enabled
         probes.ports = settings.probe.ports
+        standsIn = StandInPolicy(settings.systemResolver.standsIn)
         rules = RuleTable(settings.rules.map { Rule($0, providerOfName) })
         onlyListed = settings.onlyListed
         isSystemOnly = settings.avoidsProviders
@@ -129,6 +130,17 @@ extension RestoredAnswer {
     }
 }
 
+extension StandInPolicy {
+    init(_ setting: Settings.SystemResolver.StandsIn) {
+        self =
+            switch setting {
+            case .unreachable: .unreachable
+            case .anyFailure: .anyFailure
+            case .never: .never
+            }
+    }
+}
+
 extension Rule {
     init(_ rule: Settings.Rule, _ providerOfName: [String: ProviderID]) {
         self.init(match: rule.match)
@@ -139,6 +151,7 @@ extension Rule {
             case .provider(let name): providerOfName[name].map(NameUpstreams.provider) ?? .providers
             }
         }
+        standsIn = rule.standsIn.map { StandInPolicy($0) }
         allowPrivate = rule.allowPrivate
         stale = rule.stale
         staleNegative = rule.staleNegative

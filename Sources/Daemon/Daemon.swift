@@ -114,7 +114,7 @@ final class Daemon {
             probeErrands = ProbeErrands(resolving)
             queries = QueryErrands(resolving)
             evidence = EvidenceLog(resolving)
-            portalErrand = PortalErrand(resolving)
+            portalErrand = PortalErrand(resolving) { [roaming] in roaming?.network.identity }
             threads = try ServingThreads(
                 ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {

@@ -64,6 +64,7 @@ struct ExplainWords {
         case .provider(let only): said.append("resolver = \(nameOfSource(.provider(only)))")
         case .system: said.append("resolver = system")
         }
+        if let standsIn = rule.standsIn { said.append("stands-in = \(standsIn.rawValue)") }
         let switches = [
             ("allow-private", rule.allowPrivate), ("stale", rule.stale), ("stale-negative", rule.staleNegative),
             ("prefetch", rule.prefetch), ("probe", rule.probe),
@@ -132,7 +133,7 @@ struct ExplainWords {
         case .expired(let cause, let remark):
             return ["the expired answer at once with EDE \(remark.code), \(why(cause))"]
         case .fallback: return ["the rule's fallback addresses at once"]
-        case .fails(let reason): return ["SERVFAIL at once, with EDE \(reason.code): \(reason.reason)"]
+        case .fails(let reason): return ["SERVFAIL at once, with EDE \(reason.code): \(reason.text)"]
         case .substitute: return ["the system resolver's answer at once; a provider's is still waited for"]
         case .waits(let lookup, let isJoining): return steps(of: lookup, isJoining: isJoining)
         }

@@ -36,8 +36,9 @@ struct Explanations {
         report.addresses = known.addresses.map { AddressReport($0, now: now, nameOfSource: nameOfSource) }
         report.expired = words.expired(found.first.map { freshness($0, limits) }, found.first?.answer)
         report.failure = known.failure.map {
-            ExplainReport.Failure(reason: $0.reason.reason, leftSeconds: seconds(until: $0.until))
+            ExplainReport.Failure(reason: $0.reason.text, leftSeconds: seconds(until: $0.until))
         }
+        report.standIn = known.standIn.map { "\($0.reason.rawValue), \(seconds(since: $0.at)) s ago" }
         report.refresh = words.refresh
         report.next =
             BeforeCache(question, view).map { [ExplainWords.next($0)] }
@@ -104,7 +105,7 @@ struct Explanations {
         let failures = known.failures.map { failure in
             var said = ExplainReport.Said(
                 source: nameOfSource(failure.source), ageSeconds: seconds(since: failure.failedAt))
-            said.failure = failure.failure.rawValue
+            said.failure = failure.cause.words
             return (failure.failedAt, said)
         }
         return (words.reversed() + failures.reversed()).sorted { $0.0 > $1.0 }.map(\.1)
@@ -135,6 +136,16 @@ extension Answer.Kind {
         case .noData: "no data"
         case .noSuchName: "no such name"
         case .unprovenEmpty: "nothing, from one that can't tell why"
+        }
+    }
+}
+
+extension SourceFailure.Cause {
+    fileprivate var words: String {
+        switch self {
+        case .fetch(let failure): failure.rawValue
+        case .name(let failure):
+            "\(failure.responseCode)\(failure.extendedError.map { ", EDE \($0.code) \($0.text)" } ?? "")"
         }
     }
 }

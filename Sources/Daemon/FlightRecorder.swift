@@ -71,6 +71,7 @@ final class FlightRecorder {
         case .fetchFinished(let id, let result):
             switch result {
             case .success(let answer): ended(id, answer.responseCode.description, now: now)
+            case .nameFailed(let failure): ended(id, failure.responseCode.description, now: now)
             case .failure(let failure): ended(id, failure.rawValue, now: now)
             }
         case .network(.changed(let network)):

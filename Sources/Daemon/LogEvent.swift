@@ -16,6 +16,8 @@ enum LogEvent {
     case addressLeftOut(String)
     /// Root has started us, and we are not root's any more.
     case servesAs(user: String, userID: UInt32, groupID: UInt32)
+    /// Other programs may run as the same user.
+    case sharesUser(userID: UInt32)
     /// System calls that we have no use for could be used.
     case unfiltered(reason: String)
     /// Metrics and status page.
@@ -73,7 +75,7 @@ enum LogEvent {
             .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserverAskedAgain, .providersAvoided,
             .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks, .query, .queriesLeftOut:
             .info
-        case .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .portal(.suspected),
+        case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .portal(.suspected),
             .nameserverLoops,
             .fileUnreadable,
             .addressLeftOut, .storeSetAside, .storeFails, .probesOff, .divergence, .recorderWritten, .recorderFails:

@@ -18,7 +18,8 @@ extension LogEvent {
     /// and fro.
     var timesAtOnce: Int? {
         switch self {
-        case .notStarted, .ready, .servesAs, .stopping, .stopped, .settingsReloaded, .settingsRefused, .levelChanged,
+        case .notStarted, .ready, .servesAs, .sharesUser, .stopping, .stopped, .settingsReloaded, .settingsRefused,
+            .levelChanged,
             .switchedOn,
             .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .openResolver, .recorderWritten, .query,
             .requestFailed:
@@ -42,6 +43,7 @@ extension LogEvent {
         case .ready: "ready"
         case .addressLeftOut: "address-left-out"
         case .servesAs: "serves-as"
+        case .sharesUser: "shares-user"
         case .unfiltered: "unfiltered"
         case .pagesServed: "pages-served"
         case .pagesOpen: "pages-open"
@@ -100,6 +102,7 @@ extension LogEvent {
             ]
         case .servesAs(let user, let userID, let groupID):
             ["user": .text(user), "uid": .number(Int(userID)), "gid": .number(Int(groupID))]
+        case .sharesUser(let userID): ["uid": .number(Int(userID))]
         case .unfiltered(let reason): ["reason": .text(reason)]
         case .pagesServed(let address), .pagesOpen(let address): ["address": .text(address.description)]
         case .stopping(let signal): ["signal": .text(signal)]

@@ -19,6 +19,7 @@ extension LogEvent {
         case .addressLeftOut(let failure): failure
         case .servesAs(let user, let userID, let groupID):
             "serving as user \(user) (\(userID)), group \(groupID), without any right of root"
+        case .sharesUser(let userID): LogEvent.sharing(userID)
         case .unfiltered(let reason):
             "system calls that are of no use are not refused: \(reason); what the unit or the container forbids holds"
         case .pagesServed(let address): "metrics and the status page are at http://\(address)/"
@@ -102,6 +103,11 @@ extension LogEvent {
             "system resolver is now \(list(nameservers.servers.map(\.description)))"
             + (path.map { ", from \($0)" } ?? "")
         return omitted.isEmpty && unreadable.isEmpty ? asked : "\(asked); not asked: \(list(omitted + unreadable))"
+    }
+
+    private static func sharing(_ userID: UInt32) -> String {
+        "user \(userID) is shared with other programs: key files are refused, commands that change something are "
+            + "root's alone; \(ServingUser.remedyForShared)"
     }
 
     private func list(_ items: [String]) -> String { items.isEmpty ? "none" : items.joined(separator: ", ") }

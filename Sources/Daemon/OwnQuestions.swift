@@ -15,7 +15,7 @@ enum OwnReply {
     case unreadable(UpstreamReplyError)
     case answer(Answer, Source)
     case expired(ExpiredAnswer, StaleCause)
-    case failure(ExtendedError)
+    case failure(ExtendedError, ResponseCode = .serverFailure)
 }
 
 struct OwnQuestions {

@@ -5,10 +5,13 @@ import DNSWire
 import HTTPClient
 import HTTPDNS
 import LinuxIO
+import Network
 import Resolver
 
 final class PortalErrand {
     private let resolving: ResolvingLoop
+    /// Of the network in use; nil where there is none.
+    private let network: () -> NetworkIdentity?
     /// Nil while none is suspected.
     private var askAt: Instant?
     private var errand: SystemFetches.Errand?
@@ -19,8 +22,9 @@ final class PortalErrand {
     private static let path = "/generate_204"
     private static let port: UInt16 = 80
 
-    init(_ resolving: ResolvingLoop) {
+    init(_ resolving: ResolvingLoop, network: @escaping () -> NetworkIdentity?) {
         self.resolving = resolving
+        self.network = network
     }
 
     var nextDeadline: Instant? { askAt }
@@ -41,9 +45,13 @@ final class PortalErrand {
         errand = resolving.system.ask(Question(PortalNames.probed, .a), now: now) { [weak self] in self?.answered($0) }
     }
 
-    private func answered(_ result: Result<Answer, FetchFailure>) {
+    private func answered(_ result: FetchResult) {
         errand = nil
-        if case .success(let answer) = result, let address = answer.addresses.first { look(at: address) }
+        let gateway = network()?.gateway
+        guard case .success(let answer) = result,
+            let address = answer.addresses.first(where: { $0.mayBeAskedForPortal(gateway: gateway) })
+        else { return }
+        look(at: address)
     }
 
     private func look(at address: Address) {
@@ -55,6 +63,24 @@ final class PortalErrand {
             [resolving] result in
             guard case .success(let transfer) = result, let host = HTTPReply(transfer).redirectHost else { return }
             resolving.handle(.redirected(host), now: Clock.now())
+        }
+    }
+}
+
+extension Address {
+    /// Links with services that trust any request from this machine: loopback (0.0.0.0 leads there, too), link-local,
+    /// and the metadata services of AWS, GCP, Alibaba and Oracle Cloud.
+    private static let trustedLinks = [
+        "0.0.0.0/8", "127.0.0.0/8", "::/127", "169.254.0.0/16", "fe80::/10", "100.100.100.0/24", "192.0.0.0/24",
+        "fd00:ec2::/64", "fd20:ce::/64",
+    ].compactMap { Prefix($0) }
+
+    /// Returns whether the check request may go to this address: never to such a link, unless the default gateway is on
+    /// it, where a portal can be.
+    func mayBeAskedForPortal(gateway: Address?) -> Bool {
+        let address = mapped ?? self
+        return Address.trustedLinks.filter { $0.contains(address) }.allSatisfy { link in
+            gateway.map { link.contains($0) } ?? false
         }
     }
 }

@@ -82,7 +82,7 @@ extension AddressPlace {
         case .quickest: "verified, and about as quick as the quickest"
         case .slower: "verified, and slower than the quickest"
         case .behind: "not verified, behind those that are"
-        case .asGiven: "no address of the name is known to speak TLS, they stay as they came"
+        case .asGiven: "no address of the name was ever verified, they stay as they came"
         case .quarantined: "condemned, and another address is not"
         case .dropped: "dead, and another address is not"
         case .lastResort: "there is no better one"

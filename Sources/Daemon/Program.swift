@@ -62,6 +62,8 @@ package enum Program {
     private static func serve(_ settings: Settings, _ options: Options, _ log: Log) throws {
         SignalWatch.endProcess(on: StopSignal.all)
         let (notice, inherited) = (ServiceNotice(), InheritedSockets())
+        // Without it the daemon serves within the soft limit, which `status` shows.
+        try? Machine.raiseDescriptorLimit()
         let user = try ServingUser(settings.server.user)
         let openings = try Openings(settings, options, inherited)
         user.leaveDirectories(settings, sparing: SettingsFile.path(options))
@@ -74,6 +76,7 @@ package enum Program {
         if let account = user.account {
             log(.servesAs(user: account.name, userID: account.userID, groupID: account.groupID))
         }
+        if Machine.hasSharedUser { log(.sharesUser(userID: Machine.sharedID)) }
         if let problem = filter.problem { log(.unfiltered(reason: problem)) }
         try Daemon(settings, provisions, options, consume openings, notice, rights: filter.rights).run()
     }

@@ -32,6 +32,7 @@ struct Provider {
     private(set) var lastReason = ""
     var latency = LatencyHistogram()
     var clock = ServerClock()
+    private var forbidding = ForbiddenNames()
     /// Until then, connections that are open may be out of step with us.
     private var distrustsConnectionsUntil: Instant?
 
@@ -53,11 +54,9 @@ struct Provider {
     var name: String { settings.name }
     var dialectName: String { settings.dialect.rawValue }
 
-    /// A dialect that reads only some of the other types is asked for addresses alone: it would take the place of a
-    /// provider that can be asked for anything.
     var traits: ProviderTraits {
-        let types: ProviderTraits.Types =
-            if dialect.supports(.https) { .any } else if dialect.supports(.aaaa) { .addresses } else { .a }
+        let listed = PresentationForm.readable.filter(dialect.supports)
+        let types: ProviderTraits.Types = dialect.supports(Provider.unassignedType) ? .any : .listed(Set(listed))
         return ProviderTraits(
             id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
@@ -65,6 +64,8 @@ struct Provider {
             verifies: settings.url.isSecure)
     }
 
+    /// For private use (RFC 6895 section 3.1): a dialect that carries it carries every type.
+    private static let unassignedType = RecordType(rawValue: 65_280)
     /// Refreshes have a bound even where nobody set one.
     private static let refreshesPerSecond = 100
 
@@ -112,6 +113,9 @@ struct Provider {
         return (endpoints[chosen], others, addresses.silence(of: chosen))
     }
 
+    /// So long a request may wait for a place, because an answer takes about as long.
+    var usualLatency: Duration { addresses.usualLatency }
+
     func isReachable(by passage: Passage) -> Bool { endpoints.contains { passage.way(to: $0) != nil } }
 
     /// No address is left alone any longer.
@@ -128,6 +132,25 @@ struct Provider {
         if let index = endpoints.firstIndex(of: endpoint) { addresses.answered(index, after: elapsed, now: now) }
     }
 
+    /// Returns what a reply means for the resolver.
+    ///
+    /// - Parameters:
+    ///   - domain: the registrable domain of the question's name.
+    ///   - status: HTTP status of the reply.
+    mutating func result(
+        _ result: Result<Answer, DialectError>, for domain: Name, status: Int, now: Instant
+    ) -> FetchResult {
+        guard case .failure(let error) = result, case .failure = FetchResult(result) else {
+            forbidding.answered(now: now)
+            return FetchResult(result)
+        }
+        let isAboutName = error == .status(ForbiddenNames.status) || settings.dialect == .volcengine
+        guard status == ForbiddenNames.status, isAboutName, forbidding.forbids(domain, now: now) else {
+            return FetchResult(result)
+        }
+        return .nameFailed(NameFailure(.refused))
+    }
+
     /// - Parameter isAddress: another address of the provider may do better.
     mutating func failed(
         _ failure: FetchFailure, _ reason: String, at endpoint: HTTPEndpoint, isAddress: Bool, now: Instant
@@ -141,6 +164,18 @@ struct Provider {
     /// One of several questions in a request that was answered otherwise.
     mutating func failedInPart(_ failure: FetchFailure) {
         failures[failure, default: 0] += 1
+    }
+}
+
+extension FetchResult {
+    /// What a reply means by itself, whatever else its provider has answered.
+    init(_ result: Result<Answer, DialectError>) {
+        switch result {
+        case .success(let answer): self = .success(answer)
+        case .failure(.serverFailure(let code, let extendedError)):
+            self = .nameFailed(NameFailure(code, extendedError))
+        case .failure(let error): self = .failure(FetchFailure(error))
+        }
     }
 }
 
@@ -165,8 +200,7 @@ extension FetchFailure {
         case .garbage, .wrongQuestion: self = .garbage
         case .account: self = .account
         case .clock: self = .clock
-        case .wrongNode: self = .server
-        case .serverFailure: self = .server
+        case .wrongNode, .serverFailure: self = .server
         case .unsupported: self = .unsupported
         }
     }
@@ -196,7 +230,8 @@ extension DialectError {
         case .account(let code): "the account is not served: \(code)"
         case .clock: "finds the time of our requests wrong"
         case .wrongNode: "this address does not serve the account"
-        case .serverFailure(let code): "\(code)"
+        case .serverFailure(let code, let extendedError):
+            "\(code)\(extendedError.map { ", EDE \($0.code) \($0.text)" } ?? "")"
         case .unsupported: "the dialect can't ask this"
         }
     }

@@ -6,20 +6,29 @@ import HTTPClient
 import HTTPDNS
 import LinuxIO
 import Network
+import PublicSuffix
 import Resolver
 import Settings
 
 final class ProviderFetches {
     private let loop: EventLoop
-    private let http: HTTPClient
+    private let publicSuffixes: PublicSuffixList
+    let http: HTTPClient
     private(set) var providers: [Provider] = []
     private var nextProviderID = 0
-    private var passage = Passage()
+    var passage = Passage()
     /// Fetches that wait to share a request.
     private var batches = FetchBatches()
-    private var running: [TransferID: Running] = [:]
-    private var transferOfFetch: [FetchID: TransferID] = [:]
-    private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
+    /// Which requests run, of those that are not errands.
+    var shares = RequestShares()
+    private var nextRequest: RequestShares.ID = 0
+    /// Those that wait for a place.
+    var waiting: [RequestShares.ID: Waiting] = [:]
+    var requestOfFetch: [FetchID: RequestShares.ID] = [:]
+    var running: [TransferID: Running] = [:]
+    var transferOfRequest: [RequestShares.ID: TransferID] = [:]
+    var transferOfFetch: [FetchID: TransferID] = [:]
+    private var finished: [(id: FetchID, result: FetchResult)] = []
     /// Requests that are nobody's question.
     private var errands: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
     private var addressFailures: [(provider: ProviderID, isWrongNode: Bool)] = []
@@ -38,7 +47,8 @@ final class ProviderFetches {
     private static let stallTimeout: Duration = .milliseconds(1500)
 
     /// One request on its way, for one fetch or more.
-    private struct Running {
+    struct Running {
+        let id: RequestShares.ID
         let provider: ProviderID
         /// Its own, because new settings may take the provider away while its answer is on the way.
         let dialect: any Dialect
@@ -59,8 +69,9 @@ final class ProviderFetches {
         let configured: [HTTPEndpoint: HTTPEndpoint]
     }
 
-    init(loop: EventLoop) {
+    init(loop: EventLoop, publicSuffixes: PublicSuffixList = .builtIn) {
         self.loop = loop
+        self.publicSuffixes = publicSuffixes
         let watcher = DescriptorWatcher(loop)
         http = HTTPClient { descriptor, wants in watcher.update(descriptor, wants) }
         watcher.onReady = { [unowned self] descriptor, readiness in
@@ -70,7 +81,9 @@ final class ProviderFetches {
         }
     }
 
-    var nextDeadline: Instant? { [http.nextDeadline, batches.nextDeadline].compactMap { $0 }.min() }
+    var nextDeadline: Instant? {
+        [http.nextDeadline, batches.nextDeadline, shares.nextDeadline(now: Clock.now())].compactMap { $0 }.min()
+    }
 
     var hasFinished: Bool { !finished.isEmpty || http.hasFinished }
 
@@ -96,8 +109,14 @@ final class ProviderFetches {
     var unreachable: Set<ProviderID> { Set(providers.filter { !$0.isReachable(by: passage) }.map(\.id)) }
 
     /// Asks soon: where a request can carry several questions, others may join.
-    func start(_ id: FetchID, _ question: Question, _ provider: ProviderID, now: Instant) {
-        let fetch = FetchBatches.Fetch(id, question, startedAt: now)
+    ///
+    /// - Parameter client: whose question it is; nil for the daemon's own.
+    func start(
+        _ id: FetchID, _ question: Question, _ provider: ProviderID, for client: ClientID? = nil, now: Instant
+    ) {
+        let holder = ShareHolder(question.name, client)
+        let isSlow = shares.isSlow(holder.domain, now: now)
+        let fetch = FetchBatches.Fetch(id, question, startedAt: now, holder: holder, isSlow: isSlow)
         guard let dialect = providers.first(where: { $0.id == provider })?.dialect else {
             return fail([fetch], .unreachable)
         }
@@ -112,14 +131,16 @@ final class ProviderFetches {
     func abandon(_ id: FetchID, now: Instant) {
         guard let transfer = transferOfFetch.removeValue(forKey: id) else {
             batches.remove(id)
+            leaveQueue(id, now: now)
             return
         }
         running[transfer]?.wantedCount -= 1
         guard let request = running[transfer], request.wantedCount == 0 else { return }
-        running[transfer] = nil
         http.cancel(transfer, now: now)
         // The resolver abandons what runs into its time-out; other abandoned requests were only overtaken.
-        if request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout {
+        let isLate = request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout
+        release(transfer, isLate ? .timedOut : .other, now: now)
+        if isLate {
             failed(request, at: request.endpoint, .timeout, "time-out", isAddress: true, now: now)
         }
     }
@@ -127,6 +148,7 @@ final class ProviderFetches {
     func timePassed(now: Instant) {
         http.timePassed(now: now)
         while let batch = batches.popDue(now: now) { send(batch, now: now) }
+        takePlaces(now: now)
     }
 
     /// What the resolver has to hear.
@@ -138,14 +160,15 @@ final class ProviderFetches {
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
         }
         for ended in http.takeFinished() {
-            if let request = running.removeValue(forKey: ended.id) {
+            if let request = release(ended.id, ended.result.end, now: now) {
                 conclude(request, ended.result, at: request.configured[ended.endpoint] ?? ended.endpoint, now: now)
             } else if let finish = errands.removeValue(forKey: ended.id) {
                 finish(ended.result)
             }
         }
+        takePlaces(now: now)
         // Failures first: what a provider answered in the same reply is the last word about it.
-        let inOrder = finished.filter { $0.result.failure != nil } + finished.filter { $0.result.failure == nil }
+        let inOrder = finished.filter { !$0.result.isReply } + finished.filter(\.result.isReply)
         defer {
             finished.removeAll(keepingCapacity: true)
             redirected.removeAll(keepingCapacity: true)
@@ -205,10 +228,6 @@ final class ProviderFetches {
         return notable
     }
 
-    func connections(of provider: Provider) -> ConnectionCounts {
-        provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: passage.way(to: $1) ?? $1) }
-    }
-
     // MARK: requests
 
     private func send(_ batch: FetchBatches.Batch, now: Instant) {
@@ -222,11 +241,28 @@ final class ProviderFetches {
         guard let index = providers.firstIndex(where: { $0.id == provider }) else {
             return fail(fetches, .unreachable)
         }
+        let id = nextRequest
+        nextRequest += 1
+        waiting[id] = Waiting(provider: provider, fetches: fetches, questions: questions, isRepeated: isRepeated)
+        for fetch in fetches { requestOfFetch[fetch.id] = id }
+        shares.add(
+            id, to: provider, for: fetches[0].holder ?? ShareHolder(questions[0].name, nil),
+            places: places(at: providers[index]), usualLatency: providers[index].usualLatency, now: now)
+        takePlaces(now: now)
+    }
+
+    func begin(_ id: RequestShares.ID, _ waiting: Waiting, now: Instant) {
+        let (fetches, questions) = (waiting.fetches, waiting.questions)
+        guard let index = providers.firstIndex(where: { $0.id == waiting.provider }) else {
+            shares.end(id, .other, now: now)
+            return fail(fetches, .unreachable)
+        }
         let request: HTTPRequest
         do throws(DialectError) {
             request = try providers[index].dialect.request(
                 for: questions, in: context(of: providers[index], questions[0].subnet))
         } catch {
+            shares.end(id, .other, now: now)
             return fail(fetches, FetchFailure(error))
         }
         providers[index].requests += 1
@@ -240,24 +276,16 @@ final class ProviderFetches {
                 needsOwnConnection: providers[index].distrustsConnections(now: now),
                 stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: silence,
                 elsewhere: ways.dropFirst().map(\.0)), now: now)
+        transferOfRequest[id] = transfer
         running[transfer] = Running(
-            provider: provider, dialect: providers[index].dialect, fetches: fetches, questions: questions,
-            clock: providers[index].clock, isRepeated: isRepeated, wantedCount: fetches.count, startedAt: now,
+            id: id, provider: waiting.provider, dialect: providers[index].dialect, fetches: fetches,
+            questions: questions, clock: providers[index].clock, isRepeated: waiting.isRepeated,
+            wantedCount: fetches.count, startedAt: now,
             endpoint: endpoint, configured: Dictionary(ways) { first, _ in first })
         for fetch in fetches { transferOfFetch[fetch.id] = transfer }
     }
 
-    func context(of provider: Provider, _ subnet: ClientSubnet = .none) -> DialectContext {
-        let entropy = SystemEntropy()
-        let nonce = [entropy.next(), entropy.next()].flatMap { word in
-            (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
-        }
-        return DialectContext(
-            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()), nonce: nonce,
-            clientSubnet: provider.told(of: subnet))
-    }
-
-    private func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {
+    func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {
         finished += fetches.map { ($0.id, .failure(failure)) }
     }
 
@@ -282,19 +310,32 @@ final class ProviderFetches {
                 return send(wanted, asking: request.questions, to: request.provider, isRepeated: true, now: now)
             }
             if !isNews { results = results.map { $0.mapError(\.withoutClock) } }
-            judge(request, results, of: transfer, at: endpoint, now: now)
-            deliver(Dictionary(zip(request.questions, results)) { first, _ in first }, to: wanted, request.provider)
+            let outcomes = zip(request.questions, results).map { question, result in
+                (question, outcome(of: question, result, from: request.provider, status: transfer.status, now: now))
+            }
+            judge(request, results, outcomes.map(\.1), of: transfer, at: endpoint, now: now)
+            deliver(Dictionary(outcomes) { first, _ in first }, to: wanted, request.provider)
         }
     }
 
+    private func outcome(
+        of question: Question, _ result: Result<Answer, DialectError>, from provider: ProviderID, status: Int,
+        now: Instant
+    ) -> FetchResult {
+        // New settings may have removed the provider; the clients of its reply still wait.
+        guard let index = providers.firstIndex(where: { $0.id == provider }) else { return FetchResult(result) }
+        let domain = publicSuffixes.registrableDomain(of: question.name)
+        return providers[index].result(result, for: domain, status: status, now: now)
+    }
+
     private func deliver(
-        _ results: [Question: Result<Answer, DialectError>], to wanted: [FetchBatches.Fetch], _ provider: ProviderID
+        _ results: [Question: FetchResult], to wanted: [FetchBatches.Fetch], _ provider: ProviderID
     ) {
         var gifts = results
         for fetch in wanted {
             guard let result = results[fetch.question] else { continue }
             gifts[fetch.question] = nil
-            finished.append((fetch.id, result.mapError { FetchFailure($0) }))
+            finished.append((fetch.id, result))
         }
         for case (let question, .success(let answer)) in gifts {
             volunteered.append(.volunteered(question, answer, provider))
@@ -310,8 +351,8 @@ final class ProviderFetches {
 
     /// A request counts as one failure at most, and a provider that has answered any of its questions is up.
     private func judge(
-        _ request: Running, _ results: [Result<Answer, DialectError>], of reply: TransferReply,
-        at endpoint: HTTPEndpoint, now: Instant
+        _ request: Running, _ results: [Result<Answer, DialectError>], _ outcomes: [FetchResult],
+        of reply: TransferReply, at endpoint: HTTPEndpoint, now: Instant
     ) {
         let errors = results.compactMap(\.failure)
         if let error = errors.first {
@@ -322,11 +363,11 @@ final class ProviderFetches {
             if case .throttled(let seconds?) = error {
                 throttled.append(.throttled(request.provider, for: .seconds(seconds)))
             }
-            if errors.count == results.count {
+            if !outcomes.contains(where: \.isReply) {
                 let isAddress = error == .wrongNode
                 return failed(request, at: endpoint, failure, error.description, isAddress: isAddress, now: now)
             }
-            failedInPart(request, failure, error.description)
+            for error in errors { failedInPart(request, FetchFailure(error), error.description) }
         }
         // What went before at another address is not this one's doing.
         let elapsed = endpoint == request.endpoint ? request.startedAt.duration(to: now) : reply.totalTime
@@ -353,33 +394,5 @@ final class ProviderFetches {
         guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
         providers[index].failedInPart(failure)
         notable.append(.requestFailed(provider: providers[index].name, reason: reason))
-    }
-}
-
-extension TransferRequest {
-    fileprivate init(
-        _ request: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration, connectTimeout: Duration,
-        needsOwnConnection: Bool, stallTimeout: Duration? = nil, silenceTimeout: Duration? = nil,
-        elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
-    ) {
-        self.init(
-            method: request.method == .get ? .get : .post, endpoint: endpoint, target: request.url,
-            headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body, timeout: timeout,
-            connectTimeout: connectTimeout, needsOwnConnection: needsOwnConnection, stallTimeout: stallTimeout,
-            silenceTimeout: silenceTimeout, elsewhere: elsewhere, wantsCertificate: wantsCertificate)
-    }
-}
-
-extension HTTPReply {
-    init(_ reply: TransferReply) {
-        let fields = reply.headers.map { HTTPHeaders.Field($0.name, $0.value) }
-        self.init(status: reply.status, headers: HTTPHeaders(fields), body: reply.body)
-    }
-}
-
-extension Result {
-    var failure: Failure? {
-        guard case .failure(let failure) = self else { return nil }
-        return failure
     }
 }

@@ -55,6 +55,12 @@ struct ProviderKeys {
     private static func secret(
         _ file: String, _ credentials: String?, _ user: FileReader
     ) throws(Misfit) -> Secret {
+        guard !user.isShared else {
+            throw Misfit(
+                finding:
+                    "is refused: httpdnsd runs as user \(user.userID), and so may other programs, which could read it",
+                remedy: ServingUser.remedyForShared)
+        }
         if file.hasPrefix("/") {
             let content = try read(
                 file, remedyIfMissing: "put the secret there and nothing else",
@@ -115,23 +121,33 @@ struct FileReader {
     let userID: UInt32
     let groupID: UInt32
 
+    /// As nobody, a user that other programs have as well.
+    var isShared: Bool { userID == Machine.sharedID }
+    private var isGroupShared: Bool { groupID == Machine.sharedID }
+
     static var process: FileReader { FileReader(userID: Machine.user.userID, groupID: Machine.user.groupID) }
 
     /// The command that keeps others out and lets us read; nil if they are out. Root's group has no other members than
     /// those who can read everything.
     func remedy(for access: FileAccess, path: String) -> String? {
-        let isOursOrRoots = access.groupID == groupID || access.groupID == 0
+        let isOurs = access.groupID == groupID && !isGroupShared
+        let isOursOrRoots = isOurs || access.groupID == 0
         guard access.isReadableByOthers || (access.isReadableByGroup && !isOursOrRoots) else { return nil }
         let name = FileReader.shellWord(path)
-        if access.groupID == groupID, groupID != 0 { return "run: chmod 0640 \(name)" }
+        if isOurs, groupID != 0 { return "run: chmod 0640 \(name)" }
         if access.ownerID == userID || userID == 0 { return "run: chmod 0600 \(name)" }
-        return "run: chgrp \(groupID) \(name) && chmod 0640 \(name)"
+        return commandToHaveIt(name)
     }
 
     /// The commands that let us read a file of root's, and nobody else.
     func remedyForOwn(path: String) -> String {
-        let name = FileReader.shellWord(path)
-        return "run: chgrp \(groupID) \(name) && chmod 0640 \(name); user \(userID) must pass its directories, too"
+        commandToHaveIt(FileReader.shellWord(path)) + "; user \(userID) must pass its directories, too"
+    }
+
+    private func commandToHaveIt(_ name: String) -> String {
+        isGroupShared
+            ? "run: chown \(userID) \(name) && chmod 0600 \(name)"
+            : "run: chgrp \(groupID) \(name) && chmod 0640 \(name)"
     }
 
     private static func shellWord(_ text: String) -> String {

@@ -91,7 +91,7 @@ final class QueryErrands {
             guard let terms = running[number]?.terms else { return }
             let records = try? expired.answer.records(of: Question(terms.name, terms.type))
             say(number, expired.answer.responseCode, records ?? [], from: "cache", expired.extendedError, cause)
-        case .failure(let reason): say(number, .serverFailure, [], from: "local", reason)
+        case .failure(let reason, let code): say(number, code, [], from: "local", reason)
         }
     }
 
@@ -141,7 +141,7 @@ final class QueryErrands {
             source: source, milliseconds: errand.startedAt.duration(to: Clock.now()).wholeMilliseconds)
         report.records = records.map { CacheEntryReport.Record($0, ageSeconds: 0) }
         report.staleCause = cause?.rawValue
-        report.extendedError = remark.map { QueryReport.ExtendedErrorReport(code: Int($0.code), text: $0.reason) }
+        report.extendedError = remark.map { QueryReport.ExtendedErrorReport(code: Int($0.code), text: $0.text) }
         if code != .noError, code != .noSuchName {
             report.error = "\(report.name) \(report.type) has no answer: \(code)"
         }

@@ -258,7 +258,8 @@ final class ResolvingLoop {
         case .fetch(let id, let question, let upstream):
             askedAt = now
             switch upstream {
-            case .provider(let provider): providers.start(id, question, provider, now: now)
+            case .provider(let provider):
+                providers.start(id, question, provider, for: resolver.client(of: id), now: now)
             case .system: system.start(id, question, now: now)
             }
         case .shadow(let id, let question, let provider): providers.start(id, question, provider, now: now)
@@ -282,9 +283,9 @@ final class ResolvingLoop {
         case .probeNews(let news): probeNews.append(news)
         case .diverged(let divergence): divergences.append(divergence)
         case .countHits(let questions): handle(answers.hits(questions), now: now)
-        case .fail(let waiter, let extendedError):
-            guard let client = clients.take(waiter) else { return tell(waiter, .failure(extendedError)) }
-            fail(client, extendedError, now: now)
+        case .fail(let waiter, let extendedError, let code):
+            guard let client = clients.take(waiter) else { return tell(waiter, .failure(extendedError, code)) }
+            fail(client, extendedError, code, now: now)
         }
     }
 
@@ -332,8 +333,10 @@ final class ResolvingLoop {
         if isSent { staleCauses[cause, default: 0] += 1 }
     }
 
-    private func fail(_ client: Client, _ extendedError: ExtendedError, now: Instant) {
-        answer(client, with: client.failure(extendedError), .serverFailure, extendedError, from: .failure, now: now)
+    private func fail(
+        _ client: Client, _ extendedError: ExtendedError, _ code: ResponseCode = .serverFailure, now: Instant
+    ) {
+        answer(client, with: client.failure(extendedError, code), code, extendedError, from: .failure, now: now)
     }
 
     /// Every reply of this thread leaves here, and is counted once. False when the client has gone.

@@ -22,6 +22,8 @@ extension ResolvingLoop {
 
     var refreshes: RefreshCounts { resolver.refreshes }
 
+    var displacedLookups: UInt64 { resolver.displacedLookups }
+
     func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
         resolver.estimate(of: provider, now: now)
     }
@@ -29,6 +31,8 @@ extension ResolvingLoop {
     func shadowCounts(of provider: ProviderID) -> ShadowCounts { resolver.shadowCounts(of: provider) }
 
     func privateAnswers(from provider: ProviderID) -> UInt64 { resolver.privateAnswers(from: provider) }
+
+    func standIns(for reason: StandInReason) -> UInt64 { resolver.standIns(for: reason) }
 
     func state(of provider: Provider, now: Instant) -> ProviderState {
         resolver.state(of: provider.id, now: now) ?? .unmeasured

@@ -102,15 +102,15 @@ struct ServingThread: ~Copyable {
         served.removeAll(keepingCapacity: true)
         tally.add(.udpQueries, UInt64(count))
         for place in 0..<count {
-            guard !batch.isCut(place), let peer = batch.peer(place) else {
-                tally.add(.droppedOversized)
-                let client = batch.peer(place).map(Address.init) ?? .v4(0)
-                served.append(ServedQuery(.dropped, outcome: .oversized, client: client))
+            guard let peer = batch.peer(place) else {
+                tally.add(.droppedShort)
+                served.append(ServedQuery(.dropped, outcome: .short, client: .v4(0)))
                 continue
             }
             let client = Address(peer)
+            let isCut = batch.isCut(place)
             let outcome = batch.exchange(place) { packet, reply in
-                fastPath.respond(to: packet, from: client, nowMilliseconds: nowMilliseconds, into: &reply)
+                fastPath.respond(to: packet, from: client, nowMilliseconds: nowMilliseconds, isCut: isCut, into: &reply)
             }
             tally.count(outcome)
             served.append(ServedQuery(outcome, fastPath.remark, client: client))
@@ -177,7 +177,6 @@ extension ServedQuery {
         case .limited(let code): self.init(.answered, from: .limited, code, client: client)
         case .dropped(.short): self.init(.dropped, outcome: .short, client: client)
         case .dropped(.reply): self.init(.dropped, outcome: .reply, client: client)
-        case .dropped(.oversized): self.init(.dropped, outcome: .oversized, client: client)
         case .dropped(.rateLimited): self.init(.dropped, outcome: .rateLimited, client: client)
         case .miss: self.init(.handedOver, client: client)
         }
@@ -201,7 +200,6 @@ extension Tally {
             count(code)
         case .dropped(.short): add(.droppedShort)
         case .dropped(.reply): add(.droppedReply)
-        case .dropped(.oversized): add(.droppedOversized)
         case .dropped(.rateLimited): add(.droppedRateLimited)
         case .miss: add(.cacheMisses)
         }

@@ -30,8 +30,15 @@ struct ServingUser {
         }
         let name = name ?? ServingUser.ownName
         throw StartFailure(
-            "server.user \(name): this machine has no such user; run: adduser --system --group --no-create-home \(name)"
-        )
+            "server.user \(name): this machine has no such user; run: \(ServingUser.command(making: name))")
+    }
+
+    /// What gives a daemon that runs as nobody a user of its own.
+    static let remedyForShared =
+        "run: \(command(making: ownName)); then start httpdnsd as root, or name another user in server.user"
+
+    private static func command(making user: String) -> String {
+        "useradd --system --user-group --no-create-home \(user)"
     }
 
     private static func find(_ name: String) throws(StartFailure) -> Account? {
@@ -52,6 +59,8 @@ struct ServingUser {
                 "httpdnsd does not serve with more rights than it needs, and can't go on as \(user): \(error); start "
                     + "it as a user without rights, or let it have CAP_SETUID, CAP_SETGID and CAP_SETPCAP")
         }
+        // The kernel does this for a process that was root's, unless fs.suid_dumpable = 1.
+        if Machine.hasSharedUser { Privileges.hideMemory() }
     }
 
     /// Directories that it will write to, and files in them that were root's. What can't be had is found by who needs

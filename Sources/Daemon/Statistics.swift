@@ -50,6 +50,8 @@ struct Statistics {
         report.network = currentNetwork
         report.portal = portal
         report.rights = rights
+        report.openDescriptors = stats.process.openDescriptors
+        report.descriptorLimit = stats.process.descriptorLimit
         return report
     }
 
@@ -75,6 +77,9 @@ struct Statistics {
         report.prefetch.succeeded = Int(resolving.refreshes.succeeded)
         report.prefetch.failed = Int(resolving.refreshes.failed)
         report.prefetch.used = Int(resolving.refreshes.used)
+        report.shares.lookupsDisplaced = Int(resolving.displacedLookups)
+        report.shares.requestsDisplaced = Int(resolving.providers.shares.displaced)
+        report.shares.requestsExpired = Int(resolving.providers.shares.expired)
         for cause in StaleCause.allCases { report.stale[cause.rawValue] = Int(resolving.staleCauses[cause] ?? 0) }
         if let store = resolving.store?.counts {
             report.store.loaded = Int(store.restoredEntries)
@@ -89,6 +94,7 @@ struct Statistics {
         report.udpReceiveErrors = Int(threads.lostDatagrams)
         report.connections.open = resolving.streams.openConnections
         report.connections.refused = Int(resolving.streams.refusedConnections)
+        report.connections.evicted = Int(resolving.streams.evictedConnections)
         (report.pages.requests, report.pages.cut) = pages?.counts ?? (0, 0)
         fill(&report, from: sum)
         fillDurations(&report)
@@ -115,9 +121,8 @@ struct Statistics {
             ("BADCOOKIE", .badCookie), ("other", .otherCode),
         ]
         let reasons: [(String, Count)] = [
-            ("short", .droppedShort), ("reply", .droppedReply), ("oversized", .droppedOversized),
-            ("overload", .droppedOverload), ("gone", .droppedGone), ("loop", .droppedLoop),
-            ("rate-limited", .droppedRateLimited),
+            ("short", .droppedShort), ("reply", .droppedReply), ("overload", .droppedOverload),
+            ("gone", .droppedGone), ("loop", .droppedLoop), ("rate-limited", .droppedRateLimited),
         ]
         for (code, count) in codes { report.rcodes[code] = Int(sum[count]) }
         for (reason, count) in reasons { report.dropped[reason] = Int(sum[count]) }
@@ -149,6 +154,7 @@ struct Statistics {
         let status = ProcessStatus.current()
         report.process.residentBytes = status.residentBytes
         report.process.openDescriptors = status.openDescriptors
+        report.process.descriptorLimit = status.descriptorLimit
         report.process.threads = status.threads
         report.process.startSeconds = Int(startSeconds)
         report.process.settingsSeconds = Int(settingsSeconds)
@@ -158,9 +164,13 @@ struct Statistics {
         report.providers = providers
         report.system.requests = Int(resolving.system.requests)
         report.system.failures = Int(resolving.system.failures)
+        for reason in StandInReason.allCases {
+            report.system.stoodIn[reason.rawValue] = Int(resolving.standIns(for: reason))
+        }
         report.system.divergences = evidence.divergences(of: .system)
         report.system.trust = resolving.systemTrust(now: now)
         report.system.foreignReplies = Int(resolving.system.foreignReplies)
+        report.system.refusedExchanges = Int(resolving.system.refusedExchanges)
         report.system.servers = resolving.system.servers.map(\.description)
         report.system.looping = resolving.system.loopingServers.map(\.description)
     }

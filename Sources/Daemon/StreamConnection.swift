@@ -6,18 +6,47 @@ import LinuxIO
 
 final class StreamConnection {
     /// A connection without questions in flight (RFC 7766 section 6.2.3 asks for seconds; peers use 10).
-    static let idleTimeout: Duration = .seconds(10)
-    /// A frame that has begun must arrive, and an answer must be taken, in this time: slow ones are cut.
+    static let idleTimeout: Duration = .seconds(Int64(StreamFraming.idleTimeoutSeconds))
+    /// A frame that has begun must arrive in this time. In each period of this length a client must take all answers
+    /// that wait for it, or `minBytesPerPeriod` of them.
     static let transferTimeout: Duration = .seconds(5)
+    /// About 3 KiB/s, less than any link that DNS over TCP is used on. A client below it holds a place and memory.
+    static let minBytesPerPeriod = 16 * 1024
     /// Questions in flight; further ones wait in the client's socket (RFC 7766 section 6.2.1.1: back-pressure).
     static let maxInFlight = 64
     /// Answers that wait for the client to read; at this point no more questions are read. Those in flight by then may
     /// still bring 4 MiB, which the server bounds for all connections together.
     static let maxUnsentBytes = 256 * 1024
-    /// Then it answers what it was asked and ends, so that nobody keeps a place for ever by asking now and then
+    /// Then it answers what it was asked and ends, so that no client keeps a place for ever by asking now and then
     /// (RFC 7766 section 6.2.3 lets a server close at will; clients connect again).
     static let maxAge: Duration = .seconds(600)
+    /// Time for the last answers after `maxAge`: longer than a lookup takes. Then the connection is closed in any case.
+    static let closingTimeout: Duration = .seconds(10)
+    /// A connection without questions is idle after this time: the first question of one that has just been accepted
+    /// is still to be read.
+    static let minIdle: Duration = .milliseconds(20)
     private static let readBytes = 16 * 1024
+
+    static let initialInterest: Readiness = [.readable, .peerClosed]
+
+    /// Which connection is closed first if a place is needed: the lower rank, then the one that has waited longer.
+    struct EvictionOrder: Comparable {
+        enum Rank: Int {
+            /// The peer sends no more; it has probably gone without waiting for its answers.
+            case peerClosed
+            case idle
+            /// Its first question is still to be read.
+            case fresh
+            case inUse
+        }
+
+        let rank: Rank
+        let since: Instant
+
+        static func < (left: EvictionOrder, right: EvictionOrder) -> Bool {
+            left.rank == right.rank ? left.since < right.since : left.rank.rawValue < right.rank.rawValue
+        }
+    }
 
     let client: Address
     let registration: EventLoop.Registration
@@ -30,34 +59,56 @@ final class StreamConnection {
     /// There may be whole questions that have not been looked at, though the socket has nothing more to read.
     var isBehind = false
     private var hasEnded = false
+    private var hasPeerClosed = false
     private var isBroken = false
-    /// Since when the connection waits for what its state asks of the client.
-    private var waitingSince: Instant
-    /// Nil once it has retired.
-    private var retiresAt: Instant?
+    /// Of the last question that was read and the last answer that was written.
+    private var lastUse: Instant
+    /// The client owes the rest of a frame since then.
+    private var frameSince: Instant
+    /// The current period in which the client takes answers, and how many bytes it has taken.
+    private var period: (start: Instant, bytes: Int)
+    private let retiresAt: Instant
+    private var isRetired = false
 
     init(_ socket: StreamSocket, _ client: Address, _ registration: EventLoop.Registration, now: Instant) {
         self.socket = socket
         self.client = client
         self.registration = registration
-        waitingSince = now
+        lastUse = now
+        frameSince = now
+        period = (now, 0)
         retiresAt = now + StreamConnection.maxAge
     }
 
     var unsentBytes: Int { unsent.count }
 
+    /// When the server retires or closes the connection.
     var deadline: Instant {
-        let isMidway = !unsent.isEmpty || frames.hasPartialFrame
-        let patience = waitingSince + (isMidway ? StreamConnection.transferTimeout : StreamConnection.idleTimeout)
-        return retiresAt.map { min($0, patience) } ?? patience
+        let end = isRetired ? retiresAt + StreamConnection.closingTimeout : retiresAt
+        let frameEnd = owesFrame ? frameSince + StreamConnection.transferTimeout : end
+        let patience =
+            unsent.isEmpty ? lastUse + StreamConnection.idleTimeout : period.start + StreamConnection.transferTimeout
+        return min(end, frameEnd, patience)
     }
 
     /// Whether it is old enough, once: from then on no question is read.
     func retires(now: Instant) -> Bool {
-        guard let age = retiresAt, age <= now else { return false }
-        retiresAt = nil
+        guard !isRetired, retiresAt <= now else { return false }
+        isRetired = true
         hasEnded = true
         return true
+    }
+
+    func evictionOrder(now: Instant) -> EvictionOrder {
+        let rank: EvictionOrder.Rank =
+            if hasPeerClosed {
+                .peerClosed
+            } else if inFlight > 0 || !unsent.isEmpty {
+                .inUse
+            } else {
+                lastUse + StreamConnection.minIdle <= now ? .idle : .fresh
+            }
+        return EvictionOrder(rank: rank, since: lastUse)
     }
 
     /// Nothing more will come or go: a client that has ended its side still gets the answers it asked for.
@@ -66,6 +117,7 @@ final class StreamConnection {
     var interest: Readiness {
         var interest: Readiness = unsent.isEmpty && !isBehind ? [] : .writable
         if canRead { interest.insert(.readable) }
+        if !hasPeerClosed { interest.insert(.peerClosed) }
         return interest
     }
 
@@ -74,12 +126,16 @@ final class StreamConnection {
             && unsent.count < StreamConnection.maxUnsentBytes
     }
 
+    /// Part of a frame is here and the rest would be read if it came.
+    private var owesFrame: Bool { canRead && frames.hasPartialFrame && !frames.hasWholeMessage }
+
     /// A whole message that has arrived, in flight from now on; nil when there is none, or no room for its answer.
     func nextQuestion(now: Instant) -> [UInt8]? {
         while canRead {
             if let message = frames.nextMessage() {
                 inFlight += 1
-                waitingSince = now
+                lastUse = now
+                frameSince = now
                 return message
             }
             guard receive(now: now) else { break }
@@ -92,9 +148,11 @@ final class StreamConnection {
 
     /// An empty answer means that the question was dropped.
     func answered(with message: [UInt8], now: Instant) {
+        // Reading goes on from here; the client could not send the rest of a frame before.
+        if inFlight == StreamConnection.maxInFlight { frameSince = now }
         inFlight -= 1
         guard !message.isEmpty else { return }
-        if unsent.isEmpty { waitingSince = now }
+        if unsent.isEmpty { period = (now, 0) }
         unsent += StreamFraming.frame(message)
     }
 
@@ -103,16 +161,28 @@ final class StreamConnection {
             do throws(SystemError) {
                 guard let count = try socket.write(unsent.span) else { return }
                 unsent.removeFirst(count)
-                waitingSince = now
+                wrote(count, now: now)
             } catch {
                 isBroken = true
             }
         }
     }
 
+    /// A few bytes now and then do not begin a new period: otherwise a slow reader would keep its place for ever.
+    func wrote(_ count: Int, now: Instant) {
+        lastUse = now
+        period.bytes += count
+        if period.bytes >= StreamConnection.minBytesPerPeriod { period = (now, 0) }
+    }
+
     /// Nothing more is read or written.
     func cut() {
         isBroken = true
+    }
+
+    /// What was sent before is still read, and answered if the client only ended its own side.
+    func peerClosed() {
+        hasPeerClosed = true
     }
 
     /// False when there is nothing to read for now.
@@ -121,11 +191,13 @@ final class StreamConnection {
         do throws(SystemError) {
             switch try socket.read(maxBytes: room) {
             case .bytes(let bytes):
-                if !frames.hasPartialFrame { waitingSince = now }
+                if !frames.hasPartialFrame { frameSince = now }
                 _ = frames.append(bytes.span)
                 return true
             case .wouldBlock: return false
-            case .ended: hasEnded = true
+            case .ended:
+                hasEnded = true
+                hasPeerClosed = true
             }
         } catch {
             isBroken = true

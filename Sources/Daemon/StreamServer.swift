@@ -33,20 +33,22 @@ final class StreamServer {
     private var acceptPause: AcceptPause
     private var connections: [ConnectionID: StreamConnection] = [:]
     private var unsentBytes = 0
-    private var quota = ConnectionQuota()
+    private var quota: ConnectionQuota
     private var nextNumber: UInt64 = 0
     private var fastPath: FastPath
     private var misses: [Miss] = []
     private var due: [Question] = []
     private var awaited: [Question] = []
     private(set) var refusedConnections: UInt64 = 0
+    /// Closed to make room for a new one.
+    private(set) var evictedConnections: UInt64 = 0
     private(set) var tally = Tally()
     private(set) var hitDurations = LatencyHistogram()
     private let recorder: FlightRecorder
 
     init(
         listeners: [Listener], loop: EventLoop, access: AccessList, fastPath: consuming FastPath,
-        recorder: FlightRecorder
+        recorder: FlightRecorder, maxConnections: Int = DescriptorBudget.current.clientConnections
     ) throws(SystemError) {
         self.listeners = listeners
         self.loop = loop
@@ -54,6 +56,7 @@ final class StreamServer {
         self.access = access
         self.fastPath = fastPath
         self.recorder = recorder
+        quota = ConnectionQuota(limit: maxConnections)
         for listener in listeners {
             let registration = try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in
                 accept(from: listener)
@@ -122,17 +125,35 @@ final class StreamServer {
     }
 
     private func admit(_ socket: StreamSocket, _ client: Address) {
-        guard access.allows(client), quota.admit(client) else {
+        guard access.allows(client) else {
             refusedConnections += 1
             return
         }
-        open(socket, client)
+        let now = Clock.now()
+        // Ends because each turn closes a connection.
+        while let share = quota.fullShare(for: client) { makeRoom(in: share, now: now) }
+        quota.admit(client)
+        open(socket, client, now: now)
     }
 
-    private func open(_ socket: StreamSocket, _ client: Address) {
+    /// Closes the connection of a full share that is missed least. A client that finds its connection closed makes a
+    /// new one (RFC 7766 section 6.2.4); a new connection that is closed looks like a failure.
+    private func makeRoom(in share: ConnectionQuota.Share, now: Instant) {
+        let candidates = connections.filter { share.contains($0.value.client) }
+        let victim = candidates.min { left, right in
+            let (one, other) = (left.value.evictionOrder(now: now), right.value.evictionOrder(now: now))
+            return one == other ? left.key.number < right.key.number : one < other
+        }
+        guard let victim else { preconditionFailure("a full share has connections") }
+        evictedConnections += 1
+        close(victim.key, victim.value)
+    }
+
+    private func open(_ socket: StreamSocket, _ client: Address, now: Instant) {
         let id = ConnectionID(number: nextNumber)
         nextNumber += 1
-        let watched = try? loop.watch(socket.descriptor.raw, for: .readable) { [unowned self] readiness in
+        let interest = StreamConnection.initialInterest
+        let watched = try? loop.watch(socket.descriptor.raw, for: interest) { [unowned self] readiness in
             self.ready(id, readiness)
         }
         guard let registration = watched else {
@@ -140,7 +161,7 @@ final class StreamServer {
             refusedConnections += 1
             return
         }
-        connections[id] = StreamConnection(socket, client, registration, now: Clock.now())
+        connections[id] = StreamConnection(socket, client, registration, now: now)
     }
 
     private func close(_ id: ConnectionID, _ connection: StreamConnection) {
@@ -154,6 +175,7 @@ final class StreamServer {
         guard let connection = connections[id] else { return }
         let now = Clock.now()
         if readiness.contains(.hangUp) || readiness.contains(.failed) { connection.cut() }
+        if readiness.contains(.peerClosed) { connection.peerClosed() }
         pump(id, connection, now: now)
     }
 

@@ -11,6 +11,10 @@ final class SystemFetches {
     private(set) var servers: [Nameserver] = []
     private(set) var requests: UInt64 = 0
     private(set) var failures: UInt64 = 0
+    /// Messages that were not sent because too many sockets were open to nameservers.
+    private(set) var refusedExchanges: UInt64 = 0
+    private var openExchanges = 0
+    private let maxExchanges: Int
     /// Of lookups that have ended.
     private(set) var foreignReplies: UInt64 = 0
 
@@ -24,13 +28,16 @@ final class SystemFetches {
     private var awaited: [Question: Int] = [:]
     private var loopChecks = LoopChecks()
     private var loopNews: [LogEvent] = []
-    private var finished: [(id: FetchID, result: Result<Answer, FetchFailure>)] = []
-    private var finishedErrands: [(number: UInt64, finish: Finish, result: Result<Answer, FetchFailure>)] = []
+    private var finished: [(id: FetchID, result: FetchResult)] = []
+    private var finishedErrands: [(number: UInt64, finish: Finish, result: FetchResult)] = []
 
     /// Longer than any client waits; the resolver abandons a fetch before.
     private static let lookupTimeout: Duration = .seconds(5)
 
-    typealias Finish = (Result<Answer, FetchFailure>) -> Void
+    /// Of one socket, before the others get their turn.
+    private static let maxMessagesPerTurn = 64
+
+    typealias Finish = (FetchResult) -> Void
 
     /// Whose question it is.
     private enum Purpose {
@@ -51,8 +58,10 @@ final class SystemFetches {
         var exchanges: [NameserverLookup.ExchangeID: SystemExchange] = [:]
     }
 
-    init(loop: EventLoop) {
+    /// - Parameter maxExchanges: sockets that may be open to nameservers.
+    init(loop: EventLoop, maxExchanges: Int = DescriptorBudget.current.nameserverExchanges) {
         self.loop = loop
+        self.maxExchanges = maxExchanges
     }
 
     var nextDeadline: Instant? {
@@ -114,7 +123,7 @@ final class SystemFetches {
 
     var hasFinished: Bool { !finished.isEmpty || !finishedErrands.isEmpty }
 
-    func takeFinished() -> [(id: FetchID, result: Result<Answer, FetchFailure>)] {
+    func takeFinished() -> [(id: FetchID, result: FetchResult)] {
         let (fetches, errands) = (finished, finishedErrands)
         finished = []
         finishedErrands = []
@@ -181,7 +190,10 @@ final class SystemFetches {
             return open(id, number) { SystemExchange.datagram(to: server, message) }
         case .openStream(let id, let server, let message):
             return open(id, number) { SystemExchange.stream(to: server, message) }
-        case .close(let id): jobs[number]?.exchanges.removeValue(forKey: id)?.close(loop)
+        case .close(let id):
+            guard let exchange = jobs[number]?.exchanges.removeValue(forKey: id) else { return nil }
+            exchange.close(loop)
+            openExchanges -= 1
         case .finished(let result): finish(number, result, now: now)
         }
         return nil
@@ -190,17 +202,23 @@ final class SystemFetches {
     private func open(
         _ id: NameserverLookup.ExchangeID, _ number: UInt64, _ make: () -> SystemExchange?
     ) -> NameserverLookup.Event? {
+        guard openExchanges < maxExchanges else {
+            refusedExchanges += 1
+            return .failed(id, .overload)
+        }
         guard var exchange = make() else { return .failed(id, .unreachable) }
         let isWatched = exchange.watch(loop) { [unowned self] in self.ready(id, number) }
         guard isWatched else { return .failed(id, .overload) }
         jobs[number]?.exchanges[id] = exchange
+        openExchanges += 1
         return nil
     }
 
     private func ready(_ id: NameserverLookup.ExchangeID, _ number: UInt64) {
         let now = Clock.now()
-        // A bad datagram leaves the exchange open, so there may be more to take.
-        while var exchange = jobs[number]?.exchanges[id] {
+        // A bad datagram leaves the exchange open, so there may be more to take; the rest of a flood waits.
+        for _ in 0..<SystemFetches.maxMessagesPerTurn {
+            guard var exchange = jobs[number]?.exchanges[id] else { return }
             let outcome = exchange.proceed(loop)
             jobs[number]?.exchanges[id] = exchange
             switch outcome {
@@ -211,13 +229,16 @@ final class SystemFetches {
         }
     }
 
-    private func finish(_ number: UInt64, _ result: Result<Answer, FetchFailure>, now: Instant) {
+    private func finish(_ number: UInt64, _ result: FetchResult, now: Instant) {
         guard let job = jobs.removeValue(forKey: number) else { return }
         end(job)
         switch job.purpose {
         case .fetch(let fetch):
             jobOfFetch[fetch] = nil
-            if case .failure = result { failures += 1 }
+            switch result {
+            case .success: break
+            case .nameFailed, .failure: failures += 1
+            }
             finished.append((fetch, result))
         case .errand(let finish): finishedErrands.append((number, finish, result))
         case .loopCheck:
@@ -229,16 +250,17 @@ final class SystemFetches {
     private func end(_ job: Job) {
         foreignReplies += UInt64(job.lookup.foreignReplies)
         for exchange in job.exchanges.values { exchange.close(loop) }
+        openExchanges -= job.exchanges.count
         guard case .fetch = job.purpose, let count = awaited[job.lookup.question] else { return }
         awaited[job.lookup.question] = count > 1 ? count - 1 : nil
     }
 }
 
-extension Result<Answer, FetchFailure> {
+extension FetchResult {
     /// Somebody has answered, though it may be with a refusal.
     fileprivate var isAnswered: Bool {
         switch self {
-        case .success, .failure(.server), .failure(.garbage): true
+        case .success, .nameFailed, .failure(.server), .failure(.garbage): true
         case .failure: false
         }
     }

@@ -68,7 +68,7 @@ final class Translation {
         errand = resolving.system.ask(PrefixDiscovery.question, now: now) { [weak self] in self?.answered($0) }
     }
 
-    private func answered(_ result: Result<Answer, FetchFailure>) {
+    private func answered(_ result: FetchResult) {
         let now = Clock.now()
         errand = nil
         guard case .success(let answer) = result else { return discovery.failed(now: now) }
@@ -88,7 +88,7 @@ final class Translation {
         resolving.providers.setReach(reach, prefixes)
         resolving.system.setReach(reach)
         resolving.handle(.network(.unreachable(resolving.providers.unreachable)), now: now)
-        resolving.handle(.translation(settings.dns64 == .auto ? prefixes : []), now: now)
+        resolving.handle(.translation(prefixes, synthesises: settings.dns64 == .auto), now: now)
     }
 }
 

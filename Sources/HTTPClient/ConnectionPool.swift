@@ -16,6 +16,8 @@ final class ConnectionPool {
     private var finished: [Finished] = []
     /// Those that are to be sent elsewhere as well.
     private var silent: [TransferID] = []
+    /// By the last reply.
+    private(set) var isHTTP1 = false
     private var reused = 0
     private var retried = 0
     /// By sets that are gone.
@@ -140,7 +142,10 @@ final class ConnectionPool {
     ) {
         let exchange = exchanges.remove(at: index)
         cancelTransfers(of: exchange, now: now)
-        if case .success(let reply) = result, reply.connectionWasReused { reused += 1 }
+        if case .success(let reply) = result {
+            isHTTP1 = reply.httpVersion == .http1
+            if reply.connectionWasReused { reused += 1 }
+        }
         finished.append((exchange.id, result))
     }
 

@@ -7,6 +7,8 @@ import CCurl
 final class ConnectionSet {
     /// HTTP/2 needs one; a server with HTTP/1.1 only gets as many in parallel as are polite (browsers use 6).
     static let maxConnections = 8
+    /// Servers should allow at least so many streams on a connection (RFC 9113 section 6.5.2).
+    static let maxStreams = 100
 
     typealias Ended = (transfer: Transfer, result: Result<TransferReply, TransferFailure>)
     typealias Interest = (_ descriptor: Int32, _ wants: SocketInterest) -> Void

@@ -54,6 +54,13 @@ package final class HTTPClient {
 
     package var transfersInFlight: Int { pools.reduce(0) { $0 + $1.exchangeCount } }
 
+    /// How many requests to the endpoint run at once without waiting for each other. Until a reply shows that it only
+    /// speaks HTTP/1.1, TLS is taken for HTTP/2.
+    package func parallelRequests(to endpoint: HTTPEndpoint) -> Int {
+        let isHTTP1 = endpoint.scheme == .http || pools.contains { $0.endpoint == endpoint && $0.isHTTP1 }
+        return isHTTP1 ? ConnectionSet.maxConnections : ConnectionSet.maxStreams
+    }
+
     package var connections: ConnectionCounts { pools.reduce(ConnectionCounts()) { $0 + $1.connections } }
 
     package func connections(to endpoint: HTTPEndpoint) -> ConnectionCounts {

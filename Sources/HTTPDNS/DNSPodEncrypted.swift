@@ -53,9 +53,10 @@ package struct DNSPodEncrypted: AddressDialect {
     package func reading(
         of reply: HTTPReply, isAlone: Bool
     ) throws(DialectError) -> (Question) throws(DialectError) -> Answer {
-        let body = DNSPodText.trimmed(try DNSPodEnterprise.acceptedBody(of: reply, expires: expires)[...]) ?? []
+        let accepted = DNSPodEncrypted.withoutPadding(try DNSPodEnterprise.acceptedBody(of: reply, expires: expires))
+        let body = DNSPodText.trimmed(accepted[...]) ?? []
         let isBare = body.isEmpty || body.elementsEqual(DNSPodText.nothing.utf8)
-        let text = DNSPodText(isBare ? Array(body) : try decrypt(body))
+        let text = DNSPodText(isBare ? Array(body) : DNSPodEncrypted.withoutPadding(try decrypt(body)))
         return { (question) throws(DialectError) in try text.answer(to: question, isAlone: isAlone) }
     }
 
@@ -85,6 +86,12 @@ package struct DNSPodEncrypted: AddressDialect {
     // MARK: ciphers
 
     private static let ivBytes = 16
+
+    /// Without the zeros that fill the last block, and the line ends and spaces before them.
+    private static func withoutPadding(_ text: [UInt8]) -> [UInt8] {
+        let isPadding = { (byte: UInt8) in [0x00, 0x0A, 0x0D, 0x20].contains(byte) }
+        return Array(text.reversed().drop(while: isPadding).reversed())
+    }
 
     /// Nil where the system lacks the cipher.
     private func encrypt(_ text: String, in context: DialectContext) -> String? {

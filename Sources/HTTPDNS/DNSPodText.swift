@@ -13,13 +13,17 @@ struct DNSPodText {
     /// The first line that names none: an answer to the only name that was asked.
     private var namelessParts: Text?
     private var isEmpty = true
+    private let isText: Bool
 
+    /// - Parameter body: without padding. Plain replies have none, so a NUL octet in one is garbage.
     init(_ body: [UInt8]) {
+        isText = !body.contains(0)
         for line in body.split(separator: UInt8(ascii: "\n")) { read(line) }
     }
 
     /// - Parameter isAlone: no other name was asked in the same request.
     func answer(to question: Question, isAlone: Bool) throws(DialectError) -> Answer {
+        guard isText else { throw .garbage("NUL octets in the text") }
         if isAlone, isEmpty { return Answer(negative: .unprovenEmpty) }
         guard let parts = partsOfName[question.name] ?? (isAlone ? namelessParts : nil) else { throw .wrongQuestion }
         // `A part-AAAA part`, should a server send both.
@@ -60,9 +64,9 @@ struct DNSPodText {
 
     private static func address(_ text: Text) -> Address? { Address(String(decoding: text, as: UTF8.self)) }
 
-    /// Without the line ends, spaces and NUL bytes that servers leave around their text; nil if there is no more.
+    /// Without the line ends and spaces that servers leave around their text; nil if there is no more.
     static func trimmed(_ line: Text) -> Text? {
-        let isText = { (byte: UInt8) in ![0x00, 0x0A, 0x0D, 0x20].contains(byte) }
+        let isText = { (byte: UInt8) in ![0x0A, 0x0D, 0x20].contains(byte) }
         guard let first = line.firstIndex(where: isText), let last = line.lastIndex(where: isText) else { return nil }
         return line[first...last]
     }

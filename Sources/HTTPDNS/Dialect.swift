@@ -88,8 +88,9 @@ package enum DialectError: Error, Equatable, Sendable {
     case clock
     /// This address of the provider does not serve the account; another one does.
     case wrongNode
-    /// The provider's resolver failed or refused: any code but NOERROR and NXDOMAIN.
-    case serverFailure(ResponseCode)
+    /// The provider's reply about this name has no answer: any code but NOERROR and NXDOMAIN, with the reason that the
+    /// provider gave.
+    case serverFailure(ResponseCode, ExtendedError? = nil)
     /// This dialect can't ask this.
     case unsupported
 }

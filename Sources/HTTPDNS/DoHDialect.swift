@@ -112,7 +112,7 @@ extension DialectError {
             case .foreign(.question): .wrongQuestion
             case .foreign(let reason): .garbage("message is no reply: \(reason.rawValue)")
             case .truncated: .garbage("truncated")
-            case .serverFailure(let code): .serverFailure(code)
+            case .serverFailure(let code, let extendedError): .serverFailure(code, extendedError)
             case .lame: .garbage("referral to other servers")
             case .malformed(let place): .garbage("\(place)")
             }

@@ -135,6 +135,9 @@ struct JSONReply: Codable {
     let question: OneOrMany?
     let answer: [Record]?
     let authority: [Record]?
+    /// Google's form of RFC 8914.
+    let extendedErrors: JSONExtendedErrors?
+    let comment: JSONComment?
 
     enum CodingKeys: String, CodingKey {
         case status = "Status"
@@ -144,6 +147,8 @@ struct JSONReply: Codable {
         case question = "Question"
         case answer = "Answer"
         case authority = "Authority"
+        case extendedErrors = "extended_dns_errors"
+        case comment = "Comment"
     }
 
     /// An array, or its only element without the brackets.

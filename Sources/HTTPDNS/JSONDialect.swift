@@ -14,12 +14,13 @@ package struct JSONDialect: SingleQuestionDialect {
     }
 
     /// Types whose text differs from server to server are left to `doh`.
-    package func supports(_ type: RecordType) -> Bool { PresentationForm.types.contains(type) }
+    package func supports(_ type: RecordType) -> Bool { PresentationForm.readable.contains(type) }
 
-    package func supports(_ question: Question) -> Bool { supports(question.type) && question.name.hostText != nil }
+    package func supports(_ question: Question) -> Bool { supports(question.type) }
 
     package func request(for question: Question, in context: DialectContext) throws(DialectError) -> HTTPRequest {
-        guard supports(question.type), let name = question.name.hostText else { throw .unsupported }
+        guard supports(question.type) else { throw .unsupported }
+        let name = question.name.escapedText
         // AliDNS's own clients write the number.
         let type = account == nil ? question.type.description : String(question.type.rawValue)
         var parameters = [(name: "name", value: name), (name: "type", value: type)]
@@ -40,11 +41,14 @@ package struct JSONDialect: SingleQuestionDialect {
         guard body.isTruncated != true else { throw .garbage("truncated") }
         guard let status = body.status, let number = UInt16(exactly: status.value) else { throw .garbage("no Status") }
         let code = ResponseCode(rawValue: number)
-        guard code == .noError || code == .noSuchName else { throw .serverFailure(code) }
+        guard code == .noError || code == .noSuchName else {
+            throw .serverFailure(code, body.extendedError)
+        }
         let chain = try chain(in: body.answer ?? [], from: question)
         guard chain.records.isEmpty else {
             guard code == .noError else { throw .garbage("records under a name that does not exist") }
             return Answer(records: chain.links + chain.records).aged(bySeconds: reply.headers.ageSeconds)
+                .remarked(body.extendedError)
         }
         let others = body.authority ?? []
         let authority = startOfAuthority(in: others, above: chain.end)
@@ -54,7 +58,7 @@ package struct JSONDialect: SingleQuestionDialect {
         }
         return Answer(
             negative: code == .noSuchName ? .noSuchName : .noData, chain: chain.links, authority: authority
-        ).aged(bySeconds: reply.headers.ageSeconds)
+        ).aged(bySeconds: reply.headers.ageSeconds).remarked(body.extendedError)
     }
 
     package func question(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> Question {
@@ -118,8 +122,9 @@ package struct JSONDialect: SingleQuestionDialect {
             status: LenientInteger(Int(code.rawValue)), isTruncated: false, recursionDesired: true,
             recursionAvailable: true,
             question: JSONReply.OneOrMany([asked]),
-            answer: records.isEmpty ? nil : records.compactMap(JSONReply.Record.init),
-            authority: authority.isEmpty ? nil : authority.compactMap(JSONReply.Record.init))
+            answer: records.isEmpty ? nil : records.map(JSONReply.Record.init),
+            authority: authority.isEmpty ? nil : authority.map(JSONReply.Record.init), extendedErrors: nil,
+            comment: nil)
         return HTTPReply(
             headers: HTTPHeaders([.init("Content-Type", JSONDialect.mediaType)]), body: JSONBody.encode(body))
     }
@@ -132,8 +137,8 @@ extension JSONReply.Question {
 }
 
 extension JSONReply.Record {
-    fileprivate init?(_ record: ResourceRecord) {
-        guard let text = PresentationForm.text(of: record) else { return nil }
+    fileprivate init(_ record: ResourceRecord) {
+        let text = PresentationForm.text(of: record) ?? PresentationForm.genericText(of: record.data)
         name = record.owner.isRoot ? "." : "\(record.owner)."
         type = LenientInteger(Int(record.type.rawValue))
         ttlSeconds = LenientInteger(Int(record.ttlSeconds))

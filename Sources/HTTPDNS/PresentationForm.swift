@@ -6,6 +6,10 @@ package import DNSWire
 package enum PresentationForm {
     package static let types: [RecordType] = [.a, .aaaa, .cname, .ns, .ptr, .mx, .txt, .srv, .soa]
 
+    /// Those that can be read from text. Vendors also write RFC 3597's form, Cloudflare for all types that it has no
+    /// text for; what other types have as text differs from server to server.
+    package static let readable: [RecordType] = types + [.dname, .svcb, .https, .caa]
+
     /// A SOA record has seven; a TXT record as many strings as fit the body, but no honest one has more.
     private static let maxTokens = 64
     private static let maxStringBytes = 255
@@ -13,7 +17,10 @@ package enum PresentationForm {
     /// RDATA for the text of a record; nil when the type is not among `types` or the text is not of that type.
     /// - Parameter origin: what names without a final dot are relative to; nil: every name is whole.
     package static func bytes(of text: String, as type: RecordType, origin: Name? = nil) -> [UInt8]? {
+        if text.hasPrefix("\\#") { return generic(text) }
         if type == .txt { return strings(text) }
+        if type.isServiceBinding { return ServiceBindingForm.bytes(of: text, origin: origin) }
+        if type == .caa { return authorization(text) }
         let tokens = text.split(maxSplits: maxTokens, whereSeparator: \.isWhitespace).map(String.init)
         if type.isAddress {
             guard tokens.count == 1, let address = Address(tokens[0]), address.recordType == type else { return nil }
@@ -40,6 +47,33 @@ package enum PresentationForm {
             tokens.append(token)
         }
         return rest.isEmpty ? tokens.joined(separator: " ") : nil
+    }
+
+    /// RDATA of any type as RFC 3597 section 5 writes it.
+    package static func genericText(of data: [UInt8]) -> String {
+        "\\# \(data.count)" + (data.isEmpty ? "" : " \(Hex.encode(data))")
+    }
+
+    /// The inverse; nil if the length is not that of the digits.
+    private static func generic(_ text: String) -> [UInt8]? {
+        let tokens = text.split(whereSeparator: \.isWhitespace)
+        guard tokens.count >= 2, tokens[0] == "\\#", let count = Int(tokens[1]),
+            let data = Hex.decode(tokens.dropFirst(2).joined().utf8), data.count == count, count <= 0xFFFF
+        else { return nil }
+        return data
+    }
+
+    /// `0 issue "ca.example"` (RFC 8659 section 4.1.1).
+    private static func authorization(_ text: String) -> [UInt8]? {
+        let tokens = text.split(maxSplits: 2, whereSeparator: \.isWhitespace)
+        guard tokens.count == 3, let flags = UInt8(tokens[0]), (1...15).contains(tokens[1].utf8.count) else {
+            return nil
+        }
+        var rest = Array(tokens[2].utf8)[...]
+        guard rest.first == UInt8(ascii: "\"") else { return nil }
+        rest = rest.dropFirst()
+        guard let value = quoted(&rest), rest.isEmpty else { return nil }
+        return [flags, UInt8(tokens[1].utf8.count)] + Array(tokens[1].utf8) + value
     }
 
     /// A name as text; without a final dot it is relative to `origin`, if there is one. "@" is the origin itself.
@@ -87,7 +121,7 @@ package enum PresentationForm {
 
     private static func layout(of type: RecordType) -> [Field]? {
         switch type {
-        case .cname, .ns, .ptr: [.name]
+        case .cname, .ns, .ptr, .dname: [.name]
         case .mx: [.number16, .name]
         case .srv: [.number16, .number16, .number16, .name]
         case .soa: [.name, .name, .number32, .number32, .number32, .number32, .number32]

@@ -94,6 +94,13 @@ extension UInt8 {
 }
 
 extension Name {
+    /// The name in lower case as presentation form, which resolvers read (RFC 1035 section 5.1): the bytes that would
+    /// be read otherwise are escaped, and a space or `*` stands as it is.
+    var escapedText: String {
+        guard !isRoot else { return "." }
+        return labels.map { $0.map { UnicodeScalar($0.lowercased).escaped }.joined() }.joined(separator: ".")
+    }
+
     /// The name as providers of plain text take it: lower case, no final dot, "." for the root. Nil when a byte is
     /// neither a letter, a digit, a hyphen nor an underscore: what such a byte means to them is unknown.
     var hostText: String? {
@@ -102,5 +109,16 @@ extension Name {
         return labels.map { label in
             String(decoding: label.map(\.lowercased), as: UTF8.self)
         }.joined(separator: ".")
+    }
+}
+
+extension UnicodeScalar {
+    /// As in the presentation form of a name.
+    fileprivate var escaped: String {
+        switch self {
+        case ".", "\\", "\"": return "\\\(self)"
+        case " "..."~": return String(self)
+        default: return "\\" + String(repeating: "0", count: 3 - String(value).count) + String(value)
+        }
     }
 }

@@ -32,6 +32,12 @@ package import DNSWire
         return name.last(labels)
     }
 
+    /// Returns whether others than the owner of `name` register names under it, as under `co.uk` and `github.io`. True
+    /// for one label.
+    package func isPublicSuffix(_ name: Name) -> Bool {
+        unsafe PublicSuffixList.hostname(of: name).withCString { unsafe psl_is_public_suffix(list, $0) } == 1
+    }
+
     /// Lower-case letters, with one dot between labels whatever is in them.
     private static func hostname(of name: Name) -> String {
         var text = ""

@@ -14,8 +14,8 @@ package enum Action: Equatable, Sendable {
     case store(Question, Answer, Source)
     case reply(Waiter, Answer, Source)
     case replyExpired(Waiter, ExpiredAnswer, StaleCause)
-    /// SERVFAIL, with the reason.
-    case fail(Waiter, ExtendedError)
+    /// A reply without records: SERVFAIL, or YXDOMAIN, with the reason.
+    case fail(Waiter, ExtendedError, ResponseCode = .serverFailure)
     /// Put this in the place of the answer that the cache keeps from this source: other addresses or another order, for
     /// as long as that one would be kept. What the cache does not have is not to come back.
     case rearrange(Question, Answer, Source)

@@ -65,6 +65,15 @@ package struct AddressChoice: Sendable {
         return min(max(.milliseconds(patience) * Bounds.silenceFactor, Bounds.silenceFloor), Bounds.silenceCeiling)
     }
 
+    /// How long an answer usually takes at the address in use, within the limits for a wait of our own doing.
+    package var usualLatency: Duration {
+        min(max(usualLatency(of: current), Bounds.queueFloor), Bounds.queueCeiling)
+    }
+
+    private func usualLatency(of index: Int) -> Duration {
+        addresses[index].latency.patience.map { .milliseconds($0) } ?? Bounds.queueCeiling
+    }
+
     package mutating func answered(_ index: Int, after elapsed: Duration, now: Instant) {
         guard addresses.indices.contains(index) else { return }
         addresses[index].latency.measure(elapsed, now: now)

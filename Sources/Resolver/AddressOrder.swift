@@ -30,10 +30,10 @@ struct AddressOrder {
 
     /// - Parameters:
     ///   - addresses: of one answer, in the order of the upstream.
-    ///   - speaksTLS: some address of the name does. Where none does, certificates say nothing about any.
-    init(_ addresses: [Address], speaksTLS: Bool, judgement: (Address) -> Judgement) {
+    ///   - wasVerified: some address of the name was. Where none was, certificates say nothing about any.
+    init(_ addresses: [Address], wasVerified: Bool, judgement: (Address) -> Judgement) {
         let judged = addresses.map { ($0, judgement($0)) }
-        guard speaksTLS, judged.contains(where: { $0.1.verdict != .unprobed }) else {
+        guard wasVerified, judged.contains(where: { $0.1.verdict != .unprobed }) else {
             let isProbed = judged.contains { $0.1.verdict != .unprobed }
             let place = isProbed ? AddressPlace.asGiven : .behind
             handedOut = addresses.map { Place(address: $0, place: place, rank: .open) }

@@ -81,7 +81,7 @@ extension ProbeTerms {
     func allows(_ address: Address) -> Bool {
         switch scope {
         case .nothing: false
-        case .publicAddresses: !address.isPrivate && !address.isDocumentation
+        case .publicAddresses: !address.isPrivate(behind: translationPrefixes) && !address.isDocumentation
         case .allAddresses: true
         }
     }

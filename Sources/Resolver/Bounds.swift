@@ -6,6 +6,27 @@ package enum Bounds {
     /// Questions in flight. A lookup holds a few hundred bytes and up to four requests; more than this many misses at
     /// once on one machine is an attack or a loop.
     package static let maxLookups = 1024
+    /// One domain or one client holds at most this part of the places for lookups and for requests: seven that hang
+    /// leave room for all others.
+    static let shareDivisor = 8
+    /// Requests to providers in flight, each with a socket or a stream of one and some 30 KiB.
+    package static let maxRequests = 256
+    /// A request that finds no place waits for one as long as an answer usually takes, within these limits, and longer
+    /// where other domains hold the places: until theirs are overdue. Then its question fails.
+    static let queueFloor: Duration = .milliseconds(50)
+    static let queueCeiling: Duration = .milliseconds(400)
+    /// A request gives its place to another domain's after so many times what an answer usually takes, within these
+    /// limits: a new connection takes four times.
+    static let overdueFactor = 4
+    static let overdueFloor: Duration = .milliseconds(100)
+    static let overdueCeiling: Duration = .milliseconds(1000)
+    /// To one of its own domain it gives its place after this: few answers come so late.
+    static let hopelessAfter: Duration = .milliseconds(2500)
+    /// A domain is slow for so long after a request for it was given up while the provider answered others. All slow
+    /// domains together hold half of a provider's places at most.
+    static let slowDomainMemory: Duration = .seconds(10)
+    /// Domains of which that is remembered; more at once have no advantage from being forgotten early.
+    static let maxSlowDomains = 1024
     /// Clients that wait for one question: room for a burst of a whole busy host.
     package static let maxWaiters = 2048
     /// Providers asked for one question, the hedge included (field.md 7b: bounded fan-out).
@@ -36,8 +57,8 @@ package enum Bounds {
     static let systemHedgeFloor: Duration = .milliseconds(300)
     static let systemHedge: Duration = .milliseconds(1000)
     /// When the system resolver is asked, and how long its answer waits, while no provider has answered since it
-    /// failed: an outage must not cost each new name `Policy.systemPatience`, and a provider that is back still has
-    /// time for a new connection.
+    /// failed. An outage must not cost each new name `Policy.systemPatience`; a provider that is back still has time
+    /// for a new connection.
     static let systemHedgeInTrouble: Duration = .milliseconds(100)
     static let systemPatienceInTrouble: Duration = .milliseconds(400)
     /// What the system resolver said in a provider's place is kept so long at most: soon the provider is asked again.
@@ -49,6 +70,9 @@ package enum Bounds {
     /// The second provider is asked when the first one is slower than 95 of 100 of its answers, within these limits.
     static let hedgeFloor: Duration = .milliseconds(30)
     static let hedgeCeiling: Duration = .milliseconds(800)
+    /// Every provider of a lookup is asked within this. The last one then has 1 s before the system resolver's answer
+    /// is given in its place (`Policy.systemPatience`, 1.8 s).
+    static let allAskedWithin: Duration = .milliseconds(800)
     /// For a provider that has not been measured: a TLS connection over a long path takes about so long.
     static let hedgeUnmeasured: Duration = .milliseconds(400)
 
@@ -59,6 +83,10 @@ package enum Bounds {
     /// A trial takes 2 s at most (the time for a connection), so that it is noticed within 3.5 s and a question. In a
     /// long outage that is a request every two seconds and more.
     static let unheardBackOffCeiling: Duration = .milliseconds(1500)
+
+    /// A failed provider gets one request in this time while none ends: an outage costs no more, and the trial may be a
+    /// name that is broken itself.
+    static let trialSpacing: Duration = .seconds(2)
 
     /// A provider that does not serve our account will not do so soon; its SDKs wait an hour too (providers.md 9.3).
     static let accountBlock: Duration = .seconds(3600)
@@ -130,9 +158,15 @@ package enum Bounds {
 
     /// The operator's own addresses are given for so long: soon the upstreams are asked again.
     static let fallbackTTLSeconds: UInt32 = 30
-    /// A provider with so many requests out, and no answer since this long before, is taken for silent until its
-    /// time-outs prove it.
-    static let silentRequests = 3
+    /// Failures in a row that open a provider's circuit breaker. One failed connection may be one lost packet or one
+    /// restarted server.
+    static let connectionFailuresToOpen = 2
+    /// Registrable domains with an unusable reply in a row: one broken name may draw HTTP 5xx from a working provider.
+    static let unusableDomainsToOpen = 2
+    /// Registrable domains in a row that time out on a connection that works: the nameservers of two domains may well
+    /// be down at once. A provider with requests out for so many domains, and no reply since `silentFloor`, counts as
+    /// silent until its time-outs prove it.
+    static let timedOutDomainsToOpen = 3
     static let silentFloor: Duration = .milliseconds(500)
 
     /// Names of which it is known where they lead, some kilobytes each: more than one machine has in use at a time.
@@ -151,6 +185,9 @@ package enum Bounds {
     static let maxHeldAddresses = 32
     static let maxHeldBytes = 2048
     /// What was said longer ago tells nothing about who says it.
+    /// Registrable domains that are remembered as counted for or against one source: 16 KiB each way. Then the oldest
+    /// makes room, and may count again.
+    static let maxCountedDomains = 256
     static let saidLately: Duration = .seconds(600)
 
     /// Networks of which something is known, the one in use included: home, work, a telephone, a VPN on each.

@@ -1,6 +1,6 @@
 // Whether an upstream, or one of its addresses, is left alone because it fails.
 //
-//     closed ── a failure ──> open ── 1, 2, 4 ... 30 s ──> half-open ── an answer ──> closed
+//     closed ── failures ───> open ── 1, 2, 4 ... 30 s ──> half-open ── an answer ──> closed
 //                               ▲                              │
 //                               └────────── a failure ─────────┘
 

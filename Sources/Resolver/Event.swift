@@ -18,7 +18,7 @@ package enum Event: Sendable {
     /// The operator wants nothing to be remembered about these.
     case forgotten(QuestionScope)
     /// A fetch ended. One that was abandoned may still report; that is ignored.
-    case fetchFinished(FetchID, Result<Answer, FetchFailure>)
+    case fetchFinished(FetchID, FetchResult)
     /// What a provider said beside the questions that it was asked: the other family of a name.
     case volunteered(Question, Answer, ProviderID)
     /// A probe ended. Each that was begun ends once.
@@ -41,9 +41,10 @@ package enum Event: Sendable {
     /// Somebody answered in a provider's place, or for a check name, and sent us to this host.
     case redirected(Name)
     case network(NetworkNews)
-    /// Names without an IPv6 address are given one by these, the best first; empty: they are not. Comes with every
-    /// other network, too.
-    case translation([TranslationPrefix])
+    /// The NAT64 prefixes of the network in use, the best first. Comes with every other network, too.
+    ///
+    /// - Parameter synthesises: names without an IPv6 address are given one by these.
+    case translation([TranslationPrefix], synthesises: Bool)
     /// The instant in `nextDeadline` has come.
     case timePassed
 }
@@ -73,9 +74,12 @@ package struct RestoredAnswer: Sendable {
 /// A client that waits for a reply; the number means something to whoever asked.
 package struct Waiter: Hashable, Sendable {
     package let number: UInt64
+    /// Whose lookups this question is counted with; nil for the daemon's own questions.
+    package let client: ClientID?
 
-    package init(_ number: UInt64) {
+    package init(_ number: UInt64, of client: ClientID? = nil) {
         self.number = number
+        self.client = client
     }
 }
 
@@ -93,9 +97,10 @@ package struct ProviderID: Hashable, Sendable {
 }
 
 package struct ProviderTraits: Hashable, Sendable {
-    package enum Types: Sendable {
+    package enum Types: Hashable, Sendable {
         case a
         case addresses
+        case listed(Set<RecordType>)
         case any
     }
 
@@ -133,6 +138,7 @@ package struct ProviderTraits: Hashable, Sendable {
         switch types {
         case .a: type == .a
         case .addresses: type.isAddress
+        case .listed(let types): types.contains(type)
         case .any: true
         }
     }
@@ -149,7 +155,10 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     case refused
     /// No route.
     case unreachable
+    /// No reply in time on a connection whose peer acknowledges what is sent: it concerns the name.
     case timeout
+    /// The peer's kernel did not acknowledge what was sent: the path or the peer is dead.
+    case unacknowledged
     /// No TLS session, or not with the right peer.
     case tls
     /// The connection ended before the reply did.
@@ -162,7 +171,7 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     case throttled
     /// What came is not a reply to the question.
     case garbage
-    /// The upstream itself failed: SERVFAIL, REFUSED and the like.
+    /// The upstream can't serve any name: a node of another account, a server that does not recurse.
     case server
     /// A bound of our own was reached.
     case overload
@@ -176,7 +185,7 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     /// No reply came, whoever is at fault: it may be the path.
     var isUnheard: Bool {
         switch self {
-        case .refused, .unreachable, .timeout, .tls, .reset: true
+        case .refused, .unreachable, .timeout, .unacknowledged, .tls, .reset: true
         case .status, .redirected, .throttled, .garbage, .server, .overload, .account, .clock, .unsupported: false
         }
     }

@@ -56,6 +56,9 @@ package struct Explanation: Sendable {
     /// What sources said, the latest last.
     package let words: [SourceWord]
     package let failures: [SourceFailure]
+    /// Nil where the system resolver did not answer in place of a provider, or that is forgotten.
+    package let standIn: StandIn?
+    package let standsIn: StandInPolicy
     /// Those of the asked family.
     package let addresses: [JudgedAddress]
     package let failure: RememberedFailure?
@@ -84,12 +87,14 @@ extension Resolver {
             rule: routing.policy.rules.rule(for: question.name), upstreams: direction.upstreams,
             grounds: direction.grounds, switchedOff: routing.switchedOff.covering(question.name, now: now),
             limits: policy.limits, stale: policy.stale, words: around.words.words(on: question),
-            failures: around.words.failures(on: question),
+            failures: around.words.failures(on: question), standIn: around.words.standIn(on: question),
+            standsIn: policy.standsIn,
             addresses: around.verification.judged(question.name).filter { judged in
                 judged.target.address.recordType == question.type
             },
             failure: failure.map {
-                Explanation.RememberedFailure(reason: $0.reason, until: hasExpired ? $0.recheckAt : $0.until)
+                Explanation.RememberedFailure(
+                    reason: $0.reason.extendedError, until: hasExpired ? $0.recheckAt : $0.until)
             },
             refresh: refresh, prospect: prospect(of: question, expired, now: now),
             mayBeRefreshed: policy.prefetches || refresh?.isAllowed == true,
@@ -123,7 +128,7 @@ extension Resolver {
             case .reply(Resolver.nobody, _, _): return .substitute
             case .replyExpired(Resolver.nobody, let answer, let cause):
                 return .expired(cause, answer.extendedError)
-            case .fail(Resolver.nobody, let reason): return .fails(reason)
+            case .fail(Resolver.nobody, let reason, _): return .fails(reason)
             default: continue
             }
         }

@@ -6,7 +6,7 @@ import DNSWire
 
 struct FailureMemory {
     struct Failure: Equatable {
-        let reason: ExtendedError
+        let reason: LookupFailure
         fileprivate(set) var until: Instant
         /// The same where an expired answer stands in.
         fileprivate(set) var recheckAt: Instant
@@ -33,7 +33,7 @@ struct FailureMemory {
     /// - Parameter recheck: how long there is an expired answer to give instead; nil: there is none, and the time
     ///   doubles from 5 to 30 s with each failure in a row.
     /// - Returns: when the question may be asked again.
-    mutating func failed(_ question: Question, _ reason: ExtendedError, recheck: Duration?, now: Instant) -> Instant {
+    mutating func failed(_ question: Question, _ reason: LookupFailure, recheck: Duration?, now: Instant) -> Instant {
         let earlier = failures[question]
         let isInARow = earlier.map { now - $0.until < Bounds.failureCeiling } ?? false
         let times = isInARow ? (earlier?.times ?? 0) + 1 : 1

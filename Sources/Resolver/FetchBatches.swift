@@ -13,11 +13,19 @@ package struct FetchBatches {
         package let question: Question
         /// When the resolver wanted it; its time runs from here.
         package let startedAt: Instant
+        /// Whose place the request takes; nil for what is never counted.
+        package let holder: ShareHolder?
+        /// It shares no request with another domain, which would have to wait with it.
+        package let isSlow: Bool
 
-        package init(_ id: FetchID, _ question: Question, startedAt: Instant) {
+        package init(
+            _ id: FetchID, _ question: Question, startedAt: Instant, holder: ShareHolder? = nil, isSlow: Bool = false
+        ) {
             self.id = id
             self.question = question
             self.startedAt = startedAt
+            self.holder = holder
+            self.isSlow = isSlow
         }
     }
 
@@ -52,7 +60,11 @@ package struct FetchBatches {
             return fetches.count >= 2 * capacity.names
         }
 
-        fileprivate func fits(_ question: Question) -> Bool {
+        fileprivate func fits(_ fetch: Fetch) -> Bool {
+            let question = fetch.question
+            guard fetches[0].isSlow == fetch.isSlow, !fetch.isSlow || fetches[0].holder == fetch.holder else {
+                return false
+            }
             let isOfType =
                 capacity.bothFamilies && question.type.isAddress
                 ? fetches[0].question.type.isAddress : fetches[0].question.type == question.type
@@ -86,7 +98,7 @@ package struct FetchBatches {
     ///
     /// - Returns: the batch that leaves at once: one that this fetch has filled, or the oldest if there are too many.
     package mutating func add(_ fetch: Fetch, to provider: ProviderID, _ capacity: Capacity, now: Instant) -> Batch? {
-        if let index = open.firstIndex(where: { $0.provider == provider && $0.fits(fetch.question) }) {
+        if let index = open.firstIndex(where: { $0.provider == provider && $0.fits(fetch) }) {
             open[index].fetches.append(fetch)
             return open[index].isFull ? open.remove(at: index) : nil
         }

@@ -23,9 +23,12 @@ enum LocalNames {
             return .here(Answer(negative: .noData, ttlSeconds: specialTTLSeconds))
         }
         if let target = reverseLoopback[question.name] { return .here(pointer(question, to: target)) }
-        if question.name.labels.count == 1 { return .system }
-        if question.name.isWithin(anyOf: localNetwork) { return .system }
-        return .anywhere
+        return isOfLocalNetwork(question.name) ? .system : .anywhere
+    }
+
+    /// One label, or a special-use name that the local network alone knows: its addresses may be private.
+    static func isOfLocalNetwork(_ name: Name) -> Bool {
+        name.labels.count == 1 || name.isWithin(anyOf: localNetwork)
     }
 
     /// What is fixed by an RFC may be kept for long (RFC 6303 section 3 uses 10,800 s in its example zone).

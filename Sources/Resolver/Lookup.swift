@@ -28,7 +28,7 @@ struct Lookup {
     var waiters: [Waiter] = []
     var isFinished = false
     /// Why there was no answer; nil while it is in flight, and when there was one.
-    var failure: ExtendedError?
+    var failure: LookupFailure?
     var hasLearned = false
     /// There was an answer while nobody knew of which network it was.
     var hasAnsweredUnsettled = false
@@ -48,7 +48,7 @@ struct Lookup {
     /// So long the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
     /// The network is changing: until then the system resolver is not asked, and no client gets a failure.
-    private var awaitsNetworkUntil: Instant?
+    var awaitsNetworkUntil: Instant?
     /// Providers not asked yet, best first.
     var untried: ArraySlice<ProviderID>
     private var attemptsLeft = Bounds.maxProviderAttempts
@@ -76,8 +76,24 @@ struct Lookup {
     var foundNothingBetter = false
     /// Who failed, or kept silent, may know better.
     var someoneIsUnheard = false
+    /// A request found no place within the daemon's own bounds: no reason to ask the system resolver.
+    var lacksRoom = false
     /// An upstream did more than to keep silent.
     var someoneFailed = false
+    /// Until then the providers in reserve get the time of another lookup's trial; nil: not any more.
+    private(set) var trialUntil: Instant?
+    /// What upstreams replied about the name without an answer.
+    var verdict: NameFailure?
+    /// A provider is among them.
+    var hasProvidersVerdict = false
+    /// A provider had no answer in time, on a connection that works.
+    var hasTimedOut = false
+    /// Providers that gave no reason in such a reply.
+    var refusedBy: [ProviderID] = []
+    /// The system resolver does not stand in any more, because a provider was reached.
+    var isStandInOver = false
+    /// A provider was not reached, or is of no use for any name.
+    var hasUnreached = false
 
     /// - Parameters:
     ///   - hasRecords: the answer that stands has what is asked for.
@@ -99,6 +115,8 @@ struct Lookup {
         holdUntil = now + terms.patience
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
         inReserve = Array(route.inReserve.prefix(Bounds.maxProviderAttempts - untried.count))
+        // A refresh was paid for now, and its request must not come later together with others.
+        trialUntil = inReserve.isEmpty || isRefresh ? nil : now + route.trialPatience
         withheld = route.withheld
         nextProviderAt = now
         system = route.hasSystem ? .waiting(until: now + terms.hedge) : .absent
@@ -117,39 +135,18 @@ struct Lookup {
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: false, terms, now: now)
         new.waiters = waiters
         new.giveUpAt = giveUpAt
+        if let until = new.trialUntil, until >= giveUpAt { new.trialUntil = now }
         new.holdUntil = min(new.holdUntil, giveUpAt)
         new.expiredAt = expiredAt
         new.expired = isElsewhere ? expired?.onOtherNetwork : expired
         return new
     }
 
-    /// The nameservers that are known may be the former network's, and routes may be on their way.
-    mutating func awaitNetwork(until instant: Instant) {
-        guard awaitsNetworkUntil == nil else { return }
-        awaitsNetworkUntil = instant
-        if case .waiting(let until) = system { system = .waiting(until: max(until, instant)) }
-    }
-
-    /// It is the same network after all.
-    mutating func networkIsSettled(now: Instant, _ around: inout Surroundings) {
-        guard awaitsNetworkUntil.take() != nil else { return }
-        if case .waiting = system { system = .waiting(until: now) }
-        proceed(now: now, &around)
-    }
-
-    /// Nothing runs: the network's end of change decides.
-    var onlyAwaitsNetwork: Bool { awaitsNetworkUntil != nil && running.isEmpty }
-
-    private func isAwaitingNetwork(_ now: Instant) -> Bool { awaitsNetworkUntil.map { now < $0 } ?? false }
-
     /// The system resolver is the proper source for this name and not a substitute.
     var isSystemName: Bool { upstreams == .system }
 
     /// After a failure: how long the expired answer stands in at once; nil without one.
     var recheck: Duration? { ownExpired == nil ? nil : policy.stale.recheck }
-
-    /// Of the network in use.
-    var ownExpired: ExpiredAnswer? { expired.flatMap { $0.origin == .otherNetwork ? nil : $0 } }
 
     /// When what is held ready is given. Another network's answer is for when those of this one had their time.
     var expiredDueAt: Instant {
@@ -162,15 +159,18 @@ struct Lookup {
         for attempt in running { earliest = min(earliest, attempt.until) }
         switch system {
         case .settled: return earliest
-        case .waiting(let until): earliest = min(earliest, until)
+        case .waiting(let until): earliest = min(earliest, max(until, trialUntil ?? until))
         case .answered:
-            if !systemIsOutranked || expired != nil && !waiters.isEmpty { earliest = min(earliest, holdUntil) }
+            if !systemIsOutranked || expired != nil && !waiters.isEmpty && !hasJoinedLate {
+                earliest = min(earliest, holdUntil)
+            }
         case .absent, .running, .failed: break
         }
         earliest = min(earliest, giveUpAt)
         if let awaitsNetworkUntil, running.isEmpty { earliest = min(earliest, awaitsNetworkUntil) }
         if !inReserve.isEmpty || mayAskWithheld(at: holdUntil) { earliest = min(earliest, holdUntil) }
         if let nextProviderAt { earliest = min(earliest, nextProviderAt) }
+        if let trialUntil { earliest = min(earliest, trialUntil) }
         if expired != nil, !waiters.isEmpty { earliest = min(earliest, expiredDueAt) }
         return earliest
     }
@@ -230,10 +230,10 @@ struct Lookup {
     mutating func askNobodyElse() {
         untried = []
         inReserve = []
+        trialUntil = nil
         withheld = []
     }
 
-    /// The operator has flushed it.
     mutating func forgetExpired() {
         expired = nil
         hasProviderRecords = false
@@ -253,14 +253,15 @@ struct Lookup {
     }
 
     mutating func fetchFinished(
-        _ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant, _ around: inout Surroundings
+        _ id: FetchID, _ result: FetchResult, now: Instant, _ around: inout Surroundings
     ) {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return }
         let attempt = running.remove(at: index)
         around.heard(attempt.upstream, result, now: now)
-        around.end(attempt.id, attempt.upstream, isHeard: true, now: now)
+        around.end(attempt, isHeard: true, now: now)
         switch result {
         case .success(let answer): answered(attempt, answer, now: now, &around)
+        case .nameFailed(let failure): nameFailed(attempt, failure, now: now, &around)
         case .failure(let failure): failed(attempt, failure, now: now, &around)
         }
         proceed(now: now, &around)
@@ -275,8 +276,6 @@ struct Lookup {
         proceed(now: now, &around)
     }
 
-    // MARK: decisions
-
     /// What follows from the state alone, after every event.
     mutating func proceed(now: Instant, _ around: inout Surroundings) {
         guard !isFinished else { return }
@@ -288,6 +287,7 @@ struct Lookup {
             return
         }
         dropWithheld(around)
+        dropStandIn(now: now, &around)
         compareSystemAnswer(around.verification)
         if now < giveUpAt { askFurther(now: now, &around) }
         settleInsteadOfExpired(now: now, &around)
@@ -297,25 +297,52 @@ struct Lookup {
             providersAreDone || holdUntil <= now
         {
             settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
-        } else if running.isEmpty && !isAwaitingNetwork(now) || giveUpAt <= now {
+        } else if (running.isEmpty && trialUntil == nil && !isAwaitingNetwork(now)) || giveUpAt <= now {
             conclude(now: now, &around)
         } else if !waiters.isEmpty, isExpiredDue(now) {
             replyExpired(.timeout, &around)
         }
     }
 
-    /// The expired answer is also due when the system resolver's, which it outranks, would be given.
-    private func isExpiredDue(_ now: Instant) -> Bool { expiredDueAt <= now || systemIsOutranked && holdUntil <= now }
+    /// Or when the system resolver's, which it outranks, would be given; a client that joins late has its own time.
+    private func isExpiredDue(_ now: Instant) -> Bool {
+        expiredDueAt <= now || systemIsOutranked && holdUntil <= now && !hasJoinedLate
+    }
+    private var hasJoinedLate: Bool { expiredAt > startedAt + policy.stale.clientTimeout }
 
-    private var providersAreDone: Bool {
-        untried.isEmpty && !running.contains { $0.upstream != .system }
+    var providersAreDone: Bool {
+        untried.isEmpty && trialUntil == nil && !running.contains { $0.upstream != .system }
     }
 
-    private var systemHasFailed: Bool {
-        if case .failed = system { true } else { false }
+    /// The providers have had their time; the system resolver's answer is due.
+    func isHoldOver(_ now: Instant) -> Bool { holdUntil <= now }
+
+    private var systemHasFailed: Bool { if case .failed = system { true } else { false } }
+
+    /// A provider whose trial succeeded is asked, and so is one whose trial takes too long. One whose trial failed
+    /// stays in reserve.
+    private mutating func endTrialWait(now: Instant, _ around: Surroundings) {
+        guard let until = trialUntil else { return }
+        let ranking = around.ranking
+        guard until <= now || !inReserve.contains(where: { ranking.isOnTrial($0, now) }) else { return }
+        trialUntil = nil
+        let mayAnswer = { (provider: ProviderID) in
+            !ranking.isInTrouble(provider, now) || ranking.isAsked(provider) && !ranking.isOnTrial(provider, now)
+        }
+        let ready = inReserve.filter(mayAnswer)
+        guard !ready.isEmpty else { return }
+        inReserve.removeAll(where: mayAnswer)
+        if ready.contains(where: { !ranking.isInTrouble($0, now) }) {
+            // The outage is over, and with it the short terms of the system resolver.
+            if case .waiting = system { system = .waiting(until: now + Bounds.systemHedge) }
+            holdUntil = max(holdUntil, now + policy.systemPatience)
+        }
+        untried += ready
+        nextProviderAt = now
     }
 
     private mutating func askFurther(now: Instant, _ around: inout Surroundings) {
+        endTrialWait(now: now, around)
         if !inReserve.isEmpty, systemHasFailed || systemIsOutranked || holdUntil <= now {
             untried += inReserve
             inReserve = []
@@ -327,7 +354,7 @@ struct Lookup {
             untried.removeAll { around.ranking.isWithheld($0, now) }
             askNextProvider(now: now, &around)
         }
-        if case .waiting(let until) = system, providersAreDone && !isAwaitingNetwork(now) || until <= now {
+        if case .waiting(let until) = system, isSystemDue(at: until, now: now) {
             system = .running
             begin(.system, until: giveUpAt, now: now, &around)
         }
@@ -345,11 +372,15 @@ struct Lookup {
         if isRefresh, attemptsLeft < Bounds.maxProviderAttempts { _ = around.ranking.spend(on: provider, now: now) }
         attemptsLeft -= 1
         begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &around)
-        if !untried.isEmpty { nextProviderAt = now + around.ranking.hedgeDelay(provider) }
+        guard !untried.isEmpty else { return }
+        let share = max(now.duration(to: startedAt + Bounds.allAskedWithin) / untried.count, Bounds.hedgeFloor)
+        nextProviderAt = now + min(around.ranking.hedgeDelay(provider), share)
     }
 
-    /// Whoever wants to be asked less is asked all the same rather than to fail somebody.
+    /// A provider that wants to be asked less is asked rather than to fail a client. A name that fails at another
+    /// provider is no reason for that.
     private func mayAskWithheld(at instant: Instant) -> Bool {
+        if lacksRoom || isStandInOver { return false }
         if withheld.isEmpty || attemptsLeft <= 0 || !inReserve.isEmpty || isRefresh && waiters.isEmpty { return false }
         switch system {
         case .absent, .failed: return providersAreDone || holdUntil <= instant
@@ -360,8 +391,8 @@ struct Lookup {
     }
 
     private mutating func begin(_ upstream: Upstream, until: Instant, now: Instant, _ around: inout Surroundings) {
-        let id = around.begin(upstream, now: now)
-        running.append(Attempt(id: id, upstream: upstream, startedAt: now, until: until))
-        around.actions.append(.fetch(id, question, upstream))
+        let attempt = around.begin(upstream, question, until: until, now: now)
+        running.append(attempt)
+        around.actions.append(.fetch(attempt.id, question, upstream))
     }
 }

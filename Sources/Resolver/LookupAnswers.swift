@@ -7,17 +7,21 @@ extension Lookup {
     mutating func answered(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ around: inout Surroundings
     ) {
-        if attempt.upstream == .system, around.portal.covers(question.name) {
-            return finishForPortal(with: answer, now: now, &around)
+        if attempt.upstream == .system, around.portal.covers(question.name), let usable = portalAnswer(answer, around) {
+            return finishForPortal(with: usable, now: now, &around)
         }
         let isProper = attempt.upstream == .system && isSystemName
-        let usable = isProper ? answer : policy.withoutPrivateAddresses(answer)
+        let usable = policy.withoutPrivateAddresses(answer)
         around.words.said(
             question, answer, usable: usable, by: attempt.source, took: attempt.startedAt.duration(to: now), now: now)
         guard let answer = usable else {
             return hasOnlyPrivateAddresses(attempt, answer, now: now, &around)
         }
         if !isProper, around.isUseless(question, answer, from: attempt.source, policy, now: now) {
+            return leadsNowhere(attempt, answer, now: now, &around)
+        }
+        if !isProper, answer.kind == .records, !mayReplaceDoubted(answer, attempt.source, around.verification) {
+            around.verification.heard(question, answer, from: attempt.source, policy.probes, now: now)
             return leadsNowhere(attempt, answer, now: now, &around)
         }
         // No probe's result makes a name that has addresses one that has none.
@@ -39,6 +43,19 @@ extension Lookup {
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &around)
         case .system: hold(systemAnswer: answer, now: now, &around)
         }
+    }
+
+    /// Nil where private addresses are all that is in it, and the name is not the portal's own. A lookup that began
+    /// before the portal was suspected has another policy.
+    private func portalAnswer(_ answer: Answer, _ around: Surroundings) -> Answer? {
+        around.portal.names.mayBePrivate(question.name) ? answer : policy.withoutPrivateAddresses(answer)
+    }
+
+    /// Whether an answer is better than what others are asked because of: held here, or kept in the cache.
+    private func mayReplaceDoubted(_ answer: Answer, _ source: Source, _ verification: Verification) -> Bool {
+        let kept = besides == nil ? nil : verification.keptAnswer(question)
+        guard let doubted = useless.map({ ($0.answer, $0.source) }) ?? kept, doubted.1 != source else { return true }
+        return verification.mayReplace(question, doubted, by: (answer, source))
     }
 
     /// A public name that leads into the local network is an attack on it, or an exception that needs a rule. It may be
@@ -68,7 +85,12 @@ extension Lookup {
         case .provider(let provider):
             around.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
             nextProviderAt = now
-            if case .answered(let held, _) = system, held.kind != .records { system = .failed }
+            if case .answered(let held, _) = system,
+                held.kind != .records
+                    || !around.verification.mayReplace(question, (answer, attempt.source), by: (held, .system))
+            {
+                system = .failed
+            }
         case .system:
             answer = answer.withTTL(to: Bounds.systemSubstituteTTLSeconds)
             system = .failed
@@ -83,9 +105,45 @@ extension Lookup {
         _ answer: Answer, by provider: ProviderID, now: Instant, _ around: inout Surroundings
     ) {
         guard !isSystemName, !isFinished,
-            !around.isUseless(question, answer, from: .provider(provider), policy, now: now)
+            !around.isUseless(question, answer, from: .provider(provider), policy, now: now),
+            mayReplaceDoubted(answer, .provider(provider), around.verification)
         else { return }
         finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &around)
+    }
+
+    /// The upstream works and has no answer for the name: the next provider is asked.
+    mutating func nameFailed(
+        _ attempt: Attempt, _ failure: NameFailure, now: Instant, _ around: inout Surroundings
+    ) {
+        someoneIsUnheard = true
+        around.words.failed(question, .name(failure), by: attempt.source, now: now)
+        verdict = failure.combined(with: verdict)
+        switch attempt.upstream {
+        case .provider(let provider):
+            hasProvidersVerdict = true
+            around.ranking.replied(provider, now: now)
+            if failure.extendedError == nil { refusedBy.append(provider) }
+            nextProviderAt = now
+        case .system: system = .failed
+        }
+    }
+
+    /// Once a provider was reached, the system resolver does not answer in its place (setting `stands-in`). A provider
+    /// whose connection works and that has no answer in time was reached too, if that holds for all that were asked.
+    mutating func dropStandIn(now: Instant, _ around: inout Surroundings) {
+        guard !isSystemName, policy.standsIn == .unreachable else { return }
+        let haveNoneAnswered = unproven == nil && useless == nil
+        let isOver = providersAreDone && hasTimedOut && !hasUnreached && haveNoneAnswered
+        guard hasProvidersVerdict || isOver else { return }
+        switch system {
+        case .absent, .failed, .settled: return
+        case .answered where !hasProvidersVerdict && isHoldOver(now): return
+        case .waiting, .running, .answered: break
+        }
+        isStandInOver = true
+        for attempt in running where attempt.upstream == .system { around.abandon(attempt, now: now) }
+        running.removeAll { $0.upstream == .system }
+        system = .failed
     }
 
     mutating func failed(
@@ -93,11 +151,15 @@ extension Lookup {
     ) {
         someoneIsUnheard = true
         if failure != .timeout { someoneFailed = true }
-        around.words.failed(question, failure, by: attempt.source, now: now)
+        around.words.failed(question, .fetch(failure), by: attempt.source, now: now)
         switch attempt.upstream {
         case .provider(let provider):
-            around.ranking.failed(provider, failure, now: now)
+            if failure == .timeout { hasTimedOut = true } else { hasUnreached = true }
+            around.ranking.failed(provider, failure, of: attempt.domain, now: now)
             nextProviderAt = now
+            guard failure == .overload else { return }
+            lacksRoom = true
+            if case .waiting = system { system = .absent }
         case .system: system = .failed
         }
     }

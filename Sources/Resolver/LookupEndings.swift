@@ -8,7 +8,11 @@ extension Lookup {
         if around.synthesis.isWanted(for: question, answer) {
             return beginAwaitingIPv4(answer, .system, now: now, &around)
         }
+        let reason: StandInReason = !providersAreDone ? .late : someoneIsUnheard ? .failed : .down
+        around.standIns[reason, default: 0] += 1
+        around.words.stoodIn(question, reason, now: now)
         let kept = keep(answer, from: .system, isSubstitute: true, now: now, &around)
+            .remarked(reason.extendedError)
         replyToAll(kept, from: .system, &around)
         system = .settled(kept, at: now)
         isFinished = running.isEmpty
@@ -22,23 +26,27 @@ extension Lookup {
         // Behind a portal its address is what stands for every name.
         let isPortals = around.portal.isSuspected && unproven?.source == .system
         if let unproven, !isPortals, !isHeld || around.synthesis.isOn(for: question) {
-            let left = unproven.answer.aged(since: unproven.at, now: now).ttlSeconds
-            let answer = policy.cache.applied(to: Answer(negative: .noData, ttlSeconds: left))
+            let empty = Answer(negative: .noData, ttlSeconds: unproven.answer.ttlSeconds)
+            // Limited first: the time that it was held counts.
+            let answer = policy.cache.applied(to: empty).aged(since: unproven.at, now: now)
             return finish(with: answer.remarked(unproven.answer.remark), from: unproven.source, now: now, &around)
         }
         fail(now: now, &around)
     }
 
     mutating func fail(now: Instant, _ around: inout Surroundings) {
-        var failure = someoneFailed ? ExtendedError.networkError : .noReachableAuthority
-        if around.portal.isSuspected { failure = .portalSuspected }
+        var failure = LookupFailure(someoneFailed ? .networkError : .noReachableAuthority)
+        if let verdict { failure = LookupFailure(verdict) }
+        if lacksRoom { failure = LookupFailure(.notReady) }
+        if around.portal.isSuspected { failure = LookupFailure(.portalSuspected) }
         replyExpired(.failure, &around)
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &around) }
-        around.actions += waiters.map { .fail($0, failure) }
+        around.actions += waiters.map { .fail($0, failure.extendedError, failure.responseCode) }
         waiters = []
         abandonAll(now: now, &around)
-        // Whoever was left out has not failed, nor who was not asked on this network because time was over.
-        self.failure = leftOut == nil && startedAt < giveUpAt ? failure : nil
+        // Whoever was left out has not failed, nor who was not asked on this network because time was over. A shortage
+        // of our own may be over with the next question.
+        self.failure = leftOut == nil && !lacksRoom && startedAt < giveUpAt ? failure : nil
         isFinished = true
     }
 
@@ -52,6 +60,9 @@ extension Lookup {
     mutating func end(
         with answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ around: inout Surroundings
     ) {
+        if case .provider = source, answer.kind == .records {
+            for provider in refusedBy { around.ranking.contradicted(provider, now: now) }
+        }
         let kept = keep(answer, from: source, isSubstitute: isSubstitute, now: now, &around)
         replyToAll(kept, from: source, &around)
         abandonAll(now: now, &around)
@@ -159,7 +170,7 @@ extension Lookup {
         // The system resolver's has no verified address, else it would lead somewhere.
         let stands =
             useless.source == .system && isOutranked(useless.answer, around.verification)
-            || standsBefore(useless.answer, around.verification)
+            || standsBefore(useless.answer, useless.source, around.verification)
         if isCertain || !stands {
             let pause = isCertain ? Bounds.noneBetterPause : Bounds.elsewherePause
             around.verification.noneBetter(question, for: pause, now: now)
@@ -187,8 +198,9 @@ extension Lookup {
 
     /// The best of them is given in the end.
     mutating func holdUseless(_ answer: Answer, _ source: Source, _ verification: Verification, now: Instant) {
-        let worth = verification.worth(question, answer)
-        if let useless, verification.worth(question, useless.answer) >= worth { return }
+        if let useless, !verification.mayReplace(question, (useless.answer, useless.source), by: (answer, source)) {
+            return
+        }
         useless = (answer, source, now)
     }
 
@@ -212,10 +224,14 @@ extension Lookup {
         }
     }
 
-    private func standsBefore(_ answer: Answer, _ verification: Verification) -> Bool {
+    private func standsBefore(_ answer: Answer, _ source: Source, _ verification: Verification) -> Bool {
+        // The source of what stands was not asked again.
+        if leftOut != nil {
+            return verification.keptAnswer(question).map {
+                !verification.mayReplace(question, $0, by: (answer, source))
+            } ?? (verification.worth(question, answer) <= .open)
+        }
         let (kept, worth) = (verification.worthKept(question), verification.worth(question, answer))
-        // Whoever gave what stands was not asked again.
-        if leftOut != nil { return kept >= worth }
         let stands = ownExpired.map { !$0.answer.isNegative } ?? (hasGoodAnswer && waiters.isEmpty)
         return stands && kept > worth
     }

@@ -5,8 +5,10 @@ extension Lookup {
     struct Route {
         /// In the order to ask them.
         let providers: [ProviderID]
-        /// Asked when the system resolver has nothing to say either.
+        /// Another lookup's request tells whether they are back; asked then, or when the system resolver fails too.
         let inReserve: [ProviderID]
+        /// So long this lookup waits for that request: what it usually takes.
+        let trialPatience: Duration
         /// Asked when nobody else has anything to say.
         let withheld: [ProviderID]
         /// As the name was to be asked when it began.
@@ -24,7 +26,8 @@ extension Lookup {
             let isOther = { (provider: ProviderID) in source != .provider(provider) }
             return Route(
                 providers: providers.filter(isOther), inReserve: inReserve.filter(isOther),
-                withheld: withheld.filter(isOther), upstreams: upstreams, hasSystem: hasSystem && source != .system,
+                trialPatience: trialPatience, withheld: withheld.filter(isOther), upstreams: upstreams,
+                hasSystem: hasSystem && source != .system,
                 inTrouble: inTrouble, patience: patience)
         }
 

@@ -6,6 +6,8 @@ extension Lookup {
     struct Attempt {
         let id: FetchID
         let upstream: Upstream
+        /// The registrable domain of the question's name.
+        let domain: Name
         let startedAt: Instant
         let until: Instant
 

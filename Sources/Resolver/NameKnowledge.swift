@@ -16,6 +16,9 @@ struct NameKnowledge {
     /// The families in which somebody was there at some time.
     private var everAlive: Set<RecordType> = []
     private var hasSpokenTLS = false
+    /// An address was verified at some time. Where none ever was, certificates say nothing about any address: the name
+    /// counts as one without TLS.
+    private(set) var wasVerified = false
     var divergencesTold: [DivergenceTold] = []
 
     init(_ name: Name, now: Instant) {
@@ -29,8 +32,6 @@ struct NameKnowledge {
 
     func known(_ address: Address) -> KnownAddress? { addresses.first { $0.address == address } }
 
-    var speaksTLS: Bool { addresses.contains { $0.judgement.verdict.speaksTLS } }
-
     var hasCondemned: Bool { addresses.contains { $0.judgement.verdict.isCondemned } }
 
     /// Something may be left out of its answers.
@@ -39,18 +40,31 @@ struct NameKnowledge {
     }
 
     func order(of addresses: [Address]) -> AddressOrder {
-        AddressOrder(addresses, speaksTLS: speaksTLS) { judgement(of: $0) }
+        AddressOrder(addresses, wasVerified: wasVerified) { judgement(of: $0) }
     }
 
-    /// Of the best among them.
+    /// Of the best among them. A certificate for another name condemns an address only if the name was ever verified.
     func worth(_ addresses: [Address]) -> Worth {
+        let worth = shownWorth(addresses)
+        return worth == .somebodyElses && !wasVerified ? .open : worth
+    }
+
+    /// Of the best among them, by the verdicts alone: a reason to ask others, not to believe them.
+    func shownWorth(_ addresses: [Address]) -> Worth {
         addresses.map { address -> Worth in
             let verdict = judgement(of: address).verdict
-            return verdict.isCondemned ? .somebodyElses : verdict.isDead ? .nobodys : .open
+            if verdict == .verified { return .verified }
+            if verdict.isCondemned { return .somebodyElses }
+            return verdict.isDead ? .nobodys : .open
         }.max() ?? .open
     }
 
-    func leadsNowhere(_ addresses: [Address]) -> Bool { worth(addresses) < .open }
+    func leadsNowhere(_ addresses: [Address]) -> Bool { shownWorth(addresses) < .open }
+
+    /// Another source than this one has led to the address of late.
+    func isSaid(_ address: Address, besides source: Source, now: Instant) -> Bool {
+        statements.contains { $0.source != source && !$0.isLate(now) && $0.addresses.contains(address) }
+    }
 
     /// Somebody has said something better of late.
     func knowsBetter(than worth: Worth, _ family: RecordType, now: Instant) -> Bool {
@@ -128,6 +142,7 @@ struct NameKnowledge {
         let verdict = result.verdict
         if verdict != .unprobed, !verdict.isDead { everAlive.insert(target.address.recordType) }
         hasSpokenTLS = hasSpokenTLS || verdict.speaksTLS
+        wasVerified = wasVerified || verdict == .verified
         leftAloneUntil = !hasSpokenTLS && isProbed ? now + Bounds.leftAlonePause : nil
         return true
     }
@@ -204,6 +219,8 @@ enum Worth: Comparable {
     case nobodys
     /// Nothing is known that speaks against it.
     case open
+    /// An address of it is the name's own.
+    case verified
 }
 
 /// What a source said last about a family of a name.

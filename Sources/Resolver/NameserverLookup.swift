@@ -6,7 +6,8 @@ package import DNSWire
 /// Each exchange is one socket with its own query ID, asked once:
 ///
 ///     datagram --reply--> finished
-///        |-- TC, or too many forged replies --> stream to the same server --reply--> finished
+///        |-- TC ------------------------------> stream to the same server --reply--> finished
+///        |-- too many forged replies ---------> likewise, and the datagram's socket is still listened to
 ///        |-- FORMERR and the like ------------> the same server without EDNS
 ///        |-- server failure, refused ---------> next server; this one is not asked again
 ///        `-- time-out ------------------------> next server; this exchange stays open for a late reply
@@ -33,7 +34,7 @@ package struct NameserverLookup: Sendable {
         /// The socket is not needed any more; what still comes from it is ignored.
         case close(ExchangeID)
         /// The last action.
-        case finished(Result<Answer, FetchFailure>)
+        case finished(FetchResult)
     }
 
     /// Counts up from 0 within one lookup.
@@ -54,6 +55,8 @@ package struct NameserverLookup: Sendable {
     /// The next server to ask: rounds follow each other.
     private var turn = 0
     private var lastFailure: FetchFailure?
+    /// A server's reply about the name without an answer: it says more than the failure of another server.
+    private var nameFailure: NameFailure?
 
     private enum Phase: Equatable {
         case new
@@ -70,6 +73,8 @@ package struct NameserverLookup: Sendable {
         let queryID: UInt16
         let isStream: Bool
         let hasEDNS: Bool
+        /// Then the next server is asked.
+        let patienceEnd: Instant
         var foreignReplies = 0
         var isOpen = true
     }
@@ -124,33 +129,39 @@ package struct NameserverLookup: Sendable {
         } catch {
             switch error {
             case .foreign: foreignReply(index, now, &randomness, &actions)
-            case .truncated: retryOverStream(index, now, &randomness, &actions)
-            case .serverFailure(let code) where code.mayBeAboutEDNS && exchanges[index].hasEDNS:
+            case .truncated where exchanges[index].isStream: giveUp(index, .garbage, now, &randomness, &actions)
+            case .truncated:
+                close(index, &actions)
+                askOverStream(index, now, &randomness, &actions)
+            case .serverFailure(let code, _) where code.mayBeAboutEDNS && exchanges[index].hasEDNS:
                 retryWithoutEDNS(index, now, &randomness, &actions)
-            case .serverFailure, .lame: giveUp(index, .server, now, &randomness, &actions)
+            case .serverFailure(let code, let extendedError):
+                nameFailure = NameFailure(code, extendedError).combined(with: nameFailure)
+                giveUp(index, .server, now, &randomness, &actions)
+            case .lame: giveUp(index, .server, now, &randomness, &actions)
             case .malformed: giveUp(index, .garbage, now, &randomness, &actions)
             }
         }
     }
 
-    /// A wrong reply never ends the wait; many of them are somebody guessing IDs, which a stream is safe from.
+    /// A wrong reply never ends the wait. Many of them mean that an attacker guesses IDs: a stream is safe from that,
+    /// but the server may have none, so the true reply is still taken from the datagram's socket, too.
     private mutating func foreignReply(
         _ index: Int, _ now: Instant, _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
     ) {
         foreignReplies += 1
         exchanges[index].foreignReplies += 1
-        guard exchanges[index].foreignReplies > Bounds.maxForeignReplies else { return }
-        retryOverStream(index, now, &randomness, &actions)
+        let count = exchanges[index].foreignReplies
+        if exchanges[index].isStream {
+            if count > Bounds.maxForeignReplies { giveUp(index, .garbage, now, &randomness, &actions) }
+        } else if count == Bounds.maxForeignReplies + 1 {
+            askOverStream(index, now, &randomness, &actions)
+        }
     }
 
-    private mutating func retryOverStream(
+    private mutating func askOverStream(
         _ index: Int, _ now: Instant, _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
     ) {
-        guard !exchanges[index].isStream else {
-            giveUp(index, .garbage, now, &randomness, &actions)
-            return
-        }
-        close(index, &actions)
         ask(
             exchanges[index].server, isStream: true, hasEDNS: exchanges[index].hasEDNS,
             for: Bounds.nameserverStreamPatience, now, &randomness, &actions)
@@ -171,10 +182,22 @@ package struct NameserverLookup: Sendable {
         _ actions: inout [Action]
     ) {
         lastFailure = failure
-        spent.insert(exchanges[index].server)
         close(index, &actions)
-        if case .awaiting(let id, _) = phase, id != exchanges[index].id { return }
-        askNext(now, &randomness, &actions)
+        // The server's datagram is under attack and still waited for.
+        let other = exchanges.first { $0.isOpen && !$0.isStream && $0.server == exchanges[index].server }
+        if other == nil || !exchanges[index].isStream { spent.insert(exchanges[index].server) }
+        guard isNewest(index) || phase == .lingering else { return }
+        if let other, exchanges[index].isStream, other.patienceEnd > now {
+            phase = .awaiting(other.id, until: other.patienceEnd)
+        } else {
+            askNext(now, &randomness, &actions)
+        }
+    }
+
+    /// The lookup waits for this exchange before it asks the next server.
+    private func isNewest(_ index: Int) -> Bool {
+        guard case .awaiting(let id, _) = phase else { return false }
+        return id == exchanges[index].id
     }
 
     // MARK: asking
@@ -192,7 +215,7 @@ package struct NameserverLookup: Sendable {
         }
         phase = .lingering
         guard now >= deadline || !exchanges.contains(where: \.isOpen) else { return }
-        finish(.failure(lastFailure ?? .unreachable), &actions)
+        finish(nameFailure.map(FetchResult.nameFailed) ?? .failure(lastFailure ?? .unreachable), &actions)
     }
 
     private mutating func ask(
@@ -202,9 +225,9 @@ package struct NameserverLookup: Sendable {
         let exchange = Exchange(
             id: ExchangeID(number: exchanges.count), server: server,
             queryID: .random(in: 0...(.max), using: &randomness),
-            isStream: isStream, hasEDNS: hasEDNS)
+            isStream: isStream, hasEDNS: hasEDNS, patienceEnd: now + patience)
         exchanges.append(exchange)
-        phase = .awaiting(exchange.id, until: now + patience)
+        phase = .awaiting(exchange.id, until: exchange.patienceEnd)
         let message = UpstreamQuery.message(
             for: question, id: exchange.queryID, payloadSize: hasEDNS ? UInt16(EDNS.ourPayloadBytes) : nil)
         actions.append(
@@ -222,7 +245,7 @@ package struct NameserverLookup: Sendable {
         actions.append(.close(exchanges[index].id))
     }
 
-    private mutating func finish(_ result: Result<Answer, FetchFailure>, _ actions: inout [Action]) {
+    private mutating func finish(_ result: FetchResult, _ actions: inout [Action]) {
         for index in exchanges.indices where exchanges[index].isOpen { close(index, &actions) }
         phase = .finished
         actions.append(.finished(result))

@@ -11,6 +11,7 @@ package struct Policy: Equatable, Sendable {
     /// RFC 8767 section 5 has 1.8 s for the same choice. From 0 to 4 s.
     package var systemPatience: Duration = .milliseconds(1800)
     package var probes = ProbePolicy()
+    package var standsIn = StandInPolicy.unreachable
     package var rules = RuleTable([])
     /// Names without a rule go to the system resolver.
     package var onlyListed = false
@@ -18,6 +19,8 @@ package struct Policy: Equatable, Sendable {
     package var isSystemOnly = false
     /// While a captive portal is suspected: the system resolver alone says where these lead, and nobody keeps it.
     var exceptions: PortalNames?
+    /// NAT64 prefixes of the network in use.
+    var translationPrefixes: [TranslationPrefix] = []
 
     package init() {}
 
@@ -37,16 +40,26 @@ package struct Policy: Equatable, Sendable {
         return Direction(upstreams: upstreams, grounds: .rule)
     }
 
+    /// Only what the operator wrote for this name, and names of the local network. A name that goes to the system
+    /// resolver for any other reason, such as a type that no provider serves, keeps the filter.
+    private func allowsPrivate(_ name: Name, _ rule: Rule) -> Bool {
+        rule.allowPrivate ?? (rule.upstreams == .system) || LocalNames.isOfLocalNetwork(name)
+    }
+
     func of(_ name: Name) -> NamePolicy {
-        if let exceptions, exceptions.cover(name) { return NamePolicy(ofPortalNames: stale) }
+        if let exceptions, exceptions.cover(name) {
+            return NamePolicy(ofPortalNames: stale, allowsPrivate: exceptions.mayBePrivate(name), translationPrefixes)
+        }
         let found = rules.rule(for: name)
         let rule = found ?? Rule()
         let limits = Freshness.Limits(
             maxAgeSeconds: rule.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: rule.staleNegative ?? false)
         return NamePolicy(
-            direction: direction(by: found), allowsPrivate: rule.allowPrivate ?? false, cache: cache.with(rule),
+            direction: direction(by: found), standsIn: rule.standsIn ?? standsIn, systemPatience: systemPatience,
+            allowsPrivate: allowsPrivate(name, rule), cache: cache.with(rule),
             limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
-            probes: ProbeTerms(probes, rule), fallbackAddresses: rule.fallbackAddresses)
+            probes: ProbeTerms(probes, rule, translationPrefixes: translationPrefixes),
+            fallbackAddresses: rule.fallbackAddresses)
     }
 }
 
@@ -80,7 +93,7 @@ package struct CachePolicy: Equatable, Sendable {
         switch answer.kind {
         case .records: answer.withTTL(from: minTTLSeconds, to: maxTTLSeconds)
         case .noData, .noSuchName, .unprovenEmpty:
-            answer.withTTL(from: 0, to: min(maxTTLSeconds, negativeMaxTTLSeconds))
+            answer.withTTL(from: minTTLSeconds, to: min(maxTTLSeconds, negativeMaxTTLSeconds))
         }
     }
 
@@ -121,6 +134,11 @@ package enum RouteGrounds: Sendable {
 struct NamePolicy {
     /// As far as the settings say.
     let direction: Direction
+    /// When the system resolver may answer in place of the providers.
+    let standsIn: StandInPolicy
+    /// As in `Policy`.
+    let systemPatience: Duration
+    /// Private addresses are taken for what they say.
     let allowsPrivate: Bool
     let cache: CachePolicy
     let limits: Freshness.Limits
@@ -157,12 +175,13 @@ struct NamePolicy {
 }
 
 extension NamePolicy {
-    /// TTL 0 is never kept. The portal is in the local network, and its certificate is nobody's.
-    fileprivate init(ofPortalNames stale: StalePolicy) {
+    /// TTL 0 is never kept. No certificate is expected of a portal.
+    fileprivate init(ofPortalNames stale: StalePolicy, allowsPrivate: Bool, _ prefixes: [TranslationPrefix]) {
         self.init(
-            direction: Direction(upstreams: .system, grounds: .portal), allowsPrivate: true,
+            direction: Direction(upstreams: .system, grounds: .portal), standsIn: .unreachable, systemPatience: .zero,
+            allowsPrivate: allowsPrivate,
             cache: CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 0, negativeMaxTTLSeconds: 0),
             limits: Freshness.Limits(maxAgeSeconds: 0, allowsNegative: false), stale: stale, prefetches: false,
-            probes: .none, fallbackAddresses: [])
+            probes: ProbeTerms(ProbePolicy(), Rule(), translationPrefixes: prefixes), fallbackAddresses: [])
     }
 }

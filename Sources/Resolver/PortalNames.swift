@@ -3,10 +3,14 @@
 // system checks with them, too: a network that only plays a portal must not learn, nor forge, more than these.
 
 package import DNSWire
+import PublicSuffix
 
 package struct PortalNames: Equatable, Sendable {
-    /// Where the portal has sent somebody, the earliest first: these and everything under them.
+    /// The hosts that the portal has redirected to, the earliest first.
     package private(set) var hosts: [Name] = []
+    /// Those of them that have a registrable domain above them: what is under them belongs to the same host. A
+    /// registrable domain stands for itself alone, or a redirect to it would give the portal a whole site.
+    private var trees: [Name] = []
 
     package init() {}
 
@@ -14,20 +18,28 @@ package struct PortalNames: Equatable, Sendable {
     static let maxHosts = 4
 
     package func cover(_ name: Name) -> Bool {
-        PortalNames.checks.contains(name) || hosts.contains { name.isWithin($0) }
+        PortalNames.checks.contains(name) || hosts.contains(name) || trees.contains { name.isWithin($0) }
     }
 
-    /// Whoever redirects chooses the host: one label is a whole top-level domain or of the local network anyway, and
-    /// what check names lie under is somebody's who runs no portals.
+    /// The portal itself is in the local network, and so is what a check name leads to. A name under a host of the
+    /// portal keeps the filter of private addresses: the portal chooses it.
+    func mayBePrivate(_ name: Name) -> Bool { PortalNames.checks.contains(name) || hosts.contains(name) }
+
+    /// The portal chooses the host: a public suffix is a whole part of the Internet, one label is of the local network,
+    /// and what check names lie under belongs to an owner that runs no portals.
     ///
     /// - Returns: false when it is covered already, when it can't be a portal's, and when there is no room.
     mutating func add(_ host: Name) -> Bool {
         guard hosts.count < PortalNames.maxHosts, host.labels.count > 1, !cover(host),
-            !PortalNames.checks.contains(where: { $0.isWithin(host) })
+            !PortalNames.suffixes.isPublicSuffix(host), !PortalNames.checks.contains(where: { $0.isWithin(host) })
         else { return false }
         hosts.append(host)
+        if PortalNames.suffixes.registrableDomain(of: host) != host { trees.append(host) }
         return true
     }
+
+    /// A list in the value would make two equal ones differ; a suffix that is newer than libpsl's costs one host name.
+    private static let suffixes = PublicSuffixList.builtIn
 
     /// Of all systems' names the one that any portal knows.
     package static let probed = name("connectivitycheck.gstatic.com")

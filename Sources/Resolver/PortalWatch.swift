@@ -98,11 +98,15 @@ struct PortalWatch {
     }
 
     /// An upstream's word, whatever it was asked for.
-    mutating func heard(_ upstream: Upstream, _ result: Result<Answer, FetchFailure>, now: Instant) {
+    mutating func heard(_ upstream: Upstream, _ result: FetchResult, now: Instant) {
         switch (upstream, result) {
         case (.system, .success): systemAnsweredAt = now
         case (.system, .failure): return
+        case (.system, .nameFailed): return
         case (.provider(let provider), .success): spoke(provider, isProven: true, now: now)
+        case (.provider(let provider), .nameFailed):
+            let isVerified = watched.contains { $0.id == provider && $0.verifies }
+            spoke(provider, isProven: isVerified, now: now)
         case (.provider(let provider), .failure(let failure)): failed(provider, failure, now: now)
         }
         suspect(now: now)
@@ -121,7 +125,7 @@ struct PortalWatch {
             }
         case .status, .throttled, .server: spoke(provider, isProven: watched[index].verifies, now: now)
         // The way to it, or ourselves: neither for nor against.
-        case .refused, .unreachable, .timeout, .reset, .overload, .account, .clock, .unsupported: break
+        case .refused, .unreachable, .timeout, .unacknowledged, .reset, .overload, .account, .clock, .unsupported: break
         }
     }
 

@@ -1,13 +1,14 @@
-// Addresses that no public name may have: whoever answers with them leads a browser into the local network (DNS
-// rebinding), or has forged the answer.
+// Addresses that no public name may have: an answer with them leads a browser into the local network (DNS rebinding),
+// or is forged.
 
 import DNSWire
 
 extension NamePolicy {
-    /// The answer without such addresses; nil when none of its addresses is left.
+    /// The answer without such addresses, whichever upstream gave it; nil when none of its addresses is left.
     func withoutPrivateAddresses(_ answer: Answer) -> Answer? {
-        guard !allowsPrivate, answer.addresses.contains(where: \.isPrivate) else { return answer }
-        let records = answer.records.filter { !($0.address?.isPrivate ?? false) }
+        let isPrivate = { (address: Address) in address.isPrivate(behind: probes.translationPrefixes) }
+        guard !allowsPrivate, answer.addresses.contains(where: isPrivate) else { return answer }
+        let records = answer.records.filter { !($0.address.map(isPrivate) ?? false) }
         guard records.contains(where: { $0.address != nil }) else { return nil }
         return Answer(records: records).remarked(.filteredAddresses)
     }

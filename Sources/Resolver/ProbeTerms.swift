@@ -1,5 +1,7 @@
 // What may be probed for a name, as far as the operator says.
 
+import DNSWire
+
 /// The settings, for all names.
 package struct ProbePolicy: Equatable, Sendable {
     package var isEnabled = false
@@ -21,11 +23,11 @@ struct ProbeTerms: Equatable {
 
     let scope: Scope
     let ports: [UInt16]
+    /// NAT64 prefixes of the network in use: what they translate to a private IPv4 address is private.
+    let translationPrefixes: [TranslationPrefix]
 
-    /// For names that nobody's certificate is to be expected for.
-    static let none = ProbeTerms(ProbePolicy(), Rule())
-
-    init(_ policy: ProbePolicy, _ rule: Rule) {
+    init(_ policy: ProbePolicy, _ rule: Rule, translationPrefixes: [TranslationPrefix] = []) {
+        self.translationPrefixes = translationPrefixes
         switch rule.probe {
         case nil: scope = policy.isEnabled ? .publicAddresses : .nothing
         case true?: scope = policy.isEnabled ? .allAddresses : .nothing

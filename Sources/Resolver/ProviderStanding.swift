@@ -1,5 +1,7 @@
 // What is known about one provider: how quick, how reliable and how busy it is, and what keeps it from being asked.
 
+import DNSWire
+
 struct ProviderStanding {
     let traits: ProviderTraits
     private var latency = LatencyEstimate()
@@ -9,6 +11,7 @@ struct ProviderStanding {
     private var answers = FadingCount(memory: ProviderStanding.memory)
     private var failures = FadingCount(memory: ProviderStanding.memory)
     private var breaker = Breaker()
+    private var streak = FailureStreak()
     private(set) var trust = Trust()
     private var pausedUntil: Instant?
     /// It did not say for how long it wants to be left alone.
@@ -16,6 +19,8 @@ struct ProviderStanding {
     private var pausesInARow = 0
     /// Requests out, and since when no answer has come although one was out.
     private(set) var outstanding = 0
+    /// How many of them ask for each registrable domain.
+    private var outstandingDomains: [Name: Int] = [:]
     private var silentSince: Instant?
     private var refreshes = TokenBucket()
     private var questions = TokenBucket()
@@ -56,9 +61,9 @@ struct ProviderStanding {
     /// Works, and is not to be asked just now.
     func isWithheld(_ now: Instant) -> Bool { isPaused(now) || isOverBudget(now) || isBlocked(now) }
 
-    /// Several requests are out and nothing comes back: it will be known to fail when they have timed out.
+    /// Requests for several domains are out and nothing comes back: the provider fails when they have timed out.
     func isSilent(_ now: Instant) -> Bool {
-        guard let silentSince, outstanding >= Bounds.silentRequests else { return false }
+        guard let silentSince, outstandingDomains.count >= Bounds.timedOutDomainsToOpen else { return false }
         let usual = patience.map { $0 * 2 } ?? Bounds.hedgeCeiling
         return now - silentSince > max(usual, Bounds.silentFloor)
     }
@@ -87,6 +92,10 @@ struct ProviderStanding {
         return min(max(patience, Bounds.hedgeFloor), Bounds.hedgeCeiling)
     }
 
+    /// Pause between two requests to a provider in trouble. A silent one has not failed yet, and may be silent for few
+    /// names.
+    var trialSpacing: Duration { breaker.isClosed ? hedgeDelay : Bounds.trialSpacing }
+
     func state(_ now: Instant) -> ProviderState {
         if isBlocked(now) { return .blocked }
         if isPaused(now) { return .throttled }
@@ -112,6 +121,7 @@ struct ProviderStanding {
         new.refreshes = refreshes
         new.questions = questions
         new.outstanding = outstanding
+        new.outstandingDomains = outstandingDomains
         new.reportedState = reportedState
         self = new
     }
@@ -124,9 +134,11 @@ struct ProviderStanding {
         new.refreshes = refreshes
         new.questions = questions
         new.outstanding = outstanding
+        new.outstandingDomains = outstandingDomains
         new.firstChoices = firstChoices
         new.reportedState = reportedState
         new.breaker = breaker.isBlocked ? breaker : Breaker()
+        new.streak = FailureStreak()
         new.pausedUntil = hasOwnPause ? nil : pausedUntil
         new.hasOwnPause = false
         new.pausesInARow = 0
@@ -134,18 +146,21 @@ struct ProviderStanding {
         return new
     }
 
-    mutating func begun(now: Instant) {
+    mutating func begun(_ domain: Name, now: Instant) {
         silentSince = silentSince ?? now
         triedAt = now
         outstanding += 1
+        outstandingDomains[domain, default: 0] += 1
         if let rate = traits.questionsPerSecond { questions.charge(perSecond: rate, now: now) }
     }
 
     mutating func chosenFirst(now: Instant) { firstChoices.add(1, now: now) }
 
     /// - Parameter isHeard: something came back, be it a failure.
-    mutating func ended(isHeard: Bool, now: Instant) {
+    mutating func ended(_ domain: Name, isHeard: Bool, now: Instant) {
         outstanding = max(0, outstanding - 1)
+        let left = (outstandingDomains[domain] ?? 0) - 1
+        outstandingDomains[domain] = left > 0 ? left : nil
         if isHeard { silentSince = now }
         if outstanding == 0 { silentSince = nil }
     }
@@ -154,13 +169,26 @@ struct ProviderStanding {
     ///
     /// - Returns: whether it had failed before.
     mutating func answered(after elapsed: Duration, now: Instant) -> Bool {
-        let isBack = breaker.answered()
+        let isBack = replied(now: now)
         if !isBack || !isMeasured { latency.measure(elapsed, now: now) }
         doubt = nil
-        answers.add(1, now: now)
-        pausesInARow = 0
         return isBack
     }
+
+    /// A reply without an answer proves that the provider works. It is no measure either: the resolution of a broken
+    /// name takes long.
+    ///
+    /// - Returns: whether it had failed before, as far as no single name explains it.
+    mutating func replied(now: Instant) -> Bool {
+        let hasFailed = streak.isProvidersOwn
+        streak = FailureStreak()
+        answers.add(1, now: now)
+        pausesInARow = 0
+        return breaker.answered() || hasFailed
+    }
+
+    /// Only the order changes: a provider that replies SERVFAIL to everything must not stay the first choice.
+    mutating func contradicted(now: Instant) { failures.add(1, now: now) }
 
     /// Another upstream was quicker: this one takes at least so long, which is news only beyond what was presumed.
     mutating func overtaken(after elapsed: Duration) {
@@ -172,8 +200,10 @@ struct ProviderStanding {
 
     /// An outage counts as one failure, however often it was tried meanwhile: it would be held against a provider that
     /// is back.
-    mutating func failed(_ failure: FetchFailure, now: Instant) {
-        if breaker.isClosed { failures.add(1, now: now) }
+    mutating func failed(_ failure: FetchFailure, of domain: Name, now: Instant) {
+        if breaker.isClosed, streak.isEmpty { failures.add(1, now: now) }
+        guard streak.add(failure, of: domain, isTrial: !breaker.isClosed) else { return }
+        streak = FailureStreak()
         breaker.failed(
             ceiling: failure.isUnheard ? Bounds.unheardBackOffCeiling : Bounds.backOffCeiling, now: now)
     }
@@ -181,6 +211,7 @@ struct ProviderStanding {
     /// It was not its own fault. Who refuses us does so all the same.
     mutating func forgive() {
         if !breaker.isBlocked { breaker = Breaker() }
+        streak = FailureStreak()
     }
 
     mutating func refused(now: Instant) { breaker.refused(now: now) }
@@ -197,8 +228,8 @@ struct ProviderStanding {
         }
     }
 
-    mutating func toldTruth(now: Instant) { trust.toldTruth(now: now) }
-    mutating func toldFalsehood(now: Instant) { trust.toldFalsehood(now: now) }
+    mutating func toldTruth(about name: Name, now: Instant) { trust.toldTruth(about: name, now: now) }
+    mutating func toldFalsehood(about name: Name, now: Instant) { trust.toldFalsehood(about: name, now: now) }
 
     /// Charges the budget for one refresh. Nil: it may begin; else when it may.
     mutating func spend(now: Instant) -> Instant? {

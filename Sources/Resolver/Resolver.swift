@@ -3,6 +3,7 @@
 // same events give the same actions.
 
 import DNSWire
+package import PublicSuffix
 
 package struct Resolver {
     var around: Surroundings
@@ -11,11 +12,15 @@ package struct Resolver {
     private(set) var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
     private(set) var numberOfQuestion: [Question: Int] = [:]
-    private var lookupOfFetch: [FetchID: Int] = [:]
+    private(set) var lookupOfFetch: [FetchID: Int] = [:]
     private var deadlines = DeadlineQueue()
     var failures = FailureMemory()
     var plan: RefreshPlan
     private(set) var refreshesInFlight = 0
+    /// Of the lookups in flight, by number.
+    private(set) var shares = FairShare<Int>(capacity: Bounds.maxLookups)
+    /// Lookups that ended because their domain or client had more than its share.
+    package internal(set) var displacedLookups: UInt64 = 0
     /// The providers that were in trouble when they were last looked at.
     var troubled: Set<ProviderID> = []
     var networks = KnownNetworks()
@@ -24,9 +29,9 @@ package struct Resolver {
     package internal(set) var refreshes = RefreshCounts()
 
     /// - Parameter seed: spreads refreshes in time, and picks among providers.
-    package init(seed: UInt64) {
+    package init(seed: UInt64, publicSuffixes: PublicSuffixList = .builtIn) {
         plan = RefreshPlan(seed: seed)
-        around = Surroundings(seed: ~seed)
+        around = Surroundings(seed: ~seed, publicSuffixes: publicSuffixes)
     }
 
     package var lookupsInFlight: Int { lookups.count - freeNumbers.count }
@@ -81,13 +86,25 @@ package struct Resolver {
             around.portal.heard(news, now: now)
             followPortal(now: now)
             learned(news, now: now)
-        case .translation(let prefixes): around.synthesis.setPrefixes(prefixes)
+        case .translation(let prefixes, let synthesises):
+            routing.policy.translationPrefixes = prefixes
+            around.synthesis.setPrefixes(synthesises ? prefixes : [])
         case .timePassed: timePassed(now: now)
         }
         followPortal(now: now)
+        endTrials(now: now)
         repeat { carryOutConsequences(now: now) } while synthesise(now: now)
         actions += around.actions
         around.actions.removeAll(keepingCapacity: true)
+    }
+
+    /// Lookups that wait for a provider's trial learn how it ended.
+    private mutating func endTrials(now: Instant) {
+        guard around.ranking.hasTrialEnded else { return }
+        around.ranking.hasTrialEnded = false
+        for number in lookups.indices where lookups[number]?.trialUntil != nil {
+            change(number, now: now) { $0.proceed(now: now, &$1) }
+        }
     }
 
     // MARK: questions
@@ -118,13 +135,11 @@ package struct Resolver {
             let failure = failures.failure(of: question, hasExpired: isOwn(expired), now: now)
         {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
-        } else if lookupsInFlight < Bounds.maxLookups {
+        } else {
             let route = routing.route(question, policy, &around.ranking, now: now)
-            begin(question, along: route, policy, isRefresh: false, now: now) {
+            begin(question, along: route, policy, for: waiter.client, isRefresh: false, now: now) {
                 $0.join(waiter, expired, now: now, &$1)
             }
-        } else {
-            around.refuse(waiter, expired)
         }
     }
 
@@ -133,24 +148,28 @@ package struct Resolver {
 
     /// It has failed a moment ago.
     private mutating func replyInsteadOfAsking(
-        _ question: Question, _ waiter: Waiter, _ expired: ExpiredAnswer?, _ policy: NamePolicy, _ reason: ExtendedError
+        _ question: Question, _ waiter: Waiter, _ expired: ExpiredAnswer?, _ policy: NamePolicy, _ reason: LookupFailure
     ) {
         if let expired {
             around.actions.append(.replyExpired(waiter, expired, expired.cause(.recheck)))
         } else if let fallback = policy.fallback(for: question) {
             around.actions.append(.reply(waiter, fallback, .fallback))
         } else {
-            // Where somebody has to sign in he is told so each time.
-            around.actions.append(.fail(waiter, around.portal.isSuspected ? reason : .rememberedFailure))
+            // Behind a captive portal, the user is told to sign in on every query.
+            let failure = around.portal.isSuspected ? reason : reason.remembered
+            around.actions.append(.fail(waiter, failure.extendedError, failure.responseCode))
         }
     }
 
     mutating func begin(
-        _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, isRefresh: Bool, now: Instant,
-        _ join: (inout Lookup, inout Surroundings) -> Void
+        _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, for client: ClientID? = nil,
+        isRefresh: Bool, now: Instant, _ join: (inout Lookup, inout Surroundings) -> Void
     ) {
+        let holder = ShareHolder(question.name, client)
+        makeRoom(for: holder, now: now)
         let number = freeNumbers.popLast() ?? lookups.count
         if number == lookups.count { lookups.append(nil) }
+        shares.add(number, for: holder)
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
@@ -226,7 +245,7 @@ package struct Resolver {
         }
     }
 
-    private mutating func fetchFinished(_ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant) {
+    private mutating func fetchFinished(_ id: FetchID, _ result: FetchResult, now: Instant) {
         if let number = lookupOfFetch[id] {
             change(number, now: now) { $0.fetchFinished(id, result, now: now, &$1) }
         } else {
@@ -287,6 +306,7 @@ package struct Resolver {
         if lookup.isFinished {
             numberOfQuestion[lookup.question] = nil
             freeNumbers.append(number)
+            shares.remove(number)
             deadlines.remove(number)
             if lookup.isRefresh { refreshesInFlight -= 1 }
         } else {

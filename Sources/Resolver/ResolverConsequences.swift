@@ -25,9 +25,9 @@ extension Resolver {
         case .askElsewhere(let question, let source, let forged):
             askElsewhere(question, besides: source, forged, now: now)
         case .diverged(let divergence):
-            around.toldFalsehood(divergence.condemned.source, now: now)
+            around.toldFalsehood(divergence.condemned.source, about: divergence.question.name, now: now)
             around.actions.append(.diverged(divergence))
-        case .toldTruth(let source): around.toldTruth(source, now: now)
+        case .toldTruth(let source, let name): around.toldTruth(source, about: name, now: now)
         }
     }
 
@@ -42,7 +42,9 @@ extension Resolver {
         let policy = routing.policy.of(question.name)
         let everybody = routing.route(question, policy, &around.ranking, now: now)
         let route = everybody.without(source)
-        guard !route.isEmpty, !route.hasOnlyWithheld, number == nil ? mayRefresh : forged != nil else { return }
+        guard !route.isEmpty, !route.hasOnlyWithheld,
+            number == nil ? mayRefresh && hasRoom(for: question) : forged != nil
+        else { return }
         if forged != nil, !around.verification.isGuarded { around.actions.append(.remove(question)) }
         if let number {
             return change(number, now: now) { lookup, around in

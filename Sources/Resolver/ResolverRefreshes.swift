@@ -48,7 +48,7 @@ extension Resolver {
         if let failure = failures.failure(of: question, hasExpired: false, now: now) {
             return plan.failed(question, retryAt: failure.until)
         }
-        guard mayRefresh else { return plan.postponed(question, now: now) }
+        guard mayRefresh, hasRoom(for: question) else { return plan.postponed(question, now: now) }
         let route = routing.route(question, policy, paid: prospect.paidTo, &around.ranking, now: now)
         if let first = route.providers.first, first != prospect.paidTo,
             let paidAt = around.ranking.spend(on: first, now: now)

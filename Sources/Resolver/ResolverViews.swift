@@ -13,6 +13,9 @@ extension Resolver {
     /// How many of a provider's answers had nothing but addresses that no public name may have.
     package func privateAnswers(from provider: ProviderID) -> UInt64 { around.privateAnswers[provider] ?? 0 }
 
+    /// How often the system resolver's answer was given in place of a provider's.
+    package func standIns(for reason: StandInReason) -> UInt64 { around.standIns[reason] ?? 0 }
+
     /// Nil for a provider that is not known.
     package func state(of provider: ProviderID, now: Instant) -> ProviderState? {
         around.ranking.state(of: provider, now: now)

@@ -10,11 +10,12 @@ struct Routing {
     /// The names that are kept from the providers for now; until when, nil for no end.
     var switchedOff: [Name: Instant?] = [:]
 
-    /// Other settings; what is an exception for now stays one.
+    /// Sets other settings; keeps the portal's names and the network's prefixes, which no setting gives.
     mutating func set(_ new: Policy) {
-        let exceptions = policy.exceptions
+        let (exceptions, prefixes) = (policy.exceptions, policy.translationPrefixes)
         policy = new
         policy.exceptions = exceptions
+        policy.translationPrefixes = prefixes
     }
 
     /// What special names have to say before anybody is asked.
@@ -43,13 +44,15 @@ struct Routing {
         if let paid, let index = order.firstIndex(of: paid), !ranking.isInTrouble(paid, now) {
             order.insert(order.remove(at: index), at: 0)
         }
+        let hasSystem = hasSystem && (upstreams == .system || policy.standsIn != .never)
         // Somebody finds out whether one is back that failed, and is to wait no longer for it than others do.
         let working = order.filter { !ranking.isInTrouble($0, now) && !ranking.mayBeBack($0, now) }
         let inTrouble = working.isEmpty
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
             providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial,
-            withheld: withheld, upstreams: upstreams, hasSystem: hasSystem, inTrouble: inTrouble,
+            trialPatience: onTrial.map(ranking.hedgeDelay).max() ?? .zero, withheld: withheld, upstreams: upstreams,
+            hasSystem: hasSystem, inTrouble: inTrouble,
             patience: ranking.patience(of: working.prefix(Bounds.maxProviderAttempts)))
     }
 

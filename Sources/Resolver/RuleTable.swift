@@ -6,6 +6,7 @@ package import DNSWire
 package struct Rule: Equatable, Sendable {
     package var match: [Name]
     package var upstreams: NameUpstreams?
+    package var standsIn: StandInPolicy?
     /// Private addresses from providers are taken for what they say.
     package var allowPrivate: Bool?
     package var stale: Bool?
@@ -26,6 +27,7 @@ package struct Rule: Equatable, Sendable {
     /// Says what `other` says wherever this one is silent.
     fileprivate mutating func fill(from other: Rule) {
         upstreams = upstreams ?? other.upstreams
+        standsIn = standsIn ?? other.standsIn
         allowPrivate = allowPrivate ?? other.allowPrivate
         stale = stale ?? other.stale
         staleNegative = staleNegative ?? other.staleNegative
@@ -40,6 +42,7 @@ package struct Rule: Equatable, Sendable {
     /// Two rules for one name: an exclusion beats an inclusion; else the first one counts.
     fileprivate mutating func join(_ other: Rule) {
         if other.upstreams == .system { upstreams = .system }
+        if other.standsIn == .never { standsIn = .never }
         if other.allowPrivate == false { allowPrivate = false }
         if other.stale == false { stale = false }
         if other.staleNegative == false { staleNegative = false }

@@ -10,6 +10,8 @@ struct ShadowFetches {
         let id: FetchID
         let question: Question
         let provider: ProviderID
+        /// The registrable domain of the question's name.
+        let domain: Name
         let startedAt: Instant
         fileprivate let isCompared: Bool
         fileprivate(set) var isRunning = true
@@ -38,15 +40,19 @@ struct ShadowFetches {
         countsOf = countsOf.filter { known in providers.contains { $0.id == known.key } }
     }
 
-    mutating func begin(_ id: FetchID, _ question: Question, _ provider: ProviderTraits, now: Instant) {
+    mutating func begin(
+        _ id: FetchID, _ question: Question, _ provider: ProviderTraits, of domain: Name, now: Instant
+    ) {
         let isCompared = provider.shadowShare != nil
         if isCompared { countsOf[provider.id, default: ShadowCounts()].asked += 1 }
         pending.append(
-            Pending(id: id, question: question, provider: provider.id, startedAt: now, isCompared: isCompared))
+            Pending(
+                id: id, question: question, provider: provider.id, domain: domain, startedAt: now,
+                isCompared: isCompared))
     }
 
     /// - Returns: the fetch; nil when it is not one of these, or has ended before.
-    mutating func finished(_ id: FetchID, _ result: Result<Answer, FetchFailure>) -> Pending? {
+    mutating func finished(_ id: FetchID, _ result: FetchResult) -> Pending? {
         guard let index = pending.firstIndex(where: { $0.id == id && $0.isRunning }) else { return nil }
         let ended = pending[index]
         pending[index].isRunning = false
@@ -55,7 +61,7 @@ struct ShadowFetches {
             pending[index].said = answer
             compare(index)
         case .success: pending.remove(at: index)
-        case .failure: countFailed(pending.remove(at: index))
+        case .nameFailed, .failure: countFailed(pending.remove(at: index))
         }
         return ended
     }

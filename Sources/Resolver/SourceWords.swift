@@ -23,8 +23,15 @@ package struct SourceWord: Equatable, Sendable {
 }
 
 package struct SourceFailure: Equatable, Sendable {
+    package enum Cause: Equatable, Sendable {
+        /// There was no reply about the name.
+        case fetch(FetchFailure)
+        /// The reply had no answer.
+        case name(NameFailure)
+    }
+
     package let source: Source
-    package let failure: FetchFailure
+    package let cause: Cause
     package let failedAt: Instant
 }
 
@@ -34,6 +41,7 @@ struct SourceWords {
         /// The latest last.
         var words: [SourceWord] = []
         var failures: [SourceFailure] = []
+        var standIn: StandIn?
     }
 
     private var entries: [Entry] = []
@@ -62,13 +70,20 @@ struct SourceWords {
     }
 
     /// Until it says something again.
-    mutating func failed(_ question: Question, _ failure: FetchFailure, by source: Source, now: Instant) {
+    mutating func failed(_ question: Question, _ cause: SourceFailure.Cause, by source: Source, now: Instant) {
         change(question) { entry in
             entry.failures.removeAll { $0.source == source }
-            entry.failures.append(SourceFailure(source: source, failure: failure, failedAt: now))
+            entry.failures.append(SourceFailure(source: source, cause: cause, failedAt: now))
             if entry.failures.count > Bounds.maxSourcesPerName { entry.failures.removeFirst() }
         }
     }
+
+    /// The system resolver's answer was given in place of a provider's.
+    mutating func stoodIn(_ question: Question, _ reason: StandInReason, now: Instant) {
+        change(question) { $0.standIn = StandIn(reason: reason, at: now) }
+    }
+
+    func standIn(on question: Question) -> StandIn? { numberOf[question].flatMap { entries[$0].standIn } }
 
     /// What this source said last went to the cache. Nothing happens when that is forgotten.
     mutating func kept(_ question: Question, from source: Source, now: Instant) {

@@ -2,6 +2,7 @@
 // actions agree about them.
 
 import DNSWire
+import PublicSuffix
 
 struct Surroundings {
     var ranking: UpstreamRanking
@@ -23,19 +24,29 @@ struct Surroundings {
     }
     /// How far the system resolver's word can be trusted.
     var systemTrust = Trust()
+    /// How often the system resolver's answer was given in place of a provider's.
+    var standIns: [StandInReason: UInt64] = [:]
+    private let publicSuffixes: PublicSuffixList
     private var nextFetch: UInt64 = 0
 
     /// - Parameter seed: for the choice among providers and addresses.
-    init(seed: UInt64) {
+    init(seed: UInt64, publicSuffixes: PublicSuffixList = .builtIn) {
+        self.publicSuffixes = publicSuffixes
         ranking = UpstreamRanking(seed: seed)
         verification = Verification(seed: seed &+ 1)
     }
 
-    mutating func begin(_ upstream: Upstream, now: Instant) -> FetchID {
+    mutating func begin(
+        _ upstream: Upstream, _ question: Question, until: Instant, now: Instant
+    ) -> Lookup.Attempt {
         let id = nextID()
         begun.append(id)
-        if case .provider(let provider) = upstream { ranking.begun(provider, now: now) }
-        return id
+        var domain = question.name
+        if case .provider(let provider) = upstream {
+            domain = publicSuffixes.registrableDomain(of: question.name)
+            ranking.begun(provider, domain, now: now)
+        }
+        return Lookup.Attempt(id: id, upstream: upstream, domain: domain, startedAt: now, until: until)
     }
 
     /// There is no room for this client. An upstream that cannot be asked is as good as one that fails.
@@ -55,15 +66,16 @@ struct Surroundings {
         privateAnswers = privateAnswers.filter { known in providers.contains { $0.id == known.key } }
     }
 
-    mutating func end(_ id: FetchID, _ upstream: Upstream, isHeard: Bool, now: Instant) {
-        ended.append(id)
-        if case .provider(let provider) = upstream { ranking.ended(provider, isHeard: isHeard, now: now) }
+    mutating func end(_ attempt: Lookup.Attempt, isHeard: Bool, now: Instant) {
+        ended.append(attempt.id)
+        guard case .provider(let provider) = attempt.upstream else { return }
+        ranking.ended(provider, attempt.domain, isHeard: isHeard, now: now)
     }
 
     /// Nothing is heard of it any more.
     mutating func abandon(_ attempt: Lookup.Attempt, now: Instant) {
         actions.append(.abandon(attempt.id))
-        end(attempt.id, attempt.upstream, isHeard: false, now: now)
+        end(attempt, isHeard: false, now: now)
     }
 
     /// Keeps an answer, without the addresses that nobody is to be led to.
@@ -123,26 +135,33 @@ struct Surroundings {
                 // One that was away meanwhile may still be asked from before.
                 traits.shadowShare != nil || !shadows.areAsking(provider)
             else { continue }
-            let id = nextID()
-            ranking.begun(provider, now: now)
-            shadows.begin(id, question, traits, now: now)
-            actions.append(.shadow(id, question, provider))
+            _ = beginShadow(question, traits, now: now)
         }
+    }
+
+    private mutating func beginShadow(_ question: Question, _ traits: ProviderTraits, now: Instant) -> FetchID {
+        let id = nextID()
+        let domain = publicSuffixes.registrableDomain(of: question.name)
+        ranking.begun(traits.id, domain, now: now)
+        shadows.begin(id, question, traits, of: domain, now: now)
+        actions.append(.shadow(id, question, traits.id))
+        return id
     }
 
     /// Of a fetch that is not a lookup's; one that is nobody's any more is ignored.
     ///
     /// - Returns: which one it was.
     mutating func fetchFinishedBeside(
-        _ id: FetchID, _ result: Result<Answer, FetchFailure>, now: Instant
+        _ id: FetchID, _ result: FetchResult, now: Instant
     ) -> ShadowFetches.Pending? {
         guard let fetch = shadows.finished(id, result) else { return nil }
         heard(.provider(fetch.provider), result, now: now)
         portal.trialEnded(id)
-        ranking.ended(fetch.provider, isHeard: true, now: now)
+        ranking.ended(fetch.provider, fetch.domain, isHeard: true, now: now)
         switch result {
         case .success: ranking.answered(fetch.provider, after: fetch.startedAt.duration(to: now), now: now)
-        case .failure(let failure): ranking.failed(fetch.provider, failure, now: now)
+        case .nameFailed: ranking.replied(fetch.provider, now: now)
+        case .failure(let failure): ranking.failed(fetch.provider, failure, of: fetch.domain, now: now)
         }
         return fetch
     }
@@ -163,15 +182,15 @@ struct Surroundings {
         for fetch in shadows.popDue(now) {
             actions.append(.abandon(fetch.id))
             portal.trialEnded(fetch.id)
-            ranking.ended(fetch.provider, isHeard: false, now: now)
-            ranking.failed(fetch.provider, .timeout, now: now)
+            ranking.ended(fetch.provider, fetch.domain, isHeard: false, now: now)
+            ranking.failed(fetch.provider, .timeout, of: fetch.domain, now: now)
         }
     }
 
     // MARK: portal
 
     /// An upstream has said something, or failed to.
-    mutating func heard(_ upstream: Upstream, _ result: Result<Answer, FetchFailure>, now: Instant) {
+    mutating func heard(_ upstream: Upstream, _ result: FetchResult, now: Instant) {
         portal.heard(upstream, result, now: now)
         verification.isGuarded = portal.isSuspected
     }
@@ -197,11 +216,7 @@ struct Surroundings {
         else { return }
         // Everybody can be asked for A.
         let question = traits.supports(trial.question.type) ? trial.question : trial.question.with(.a)
-        let id = nextID()
-        ranking.begun(trial.provider, now: now)
-        shadows.begin(id, question, traits, now: now)
-        portal.trialBegan(id)
-        actions.append(.shadow(id, question, trial.provider))
+        portal.trialBegan(beginShadow(question, traits, now: now))
     }
 
     /// Nobody is to blame for what does not come any more.
@@ -209,7 +224,7 @@ struct Surroundings {
         for fetch in shadows.drop(where: isMeant) {
             portal.trialEnded(fetch.id)
             actions.append(.abandon(fetch.id))
-            ranking.ended(fetch.provider, isHeard: false, now: now)
+            ranking.ended(fetch.provider, fetch.domain, isHeard: false, now: now)
         }
     }
 
@@ -246,18 +261,18 @@ struct Surroundings {
 
     // MARK: truth
 
-    mutating func toldTruth(_ source: Source, now: Instant) {
+    mutating func toldTruth(_ source: Source, about name: Name, now: Instant) {
         switch source {
-        case .provider(let provider): ranking.toldTruth(provider, now: now)
-        case .system: systemTrust.toldTruth(now: now)
+        case .provider(let provider): ranking.toldTruth(provider, about: name, now: now)
+        case .system: systemTrust.toldTruth(about: name, now: now)
         case .local, .fallback: break
         }
     }
 
-    mutating func toldFalsehood(_ source: Source, now: Instant) {
+    mutating func toldFalsehood(_ source: Source, about name: Name, now: Instant) {
         switch source {
-        case .provider(let provider): ranking.toldFalsehood(provider, now: now)
-        case .system: systemTrust.toldFalsehood(now: now)
+        case .provider(let provider): ranking.toldFalsehood(provider, about: name, now: now)
+        case .system: systemTrust.toldFalsehood(about: name, now: now)
         case .local, .fallback: break
         }
     }

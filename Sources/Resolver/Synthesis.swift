@@ -97,7 +97,8 @@ struct Synthesis {
 
     private static func told(by action: Action) -> (Waiter, Outcome)? {
         switch action {
-        case .reply(let waiter, _, .fallback), .replyExpired(let waiter, _, _), .fail(let waiter, _): (waiter, .failed)
+        case .reply(let waiter, _, .fallback), .replyExpired(let waiter, _, _), .fail(let waiter, _, _):
+            (waiter, .failed)
         case .reply(let waiter, let answer, let source): (waiter, .answer(answer, source))
         default: nil
         }

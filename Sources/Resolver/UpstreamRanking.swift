@@ -12,6 +12,8 @@ struct UpstreamRanking {
     private var lookupsSinceExploration = 0
     /// A provider that had failed has answered; whoever reads it sets it back.
     var hasRecovered = false
+    /// A request to a provider in trouble has ended; the resolver sets it back.
+    var hasTrialEnded = false
 
     init(seed: UInt64) {
         chance = Chance(seed: seed)
@@ -210,9 +212,11 @@ struct UpstreamRanking {
         standing(provider).map { $0.isHalfOpen(now) } ?? false
     }
 
-    /// In trouble, and a request is out that will tell whether it is back.
+    /// In trouble, and a request is out that tells whether the provider is back. A request that takes too long proves
+    /// nothing for other names, and the next lookup may try.
     func isOnTrial(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standing(provider).map { $0.outstanding > 0 && $0.isFailing(now) } ?? false
+        guard let standing = standing(provider), standing.outstanding > 0, standing.isFailing(now) else { return false }
+        return standing.triedAt.map { now - $0 < standing.trialSpacing } ?? false
     }
 
     /// A request is out.
@@ -263,13 +267,15 @@ struct UpstreamRanking {
 
     // MARK: what happens
 
-    mutating func begun(_ provider: ProviderID, now: Instant) {
-        update(provider) { $0.begun(now: now) }
+    /// - Parameter domain: the registrable domain of the name that is asked.
+    mutating func begun(_ provider: ProviderID, _ domain: Name, now: Instant) {
+        update(provider) { $0.begun(domain, now: now) }
     }
 
     /// - Parameter isHeard: something came back, be it a failure.
-    mutating func ended(_ provider: ProviderID, isHeard: Bool, now: Instant) {
-        update(provider) { $0.ended(isHeard: isHeard, now: now) }
+    mutating func ended(_ provider: ProviderID, _ domain: Name, isHeard: Bool, now: Instant) {
+        if isInTrouble(provider, now) { hasTrialEnded = true }
+        update(provider) { $0.ended(domain, isHeard: isHeard, now: now) }
     }
 
     mutating func answered(_ provider: ProviderID, after elapsed: Duration, now: Instant) {
@@ -278,23 +284,39 @@ struct UpstreamRanking {
         if isRecovered { hasRecovered = true }
     }
 
+    /// The provider replied about a name for which it has no answer: the provider works.
+    mutating func replied(_ provider: ProviderID, now: Instant) {
+        var isRecovered = false
+        update(provider) { isRecovered = $0.replied(now: now) && !$0.isShadow }
+        if isRecovered { hasRecovered = true }
+    }
+
+    /// The provider failed for a name without a reason, and another provider had an answer.
+    mutating func contradicted(_ provider: ProviderID, now: Instant) {
+        update(provider) { $0.contradicted(now: now) }
+    }
+
     mutating func overtaken(_ provider: ProviderID, after elapsed: Duration) {
         update(provider) { $0.overtaken(after: elapsed) }
     }
 
-    mutating func toldTruth(_ provider: ProviderID, now: Instant) { update(provider) { $0.toldTruth(now: now) } }
-
-    mutating func toldFalsehood(_ provider: ProviderID, now: Instant) {
-        update(provider) { $0.toldFalsehood(now: now) }
+    mutating func toldTruth(_ provider: ProviderID, about name: Name, now: Instant) {
+        update(provider) { $0.toldTruth(about: name, now: now) }
     }
 
-    mutating func failed(_ provider: ProviderID, _ failure: FetchFailure, now: Instant) {
+    mutating func toldFalsehood(_ provider: ProviderID, about name: Name, now: Instant) {
+        update(provider) { $0.toldFalsehood(about: name, now: now) }
+    }
+
+    /// - Parameter domain: the registrable domain of the name that was asked.
+    mutating func failed(_ provider: ProviderID, _ failure: FetchFailure, of domain: Name, now: Instant) {
         switch failure {
         case .overload, .unsupported: break
         case .throttled: throttled(provider, for: nil, now: now)
         case .account: update(provider) { $0.refused(now: now) }
-        case .refused, .unreachable, .timeout, .tls, .reset, .status, .redirected, .garbage, .server, .clock:
-            update(provider) { $0.failed(failure, now: now) }
+        case .refused, .unreachable, .timeout, .unacknowledged, .tls, .reset, .status, .redirected, .garbage, .server,
+            .clock:
+            update(provider) { $0.failed(failure, of: domain, now: now) }
         }
     }
 

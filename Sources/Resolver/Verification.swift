@@ -19,7 +19,7 @@ struct Verification {
         case askElsewhere(Question, besides: Source, forged: Answer?)
         case diverged(Divergence)
         /// Somebody led to an address that is the name's own.
-        case toldTruth(Source)
+        case toldTruth(Source, Name)
     }
 
     var known = KnownNames()
@@ -197,6 +197,9 @@ struct Verification {
             name.wasAlive(question.type), !isOurTrouble(answer.addresses, name)
         else { return false }
         if isGuarded, isForged(question, answer) { return true }
+        // What is not kept, as it has no lifetime, is a reason to ask others only here.
+        let isKept = keptAnswer(question) != nil
+        guard name.worth(answer.addresses) < .open || !isKept else { return false }
         let hasNoneBetter = name.index(of: question).map { name.questions[$0].hasNoneBetter(now) } ?? false
         return !hasNoneBetter || name.knowsBetter(than: name.worth(answer.addresses), question.type, now: now)
     }
@@ -210,7 +213,30 @@ struct Verification {
     /// Every address in it is somebody else's.
     func isForged(_ question: Question, _ answer: Answer) -> Bool {
         guard question.type.isAddress, !answer.addresses.isEmpty, let name = known[question.name] else { return false }
-        return name.worth(answer.addresses) == .somebodyElses && !isOurTrouble(answer.addresses, name)
+        return name.shownWorth(answer.addresses) == .somebodyElses && !isOurTrouble(answer.addresses, name)
+    }
+
+    /// Returns whether an answer may take the place of one that probes speak against. Only an answer with a verified
+    /// address replaces a provider's: a network that lies on port 53 and closes port 443 must not win by that. A
+    /// provider's dead answer is also replaced by another provider's.
+    func mayReplace(
+        _ question: Question, _ old: (answer: Answer, source: Source), by new: (answer: Answer, source: Source)
+    ) -> Bool {
+        let (oldWorth, newWorth) = (worth(question, old.answer), worth(question, new.answer))
+        guard newWorth != .verified else { return oldWorth < .verified }
+        switch (old.source.isProvider, new.source.isProvider) {
+        case (true, false): return oldWorth == .empty && newWorth > .empty
+        case (true, true): return oldWorth != .somebodyElses && newWorth > oldWorth
+        case (false, true): return newWorth > .empty
+        case (false, false): return newWorth > oldWorth
+        }
+    }
+
+    /// What is kept, as it came, and from which source.
+    func keptAnswer(_ question: Question) -> (answer: Answer, source: Source)? {
+        guard let name = known[question.name], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
+        else { return nil }
+        return (kept.answer, kept.source)
     }
 
     func worth(_ question: Question, _ answer: Answer) -> Worth {
@@ -256,7 +282,7 @@ struct Verification {
         counts.waiting = plan.waitingCount
         counts.forgottenNames = known.evictions
         if plan.overflows > 0 { counts.skipped[.overload] = plan.overflows }
-        for name in known.names where name.speaksTLS && name.hasBad {
+        for name in known.names where name.wasVerified && name.hasBad {
             let leftOut = name.leftOut
             counts.quarantined += leftOut.count { $0.place == .quarantined }
             counts.dropped += leftOut.count { $0.place == .dropped }
@@ -294,6 +320,13 @@ struct Verification {
         else { return }
         conclude(number, now: now)
         askElsewhere(number, now: now) { $0.answer.addresses.contains(target.address) }
+        if result.verdict == .verified {
+            let name = known.names[number]
+            askElsewhere(number, now: now, somebodyKnows: true) {
+                $0.answer.addresses.first?.recordType == target.address.recordType
+                    && name.isSaid(target.address, besides: $0.source, now: now)
+            }
+        }
         markNext(number, now: now)
     }
 
@@ -307,7 +340,8 @@ struct Verification {
             askElsewhere(number, now: now, somebodyKnows: true) { $0.source == divergence.condemned.source }
         }
         let truths = known.change(number) { $0.takeTruths(now: now) }
-        consequences += truths.map { .toldTruth($0) }
+        let name = known.names[number].name
+        consequences += truths.map { .toldTruth($0, name) }
     }
 
     private mutating func rearrange(_ number: Int) {
@@ -335,7 +369,9 @@ struct Verification {
             guard isWithheld || somebodyKnows || !question.hasNoneBetter(now) else { continue }
             let pause = name.wasAlive(question.question.type) ? Bounds.elsewherePause : nil
             let isTooSoon = question.askedElsewhereAt.map { asked in pause.map { now - asked < $0 } ?? true } ?? false
-            guard isWithheld || !isTooSoon else { continue }
+            // What is verified comes after others were asked: they are asked again at once, and not twice.
+            let isVerifiedSince = somebodyKnows && question.askedElsewhereAt != now
+            guard isWithheld || isVerifiedSince || !isTooSoon else { continue }
             known.change(number) {
                 $0.change(index) { known in
                     known.askedElsewhereAt = now
@@ -343,7 +379,10 @@ struct Verification {
                     if isWithheld { known.kept = nil }
                 }
             }
-            let isForged = kept.answer.addresses.contains { name.judgement(of: $0).verdict.isCondemned }
+            // Where nothing was ever verified it goes on being given while others are asked.
+            let isForged =
+                (name.wasVerified || isGuarded)
+                && kept.answer.addresses.contains { name.judgement(of: $0).verdict.isCondemned }
             let forged = isForged ? kept.left(now) : nil
             consequences.append(.askElsewhere(question.question, besides: kept.source, forged: forged))
         }

@@ -55,6 +55,7 @@ extension Settings.SystemResolver {
     static let keys: [Key<Settings.SystemResolver>] = [
         Key("servers", \.servers, Format.nameserver.list(of: "strings \"ADDR[:PORT]\"", 0...maxServers)),
         Key("resolv-conf", \.resolvConf, .path()),
+        Key("stands-in", \.standsIn, .choice),
         Key("patience", \.patience, .duration(patiences)),
     ]
 }
@@ -152,6 +153,7 @@ extension Settings.Rule {
     static let keys: [Key<Settings.Rule>] = [
         Key("match", \.match, Format.ruleName.list(of: "names", 1...maxNames)),
         Key("resolver", \.resolver, Format.ruleResolver.optional),
+        Key("stands-in", \.standsIn, Format<Settings.SystemResolver.StandsIn>.choice.optional),
         Key("allow-private", \.allowPrivate, Format.truth.optional),
         Key("stale", \.stale, Format.truth.optional),
         Key("stale-negative", \.staleNegative, Format.truth.optional),

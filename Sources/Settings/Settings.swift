@@ -57,6 +57,16 @@ package struct Settings: Equatable, Sendable {
         /// Empty: those of `resolvConf`.
         package var servers: [Endpoint] = []
         package var resolvConf = "/etc/resolv.conf"
+        package var standsIn = StandsIn.unreachable
+
+        /// When it answers for a name that belongs to the providers.
+        package enum StandsIn: String, CaseIterable, Sendable {
+            /// No provider could be reached.
+            case unreachable
+            /// No provider had an answer, whatever the providers replied.
+            case anyFailure = "any-failure"
+            case never
+        }
         /// While the providers are merely late, an unverified answer waits so long for theirs. From 0 to 4 s.
         package var patience = Duration.milliseconds(1800)
     }
@@ -149,6 +159,7 @@ package struct Settings: Equatable, Sendable {
         /// 1 to 1,000, all different; each stands for itself and everything under it, the root for everything.
         package var match: [Name]
         package var resolver: RuleResolver?
+        package var standsIn: SystemResolver.StandsIn?
         /// Private addresses in answers from providers are handed out.
         package var allowPrivate: Bool?
         package var stale: Bool?

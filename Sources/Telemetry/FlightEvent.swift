@@ -86,8 +86,7 @@ package struct FlightWord: Hashable, Sendable {
     /// Those that serving threads use are at fixed places.
     package static let short = FlightWord(1)
     package static let reply = FlightWord(2)
-    package static let oversized = FlightWord(3)
-    package static let overload = FlightWord(4)
-    package static let rateLimited = FlightWord(5)
-    static let fixed = ["", "short", "reply", "oversized", "overload", "rate-limited"]
+    package static let overload = FlightWord(3)
+    package static let rateLimited = FlightWord(4)
+    static let fixed = ["", "short", "reply", "overload", "rate-limited"]
 }

@@ -12,7 +12,7 @@ package enum Count: Int, CaseIterable {
     case refusedResponses, failureResponses
     /// A client over its limit was told to come back over TCP, or with a cookie.
     case limitedResponses
-    case droppedShort, droppedReply, droppedOversized
+    case droppedShort, droppedReply
     /// A client was far over its limit.
     case droppedRateLimited
     /// The resolving thread was behind, and the refusal could not be sent either.

@@ -25,6 +25,10 @@ maxFailures=0
 maxRequestRatio=2.0
 maxBatchedRatio=0.999
 
+# Whose rights httpdnsd has, which root starts; nobody, the usual one, may hold no key.
+serving_user=
+[ "$(id -u)" -ne 0 ] || serving_user=$(id -un httpdnsd 2>/dev/null || echo daemon)
+
 declare -A pids=() ports=() primary=() http=() second=()
 . Tests/Benchmarks/harness
 
@@ -50,9 +54,10 @@ read_optional_settings() {
 
 # Whether this httpdnsd has a dialect that puts several names into a request.
 can_batch() {
-    printf '1\n' >"$work/token"
-    printf '[[provider]]\nname = "x"\ndialect = "dnspod-https"\nurl = "http://127.0.0.1/"\nkey-file = "%s"\n' \
-        "$work/token" >"$work/batch.toml"
+    (umask 077 && printf '1\n' >"$work/token")
+    [ -z "$serving_user" ] || chown "$serving_user" "$work" "$work/token"
+    printf '[server]\nuser = "%s"\n[[provider]]\nname = "x"\ndialect = "dnspod-https"\nurl = "http://127.0.0.1/"\nkey-file = "%s"\n' \
+        "$serving_user" "$work/token" >"$work/batch.toml"
     .build/release/httpdnsd --check --config "$work/batch.toml" >/dev/null 2>&1
 }
 
@@ -76,6 +81,7 @@ start_httpdnsd() {
     cat >"$work/$1.toml" <<END
 [server]
 listen = ["127.0.0.1:${ports[$1]}"]
+user = "$serving_user"
 [[provider]]
 name = "primary"
 dialect = "$2"

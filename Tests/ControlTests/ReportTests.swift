@@ -18,6 +18,7 @@ struct ReportTests {
         stats.dropped = ["malformed": 1]
         (stats.inflight, stats.unsent) = (2, 1)
         (stats.connections.open, stats.connections.refused, stats.system.foreignReplies) = (3, 4, 5)
+        stats.connections.evicted = 6
         (stats.latencyMicroseconds.provider.p50, stats.latencyMicroseconds.provider.p99) = (900, 9000)
         stats.latencyMicroseconds.system.p95 = 8
         (stats.cache.entries, stats.cache.bytes, stats.cache.hits) = (10, 4096, 13)
@@ -73,7 +74,8 @@ struct ReportTests {
                 "forgotten_names":0,"lost":0,"quarantined":1,\#
                 "reports":{"accepted":4,"refused":5},"running":3,"skipped":{"overload":6},\#
                 "verdicts":{"name-mismatch":1,"verified":8},"waiting":0},\#
-                "process":{"open_fds":17,"rss_bytes":7000000,"settings_time_s":1800000900,"start_time_s":1800000000,\#
+                "process":{"max_fds":0,"open_fds":17,"rss_bytes":7000000,\#
+                "settings_time_s":1800000900,"start_time_s":1800000000,\#
                 "threads":3},\#
                 "providers":[{"addresses":[{"name":"192.0.2.1","state":"up"}],"clock_offset_ms":0,\#
                 "connections":{"open":1,"opened":2,"retried":0,"reused":3},"dialect":"json",\#
@@ -84,11 +86,14 @@ struct ReportTests {
                 "requests":5,"results":{"success":3,"timeout":1},"share":1,"state":"up","success":0.9987,"trust":1}],\#
                 "queries":{"tcp":8,"total":28,"udp":20},"rcodes":{"NOERROR":23,"NXDOMAIN":2},\#
                 "responses":{"cache":7,"failure":0,"fallback":0,"limited":0,"local":3,"provider":5,"refused":0,\#
-                "stale":6,"system":4},"schema":1,"stale":{},\#
+                "stale":6,"system":4},"schema":1,\#
+                "shares":{"lookups_displaced":0,"requests_displaced":0,"requests_expired":0},"stale":{},\#
                 "store":{"batches":0,"dropped":0,"failures":0,"loaded":0,"refused_notes":0,\#
                 "written":0},\#
-                "system":{"divergences":0,"failures":0,"foreign_replies":5,"looping":["127.0.0.2:53"],"requests":0,\#
-                "servers":["192.0.2.53:53","[2001:db8::53]:53"],"trust":1},"tcp":{"open":3,"refused":4},\#
+                "system":{"divergences":0,"failures":0,"foreign_replies":5,"looping":["127.0.0.2:53"],\#
+                "refused_exchanges":0,"requests":0,\#
+                "servers":["192.0.2.53:53","[2001:db8::53]:53"],"stood_in":{},"trust":1},\#
+                "tcp":{"evicted":6,"open":3,"refused":4},\#
                 "udp_rcvbuf_errors":2,"unsent":1,"uptime_s":61,"version":"0.9.0"}
 
                 """#)
@@ -155,6 +160,7 @@ struct ReportTests {
         probe.verdicts.name-mismatch               1
         probe.verdicts.verified                    8
         probe.waiting                              0
+        process.max_fds                            0
         process.open_fds                           17
         process.rss_bytes                          7000000
         process.settings_time_s                    1800000900
@@ -197,6 +203,9 @@ struct ReportTests {
         responses.stale                            6
         responses.system                           4
         schema                                     1
+        shares.lookups_displaced                   0
+        shares.requests_displaced                  0
+        shares.requests_expired                    0
         store.batches                              0
         store.dropped                              0
         store.failures                             0
@@ -207,10 +216,12 @@ struct ReportTests {
         system.failures                            0
         system.foreign_replies                     5
         system.looping.0                           127.0.0.2:53
+        system.refused_exchanges                   0
         system.requests                            0
         system.servers.0                           192.0.2.53:53
         system.servers.1                           [2001:db8::53]:53
         system.trust                               1
+        tcp.evicted                                6
         tcp.open                                   3
         tcp.refused                                4
         udp_rcvbuf_errors                          2

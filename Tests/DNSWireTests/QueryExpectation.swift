@@ -4,11 +4,10 @@ import AnswerCache
 import DNSWire
 import TestSupport
 
-/// "miss", "local", "drop REASON" or a response code; then "opt", "do" and "question" for what the reply repeats.
+/// "miss", "local", "drop REASON" or a response code; then "opt" and "question" for what the reply repeats.
 struct QueryExpectation {
     let outcome: String
     let hasOption: Bool
-    let hasDNSSECOK: Bool
     let hasQuestion: Bool
     let client: Address
     /// What a datagram may measure; given where the outcome is a miss.
@@ -21,7 +20,6 @@ struct QueryExpectation {
         let words = text.split(separator: " ").map(String.init)
         outcome = text.hasPrefix("drop") ? text : words[0]
         hasOption = words.contains("opt")
-        hasDNSSECOK = words.contains("do")
         hasQuestion = words.contains("question") || outcome == "miss" || outcome == "local"
         client = vector.values("client").first.flatMap { Address($0) } ?? ServingStand.loopback
         limitBytes = vector.values("limit").first.flatMap { Int($0) }

@@ -110,6 +110,51 @@ struct ReplyTests {
         #expect(message.additionals.isEmpty && message.answers.count == 1)
     }
 
+    @Test(
+        "edns-tcp-keepalive is answered with the idle time over TCP alone, and only if the client sent it without data",
+        arguments: [
+            (true, [0, 11, 0, 0], true), (false, [0, 11, 0, 0], false), (true, [], false),
+            (true, [0, 11, 0, 2, 0, 9], false), (true, [0, 12, 0, 1, 0, 0, 11, 0, 0], true),
+        ] as [(Bool, [UInt8], Bool)])
+    func keepalive(isOnStream: Bool, options: [UInt8], isAnswered: Bool) throws {
+        var packet = QueryPacket(name, .a, payloadSize: 1232)
+        packet.options = options
+        let asked = packet.bytes
+        guard case .query(let query) = Query.receive(asked.span, isOnStream: isOnStream) else {
+            Issue.record("not a query")
+            return
+        }
+        let reply = [UInt8](capacity: 512) { output in
+            Reply.write(code: .noError, to: query, in: asked.span, into: &output)
+        }
+        // RFC 7828 section 3.1: in units of 100 ms.
+        #expect(try DecodedMessage(reply).optionRecord?.data == (isAnswered ? [0, 11, 0, 2, 0, 100] : []))
+    }
+
+    @Test("DO is clear in every reply, because no reply has signatures")
+    func dnssecOK() throws {
+        var asked = QueryPacket(name, .a, payloadSize: 1232).bytes
+        asked[asked.count - 4] = 0x80
+        guard case .query(let query) = Query.receive(asked.span) else {
+            Issue.record("not a query")
+            return
+        }
+        let reply = [UInt8](capacity: 512) { output in
+            Reply.write(code: .noError, to: query, in: asked.span, into: &output)
+        }
+        #expect(try DecodedMessage(reply).optionRecord?.ttl == 0)
+    }
+
+    @Test("a packet whose end is missing is malformed, whatever is left of it")
+    func cutPacket() {
+        let asked = QueryPacket(name, .a, payloadSize: 1232).bytes
+        guard case .rejection(let query, .formatError) = Query.receive(asked.span, isCut: true) else {
+            Issue.record("taken as whole")
+            return
+        }
+        #expect(query.edns != nil && query.questionBytes > 0)
+    }
+
     @Test("a failure has the code, the question and OPT, and no records")
     func failure() throws {
         let packet = QueryPacket(name, .a, payloadSize: 1232)

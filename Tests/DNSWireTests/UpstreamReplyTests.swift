@@ -102,7 +102,7 @@ struct UpstreamVector: CustomTestStringConvertible, Sendable {
         switch error {
         case .foreign(let why): "foreign \(why)"
         case .truncated: "truncated"
-        case .serverFailure(let code): "serverFailure \(code)"
+        case .serverFailure(let code, _): "serverFailure \(code)"
         case .lame: "lame"
         case .malformed(let message): "malformed \(message.reason) at \(message.offset)"
         }

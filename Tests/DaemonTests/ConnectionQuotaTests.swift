@@ -1,4 +1,4 @@
-// Shares of the TCP connections: one client's, one network's, those of all others.
+// Shares of the TCP connections: one client's, one network's, this machine's and those of all others.
 
 import DNSWire
 import TestSupport
@@ -9,15 +9,21 @@ import Testing
 struct ConnectionQuotaTests {
     private let loopback = ServingStand.loopback
 
+    /// How many of them find room.
     private func admitted(_ quota: inout ConnectionQuota, _ clients: [Address]) -> Int {
-        clients.count { quota.admit($0) }
+        clients.count { client in
+            guard quota.fullShare(for: client) == nil else { return false }
+            quota.admit(client)
+            return true
+        }
     }
 
-    @Test("one client gets 128 connections, and what it gives back it gets again")
+    @Test("one client elsewhere gets 128 connections, and what it gives back it gets again")
     func client() {
-        for client in [loopback, .v4(0xC0A8_0101), .v6(high: 0x2001_0DB8 << 32, low: 1)] {
+        for client in [Address.v4(0xC0A8_0101), .v6(high: 0x2001_0DB8 << 32, low: 1)] {
             var quota = ConnectionQuota()
             #expect(admitted(&quota, Array(repeating: client, count: 200)) == 128)
+            #expect(quota.fullShare(for: client) == .client(client))
             quota.release(client)
             #expect(admitted(&quota, [client, client]) == 1 && quota.count == 128)
         }
@@ -27,6 +33,7 @@ struct ConnectionQuotaTests {
     func prefix() {
         var quota = ConnectionQuota()
         #expect(admitted(&quota, (0..<1000).map { .v4(0xC0A8_0100 + $0 % 256) }) == 256)
+        #expect(quota.fullShare(for: .v4(0xC0A8_0105)) == .prefix(Neighbourhood(of: .v4(0xC0A8_0101))))
         #expect(admitted(&quota, (0..<10).map { .v4(0xC0A8_0200 + $0) }) == 10)
         var other = ConnectionQuota()
         #expect(admitted(&other, (0..<1000).map { .v6(high: 0x2001_0DB8_0000_0000 + $0 % 256, low: $0) }) == 256)
@@ -37,12 +44,31 @@ struct ConnectionQuotaTests {
         #expect(admitted(&mapped, [.v4(0xC0A8_01FF)]) == 0)
     }
 
-    @Test("however many come from elsewhere, this machine's programs find room")
-    func reserve() {
+    @Test("each side may have what the other leaves, and the larger side makes room when all places are taken")
+    func sides() {
+        let many = (0..<2000).map { Address.v4(0x0A00_0000 + $0 << 8) }
         var quota = ConnectionQuota()
-        #expect(admitted(&quota, (0..<2000).map { .v4(0x0A00_0000 + $0 << 8) }) == 448)
-        #expect(admitted(&quota, Array(repeating: loopback, count: 100)) == 64)
-        #expect(quota.count == ConnectionQuota.maxConnections)
+        #expect(admitted(&quota, many) == ConnectionQuota.maxConnections)
+        for place in 0..<256 {
+            #expect(quota.fullShare(for: loopback) == .elsewhere)
+            quota.release(many[place])
+            quota.admit(loopback)
+        }
+        // Half and half: a new connection takes a place of its own side.
+        #expect(quota.fullShare(for: loopback) == .thisMachine && quota.fullShare(for: many[999]) == .elsewhere)
+        var alone = ConnectionQuota()
+        #expect(admitted(&alone, Array(repeating: loopback, count: 600)) == ConnectionQuota.maxConnections)
+        #expect(alone.fullShare(for: loopback) == .thisMachine && alone.fullShare(for: many[0]) == .thisMachine)
+    }
+
+    @Test("a share has the connections that are counted in it")
+    func membership() {
+        let client = Address.v4(0xC0A8_0101)
+        let prefix = ConnectionQuota.Share.prefix(Neighbourhood(of: client))
+        #expect(ConnectionQuota.Share.client(client).contains(client) && prefix.contains(.v4(0xC0A8_01FF)))
+        #expect(!prefix.contains(.v4(0xC0A8_0201)) && !ConnectionQuota.Share.client(client).contains(.v4(0xC0A8_0102)))
+        #expect(ConnectionQuota.Share.thisMachine.contains(loopback) && !prefix.contains(loopback))
+        #expect(ConnectionQuota.Share.elsewhere.contains(client) && !ConnectionQuota.Share.elsewhere.contains(loopback))
     }
 
     @Test("counts come back to nothing", arguments: [1, 2] as [UInt64])
@@ -56,7 +82,7 @@ struct ConnectionQuotaTests {
                 let client = Address.v4(
                     (Bool.random(using: &random) ? 0x7F00_0000 : 0x0A00_0000)
                         + UInt32.random(in: 0..<4, using: &random) << 8 + UInt32.random(in: 0..<4, using: &random))
-                if quota.admit(client) { open.append(client) }
+                if admitted(&quota, [client]) == 1 { open.append(client) }
             }
             #expect(quota.count == open.count, "seed \(seed)")
         }

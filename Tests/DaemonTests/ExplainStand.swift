@@ -173,7 +173,7 @@ final class ExplainStand {
         return running.remove(at: try #require(index, "\(upstream) was not asked"))
     }
 
-    private func finish(_ id: FetchID, _ result: Result<Answer, FetchFailure>) {
+    private func finish(_ id: FetchID, _ result: FetchResult) {
         now += .milliseconds(18)
         handle(.fetchFinished(id, result))
     }
@@ -199,7 +199,7 @@ final class ExplainStand {
         case .reply(_, let answer, let source):
             replies.append("\(answer.addresses.map(\.description).joined(separator: " ")) from \(name(of: source))")
         case .replyExpired(_, _, let cause): replies.append("expired, \(cause.rawValue)")
-        case .fail(_, let reason): replies.append("SERVFAIL \(reason.code)")
+        case .fail(_, let reason, _): replies.append("SERVFAIL \(reason.code)")
         case .probeNews, .diverged, .portal: break
         }
     }

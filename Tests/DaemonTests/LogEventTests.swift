@@ -14,6 +14,7 @@ struct LogEventTests {
         (.notStarted(["a"]), "not-started"),
         (.ready(listen: ["a"], threads: 1, providers: ["p"], systemServers: []), "ready"),
         (.servesAs(user: "a", userID: 1, groupID: 1), "serves-as"), (.unfiltered(reason: "r"), "unfiltered"),
+        (.sharesUser(userID: 65_534), "shares-user"),
         (.addressLeftOut("a"), "address-left-out"), (.openResolver, "open-resolver"),
         (.stopping(signal: "SIGTERM"), "stopping"), (.stopped, "stopped"),
         (.settingsReloaded(ReloadReport(needRestart: ["cache.size"])), "settings-reloaded"),

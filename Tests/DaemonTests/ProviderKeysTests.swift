@@ -121,10 +121,31 @@ struct ProviderKeysTests {
         #expect(complaints(path) == [])
     }
 
+    @Test("nobody holds no key, neither by a file nor by a credential, and the complaint says how to change that")
+    func sharedUser() throws {
+        _ = try folder.file(Array("hunter2".utf8), mode: 0o600)
+        let nobody = FileReader(userID: 65_534, groupID: 997)
+        for file in ["\(folder.path)/key", "emas"] {
+            let error = #expect(throws: SettingsFile.Unusable.self) {
+                try ProviderKeys(
+                    [provider(file)], settingsFile: "f.toml", credentials: folder.path, user: nobody)
+            }
+            #expect(
+                error?.complaints == [
+                    "f.toml: provider tencent: key-file \(file): is refused: httpdnsd runs as user 65534, and so may "
+                        + "other programs, which could read it; run: useradd --system --user-group --no-create-home "
+                        + "httpdnsd; then start httpdnsd as root, or name another user in server.user"
+                ])
+        }
+        #expect(throws: Never.self) { try ProviderKeys([provider(nil)], settingsFile: "f.toml", user: nobody) }
+    }
+
     @Test("our group and root's may read a key, others' may not, and the command leaves it readable for us")
     func groups() {
         let us = FileReader(userID: 998, groupID: 997)
         let root = FileReader(userID: 0, groupID: 0)
+        // In nogroup, which is also other programs' group.
+        let ungrouped = FileReader(userID: 998, groupID: 65_534)
         let cases: [(FileReader, owner: UInt32, group: UInt32, mode: UInt32, String?)] = [
             (us, 998, 997, 0o600, nil), (us, 0, 997, 0o640, nil), (us, 998, 0, 0o640, nil), (us, 998, 5, 0o600, nil),
             (us, 998, 5, 0o640, "run: chmod 0600 /k"), (us, 998, 997, 0o644, "run: chmod 0640 /k"),
@@ -133,6 +154,8 @@ struct ProviderKeysTests {
             (us, 1000, 1000, 0o644, "run: chgrp 997 /k && chmod 0640 /k"),
             (root, 0, 0, 0o640, nil), (root, 0, 0, 0o644, "run: chmod 0600 /k"),
             (root, 1000, 1000, 0o640, "run: chmod 0600 /k"),
+            (ungrouped, 998, 65_534, 0o600, nil), (ungrouped, 998, 65_534, 0o640, "run: chmod 0600 /k"),
+            (ungrouped, 0, 65_534, 0o640, "run: chown 998 /k && chmod 0600 /k"),
         ]
         for (reader, owner, group, mode, remedy) in cases {
             let access = FileAccess(ownerID: owner, groupID: group, mode: mode)

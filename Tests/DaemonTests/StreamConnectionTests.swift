@@ -54,10 +54,74 @@ struct StreamConnectionTests {
         // Said once; and no further question is taken.
         #expect(!connection.retires(now: start + StreamConnection.maxAge))
         #expect(!connection.interest.contains(.readable))
-        #expect(connection.deadline == now + StreamConnection.idleTimeout)
+        #expect(connection.deadline == start + .seconds(605))
         connection.answered(with: message, now: start + .seconds(601))
         #expect(!connection.isOver)
         connection.write(now: start + .seconds(601))
         #expect(connection.isOver)
+    }
+
+    /// Answers with so much that the kernel takes no more.
+    private func fill(now: Instant) throws {
+        let message = [UInt8](repeating: 7, count: 60_000)
+        while connection.unsentBytes < 3 * message.count {
+            _ = try ask(at: now)
+            connection.answered(with: message, now: now)
+            connection.write(now: now)
+        }
+    }
+
+    /// Takes what has come, at most so many bytes, and lets the connection write what then fits.
+    private func take(_ bytes: Int, now: Instant) throws {
+        var left = bytes
+        while left > 0, case .bytes(let some) = try client.read(maxBytes: left) { left -= some.count }
+        connection.write(now: now)
+    }
+
+    @Test("a client that takes a little now and then does not get more time by it")
+    func slowReader() throws {
+        try fill(now: start)
+        connection.wrote(StreamConnection.minBytesPerPeriod, now: start)
+        let end = connection.deadline
+        #expect(end == start + StreamConnection.transferTimeout)
+        connection.wrote(StreamConnection.minBytesPerPeriod - 1, now: start + .seconds(4))
+        #expect(connection.deadline == end)
+        connection.wrote(1, now: start + .seconds(4))
+        #expect(connection.deadline == end + .seconds(4))
+    }
+
+    @Test("a client that takes enough has as long as that lasts, but never more than the hard limit")
+    func steadyReader() throws {
+        var now = start
+        let hardEnd = start + StreamConnection.maxAge + StreamConnection.closingTimeout
+        while now < start + StreamConnection.maxAge {
+            try fill(now: now)
+            #expect(connection.deadline > now)
+            try take(8 << 20, now: now)
+            now += .seconds(4)
+        }
+        try fill(now: start + .seconds(599))
+        #expect(connection.retires(now: start + StreamConnection.maxAge))
+        for second in 600...609 {
+            connection.wrote(1 << 20, now: start + .seconds(second))
+            #expect(connection.deadline <= hardEnd)
+        }
+    }
+
+    @Test("the first to go is one whose peer has closed, then the one that has been idle for the longest time")
+    func evictionOrder() throws {
+        let later = start + .seconds(2)
+        #expect(connection.evictionOrder(now: start).rank == .fresh)
+        #expect(connection.evictionOrder(now: later) == .init(rank: .idle, since: start))
+        _ = try ask(at: start)
+        #expect(connection.evictionOrder(now: later).rank == .inUse)
+        connection.peerClosed()
+        #expect(connection.evictionOrder(now: later).rank == .peerClosed)
+        #expect(!connection.isOver && !connection.interest.contains(.peerClosed))
+        let ranks: [StreamConnection.EvictionOrder] = [
+            .init(rank: .peerClosed, since: later), .init(rank: .idle, since: start), .init(rank: .idle, since: later),
+            .init(rank: .fresh, since: start), .init(rank: .inUse, since: start),
+        ]
+        #expect(ranks.shuffled().sorted() == ranks)
     }
 }

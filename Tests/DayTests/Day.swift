@@ -221,7 +221,7 @@ struct Day: ~Copyable {
             try give(expired.answer, expired.extendedError, to: client, .expired(cause))
             // The system resolver is the last of them, and a provider's expired answer goes before its own.
             account.checkNeed(client.subject, cause.rawValue, upstreams.dropLast())
-        case .fail(let waiter, let reason):
+        case .fail(let waiter, let reason, _):
             let client = try take(waiter)
             try account.require(reason != .notReady, "a client is turned away")
             account.failed(client, upstreams)

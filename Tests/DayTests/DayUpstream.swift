@@ -22,7 +22,7 @@ struct DayUpstream {
 
     struct Fate {
         let at: Int64
-        let result: Result<Answer, FetchFailure>
+        let result: FetchResult
 
         var isSuccess: Bool {
             if case .success = result { true } else { false }

@@ -15,6 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import overlay
 import places
 from places import eventually
 
@@ -24,8 +25,8 @@ BASE_PACKAGES = ("systemd", "systemd-sysv", "dbus", "iproute2", "ca-certificates
 SUITE = "bookworm"
 
 # What the programs are linked with, so that a package of ours can be installed without a network.
-PROGRAM_PACKAGES = ("libcurl4", "libidn2-0", "libmicrohttpd12", "libseccomp2", "libsqlite3-0", "libssl3", "libstdc++6",
-                    "zlib1g")
+PROGRAM_PACKAGES = ("libcurl4", "libidn2-0", "libmicrohttpd12", "libpsl5", "libseccomp2", "libsqlite3-0", "libssl3",
+                    "libstdc++6", "publicsuffix", "zlib1g")
 
 # Left out of a comparison of what is on a machine's disk: databases and logs of dpkg, of the journal and of users (the
 # file before the last change), and the seed of random numbers.
@@ -45,6 +46,7 @@ _numbers = itertools.count()
 _KEEPER = """
 lower=$1 directory=$2
 mount -t tmpfs -o mode=755 machine "$directory" && cd "$directory" && mkdir upper work root groups &&
+echo "$3" >upper/"$4" &&
 mount -t overlay -o "lowerdir=$lower,upperdir=upper,workdir=work" machine root &&
 mount -t cgroup2 cgroup2 groups && echo ready && exec cat
 """
@@ -95,10 +97,12 @@ class Machine:
         self.pid = None
         self._last_words = ""
         self._init = None
+        self._token = overlay.new_token()
         lower = debian_root(packages)
         self.directory = Path(tempfile.mkdtemp(prefix="e2e-machine-"))
         self._keeper = subprocess.Popen(
-            ["unshare", "--mount", "--propagation", "private", "sh", "-c", _KEEPER, "sh", lower, self.directory],
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c", _KEEPER, "sh", lower, self.directory,
+             self._token, overlay.FILE],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         first = self._keeper.stdout.readline()
         if first != "ready\n":
@@ -133,9 +137,9 @@ class Machine:
 
     def run(self, *command, timeout=60, input=None):
         """A command inside, ended: with returncode, stdout and stderr."""
-        return subprocess.run(
-            ["nsenter", "--target", str(self.pid), "--all", "--wdns=/", *map(str, command)], input=input, timeout=timeout,
-            capture_output=True, text=not isinstance(input, bytes), env=_environment)
+        return overlay.check(subprocess.run(
+            [*overlay.ENTER, "--all", "--target", str(self.pid), *overlay.guard(self._token, "/"), *map(str, command)],
+            input=input, timeout=timeout, capture_output=True, text=not isinstance(input, bytes), env=_environment))
 
     def check(self, *command, timeout=60):
         """What a command inside says; it must succeed."""
@@ -224,7 +228,7 @@ class Machine:
         return ended.returncode == 0
 
     def _in_keeper(self):
-        return ("nsenter", "--target", str(self._keeper.pid), "--mount")
+        return (*overlay.ENTER, "--target", str(self._keeper.pid))
 
     def _console(self):
         log = self.directory.with_suffix(".log")

@@ -1,12 +1,20 @@
-# A network namespace with a loopback interface of its own, and files of its own in /etc: port 53, resolv.conf and hosts
-# as a real machine has them, without touching the machine. Needs root.
+# A network namespace with a loopback interface of its own, and files of its own mounted in /etc: port 53, resolv.conf
+# and hosts as a real machine has them, without touching the machine. Needs root.
 
 import concurrent.futures
 import ctypes
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
+
+# `ip netns exec` gives each command a mount namespace. Its own way, by /etc/netns, would write below the machine's /etc
+# and goes on where a mount fails.
+_WITH_FILES = """
+for file in "$0"/*; do mount --bind "$file" "/etc/${file##*/}" || exit 1; done
+exec "$@"
+"""
 
 
 class Namespace:
@@ -15,10 +23,8 @@ class Namespace:
     def __init__(self, resolv_conf="nameserver 127.0.0.1\n", hosts="127.0.0.1 localhost\n"):
         # The process id keeps two runs of the tests apart, and the object's own those of one run.
         self.name = f"e2e{os.getpid()}-{id(self) & 0xFFFFFF:x}"
-        self.prefix = ("ip", "netns", "exec", self.name)
-        self.files = Path("/etc/netns") / self.name
-        self._made_parent = not self.files.parent.exists()
-        self.files.mkdir(parents=True)
+        self.files = Path(tempfile.mkdtemp(prefix="e2e-namespace-"))
+        self.prefix = ("ip", "netns", "exec", self.name, "sh", "-c", _WITH_FILES, str(self.files))
         try:
             (self.files / "resolv.conf").write_text(resolv_conf)
             (self.files / "hosts").write_text(hosts)
@@ -47,11 +53,6 @@ class Namespace:
     def remove(self):
         subprocess.run(["ip", "netns", "delete", self.name], capture_output=True)
         shutil.rmtree(self.files, ignore_errors=True)
-        if self._made_parent:
-            try:
-                self.files.parent.rmdir()
-            except OSError:
-                pass  # Another namespace lives there.
 
     @staticmethod
     def _run(*command):

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import overlay
 import places
 
 # What changes files; programs that are told of it are no part of this. Files are made by openat as well, but how many are opened before depends on
@@ -15,11 +16,10 @@ CHANGES = ("write", "rename", "fsync", "unlink", "symlink", "mkdir", "rmdir", "f
 
 _KEEPER = """
 ip link set lo up && mount -t tmpfs takeover "$1" && cd "$1" || exit 1
-cp -a /etc etc 2>/dev/null; rm -rf etc/netns
-mkdir upper spare
+cp -a /etc etc 2>/dev/null
+mkdir upper spare && echo "$2" >upper/"$3" && echo "$2" >etc/"$3" || exit 1
 mount --bind etc /etc && mount -t overlay -o "lowerdir=/var/lib,upperdir=upper,workdir=spare" overlay /var/lib || exit 1
-cd /
-rm -f /etc/resolv.conf && echo ready && exec cat
+cd / && shift 3 && exec "$@"
 """
 
 # All there is under /etc: names, kinds, modes, owners, link targets; then the contents.
@@ -34,19 +34,22 @@ class Overlaid:
 
     def __init__(self):
         self.directory = Path(tempfile.mkdtemp(prefix="e2e-takeover-"))
+        token = overlay.new_token()
+        guard = overlay.guard(token, "/etc", "/var/lib")
         self._keeper = subprocess.Popen(
-            ["unshare", "--net", "--mount", "--propagation", "private", "sh", "-c", _KEEPER, "sh", self.directory],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            ["unshare", "--net", "--mount", "--propagation", "private", "sh", "-c", _KEEPER, "sh", self.directory, token,
+             overlay.FILE, *guard, "sh", "-c", "rm -f /etc/resolv.conf && echo ready && exec cat"], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         first = self._keeper.stdout.readline()
         if first != "ready\n":
             self.close()
             raise AssertionError(f"no overlay of /etc: {first}")
-        self.prefix = ("nsenter", "--target", str(self._keeper.pid), "--net", "--mount")
+        self.prefix = (*overlay.ENTER, "--net", "--target", str(self._keeper.pid), *guard)
 
     def run(self, *command, timeout=60, input=None):
         """A command inside, ended: with returncode, stdout and stderr."""
-        return subprocess.run([*self.prefix, *map(str, command)], capture_output=True, text=True, timeout=timeout,
-                              input=input)
+        return overlay.check(subprocess.run(
+            [*self.prefix, *map(str, command)], capture_output=True, text=True, timeout=timeout, input=input))
 
     def write(self, path, text):
         self.run("sh", "-c", 'mkdir -p "$(dirname "$1")" && cat >"$1"', "sh", path, input=text)

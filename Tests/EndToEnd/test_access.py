@@ -160,7 +160,7 @@ class Neighbours(Case):
             for address in addresses:
                 for _ in range(128):
                     streams.append(self.lan.stream(0, source=address))
-            counts = eventually(lambda: self.connections(256, 128), 10, "256 connections are open, and 128 were closed")
+            counts = eventually(lambda: self.connections(256, 128), 10, "256 connections are open, and 128 made room")
             self.assertTrue(counts)
             with self.lan.server.within(lambda: Stream(("127.0.0.1", 53))) as client:
                 self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
@@ -168,9 +168,9 @@ class Neighbours(Case):
             for stream in streams:
                 stream.socket.close()
 
-    def connections(self, open, refused):
+    def connections(self, open, evicted):
         tcp = self.server.stats()["tcp"]
-        return tcp["open"] == open and tcp["refused"] == refused
+        return tcp["open"] == open and tcp["evicted"] == evicted
 
     def test_loopback_has_no_limit(self):
         self.serve(server='client-rate = "1/s"\nprefix-rate = "1/s"\n')

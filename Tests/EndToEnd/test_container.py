@@ -8,6 +8,7 @@ import yaml
 import places
 from cases import Case
 from machines import PROGRAM_PACKAGES, Machine
+from overlay import ENTER
 from places import eventually
 
 COMPOSE = yaml.safe_load((places.ROOT / "etc/compose.yaml").read_text())["services"]["httpdnsd"]
@@ -37,6 +38,13 @@ class Container(Case):
         self.assertFalse([volume for volume in COMPOSE["volumes"] if "docker.sock" in volume or "/run" in volume])
         self.assertEqual(["ALL"], COMPOSE["cap_drop"])
 
+    def test_the_image_has_the_packages_that_ours_recommends(self):
+        control = (places.ROOT / "etc/debian/control").read_text()
+        recommended = re.search(r"(?m)^Recommends: (.*)", control)[1].split(", ")
+        install = re.search(r"apt-get install ((?:.*\\\n)*.*)", CONTAINERFILE)[1].split()
+        self.assertIn("--no-install-recommends", install)
+        self.assertLessEqual(set(recommended), set(install))
+
     def test_the_daemon_serves_with_these_rights_as_its_own_user(self):
         machine = self.own(Machine(packages=PROGRAM_PACKAGES)).boot()
         for program, directory in (("httpdnsd", "sbin"), ("httpdnsctl", "bin")):
@@ -60,5 +68,5 @@ class Container(Case):
         self.assertRegex(status, r"(?m)^CapEff:\t0+$")
         self.assertEqual(0, machine.run("test", "-e", "/var/lib/httpdnsd/cache.db").returncode)
         # As "docker exec" does it.
-        asked = machine.run("nsenter", f"--target={pid}", "--mount", "httpdnsctl", "status")
+        asked = machine.run(*ENTER, f"--target={pid}", "httpdnsctl", "status")
         self.assertEqual(0, asked.returncode, asked.stderr)

@@ -94,12 +94,22 @@ class Packets(Case):
                 # QR and RA set, RD and CD copied, AA, AD and Z clear.
                 self.assertEqual(0x8080 | flags & 0x0110, reply.flags)
 
-    def test_the_dnssec_flag_is_copied(self):
-        # RFC 3225 section 3. Nothing is claimed by it: AD stays clear.
+    def test_the_dnssec_flag_is_clear(self):
+        # RFC 3225 section 3: a set DO would say that this server understands DNSSEC. No reply has signatures.
         for do in (True, False):
-            for name in ("www.lab.example", "nothing.lab.example", "localhost"):
+            for name in ("www.lab.example", "www.lab.example", "nothing.lab.example", "localhost"):
                 reply = self.ask(query(name, edns=opt(do=do)))
-                self.assertEqual((0x8000 if do else 0, 0), (reply.opt[2], reply.flags & 0x0020))
+                self.assertEqual((0, 0), (reply.opt[2], reply.flags & 0x0020))
+
+    def test_a_reply_that_an_opcode_is_not_implemented_has_no_flags_of_queries(self):
+        # As BIND 9.18 does: RD, RA and CD clear.
+        for opcode in (1, 2, 3, 5, 6, 15):
+            reply = self.ask(query("www.lab.example", flags=opcode << 11 | 0x0130))
+            self.assertEqual((NOTIMP, 0x8004 | opcode << 11), (reply.rcode, reply.flags))
+
+    def test_the_time_of_a_connection_is_not_told_over_udp(self):
+        reply = self.ask(query("www.lab.example", edns=opt(options=b"\0\x0b\0\0")))
+        self.assertEqual(b"", reply.opt[3])
 
     def test_the_question_comes_back_byte_for_byte(self):
         for owner in ("wWw.LAB.examPLE", "NEW.aNy.lab.EXAMPLE"):
@@ -114,9 +124,14 @@ class Packets(Case):
     def test_the_largest_datagrams(self):
         reply = self.ask(query("www.lab.example", edns=opt(payload=65535)))
         self.assertEqual(LAB_WWW, reply.addresses)
+        padded = query("www.lab.example", edns=opt(options=struct.pack("!HH", 12, 4500) + b"\0" * 4500))
         with Datagrams(self.server.address) as client:
-            client.send(query("www.lab.example") + b"\0" * 60000)
+            for packet in (query("www.lab.example") + b"\0" * 4000, query("www.lab.example") + b"\0" * 60000, padded):
+                client.send(packet)
+                reply = client.receive()
+                self.assertEqual((FORMERR, question("www.lab.example")), (reply.rcode, reply.question))
             self.assertEqual(5, client.ask("www.lab.example", id=5).id)
+        self.assertSums(self.server.stats())
 
     def test_an_offer_below_512_bytes_counts_as_512(self):
         reply = self.ask(query("big.lab.example", edns=opt(payload=0)))

@@ -170,18 +170,18 @@ class Templates(Case):
 class ManyNames(Case):
     expected_seconds = 10
 
-    def test_400_names_at_once_share_their_requests(self):
+    def test_120_names_at_once_share_their_requests(self):
         provider = self.lab()
         for kind in (kind for kind in KINDS if KINDS[kind].batch > 1):
             with self.subTest(kind):
                 server = self.daemon([provider.provider(kind)])
-                names = [(f"n{number}.{kind}.any.lab.example", "A") for number in range(400)]
+                names = [(f"n{number}.{kind}.any.lab.example", "A") for number in range(120)]
                 replies = ask_all(server, names)
-                self.assertEqual(400, len(replies))
+                self.assertEqual(120, len(replies))
                 self.assertEqual({(NOERROR, "192.0.2.99")}, {
                     (reply.rcode, *reply.addresses) for reply in replies.values()})
                 requests = provider.requests()["providers"][kind]
-                print(f"{kind}: {requests} requests for 400 names, up to {KINDS[kind].batch} in each", flush=True)
-                # A vendor that takes 5 names can't be asked for 400 in 60 requests.
-                self.assertLessEqual(requests, max(60, 400 // KINDS[kind].batch * 5 // 4))
+                print(f"{kind}: {requests} requests for 120 names, up to {KINDS[kind].batch} in each", flush=True)
+                # As many as the lookups of one domain allow. Some requests leave before they are full.
+                self.assertLessEqual(requests, max(18, 120 // KINDS[kind].batch * 5 // 4))
                 server.close()

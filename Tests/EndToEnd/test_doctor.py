@@ -3,6 +3,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import ssl
@@ -11,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import overlay
 import places
 from cases import Case
 from certificates import Authority
@@ -172,25 +174,29 @@ class Up(Machine):
         self.assertFinds("resolv.conf", "names 4 nameservers", "leave out", self.examine(), ["resolv.conf"])
 
     def test_resolv_conf_that_leads_nowhere(self):
-        staged = "umount /etc/resolv.conf; mount -t overlay none /etc -o {}; ln -sf ../run/gone/resolv.conf /etc/resolv.conf"
-        overlay = self.overlay("/etc")
+        staged = "umount /etc/resolv.conf; {}; ln -sf ../run/gone/resolv.conf /etc/resolv.conf"
         self.assertFinds(
             "resolv.conf", "is a link to ../run/gone/resolv.conf", "rm /etc/resolv.conf",
-            self.examine(staged.format(overlay)))
-        staged = "umount /etc/resolv.conf; mount -t overlay none /etc -o {}; rm -f /etc/resolv.conf"
-        self.assertFinds("resolv.conf", "is missing", "httpdnsctl system use", self.examine(staged.format(overlay)))
+            self.examine(staged.format(self.overlaid("/etc"))))
+        staged = "umount /etc/resolv.conf; {}; rm -f /etc/resolv.conf"
+        self.assertFinds(
+            "resolv.conf", "is missing", "httpdnsctl system use", self.examine(staged.format(self.overlaid("/etc"))))
 
-    def overlay(self, directory):
+    def overlaid(self, directory):
+        """A script that mounts an overlay on the directory, and ends here unless the overlay is there."""
         base = Path(tempfile.mkdtemp(dir=self.directory))
         subprocess.run(["mount", "-t", "tmpfs", "none", base], check=True)
         self.addCleanup(subprocess.run, ["umount", "-l", base], check=True)
         (base / "upper").mkdir()
         (base / "work").mkdir()
-        return f"lowerdir={directory},upperdir={base}/upper,workdir={base}/work"
+        token = overlay.new_token()
+        (base / "upper" / overlay.FILE).write_text(token)
+        mount = f"mount -t overlay none {directory} -o lowerdir={directory},upperdir={base}/upper,workdir={base}/work"
+        return f"{mount}; {shlex.join(overlay.guard(token, directory))} true"
 
     def test_resolv_conf_rewritten_after_it_was_taken_over(self):
         (self.inside.files / "resolv.conf").write_text("nameserver 192.0.2.1\n")
-        staged = "mount -t tmpfs none /var/lib; mkdir /var/lib/httpdnsd-system; touch /var/lib/httpdnsd-system/record"
+        staged = self.overlaid("/var/lib") + "; mkdir /var/lib/httpdnsd-system; touch /var/lib/httpdnsd-system/record"
         self.assertFinds("resolv.conf", "rewritten since: it names 192.0.2.1", "system use", self.examine(staged))
 
     def test_nobody_behind_the_daemon(self):

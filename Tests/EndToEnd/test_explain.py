@@ -121,17 +121,19 @@ class Situations(Explaining):
         self.assertSaid(
             ["route answered here: .*", "next answered here: 127.0.0.1"], server, "localhost")
         self.assertSaid(
-            ["route the system resolver; no provider can be asked for MX"], server, "lab.example", "MX")
+            ["route the system resolver; no provider can be asked for HINFO"], server, "lab.example", "HINFO")
         ctl(server, "httpdns", "off", "--for", "10m")
         self.assertSaid(
             ["route the system resolver; httpdns is off, for N more"], server, "www.lab.example")
 
     def test_answers_of_the_system_resolver_and_negative_ones(self):
         server = self.server()
+        ctl(server, "httpdns", "off", "--for", "10m")
         dig(server, "lab.example", "MX")
         self.assertSaid(
             ["entry by system, which said N", "entry 10 mail.lab.example.", "said system, N ago, in N, N: kept"],
             server, "lab.example", "MX")
+        ctl(server, "httpdns", "on")
         dig(server, "nowhere.lab.example", "A")
         self.assertSaid(
             ["entry NXDOMAIN", "said json, N ago, in N, N: kept; no such name",

@@ -1,6 +1,7 @@
 # Somebody leads to addresses that are not the name's own: what clients get to see of it, what is recorded, and what
 # becomes of whoever did it. And names that have no good address at all.
 
+import itertools
 import json
 import os
 import socket
@@ -16,10 +17,14 @@ from digging import dig
 from fakes import FakeNameserver, reply
 from places import eventually
 from programs import ctl
-from sites import Sites, keeps_silent
+from sites import Sites, keeps_silent, says
 from wire import NOERROR, Datagrams
 
 BANK, OTHERS = "bank.lab.example", "any.lab.example"
+# Each of a registrable domain of its own: three forged ones discredit a provider.
+MORE_BANKS = ["www.bank-two.example", "www.bank-three.example"]
+# Each of a registrable domain of its own: a true domain counts once.
+SHOPS = [f"www.shop{number}.example" for number in range(60)]
 HTTPS = 65
 NOBODY = 65534
 
@@ -40,20 +45,42 @@ class Played(Case):
         files = cls.sites.authority.certificate(BANK)
         for address in (cls.genuine, cls.second):
             cls.sites.web(address, files=files)
-        cls.sites.web(cls.others, files=cls.sites.authority.certificate(f"*.{OTHERS}", file="others"))
+            more = cls.sites.authority.certificate(*MORE_BANKS)
+            for name in MORE_BANKS:
+                cls.sites.web(address, name=name, files=more)
+        others = cls.sites.authority.certificate(f"*.{OTHERS}", *SHOPS, file="others")
+        cls.sites.web(cls.others, files=others)
         # All is well with it, but that it is for somebody else.
         cls.sites.web(cls.forged, files=cls.sites.authority.certificate("evil.example"))
         cls.sites.web(cls.stranger, files=cls.sites.stranger.certificate(BANK))
         cls.sites.up()
 
+        # Above all the names here.
+        cls.zone = Path(folder.name) / "example.zone"
+        cls.zone.write_text("$ORIGIN example.\n$TTL 600\n@ SOA ns hostmaster 1 7200 900 1209600 30\n@ NS ns\n")
+
     def setUp(self):
-        self.honest, self.liar = self.lab(), self.lab()
+        self.honest, self.liar = self.lab(zone=self.zone), self.lab(zone=self.zone)
         self.honest.fault("delay", value=60)
         for lab in (self.honest, self.liar):
             self.say(lab, f"*.{OTHERS}", self.others, ttl=300)
 
     def say(self, lab, name, *addresses, ttl):
         lab.record(name, "A", ",".join(addresses), ttl=ttl)
+
+    def discredit(self, server):
+        """The liar forges two domains more, and is first choice although it is already believed less."""
+        self.honest.fault("delay", value=300)
+        for name in MORE_BANKS:
+            self.say(self.liar, name, self.forged, ttl=2)
+            self.say(self.honest, name, self.genuine, ttl=2)
+
+        def is_lost():
+            for name in MORE_BANKS:
+                dig(server, name, "A")
+            return self.trust(server)["liar"] < 0.5
+        eventually(is_lost, within=30, every=0.1, what="the liar is not believed any more")
+        self.honest.fault("delay", value=60)
 
     def server(self, **options):
         providers = [self.liar.provider("json", "liar"), self.honest.provider("json", "honest")]
@@ -70,13 +97,14 @@ class Played(Case):
         return json.loads(ctl(server, "--json", "evidence").stdout)["evidence"]
 
     def ask(self, server, name, seconds, until=lambda: False):
-        """The name over and over: for each answer, whether an address was known to be condemned when it was asked for,
-        and the addresses."""
+        """The name over and over: for each answer, whether an address was known to be condemned and another one verified
+        when it was asked for, and the addresses."""
         seen, end = [], time.monotonic() + seconds
         with Datagrams(server.address) as client:
             while time.monotonic() < end and not until():
                 verdicts = self.verdicts(server)
-                is_known = any(verdicts.get(word) for word in ("name-mismatch", "untrusted"))
+                is_condemned = any(verdicts.get(word) for word in ("name-mismatch", "untrusted"))
+                is_known = is_condemned and bool(verdicts.get("verified"))
                 answer = client.ask(name)
                 self.assertEqual(NOERROR, answer.rcode)
                 self.assertTrue(answer.addresses)
@@ -85,7 +113,7 @@ class Played(Case):
         return seen
 
     def before(self, seen):
-        """All answers that were given before the first verdict."""
+        """All answers that were given before both verdicts."""
         return {addresses for is_known, addresses in seen if not is_known}
 
     def after(self, seen):
@@ -109,6 +137,9 @@ class Hijack(Played):
 
         self.assertGreaterEqual(server.stats()["probe"]["divergences"], 1)
         self.assertEvidence(self.evidence(server))
+        # One site discredits no provider, however often it is forged.
+        self.assertGreaterEqual(self.trust(server)["liar"], 0.5)
+        self.discredit(server)
         trust = self.trust(server)
         self.assertLess(trust["liar"], 0.5)
         self.assertEqual(1, trust["honest"])
@@ -147,13 +178,17 @@ class Hijack(Played):
         self.say(self.liar, BANK, self.forged, ttl=2)
         self.say(self.honest, BANK, self.genuine, ttl=2)
         server = self.server()
-        self.ask(server, BANK, 20, until=lambda: self.trust(server)["liar"] < 0.5)
-        self.assertLess(self.trust(server)["liar"], 0.5)
-        self.say(self.liar, BANK, self.genuine, ttl=2)
-        names = iter(range(100_000))
+        self.ask(server, BANK, 20, until=lambda: len(self.evidence(server)) > 0)
+        self.discredit(server)
+        for name in (BANK, *MORE_BANKS):
+            self.say(self.liar, name, self.genuine, ttl=2)
+        for lab in (self.liar, self.honest):
+            for name in SHOPS:
+                self.say(lab, name, self.others, ttl=2)
+        names = itertools.cycle(SHOPS)
 
         def is_believed_again():
-            for name in (f"again{next(names)}.{OTHERS}", BANK):
+            for name in (next(names), BANK):
                 for _ in range(3):
                     dig(server, name, "A")
             return self.trust(server)["liar"] > 0.5
@@ -202,6 +237,44 @@ class Hijack(Played):
         self.assertEqual({frozenset({self.genuine})}, self.after(seen))
         evidence = self.evidence(server)
         self.assertEqual(("system", "honest"), (evidence[0]["condemned"]["source"], evidence[0]["verified"]["source"]))
+
+
+class OwnCertificate(Played):
+    """The server of the name shows a certificate of its own, as that of a NAS does: nothing of the name is ever verified,
+    and nobody may be believed against the providers because of it."""
+    expected_seconds = 30
+
+    def test_a_lie_of_the_system_resolver_is_never_served(self):
+        self_signed = self.sites.authority.self_signed(BANK)
+        nas, lie = self.sites.address(), self.sites.address()
+        self.sites.s_server(nas, self_signed, "-www")
+        self.assertNeverServed(nas, lie)
+
+    def test_nor_where_nothing_speaks_tls(self):
+        nas, lie = self.sites.address(), self.sites.address()
+        self.sites.handmade(nas, says(b"SSH-2.0-OpenSSH_9.2\r\n"))
+        self.assertNeverServed(nas, lie)
+
+    def assertNeverServed(self, nas, lie):
+        """Port 443 of the lie is closed."""
+        zone = f"""
+            $ORIGIN example.
+            $TTL 600
+            @             SOA   ns hostmaster 1 7200 900 1209600 30
+            @             NS    ns
+            ns            A     192.0.2.54
+            bank.lab      A     {lie}
+        """
+        system = self.nsd(zone=zone)
+        for lab in (self.liar, self.honest):
+            self.say(lab, BANK, nas, ttl=2)
+        server = self.server(system=[system.server])
+        seen = self.ask(server, BANK, seconds=12)
+        self.assertEqual({frozenset({nas})}, {addresses for _, addresses in seen})
+        self.assertGreater(len(seen), 100)
+        self.assertGreater(self.verdicts(server).get("untrusted", 0) + self.verdicts(server).get("not-tls", 0), 0)
+        self.assertEqual([], self.evidence(server))
+        self.assertEqual({"liar": 1, "honest": 1}, self.trust(server))
 
 
 class NoGoodAddress(Played):
@@ -326,8 +399,9 @@ class Hints(Played):
         fake = FakeNameserver(respond)
         self.addCleanup(fake.close)
         self.say(self.honest, BANK, self.genuine, self.forged, ttl=300)
+        # Its vendor serves addresses alone, so that the system resolver is asked for HTTPS.
         server = self.daemon(
-            [self.honest.provider("json", "honest")], system=[fake.server], sections=self.sites.settings())
+            [self.honest.provider("alicloud", "honest")], system=[fake.server], sections=self.sites.settings())
         # Nothing is known of the addresses yet.
         self.assertHints(server, None)
         self.assertEqual({self.genuine, self.forged}, dig(server, BANK, "A").data)

@@ -56,6 +56,15 @@ class Nameservers(Case):
         self.assertEqual({'"right"'}, dig(server, "right.example", "TXT").data)
         self.assertEqual([False, True], [is_stream for *_, is_stream in self.queries()])
 
+    def test_the_right_reply_among_forged_ones_is_taken_where_there_is_no_tcp(self):
+        def respond(query, is_stream):
+            id = wire.Message(query).id
+            wrong = [reply(query, id=(id + number) & 0xFFFF) for number in range(1, 200)]
+            return [] if is_stream else [*wrong, self.right(query)]
+        server = self.serve(respond)
+        self.assertEqual({'"right"'}, dig(server, "right.example", "TXT").data)
+        self.assertGreater(server.stats()["system"]["foreign_replies"], 100)
+
     def test_a_truncated_reply_is_asked_again_over_tcp_and_checked_there_too(self):
         def respond(query, is_stream):
             cut = reply(query, flags=0x8380)

@@ -11,6 +11,7 @@ from pathlib import Path
 import places
 from cases import LAB_WWW, Case
 from machines import PROGRAM_PACKAGES, Machine
+from overlay import ENTER
 from places import eventually
 
 SETTINGS = """
@@ -149,7 +150,9 @@ class Package(Case):
 
     def test_it_needs_packages_of_debian_only_and_no_swift(self):
         names = set(re.findall(r"(?:^|[,|] )([a-z0-9.+-]+)", field("Depends")))
-        self.assertLessEqual({"libc6", "libcurl4", "libsqlite3-0", "libssl3", "ca-certificates"}, names)
+        self.assertLessEqual({"libc6", "libcurl4", "libpsl5", "libsqlite3-0", "libssl3", "ca-certificates"}, names)
+        # A list newer than the one compiled into libpsl5.
+        self.assertEqual("publicsuffix", field("Recommends"))
         self.assertFalse([name for name in names if "swift" in name])
 
 
@@ -173,6 +176,12 @@ class Installed(OnMachine):
         self.assertIn("lab", asked.stdout, asked.stderr)
         # What it keeps is for nobody else.
         self.assertEqual("750 httpdnsd", self.machine.check("stat", "-c", "%a %U", "/var/lib/httpdnsd").strip())
+
+    def test_it_can_read_the_public_suffix_list_in_its_sandbox(self):
+        read = self.machine.run(
+            *ENTER, f"--target={self.property('MainPID')}", "setpriv", "--reuid=httpdnsd", "--regid=httpdnsd",
+            "--clear-groups", "head", "-c16", "/usr/share/publicsuffix/public_suffix_list.dafsa")
+        self.assertEqual(".DAFSA@PSL_0   \n", read.stdout, read.stderr)
 
     def test_the_units_are_without_fault(self):
         paths = [f"/lib/systemd/system/{unit}" for unit in UNITS]

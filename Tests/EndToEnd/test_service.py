@@ -21,6 +21,7 @@ from programs import Daemon, ctl
 from wire import Datagrams, Stream
 
 STRANGER = 65533
+NOBODY = 65534
 
 
 def threads_of(daemon):
@@ -64,11 +65,55 @@ class Rights(Case):
         self.assertRegex(ctl(server, "status").stdout, rf"rights +user {own.pw_uid}, group {own.pw_gid}; system calls filtered")
         self.assertIn("settings reloaded", server.reload())
 
+    def nobody_serves(self, **options):
+        """A daemon that root has started where there is no user httpdnsd."""
+        server = self.own(Daemon([self.provider.provider("json")], server='user = ""', **options))
+        os.chown(server.directory, NOBODY, NOBODY)
+        return server.up()
+
     def test_without_a_user_in_the_settings_it_is_nobody(self):
-        server = self.own(Daemon([self.provider.provider("json")], server='user = ""'))
-        os.chown(server.directory, 65534, 65534)
-        server.up()
-        self.assertUnprivileged(server, 65534, 65534)
+        server = self.nobody_serves()
+        self.assertUnprivileged(server, NOBODY, NOBODY)
+        self.assertRegex(server.log, r"user 65534 is shared with other programs: .*; run: useradd --system .* httpdnsd; ")
+        self.assertIn("user 65534 (shared with other programs), group 65534;", server.ask_control("status"))
+
+    def test_other_programs_of_nobody_change_nothing(self):
+        server = self.nobody_serves()
+        refusal = "root alone, because the daemon shares its user with other programs; you are user 65534"
+        for line in ("flush --all", "httpdns off", "reload", "log debug", "watch --clients"):
+            with self.subTest(line):
+                self.assertIn(refusal, server.ask_control_as(NOBODY, NOBODY, line))
+        self.assertNotIn("error", server.ask_control_as(NOBODY, NOBODY, "status"))
+        self.assertNotIn("error", server.ask_control_as(0, 0, "flush --all"))
+
+    def test_other_programs_of_nobody_do_not_see_its_memory(self):
+        by_root = self.nobody_serves()
+        by_nobody = self.own(Daemon([self.provider.provider("json")], server='user = ""', prefix=(
+            "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")))
+        os.chown(by_nobody.directory, NOBODY, NOBODY)
+        by_nobody.up()
+        self.assertIn("user 65534 is shared with other programs", by_nobody.log)
+        for server in (by_root, by_nobody):
+            for file in ("mem", "maps", "environ", "fd/0"):
+                read = subprocess.run(
+                    ["head", "-c1", f"/proc/{server.process.pid}/{file}"], user=NOBODY, group=NOBODY, extra_groups=[],
+                    capture_output=True, text=True)
+                self.assertIn("Permission denied", read.stderr, file)
+            self.assertGreater(server.stats()["process"]["open_fds"], 5)
+
+    def test_nobody_holds_no_key(self):
+        paid = self.provider.provider("dnspod-https")
+        os.chown(paid["key-file"], NOBODY, NOBODY)
+        server = Daemon([paid], server='user = ""')
+        os.chown(server.directory, NOBODY, NOBODY)
+        said = self.refused(server)
+        finding = f"key-file {paid['key-file']}: is refused: httpdnsd runs as user 65534"
+        self.assertIn(finding, said)
+        self.assertIn("; run: useradd --system --user-group --no-create-home httpdnsd; then start httpdnsd as root", said)
+        checked = subprocess.run(
+            [places.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
+        self.assertEqual(1, checked.returncode)
+        self.assertIn(finding, checked.stderr)
 
     def test_a_privileged_port_is_bound_first(self):
         server = self.own(Daemon([self.provider.provider("json")], listen=["127.0.0.9:53"]))
@@ -104,7 +149,7 @@ class Rights(Case):
 
     def test_a_user_that_does_not_exist(self):
         said = self.refused(Daemon([self.provider.provider("json")], server='user = "no-such-user-here"'))
-        self.assertIn("server.user no-such-user-here: this machine has no such user; run: adduser --system", said)
+        self.assertIn("server.user no-such-user-here: this machine has no such user; run: useradd --system", said)
 
     def test_a_key_that_only_root_may_read_is_found_at_the_start(self):
         paid = self.provider.provider("dnspod-https")

@@ -12,7 +12,7 @@ from programs import Daemon
 from wire import FORMERR, Datagrams, Stream, opt, query
 
 # As in StreamConnection and StreamServer.
-IDLE, TRANSFER, PER_CLIENT, IN_ALL = 10, 5, 128, 512
+IDLE, TRANSFER, IN_ALL = 10, 5, 512
 
 
 class StreamCase(Case):
@@ -67,6 +67,16 @@ class Answers(StreamCase):
             self.assertEqual((100, False), (len(reply.addresses), reply.is_truncated))
             self.assertIsNotNone(reply.opt)
             self.assertIsNone(client.ask("big.lab.example").opt)
+
+
+    def test_a_client_that_asks_is_told_how_long_its_connection_is_kept(self):
+        keepalive = opt(options=b"\0\x0b\0\0")
+        told = struct.pack("!HHH", 11, 2, 10 * IDLE)
+        with Stream(self.server.address) as client:
+            for name in ("kept.any.lab.example", "kept.any.lab.example", "localhost"):
+                self.assertEqual(told, client.ask(name, edns=keepalive).opt[3])
+            self.assertEqual(b"", client.ask("www.lab.example", edns=opt()).opt[3])
+            self.assertIsNone(client.ask("www.lab.example").opt)
 
 
 class IdleClients(StreamCase):
@@ -132,44 +142,83 @@ class SlowReaders(StreamCase):
         self.assertSums(self.server.stats())
 
 
+    def test_a_client_that_reads_a_little_now_and_then_is_cut(self):
+        with Stream(self.server.address) as warm:
+            warm.ask("big.lab.example")
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.settimeout(0.2)
+            client.connect(self.server.address)
+            packet = query("big.lab.example")
+            block = (struct.pack("!H", len(packet)) + packet) * 200
+            began, sending = time.monotonic(), True
+            while time.monotonic() < began + 6 * TRANSFER:
+                try:
+                    if sending:
+                        client.send(block)
+                    else:
+                        # Far below the least rate, but often enough that the daemon can always write a little.
+                        time.sleep(0.5)
+                        if not client.recv(1200):
+                            break
+                except TimeoutError:
+                    sending = False
+                except ConnectionError:
+                    break
+            else:
+                self.fail("still connected")
+        eventually(lambda: self.server.stats()["tcp"]["open"] == 0)
+        self.assertSums(self.server.stats())
+
+
 class TooManyConnections(StreamCase):
-    def test_all_clients_together_cannot_take_more_than_there_is(self):
-        connections = [Stream(self.server.address, source=f"127.0.4.{number // PER_CLIENT + 1}")
-                       for number in range(IN_ALL)]
+    def test_clients_that_are_gone_hold_no_places(self):
+        # More than there are places, each with a question that takes a while.
+        with Stream(self.server.address) as warm:
+            warm.ask("www.lab.example")
+        self.provider.fault("delay", name="gone.any.lab.example", value=4000)
+        for _ in range(IN_ALL + 100):
+            with Stream(self.server.address) as client:
+                client.send(query("gone.any.lab.example"))
+        with Stream(self.server.address) as client:
+            self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
+        self.assertEqual(0, self.server.stats()["tcp"]["refused"])
+
+    def test_all_places_are_taken_by_clients_that_wait(self):
+        with Stream(self.server.address) as asking:
+            self.provider.fault("delay", name="slow.any.lab.example", value=1500)
+            asking.send(query("slow.any.lab.example"))
+            connections = [Stream(self.server.address) for _ in range(IN_ALL)]
+            try:
+                self.assertEqual({"192.0.2.99"}, asking.receive().addresses)
+            finally:
+                for client in connections:
+                    client.socket.close()
+
+    def test_a_new_client_takes_the_place_of_the_one_that_is_idle_for_the_longest_time(self):
+        connections = []
+        for number in range(IN_ALL):
+            connections.append(Stream(self.server.address, source=f"127.0.4.{number // 128 + 1}"))
         try:
             for client in connections:
                 client.send(query("www.lab.example"))
             for client in connections:
                 self.assertEqual(LAB_WWW, client.receive().addresses)
-            with Stream(self.server.address, source="127.0.4.99") as refused:
-                refused.seconds_until_closed(within=5)
+            # The oldest two are not idle any more.
+            for client in connections[:2]:
+                client.ask("www.lab.example")
+            time.sleep(0.1)
+            evicted = self.server.stats()["tcp"]["evicted"]
+            with Stream(self.server.address, source="127.0.4.99") as late:
+                self.assertEqual(LAB_WWW, late.ask("www.lab.example").addresses)
+                connections[2].seconds_until_closed(within=5)
+                for client in (*connections[:2], connections[3]):
+                    self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
+            self.assertEqual(evicted + 1, self.server.stats()["tcp"]["evicted"])
             # Datagrams are not concerned.
             with Datagrams(self.server.address) as client:
                 self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
         finally:
             for client in connections:
                 client.socket.close()
-        eventually(lambda: self.server.stats()["process"]["open_fds"] < PER_CLIENT, what="they are closed here, too")
-
-    def test_one_client_cannot_take_all_connections(self):
-        connections = [Stream(self.server.address) for _ in range(PER_CLIENT)]
-        try:
-            for client in connections:
-                client.send(query("www.lab.example"))
-            for client in connections:
-                self.assertEqual(LAB_WWW, client.receive().addresses)
-            with Stream(self.server.address) as refused:
-                refused.seconds_until_closed(within=5)
-            with Stream(self.server.address, source="127.0.0.8") as other:
-                self.assertEqual(LAB_WWW, other.ask("www.lab.example").addresses)
-        finally:
-            for client in connections:
-                client.socket.close()
-        # Room again, once the daemon has seen that they are gone.
-        def answered():
-            with Stream(self.server.address) as client:
-                try:
-                    return client.ask("www.lab.example").addresses == LAB_WWW
-                except (EOFError, ConnectionError):
-                    return False
-        eventually(answered)
+        eventually(lambda: self.server.stats()["process"]["open_fds"] < 128, what="they are closed here, too")

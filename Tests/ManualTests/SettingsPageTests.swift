@@ -104,6 +104,7 @@ struct SettingsPageTests {
         "[server] client-rate": "\"off\"", "[server] prefix-rate": "\"1/s\"",
         "[server] user": "\"x\"", "[server] filter-aaaa": "\"no-route\"", "[server] dns64": "\"auto\"",
         "[system-resolver] servers": "[\"192.0.2.1\"]", "[system-resolver] resolv-conf": "\"/r\"",
+        "[system-resolver] stands-in": "\"never\"",
         "[system-resolver] patience": "\"1s\"",
         "[cache] size": "\"1MiB\"", "[cache] min-ttl": "\"1s\"", "[cache] max-ttl": "\"1h\"",
         "[cache] negative-max-ttl": "\"1s\"", "[cache] store": "\"\"",

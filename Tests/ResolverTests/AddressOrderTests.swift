@@ -11,7 +11,7 @@ struct AddressOrderTests {
         let rule: String
         /// "VERDICT" or "VERDICT in MILLISECONDS", in the order of the upstream.
         let known: [String]
-        var speaksTLS = true
+        var wasVerified = true
         /// "INDEX PLACE" of all that is handed out, in order; then of all that is not.
         let handedOut: [String]
         var leftOut: [String] = []
@@ -68,7 +68,7 @@ struct AddressOrderTests {
             handedOut: ["0 last-resort", "1 last-resort"]),
         Case(
             rule: "no address of the name speaks TLS: as it came",
-            known: ["refused", "not-tls", "unprobed", "tls-reset"], speaksTLS: false,
+            known: ["refused", "not-tls", "unprobed", "tls-reset"], wasVerified: false,
             handedOut: ["0 as-given", "1 as-given", "2 as-given", "3 as-given"]),
     ]
 
@@ -81,7 +81,7 @@ struct AddressOrderTests {
             let time = words.last.flatMap { Int($0) }.map { Duration.milliseconds($0) }
             return Judgement(verdict: verdict, handshakeTime: time)
         }
-        let order = AddressOrder(addresses, speaksTLS: row.speaksTLS) { address in
+        let order = AddressOrder(addresses, wasVerified: row.wasVerified) { address in
             addresses.firstIndex(of: address).map { judgements[$0] } ?? .none
         }
         let text = { (places: [AddressOrder.Place]) in
@@ -98,7 +98,7 @@ struct AddressOrderTests {
         var chance = Chance(seed: 5)
         var firsts: Set<Address> = []
         for _ in 0..<50 {
-            var order = AddressOrder((0..<5).map(VerificationStand.address), speaksTLS: true) { address in
+            var order = AddressOrder((0..<5).map(VerificationStand.address), wasVerified: true) { address in
                 let isSlow = address == VerificationStand.address(3)
                 let isUnknown = address == VerificationStand.address(4)
                 return isUnknown

@@ -30,7 +30,8 @@ struct DivergenceTests {
         stand.givenAgain()
         try stand.learn([66: .nameMismatch])
         #expect(stand.asksElsewhere(besides: beta))
-        #expect(stand.verification.isUseless(stand.question, stand.answer([66]), now: stand.now))
+        let isUseless = stand.verification.isUseless(stand.question, stand.answer([66]), now: stand.now)
+        #expect(!isUseless, "nothing of the name was verified yet")
         _ = stand.take()
 
         stand.kept([1], from: alpha)
@@ -57,7 +58,8 @@ struct DivergenceTests {
         stand.heard([1], from: beta)
         let honest = stand.take()
         #expect(
-            honest.contains(.toldTruth(beta)) && !honest.contains { if case .diverged = $0 { true } else { false } })
+            honest.contains(.toldTruth(beta, stand.name))
+                && !honest.contains { if case .diverged = $0 { true } else { false } })
     }
 
     @Test("what all say, nobody is blamed for")
@@ -96,14 +98,15 @@ struct DivergenceTests {
         stand.heard([1, 66], from: beta)
         try stand.learn([66: .untrusted, 1: .verified])
         let first = stand.take()
-        #expect(first.count { $0 == .toldTruth(alpha) } == 1 && !first.contains(.toldTruth(beta)))
+        #expect(
+            first.count { $0 == .toldTruth(alpha, stand.name) } == 1 && !first.contains(.toldTruth(beta, stand.name)))
         stand.pass(.seconds(60))
         try stand.learn([:])
         let quiet = stand.take()
-        #expect(!quiet.contains(.toldTruth(alpha)))
+        #expect(!quiet.contains(.toldTruth(alpha, stand.name)))
         stand.kept([1], from: alpha)
         let second = stand.take()
-        #expect(second.count { $0 == .toldTruth(alpha) } == 1)
+        #expect(second.count { $0 == .toldTruth(alpha, stand.name) } == 1)
     }
 
     @Test("an answer that leads to somebody else is asked for again when somebody turns out to know better")

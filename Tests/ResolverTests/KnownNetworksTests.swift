@@ -89,9 +89,11 @@ struct KnownNetworksTests {
     }
 
     @Test("a system resolver that lies on one network is believed on the next, and is not when the first comes back")
-    func systemTrust() {
+    func systemTrust() throws {
         var around = Surroundings(seed: 1)
-        for _ in 0..<3 { around.toldFalsehood(.system, now: start) }
+        for number in 0..<3 {
+            around.toldFalsehood(.system, about: try #require(Name("www.site\(number).com")), now: start)
+        }
         #expect(around.termsAtFirst(start).patience == Bounds.systemPatienceMistrusted)
         let past = around.past(NetworkKey(1))
         around.move(to: nil, hottest: [], now: start)

@@ -16,7 +16,7 @@ struct FailureMemoryTests {
     func bound() throws {
         var memory = FailureMemory()
         for number in 0...(2 * Bounds.maxFailures) {
-            _ = memory.failed(try question(number), .networkError, recheck: nil, now: start)
+            _ = memory.failed(try question(number), LookupFailure(.networkError), recheck: nil, now: start)
             #expect(memory.failure(of: try question(number), hasExpired: false, now: start) != nil)
         }
         #expect(memory.failure(of: try question(0), hasExpired: false, now: start) == nil)
@@ -30,7 +30,7 @@ struct FailureMemoryTests {
         let question = try question(1)
         func pause(at seconds: Int, recheck: Duration? = nil) -> Duration {
             let now = start + .seconds(seconds)
-            return now.duration(to: memory.failed(question, .networkError, recheck: recheck, now: now))
+            return now.duration(to: memory.failed(question, LookupFailure(.networkError), recheck: recheck, now: now))
         }
         #expect(pause(at: 0) == .seconds(5))
         #expect(pause(at: 5) == .seconds(10))
@@ -70,6 +70,21 @@ struct TokenBucketTests {
         #expect(budget.spend(perSecond: 4, now: start) == start + .milliseconds(500))
         #expect(budget.spend(perSecond: 4, now: start + .milliseconds(500)) == start + .milliseconds(750))
         #expect(budget.spend(perSecond: 4, now: start + .milliseconds(1000)) == nil)
+    }
+}
+
+@Suite("Limits of lifetimes")
+struct CachePolicyTests {
+    @Test("min-ttl lifts negative answers, too, as far as negative-max-ttl and max-ttl allow")
+    func negative() {
+        for negative in [Answer.Kind.noSuchName, .noData, .unprovenEmpty] {
+            for (longest, expected) in [(300, 30), (20, 20)] as [(UInt32, UInt32)] {
+                let policy = CachePolicy(minTTLSeconds: 30, maxTTLSeconds: 600, negativeMaxTTLSeconds: longest)
+                #expect(policy.applied(to: Answer(negative: negative, ttlSeconds: 5)).ttlSeconds == expected)
+            }
+            let short = CachePolicy(minTTLSeconds: 30, maxTTLSeconds: 10, negativeMaxTTLSeconds: 300)
+            #expect(short.applied(to: Answer(negative: negative, ttlSeconds: 5)).ttlSeconds == 10)
+        }
     }
 }
 

@@ -33,12 +33,39 @@ struct PortalNamesTests {
 
     @Test(
         "no portal takes a top-level domain, the root, what check names lie under, or what is covered already",
-        arguments: [".", "com", "google.com", "gstatic.com", "apple.com", "captive.apple.com", "a.hotel.example"])
+        arguments: [
+            ".", "com", "google.com", "gstatic.com", "apple.com", "captive.apple.com", "a.login.hotel.example",
+            "co.uk", "CO.UK", "com.cn", "github.io",
+        ])
     func refused(_ text: String) throws {
         var names = PortalNames()
-        #expect(names.add(try name("hotel.example")))
+        #expect(names.add(try name("login.hotel.example")))
         #expect(!names.add(try name(text)))
         #expect(names.hosts.count == 1)
+    }
+
+    @Test(
+        "a registrable domain stands for itself alone",
+        arguments: ["facebook.com", "hotel.co.uk", "hotel.github.io", "hotel.example"])
+    func registrable(_ text: String) throws {
+        var names = PortalNames()
+        #expect(names.add(try name(text)))
+        #expect(names.cover(try name(text)))
+        #expect(!names.cover(try name("www." + text)))
+        #expect(names.add(try name("www." + text)))
+        #expect(names.cover(try name("a.www." + text)))
+    }
+
+    @Test("private addresses are the portal host's and the check names', not those of names under the host")
+    func privateAddresses() throws {
+        var names = PortalNames()
+        #expect(names.add(try name("login.hotel.example")))
+        for (text, mayBePrivate) in [
+            ("login.hotel.example", true), ("img.login.hotel.example", false), ("captive.apple.com", true),
+            ("hotel.example", false),
+        ] {
+            #expect(names.mayBePrivate(try name(text)) == mayBePrivate, "\(text)")
+        }
     }
 
     @Test("there is room for a few hosts")

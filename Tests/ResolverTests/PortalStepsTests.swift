@@ -23,7 +23,7 @@ struct PortalStepsTests {
             case .fetch(let id, _, let upstream) = actions.remove(at: index)
         {
             let record = ResourceRecord(owner: question.name, address: .v4(0x1442_0001), ttlSeconds: 60)
-            let result: Result<Answer, FetchFailure> =
+            let result: FetchResult =
                 upstream == .system ? .success(Answer(records: [record])) : .failure(.tls)
             resolver.handle(.fetchFinished(id, result), now: start, actions: &actions)
         }

@@ -118,6 +118,7 @@ struct ProbingTests {
         stand.pass(.seconds(9))
         #expect(stand.probed == Array(1...16))
         try stand.found(1, .untrusted)
+        try stand.found(2, .verified)
         let order = stand.handedOut(Array(1...20))
         #expect(order == Array(2...20))
     }

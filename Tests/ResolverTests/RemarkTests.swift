@@ -22,7 +22,7 @@ struct RemarkTests {
     }
 
     /// What the client of one question gets when the only upstream says this.
-    private func given(_ result: Result<Answer, FetchFailure>, _ policy: Policy = Policy()) -> (Answer?, UInt16?) {
+    private func given(_ result: FetchResult, _ policy: Policy = Policy()) -> (Answer?, UInt16?) {
         var (resolver, actions) = (Resolver(seed: 1), [Action]())
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: false), now: now, actions: &actions)
         resolver.handle(.policyChanged(policy), now: now, actions: &actions)
@@ -32,7 +32,7 @@ struct RemarkTests {
         }
         for action in actions {
             if case .reply(_, let answer, _) = action { return (answer, answer.remark?.code) }
-            if case .fail(_, let reason) = action { return (nil, reason.code) }
+            if case .fail(_, let reason, _) = action { return (nil, reason.code) }
         }
         return (nil, nil)
     }
@@ -78,7 +78,7 @@ struct RemarkTests {
             actions = []
             let event = Event.asked(Question(name, .a), Waiter(number), expired: nil)
             resolver.handle(event, now: now, actions: &actions)
-            guard case .fail(_, let reason) = actions.first else { Issue.record("no failure"); return }
+            guard case .fail(_, let reason, _) = actions.first else { Issue.record("no failure"); return }
             #expect(reason.code == (number == 1 ? 22 : 13))
         }
     }

@@ -18,7 +18,7 @@ struct ReturnTests {
 
         private var resolver = Resolver(seed: 1)
         private let begin = ContinuousClock.now
-        private var pending: [(at: Duration, id: FetchID, result: Result<Answer, FetchFailure>)] = []
+        private var pending: [(at: Duration, id: FetchID, result: FetchResult)] = []
         private var askedAt: [Waiter: Duration] = [:]
         private let cut: Range<Duration>
         private(set) var longestWait = Duration.zero
@@ -79,14 +79,14 @@ struct ReturnTests {
         }
 
         private mutating func start(_ id: FetchID, _ isBehindCut: Bool, _ now: Duration) {
-            let answer = Result<Answer, FetchFailure>.success(Answer(negative: .noData, ttlSeconds: 60))
+            let answer = FetchResult.success(Answer(negative: .noData, ttlSeconds: 60))
             guard isBehindCut, cut.contains(now) else {
                 return pending.append((now + (isBehindCut ? Run.latency : Run.otherLatency), id, answer))
             }
             requestsDuringCut += 1
             let again = now + Run.secondAttempt
             if cut.contains(again) {
-                pending.append((now + Run.connectTimeout, id, .failure(.timeout)))
+                pending.append((now + Run.connectTimeout, id, .failure(.unacknowledged)))
             } else {
                 pending.append((again + Run.latency, id, answer))
             }

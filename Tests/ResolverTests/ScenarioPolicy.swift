@@ -17,9 +17,9 @@ struct ScenarioPolicy {
     /// Of any name.
     var allowsPrefetch: Bool { policy.prefetches || rules.contains { $0.prefetch == true } }
 
-    /// "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "probes [off]", "stale [max-age TIME] [answer-ttl
-    /// TIME] [client-timeout TIME] [recheck TIME]", "patience TIME", "only-listed", "rule NAME ..." with what the rule
-    /// says.
+    /// "stands-in WHEN", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "probes [off]", "stale [max-age
+    /// TIME] [answer-ttl TIME] [client-timeout TIME] [recheck TIME]", "patience TIME", "only-listed", "rule NAME ..."
+    /// with what the rule says.
     ///
     /// - Returns: false when the line speaks of something else, and nothing of it was read.
     mutating func change(_ line: inout ScenarioLine, providers: [String]) throws -> Bool {
@@ -31,6 +31,8 @@ struct ScenarioPolicy {
             policy.probes.isEnabled = !line.take("off")
         } else if line.take("stale") {
             try changeStale(&line)
+        } else if line.take("stands-in") {
+            policy.standsIn = try standsIn(&line)
         } else if line.take("patience") {
             policy.systemPatience = try line.duration()
         } else if line.take("only-listed") {
@@ -68,8 +70,8 @@ struct ScenarioPolicy {
     }
 
     /// "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "probe on|off",
-    /// "allow-private on|off", "resolver httpdns|system|PROVIDER", "min-ttl TIME", "max-ttl TIME", "fallback
-    /// ADDRESS" (for more addresses, more than once).
+    /// "allow-private on|off", "stands-in WHEN", "resolver httpdns|system|PROVIDER", "min-ttl TIME", "max-ttl TIME",
+    /// "fallback ADDRESS" (for more addresses, more than once).
     private func rule(_ line: inout ScenarioLine, _ providers: [String]) throws -> Rule {
         let name = try line.word("a name")
         guard let match = Name(name) else { throw line.error("\"\(name)\" is no name") }
@@ -81,6 +83,7 @@ struct ScenarioPolicy {
             case "prefetch": rule.prefetch = try isOn(&line)
             case "probe": rule.probe = try isOn(&line)
             case "resolver": rule.upstreams = try upstreams(&line, providers)
+            case "stands-in": rule.standsIn = try standsIn(&line)
             case "allow-private": rule.allowPrivate = try isOn(&line)
             case "min-ttl": rule.minTTLSeconds = try seconds(&line)
             case "max-ttl": rule.maxTTLSeconds = try seconds(&line)
@@ -102,6 +105,14 @@ struct ScenarioPolicy {
             guard let number = providers.firstIndex(of: name) else { throw line.error("no provider \"\(name)\"") }
             return .provider(ProviderID(number))
         }
+    }
+
+    private func standsIn(_ line: inout ScenarioLine) throws -> StandInPolicy {
+        let word = try line.word("unreachable, any-failure or never")
+        guard let policy = StandInPolicy(rawValue: word) else {
+            throw line.error("\"\(word)\" is no value of stands-in")
+        }
+        return policy
     }
 
     private func isOn(_ line: inout ScenarioLine) throws -> Bool {

@@ -51,6 +51,7 @@ struct ScenarioRun {
     private mutating func takeGiven() throws {
         var upstreams: [ScenarioLine] = []
         var settings: [ScenarioLine] = []
+        var failed: [ScenarioLine] = []
         var hosts = ""
         for given in script.given {
             var line = given
@@ -61,6 +62,8 @@ struct ScenarioRun {
                 try line.end()
             } else if line.begins(with: "provider") || line.begins(with: "system") {
                 upstreams.append(line)
+            } else if line.take("earlier-failure") {
+                failed.append(line)
             } else {
                 settings.append(line)
             }
@@ -72,6 +75,13 @@ struct ScenarioRun {
         try handle(.policyChanged(policy.policy))
         try handle(.hostsChanged(HostsTable(parsing: Array(hosts.utf8))))
         try handle(announced)
+        for var line in failed { try failEarlier(&line) }
+    }
+
+    private mutating func failEarlier(_ line: inout ScenarioLine) throws {
+        for (provider, failure, domain) in try vocabulary.earlierFailures(&line) {
+            resolver.around.ranking.failed(provider, failure, of: domain, now: now)
+        }
     }
 
     private mutating func take(_ step: ScenarioScript.Step) throws {
@@ -128,6 +138,7 @@ struct ScenarioRun {
         if let due = resolver.nextDeadline, due < now - ScenarioRun.rounding {
             throw line.error("the deadline at \(milliseconds(due)) ms is not a step")
         }
+        if line.take("earlier-failure") { return try failEarlier(&line) }
         if line.take("client") {
             try ask(&line)
         } else if line.take("upstreams") {
@@ -136,7 +147,8 @@ struct ScenarioRun {
         } else if line.take("hosts") {
             try handle(.hostsChanged(HostsTable(parsing: Array(line.rest().utf8))))
         } else if line.take("translation") {
-            try handle(.translation(try vocabulary.prefixes(&line)))
+            let synthesises = !line.take("without-dns64")
+            try handle(.translation(try vocabulary.prefixes(&line), synthesises: synthesises))
         } else if line.take("wanted") {
             try handle(.wanted(try questions(&line)))
         } else if line.take("restored") {
@@ -226,7 +238,6 @@ struct ScenarioRun {
         try handle(.restored(restored))
     }
 
-    /// "all" or "NAME TYPE"
     private mutating func forget(_ line: inout ScenarioLine) throws {
         let question = line.take("all") ? nil : try vocabulary.newQuestion(&line)
         cache.forget(question)
@@ -242,12 +253,13 @@ struct ScenarioRun {
         return .switchedOff([name: line.take("until") ? origin + (try line.duration()) : nil])
     }
 
-    /// "UPSTREAM answers [late] [for NAME TYPE] ANSWER" or "UPSTREAM fails [late] [for NAME TYPE] FAILURE"; late means
-    /// that the resolver has the result already or does not want it.
+    /// "UPSTREAM answers [late] [for NAME TYPE] ANSWER", likewise "fails ... FAILURE" and "replies ... RCODE
+    /// [ede CODE]"; late means that the resolver has the result already or does not want it.
     private mutating func fetchFinished(_ line: inout ScenarioLine) throws -> Event {
         let upstream = try vocabulary.upstreamName(&line)
         let isAnswer = line.take("answers")
-        if !isAnswer { try line.require("fails") }
+        let isReply = !isAnswer && line.take("replies")
+        if !isAnswer, !isReply { try line.require("fails") }
         let isLate = line.take("late")
         let question = try vocabulary.meantQuestion(&line)
         let candidates = isLate ? ended : running
@@ -256,6 +268,7 @@ struct ScenarioRun {
         }
         if !isLate { end(fetch) }
         guard !isAnswer else { return .fetchFinished(fetch.id, .success(try vocabulary.answer(&line, to: question))) }
+        guard !isReply else { return .fetchFinished(fetch.id, .nameFailed(try vocabulary.nameFailure(&line))) }
         let word = try line.word("a failure")
         guard let failure = FetchFailure(rawValue: word) else { throw line.error("\"\(word)\" is no failure") }
         return .fetchFinished(fetch.id, .failure(failure))
@@ -274,8 +287,6 @@ struct ScenarioRun {
         if line.take("in") { result.handshakeTime = try line.duration() }
         return .probeFinished(probes.remove(at: index).id, result)
     }
-
-    // MARK: what comes of it
 
     private mutating func handle(_ event: Event) throws {
         var actions: [Action] = []
@@ -330,14 +341,11 @@ struct ScenarioRun {
         case .probeNews(.refused(_, let address, let reason)): happened.append((.refuse(address, reason), now))
         case .diverged(let divergence):
             let (condemned, verified) = (divergence.condemned, divergence.verified)
+            let sources = (vocabulary.name(condemned.source), vocabulary.name(verified.source))
             happened.append(
-                (
-                    .diverged(
-                        condemned.target.address, vocabulary.name(condemned.source), verified.target.address,
-                        vocabulary.name(verified.source)), now
-                ))
-        case .fail(let waiter, let extendedError):
-            happened.append((.fail(waiter.number, extendedError: extendedError.code), now))
+                (.diverged(condemned.target.address, sources.0, verified.target.address, sources.1), now))
+        case .fail(let waiter, let extendedError, let code):
+            happened.append((.fail(waiter.number, extendedError: extendedError.code, code), now))
         }
     }
 
@@ -345,8 +353,6 @@ struct ScenarioRun {
         running.removeAll { $0.id == fetch.id }
         ended.append(fetch)
     }
-
-    // MARK: what is expected
 
     private struct ExpectedAction {
         let line: ScenarioLine
@@ -384,12 +390,11 @@ struct ScenarioRun {
         }
     }
 
-    /// "NAME STATE"
     private func expectState(_ line: inout ScenarioLine) throws {
         let state = resolver.state(of: try vocabulary.providerID(&line), now: now)
         let word = try line.word("a state")
         guard state?.rawValue == word else { throw line.error("the state is \(state?.rawValue ?? "not known")") }
     }
 
-    private func milliseconds(_ instant: Instant) -> Double { (instant - origin) / .milliseconds(1) }
+    private func milliseconds(_ time: Instant) -> Double { (time - origin) / .milliseconds(1) }
 }

@@ -19,7 +19,7 @@ struct ScenarioVocabulary {
         case store(Question, Answer, from: String)
         case reply(UInt64, Answer, from: String)
         case replyExpired(UInt64, RenderedAnswer, StaleCause, extendedError: UInt16)
-        case fail(UInt64, extendedError: UInt16)
+        case fail(UInt64, extendedError: UInt16, ResponseCode)
         case rearrange(Question, Answer, from: String)
         case remove(Question)
         case withdraw(Question, from: String)
@@ -141,8 +141,8 @@ struct ScenarioVocabulary {
     /// "fetch UPSTREAM", "shadow PROVIDER", "abandon UPSTREAM", "store ANSWER from SOURCE", each with "for NAME TYPE"
     /// behind the first word where it is not clear, likewise "rearrange ANSWER from SOURCE", "remove" and "await from
     /// SOURCE"; "reply CLIENT ANSWER from SOURCE", where the source may be the cache; "reply CLIENT ANSWER stale by
-    /// timeout|failure|recheck|other-network [ede 19]"; "fail CLIENT ede CODE"; "probe TARGET"; "refuse ADDRESS
-    /// REASON"; "diverged ADDRESS from SOURCE against ADDRESS from SOURCE"; "withdraw from SOURCE"; "portal NEWS".
+    /// timeout|failure|recheck|other-network [ede 19]"; "fail CLIENT ede CODE [YXDOMAIN]"; "probe TARGET"; "refuse
+    /// ADDRESS REASON"; "diverged ADDRESS from SOURCE against ADDRESS from SOURCE"; "withdraw from SOURCE"; "portal
     func expectation(_ line: inout ScenarioLine) throws -> Expectation {
         switch try line.word("what is expected") {
         case "fetch": return .fetch(try meantQuestion(&line), from: try upstreamName(&line))
@@ -155,7 +155,9 @@ struct ScenarioVocabulary {
         case "fail":
             let client: UInt64 = try line.number("a client's number")
             try line.require("ede")
-            return .fail(client, extendedError: try line.number("an extended error"))
+            let extendedError: UInt16 = try line.number("an extended error")
+            return .fail(
+                client, extendedError: extendedError, line.take("YXDOMAIN") ? .nameShouldNotExist : .serverFailure)
         case "rearrange":
             let question = try meantQuestion(&line)
             return .rearrange(question, try answer(&line, to: question), from: try sourceName(&line))
@@ -202,6 +204,28 @@ struct ScenarioVocabulary {
         }
         let extendedError = line.take("ede") ? try line.number("an extended error") : ExtendedError.staleAnswer.code
         return .replyExpired(client, RenderedAnswer(answer, to: question), cause, extendedError: extendedError)
+    }
+
+    /// "PROVIDER [FAILURE]": as many failures in a row as do not open the circuit breaker yet; the next one does.
+    func earlierFailures(_ line: inout ScenarioLine) throws -> [(ProviderID, FetchFailure, Name)] {
+        let provider = try providerID(&line)
+        let word = line.isAtEnd ? "refused" : try line.word("a failure")
+        guard let failure = FetchFailure(rawValue: word) else { throw line.error("\"\(word)\" is no failure") }
+        try line.end()
+        return (failure == .timeout ? ["earlier.example", "early.example"] : ["earlier.example"]).map {
+            (provider, failure, Name($0) ?? .root)
+        }
+    }
+
+    /// "RCODE [ede CODE]"
+    func nameFailure(_ line: inout ScenarioLine) throws -> NameFailure {
+        let codes = [ResponseCode.serverFailure, .refused, .nameShouldNotExist]
+        let word = try line.word("a response code")
+        guard let code = codes.first(where: { $0.description == word }) else {
+            throw line.error("\"\(word)\" is no response code")
+        }
+        guard line.take("ede") else { return NameFailure(code) }
+        return NameFailure(code, ExtendedError(upstream: try line.number("an extended error"), text: "why".utf8))
     }
 
     // MARK: words
@@ -329,7 +353,7 @@ extension ScenarioVocabulary.Expectation: CustomStringConvertible {
         case .reply(let client, let answer, let source): "reply \(client) \(words(answer)) from \(source)"
         case .replyExpired(let client, let answer, let cause, let extendedError):
             "reply \(client) \(answer.responseCode) \(answer.body) stale by \(cause) ede \(extendedError)"
-        case .fail(let client, let extendedError): "fail \(client) ede \(extendedError)"
+        case .fail(let client, let extendedError, let code): "fail \(client) ede \(extendedError) \(code)"
         case .rearrange(let question, let answer, let source):
             "rearrange for \(question) \(words(answer)) from \(source)"
         case .remove(let question): "remove for \(question)"

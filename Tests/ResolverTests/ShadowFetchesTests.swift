@@ -22,7 +22,7 @@ struct ShadowFetchesTests {
     private func counts(_ said: Answer, _ used: Answer, saidFirst: Bool) throws -> [UInt64] {
         var shadows = ShadowFetches()
         let id = FetchID(number: 1)
-        shadows.begin(id, try question(), Self.ghost, now: start)
+        shadows.begin(id, try question(), Self.ghost, of: .root, now: start)
         if !saidFirst { shadows.used(try question(), used) }
         _ = shadows.finished(id, .success(said))
         if saidFirst { shadows.used(try question(), used) }
@@ -45,7 +45,7 @@ struct ShadowFetchesTests {
     func endings() throws {
         var shadows = ShadowFetches()
         for number in 0..<3 {
-            shadows.begin(FetchID(number: UInt64(number)), try question(), Self.ghost, now: start)
+            shadows.begin(FetchID(number: UInt64(number)), try question(), Self.ghost, of: .root, now: start)
         }
         #expect(shadows.finished(FetchID(number: 0), .failure(.tls))?.provider == Self.ghost.id)
         #expect(shadows.finished(FetchID(number: 1), .success(try answer(1))) != nil)
@@ -65,8 +65,9 @@ struct ShadowFetchesTests {
     @Test("another question's answer is no other half, and an ordinary provider's answer is only measured")
     func unrelated() throws {
         var shadows = ShadowFetches()
-        shadows.begin(FetchID(number: 1), try question(), Self.ghost, now: start)
-        shadows.begin(FetchID(number: 2), try question(), ProviderTraits(id: ProviderID(1), types: .any), now: start)
+        shadows.begin(FetchID(number: 1), try question(), Self.ghost, of: .root, now: start)
+        shadows.begin(
+            FetchID(number: 2), try question(), ProviderTraits(id: ProviderID(1), types: .any), of: .root, now: start)
         shadows.used(Question(try #require(Name("www.example")), .aaaa), try answer(1))
         #expect(shadows.finished(FetchID(number: 2), .success(try answer(5))) != nil)
         #expect(shadows.finished(FetchID(number: 1), .success(try answer(1))) != nil)
@@ -80,7 +81,7 @@ struct ShadowFetchesTests {
         var shadows = ShadowFetches()
         for number in 0..<Bounds.maxShadowFetches {
             #expect(shadows.hasRoom)
-            shadows.begin(FetchID(number: UInt64(number)), try question(), Self.ghost, now: start)
+            shadows.begin(FetchID(number: UInt64(number)), try question(), Self.ghost, of: .root, now: start)
         }
         #expect(!shadows.hasRoom)
     }

@@ -20,7 +20,7 @@ struct Simulation {
     private let isRoaming: Bool
     private var policy: Policy
     /// Results on their way, the earliest last.
-    private var coming: [(at: Instant, id: FetchID, result: Result<Answer, FetchFailure>)] = []
+    private var coming: [(at: Instant, id: FetchID, result: FetchResult)] = []
     /// Until then these upstreams are silent.
     private var silentUntil: [Upstream: Instant] = [:]
     private var waiters: UInt64 = 0
@@ -245,6 +245,7 @@ struct Simulation {
                 account.throttled(provider, until: now + pause)
                 try handle(.throttled(provider, for: pause))
             }
+        case .nameFailed, .failure(.timeout), .failure(.overload): account.reached(result.id)
         case .failure: break
         }
         let lowest = Simulation.lowest(account.running[result.id]?.question)
@@ -272,13 +273,16 @@ struct Simulation {
         }
         guard case .success(let answer) = result, answer.kind != .unprovenEmpty, let first else { return .fails }
         // What is known to lead nowhere, and what knows no address, need not be used.
-        if policy.probes.isEnabled, SimulatedProbes.leadsNowhere(question.name, answer) { return .fails }
+        if policy.probes.isEnabled, SimulatedProbes.leadsNowhere(question.name, answer) { return .misleads }
         return .answers(first)
     }
 
-    private mutating func result(of question: Question, _ upstream: Upstream) -> Result<Answer, FetchFailure> {
+    private mutating func result(of question: Question, _ upstream: Upstream) -> FetchResult {
         let failures = FetchFailure.allCases.filter { $0 != .account }
         switch Int.random(in: 0..<20, using: &random) {
+        case 0 where chance(3):
+            let codes = [ResponseCode.serverFailure, .refused, .nameShouldNotExist, .notImplemented]
+            return .nameFailed(NameFailure(codes.randomElement(using: &random) ?? .refused))
         // Rarely what costs a provider an hour.
         case 0..<3: return .failure(chance(50) ? .account : failures.randomElement(using: &random) ?? .timeout)
         // Nameservers never leave it open whether a name exists.
@@ -307,7 +311,9 @@ struct Simulation {
 
     private mutating func handle(_ event: Event) throws {
         let first = actions.count
+        let displaced = resolver.displacedLookups
         resolver.handle(event, now: now, actions: &actions)
+        account.hasDisplaced = resolver.displacedLookups > displaced
         let new = actions[first...]
         for case .probeNews(.found(let target, let result)) in new { probes.ended(target, result) }
         for action in new { try perform(action) }
@@ -356,7 +362,7 @@ struct Simulation {
             let mayBeNegative = question.name == Name("n1.example")
             try account.require(
                 !expired.answer.isNegative || mayBeNegative, "\(question): a negative answer after its time")
-        case .fail(let waiter, _): _ = try account.replied(waiter, now: now)
+        case .fail(let waiter, _, _): _ = try account.replied(waiter, now: now)
         case .countHits, .portal: break
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
         case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged:

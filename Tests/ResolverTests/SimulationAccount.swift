@@ -16,8 +16,10 @@ struct SimulationAccount {
     }
 
     /// What will come of a request; known from its begin.
-    enum Fate {
+    enum Fate: Equatable {
         case answers(Instant)
+        /// With addresses that lead nowhere: what another source says is used only after a probe has verified it.
+        case misleads
         case fails
     }
 
@@ -39,6 +41,8 @@ struct SimulationAccount {
         let isStartedAnew: Bool
         /// The hosts file has come to speak of its name: nobody else is asked.
         var isLocalNow = false
+        /// A provider was reached and had no answer, or the daemon had no room for a request.
+        var hasVerdict = false
         var asked: [Upstream: Fate] = [:]
         var running = 0
     }
@@ -71,6 +75,8 @@ struct SimulationAccount {
     private var isMoving = false
     private var moves = 0
     private var touched: [Question] = []
+    /// A lookup gave its place to another one.
+    var hasDisplaced = false
 
     var waiting: Int { debts.count }
 
@@ -131,8 +137,14 @@ struct SimulationAccount {
     mutating func delivered(_ id: FetchID, _ answer: Answer?, lowest: UInt32, now: Instant) {
         if shadows.removeValue(forKey: id) != nil { spent.append(id) }
         guard let fetch = end(id), let answer else { return }
-        let end = now + .seconds(Int64(max(answer.ttlSeconds, answer.kind == .records ? lowest : 0)))
+        let end = now + .seconds(Int64(max(answer.ttlSeconds, lowest)))
         goodUntil[fetch.question] = max(goodUntil[fetch.question] ?? end, end)
+    }
+
+    /// A provider replied about the name without an answer, or not in time: the system resolver need not stand in.
+    mutating func reached(_ id: FetchID) {
+        guard let fetch = running[id], fetch.upstream != .system else { return }
+        lookups[fetch.question]?.hasVerdict = true
     }
 
     /// The event in hand is done: whoever has no requests left has ended.
@@ -160,7 +172,9 @@ struct SimulationAccount {
             try require(!unreachable.contains(provider), "\(provider) is not reachable")
             try checkAppetite(provider, question, now: now)
         }
-        if lookups[question] == nil { try lookupBegun(question, upstream, now: now) }
+        // A lookup may end and another one begin within one event.
+        let hasEnded = lookups[question]?.running == 0 && lookups[question]?.asked[upstream] != nil
+        if hasEnded || lookups[question] == nil { try lookupBegun(question, upstream, now: now) }
         let isNew = lookups[question]?.asked.updateValue(fate, forKey: upstream) == nil
         try require(isNew, "\(upstream) is asked twice by one lookup for \(question)")
         lookups[question]?.running += 1
@@ -186,12 +200,12 @@ struct SimulationAccount {
             $0.supports(question.type) && $0.shadowShare == nil && $0.questionsPerSecond == nil && !isLocal
                 && !unreachable.contains($0.id)
         }
+        // Its clients may have waited first: for the end of another lookup's trial, or of a change of the network.
+        let hasWaited = question != askedNow && debts.values.contains { $0.question == question }
         lookups[question] = Lookup(
             startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
-            upstreamChanges: upstreamChanges, isStartedAnew: isMoving)
-        // A client's question may wait for the end of a change of the network before the first fetch.
-        guard case .provider(let provider) = upstream, question != askedNow, !isMoving,
-            !debts.values.contains(where: { $0.question == question }),
+            upstreamChanges: upstreamChanges, isStartedAnew: isMoving || hasWaited)
+        guard case .provider(let provider) = upstream, question != askedNow, !isMoving, !hasWaited,
             let traits = providers.first(where: { $0.id == provider })
         else { return }
         let recent = refreshesOf[upstream, default: []].filter { now - $0 < .seconds(1) } + [now]
@@ -222,7 +236,9 @@ struct SimulationAccount {
         if shadows.removeValue(forKey: id) != nil { return spent.append(id) }
         let fetch = end(id)
         try require(fetch != nil, "a fetch is abandoned that does not run")
-        guard let fetch, case .provider(let provider) = fetch.upstream, unreachable.contains(provider) else { return }
+        guard let fetch, case .provider(let provider) = fetch.upstream else { return }
+        lookups[fetch.question]?.hasVerdict = true
+        guard unreachable.contains(provider) else { return }
         lookups[fetch.question]?.asked[fetch.upstream] = .fails
     }
 
@@ -271,7 +287,7 @@ struct SimulationAccount {
         let isOthers = cause == .otherNetwork
         try require(!isOthers || policy.limits.maxAgeSeconds > 0, "\(question): another network's against the policy")
         let patience = max(policy.stale.clientTimeout, isOthers ? Bounds.otherNetworkPatience : .zero)
-        guard cause != .recheck, patience > .zero else { return question }
+        guard cause != .recheck, patience > .zero, !hasDisplaced else { return question }
         guard let lookup = lookups[question] else {
             // It may have failed a moment ago.
             if isOthers { return question }
@@ -289,8 +305,9 @@ struct SimulationAccount {
         guard lookup.slept == slept else { return question }
         let end = min(now, lookup.startedAt + patience)
         let isProviders = !isOthers && (kept?.origin ?? .provider) == .provider
-        for (upstream, fate) in lookup.asked {
+        for (upstream, fate) in lookup.asked where !lookup.asked.values.contains(.misleads) {
             guard case .answers(let at) = fate, !isProviders || upstream != .system else { continue }
+            if lookup.hasVerdict, upstream == .system { continue }
             // What time brings in the same instant comes first.
             try require(at >= end, "\(question): expired by \(cause), and \(upstream) has answered in time")
         }
@@ -302,7 +319,7 @@ struct SimulationAccount {
         }
         // A third provider's turn may come later than `clientTimeout` allows.
         let candidates = lookup.candidates.count { leftAloneAt[$0].map { $0 < lookup.startedAt } ?? true }
-        let available = min(2, candidates) + (lookup.hasSystem ? 1 : 0)
+        let available = min(2, candidates) + (lookup.hasSystem && !lookup.hasVerdict ? 1 : 0)
         try require(
             lookup.asked.count >= available,
             "\(question): expired by \(cause), with \(lookup.asked.count) asked of \(available)")

@@ -22,9 +22,9 @@ struct SourceWordsTests {
         let (first, second) = (answer(1, to: question), answer(2, to: question))
         words.said(question, first, usable: first, by: alpha, took: nil, now: now)
         words.said(question, first, usable: first, by: .system, took: .milliseconds(3), now: now)
-        words.failed(question, .timeout, by: alpha, now: now)
+        words.failed(question, .fetch(.timeout), by: alpha, now: now)
         #expect(words.words(on: question).map(\.source) == [alpha, .system])
-        #expect(words.failures(on: question).map(\.failure) == [.timeout])
+        #expect(words.failures(on: question).map(\.cause) == [.fetch(.timeout)])
         words.said(question, second, usable: second, by: alpha, took: nil, now: now)
         #expect(words.words(on: question).map(\.addresses) == [first.addresses, second.addresses])
         #expect(words.failures(on: question).isEmpty)
@@ -55,10 +55,10 @@ struct SourceWordsTests {
         for provider in 1...Bounds.maxSourcesPerName {
             let (source, answer) = (Source.provider(ProviderID(provider)), answer(1, to: last))
             words.said(last, answer, usable: answer, by: source, took: nil, now: now)
-            words.failed(last, .reset, by: .provider(ProviderID(100 + provider)), now: now)
+            words.failed(last, .fetch(.reset), by: .provider(ProviderID(100 + provider)), now: now)
         }
         #expect(words.words(on: last).count == Bounds.maxSourcesPerName && words.words(on: last)[0].source != alpha)
-        words.failed(last, .reset, by: alpha, now: now)
+        words.failed(last, .fetch(.reset), by: alpha, now: now)
         #expect(words.failures(on: last).count == Bounds.maxSourcesPerName)
     }
 }

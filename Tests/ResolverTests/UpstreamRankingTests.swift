@@ -84,13 +84,13 @@ struct UpstreamRankingTests {
     func success() throws {
         var ranking = measured(20, 30)
         for second in 1...20 {
-            ranking.failed(Self.a, .timeout, now: start + .seconds(100 * second))
+            ranking.breaks(Self.a, .timeout, now: start + .seconds(100 * second))
             #expect(order(ranking, after: .seconds(100 * second + 40)) == [1, 0])
         }
         answer(&ranking, Self.a, 20, at: .seconds(2041))
         #expect(order(ranking, after: .seconds(2041)) == [0, 1], "twenty failures of one outage")
         for second in 0..<10 {
-            ranking.failed(Self.a, .reset, now: start + .seconds(2050 + 2 * second))
+            ranking.failed(Self.a, .reset, of: .root, now: start + .seconds(2050 + 2 * second))
             answer(&ranking, Self.a, 20, times: 9, at: .seconds(2051 + 2 * second))
         }
         let share = try #require(ranking.estimate(of: Self.a, now: start + .seconds(2071))?.successShare)
@@ -155,14 +155,15 @@ struct UpstreamRankingTests {
         "the back-off grows with each failure, up to 30 s or to 1.5 s where nothing is heard, and one answer ends it",
         arguments: [
             (FetchFailure.status, [1, 2, 4, 8, 16, 30, 30, 30]), (.garbage, [1, 2, 4]), (.server, [1, 2, 4]),
-            (.refused, [1, 1.5, 1.5, 1.5]), (.unreachable, [1, 1.5]), (.timeout, [1, 1.5]), (.tls, [1, 1.5]),
+            (.unacknowledged, [1, 1.5]), (.refused, [1, 1.5, 1.5, 1.5]), (.unreachable, [1, 1.5]),
+            (.timeout, [1, 1.5]), (.tls, [1, 1.5]),
             (.reset, [1, 1.5]),
         ])
     func backOff(_ failure: FetchFailure, _ pauses: [Double]) {
         var ranking = measured(20, 40)
         var now = Duration.zero
         for seconds in pauses {
-            ranking.failed(Self.a, failure, now: start + now)
+            ranking.breaks(Self.a, failure, now: start + now)
             #expect(ranking.isInTrouble(Self.a, start + now + .seconds(seconds) - .milliseconds(1)))
             now += .seconds(seconds)
             #expect(!ranking.isInTrouble(Self.a, start + now), "it may be tried")
@@ -171,14 +172,67 @@ struct UpstreamRankingTests {
         answer(&ranking, Self.a, 20, at: now)
         answer(&ranking, Self.b, 40, times: 3, at: now)
         #expect(order(ranking, after: now + .seconds(30)) == [0, 1])
-        ranking.failed(Self.a, failure, now: start + now)
+        ranking.breaks(Self.a, failure, now: start + now)
         #expect(!ranking.isInTrouble(Self.a, start + now + .seconds(1)))
+    }
+
+    @Test("a breaker opens after two failed connections, two domains with unusable replies or three that time out")
+    func opening() throws {
+        for (failure, times) in [
+            (FetchFailure.refused, 2), (.reset, 2), (.tls, 2), (.unreachable, 2), (.unacknowledged, 2), (.status, 2),
+            (.garbage, 2), (.timeout, 3),
+        ] {
+            var ranking = measured(20, 40)
+            for number in 1...times {
+                #expect(!ranking.isInTrouble(Self.a, start))
+                let domain = try #require(Name("d\(number).example"))
+                ranking.failed(Self.a, failure, of: domain, now: start)
+            }
+            #expect(ranking.isInTrouble(Self.a, start), "\(failure)")
+        }
+    }
+
+    @Test("one domain opens no breaker, however often it fails, and neither do two that time out")
+    func oneDomain() throws {
+        let domains = try ["one.example", "two.example"].map { try #require(Name($0)) }
+        for failure in [FetchFailure.status, .garbage, .timeout] {
+            var ranking = measured(20, 40)
+            for number in 0..<100 {
+                let domain = failure == .timeout ? domains[number % 2] : domains[0]
+                ranking.failed(Self.a, failure, of: domain, now: start)
+            }
+            #expect(ranking.state(of: Self.a, now: start) == .up)
+            #expect(order(ranking) == [0, 1] || failure == .timeout)
+        }
+    }
+
+    @Test("a success, and a reply without an answer, begin the count anew")
+    func successBetween() {
+        var ranking = measured(20, 40)
+        for number in 0..<20 {
+            ranking.failed(Self.a, .reset, of: .root, now: start)
+            if number.isMultiple(of: 2) { answer(&ranking, Self.a, 20) } else { ranking.replied(Self.a, now: start) }
+        }
+        #expect(ranking.state(of: Self.a, now: start) == .up)
+    }
+
+    @Test("a provider is silent when requests for three domains are out, and not when many of one are")
+    func silence() throws {
+        var ranking = measured(20, 40)
+        let later = start + .seconds(2)
+        for _ in 0..<100 { ranking.begun(Self.a, try #require(Name("one.example")), now: start) }
+        ranking.begun(Self.a, try #require(Name("two.example")), now: start)
+        #expect(!ranking.isInTrouble(Self.a, later))
+        ranking.begun(Self.a, try #require(Name("three.example")), now: start)
+        #expect(ranking.isInTrouble(Self.a, later))
+        ranking.ended(Self.a, try #require(Name("three.example")), isHeard: false, now: later)
+        #expect(!ranking.isInTrouble(Self.a, later))
     }
 
     @Test("failures during a back-off do not lengthen it")
     func failuresTogether() {
         var ranking = ranking(.any, .any)
-        for offset in 0..<50 { ranking.failed(Self.a, .refused, now: start + .milliseconds(offset)) }
+        for offset in 0..<50 { ranking.breaks(Self.a, .refused, now: start + .milliseconds(offset)) }
         #expect(ranking.isInTrouble(Self.a, start + .milliseconds(999)))
         #expect(!ranking.isInTrouble(Self.a, start + .seconds(1)))
     }
@@ -186,10 +240,10 @@ struct UpstreamRankingTests {
     @Test("of those that failed, the one that returns first is asked first")
     func byReturn() {
         var ranking = ranking(.any, .any, .any)
-        ranking.failed(Self.b, .refused, now: start)
-        ranking.failed(Self.a, .refused, now: start + .milliseconds(10))
+        ranking.breaks(Self.b, .refused, now: start)
+        ranking.breaks(Self.a, .refused, now: start + .milliseconds(10))
         #expect(order(ranking, after: .milliseconds(20)) == [2, 1, 0])
-        ranking.failed(Self.c, .refused, now: start + .milliseconds(5))
+        ranking.breaks(Self.c, .refused, now: start + .milliseconds(5))
         #expect(order(ranking, after: .milliseconds(20)) == [1, 2, 0])
     }
 
@@ -210,7 +264,7 @@ struct UpstreamRankingTests {
         var ranking = ranking(.any)
         answer(&ranking, Self.c, 50)
         ranking.overtaken(Self.c, after: .seconds(1))
-        ranking.failed(Self.c, .refused, now: start)
+        ranking.breaks(Self.c, .refused, now: start)
         ranking.throttled(Self.c, for: .seconds(1), now: start)
         #expect(order(ranking) == [0])
     }

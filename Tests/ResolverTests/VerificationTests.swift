@@ -39,14 +39,16 @@ struct VerificationTests {
         #expect(firsts == [[1, 2], [2, 1]])
     }
 
-    @Test("a forged address leaves the answer with its verdict, and comes back when it is genuine")
+    @Test("a forged address leaves the answer as soon as another one is verified, and comes back when it is genuine")
     mutating func quarantine() throws {
         stand.kept([1, 2])
         try stand.learn([1: .nameMismatch])
         var rearranged = stand.takeRearranged()
+        #expect(rearranged.isEmpty && stand.place(of: 1) == .asGiven && stand.verification.counts.quarantined == 0)
+        try stand.found(2, .verified)
+        rearranged = stand.takeRearranged()
         #expect(rearranged == [[2]] && stand.place(of: 1) == .quarantined)
         #expect(stand.verification.counts.quarantined == 1)
-        try stand.found(2, .verified)
         stand.pass(.seconds(60))
         stand.kept([1, 2])
         stand.pass(Bounds.probeJitter)
@@ -151,6 +153,7 @@ struct VerificationTests {
         try stand.found(1, .untrusted)
         let rearranged = stand.takeRearranged()
         #expect(rearranged.isEmpty && stand.place(of: 1) == .absent)
+        try stand.found(2, .verified)
         let order = stand.handedOut([1, 2])
         #expect(order == [2])
     }
@@ -169,6 +172,8 @@ struct VerificationTests {
 
     @Test("an answer that leads nowhere is asked for elsewhere once a minute, unless nobody knows better")
     mutating func useless() throws {
+        stand.kept([9])
+        try stand.learn([9: .verified])
         stand.kept([1])
         try stand.learn([1: .nameMismatch])
         let answer = stand.answer([1])
@@ -255,14 +260,79 @@ struct VerificationTests {
             stand.kept(question, Answer(records: [record]))
             stand.pass(Bounds.probeJitter)
             try stand.found(number, .untrusted)
-            let isUseless = stand.verification.isUseless(question, Answer(records: [record]), now: stand.now)
-            #expect(isUseless == (number < Bounds.untrustedNamesAreOurs))
+            let isAsked = stand.consequences.contains {
+                stand.isAsking($0, question, besides: VerificationStand.alpha)
+            }
+            #expect(isAsked == (number < Bounds.untrustedNamesAreOurs))
+            let isForged = stand.verification.isForged(question, Answer(records: [record]))
+            #expect(isForged == (number < Bounds.untrustedNamesAreOurs))
         }
         stand.kept([5])
         try stand.learn([5: .verified])
         let first = Question(try #require(Name("n1.example")), .a)
         let record = ResourceRecord(owner: first.name, address: VerificationStand.address(1), ttlSeconds: 60)
-        #expect(stand.verification.isUseless(first, Answer(records: [record]), now: stand.now))
+        #expect(stand.verification.isForged(first, Answer(records: [record])))
+    }
+
+    // MARK: substitutes
+
+    @Test("a name of which nothing was ever verified counts as one without TLS, whatever its certificates show")
+    mutating func neverVerified() throws {
+        stand.kept([1, 2])
+        try stand.learn([1: .untrusted, 2: .refused])
+        let order = stand.handedOut([1, 2])
+        #expect(order == [1, 2] && stand.place(of: 2) == .asGiven)
+        #expect(!stand.verification.isUseless(stand.question, stand.answer([1]), now: stand.now))
+        let rearranged = stand.takeRearranged()
+        #expect(rearranged.isEmpty)
+    }
+
+    @Test("a provider's answer makes room for a verified address alone, whatever is known of its own")
+    mutating func substitutes() throws {
+        let (alpha, beta) = (VerificationStand.alpha, VerificationStand.beta)
+        stand.kept([1, 5], from: alpha)
+        stand.heard([2, 3], from: beta)
+        stand.heard([4], from: .system)
+        try stand.learn([1: .untrusted, 5: .untrusted, 2: .refused, 3: .refused, 4: .refused])
+        let first = stand
+        let mayReplace = { (stand: VerificationStand, old: ([Int], Source), new: ([Int], Source)) in
+            stand.verification.mayReplace(
+                stand.question, (stand.answer(old.0), old.1), by: (stand.answer(new.0), new.1))
+        }
+        // An untrusted certificate is alive: no dead address goes before it.
+        #expect(!mayReplace(first, ([1], alpha), ([4], .system)))
+        #expect(!mayReplace(first, ([1], alpha), ([2], beta)))
+        #expect(!mayReplace(first, ([1], alpha), ([7], .system)))
+        #expect(!mayReplace(first, ([2], alpha), ([7], .system)))
+        #expect(mayReplace(first, ([2], alpha), ([7], beta)))
+        #expect(mayReplace(first, ([4], .system), ([1], alpha)))
+
+        stand.pass(.seconds(3700))
+        stand.kept([1, 5], from: alpha)
+        try stand.learn([5: .verified])
+        let later = stand
+        #expect(!mayReplace(later, ([1], alpha), ([7], beta)))
+        #expect(!mayReplace(later, ([1], alpha), ([4], .system)))
+        #expect(mayReplace(later, ([1], alpha), ([5], .system)))
+        #expect(!mayReplace(later, ([5], alpha), ([5], .system)))
+    }
+
+    @Test("others are asked again as soon as an address is verified that another source led to, once")
+    mutating func verifiedElsewhere() throws {
+        stand.kept([1])
+        try stand.learn([1: .verified])
+        stand.pass(.seconds(60))
+        stand.kept([1])
+        try stand.learn([1: .refused])
+        #expect(stand.asksElsewhere(besides: VerificationStand.alpha))
+        _ = stand.take()
+        stand.heard([7], from: .system)
+        stand.noneBetter()
+        stand.pass(Bounds.probeJitter)
+        try stand.found(7, .verified)
+        let then = stand
+        let asks = stand.take().count { then.isAsking($0, then.question, besides: VerificationStand.alpha) }
+        #expect(asks == 1)
     }
 
     @Test(

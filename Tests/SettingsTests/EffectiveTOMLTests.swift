@@ -198,6 +198,7 @@ private let oddFile = #"""
     [system-resolver]
     servers = ["192.0.2.1:54"]
     resolv-conf = "/r"
+    stands-in = "any-failure"
     patience = "1s"
     [cache]
     size = "1025KiB"
@@ -231,6 +232,7 @@ private let oddFile = #"""
     [[rule]]
     match = ["."]
     resolver = "system"
+    stands-in = "never"
     allow-private = true
     stale-negative = true
     prefetch = false

@@ -49,6 +49,7 @@ struct SettingsTests {
                 { $0.systemResolver.servers = endpoints("192.0.2.1:53", "[2001:db8::1]:5353", "[2001:db8::2]:53") }
             ),
             ("[system-resolver]\nresolv-conf = \"/x\"", { $0.systemResolver.resolvConf = "/x" }),
+            ("[system-resolver]\nstands-in = \"never\"", { $0.systemResolver.standsIn = .never }),
             ("[system-resolver]\npatience = \"4s\"", { $0.systemResolver.patience = .seconds(4) }),
             ("[system-resolver]\npatience = \"0s\"", { $0.systemResolver.patience = .zero }),
             ("[cache]\nsize = \"1GiB\"", { $0.cache.sizeBytes = 1 << 30 }),
@@ -150,6 +151,7 @@ struct SettingsTests {
             [[rule]]
             match = ["corp.example", "LAN"]
             resolver = "alidns"
+            stands-in = "any-failure"
             allow-private = false
             stale = true
             stale-negative = false
@@ -170,6 +172,7 @@ struct SettingsTests {
             probe-ports = [65535]
             """)
         var first = Settings.Rule(match: names("corp.example", "lan"))
+        first.standsIn = .anyFailure
         first.resolver = .provider("alidns")
         first.allowPrivate = false
         first.stale = true

@@ -138,6 +138,10 @@ let wrongKeys: [Mistake] = [
         "resolver = true", 12,
         "rule.resolver: found true; allowed: \"httpdns\", \"system\" or the name of a [[provider]]"
     ),
+    (
+        "stands-in = \"always\"", 13,
+        "rule.stands-in: found \"always\"; allowed: \"unreachable\", \"any-failure\", \"never\""
+    ),
     ("allow-private = \"yes\"", 17, "rule.allow-private: found \"yes\"; allowed: true or false"),
     ("stale = 0", 9, "rule.stale: found 0; allowed: true or false"),
     ("stale-negative = 1", 18, "rule.stale-negative: found 1; allowed: true or false"),

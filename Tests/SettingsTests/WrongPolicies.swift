@@ -122,8 +122,8 @@ let wrongRules: [Case] = [
     Case(
         "\n[[rule]]\nmatch = [\"a.example\"]\nfallback-addresses = []",
         """
-        f:2:1: this [[rule]] changes nothing; add one or more of resolver, allow-private, stale, \
-        stale-negative, prefetch, probe, probe-ports, min-ttl, max-ttl, fallback-addresses
+        f:2:1: this [[rule]] changes nothing; add one or more of resolver, stands-in, allow-private, \
+        stale, stale-negative, prefetch, probe, probe-ports, min-ttl, max-ttl, fallback-addresses
         """),
     Case(
         "[[rule]]\nmatch = \"a.example\"\nstale = true",
@@ -173,7 +173,8 @@ let wrongRules: [Case] = [
         "[[rule]]\nmatch = [\".\"]\nprobe-port = [443]",
         """
         f:3:1: unknown key "probe-port" in [[rule]]; did you mean "probe-ports"? allowed: match, resolver, \
-        allow-private, stale, stale-negative, prefetch, probe, probe-ports, min-ttl, max-ttl, fallback-addresses
+        stands-in, allow-private, stale, stale-negative, prefetch, probe, probe-ports, min-ttl, max-ttl, \
+        fallback-addresses
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nfallback-addresses = [\"192.0.2.1:53\"]",
@@ -185,7 +186,7 @@ let wrongRules: [Case] = [
         "[[rule]]\nmatch = [\".\"]\nfalback-addresses = []",
         """
         f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
-        resolver, allow-private, stale, stale-negative, prefetch, probe, probe-ports, min-ttl, max-ttl, \
+        resolver, stands-in, allow-private, stale, stale-negative, prefetch, probe, probe-ports, min-ttl, max-ttl, \
         fallback-addresses
         """),
 ]

@@ -99,7 +99,7 @@ struct FlightRecordsTests {
         let alidns = words.append("alidns")
         let long = words.append(String(repeating: "é", count: 40))
         #expect(words[alidns] == "alidns" && words[long] == String(repeating: "é", count: 28))
-        #expect(words[.oversized] == "oversized" && words[.none].isEmpty && words[FlightWord(999)].isEmpty)
+        #expect(words[.overload] == "overload" && words[.none].isEmpty && words[FlightWord(999)].isEmpty)
         var last = long
         for number in 0..<FlightWords.capacity { last = words.append("\(number)") }
         #expect(last == .none && words[alidns] == "alidns")

@@ -169,12 +169,12 @@ struct RuleTests {
             Arrows.manifest(file(text, "Package.swift")).map(\.what)
         }
         #expect(complaints(good).isEmpty)
-        let extra = good.replacing("\"Resolver\", [\"DNSWire\"", with: "\"Resolver\", [\"DNSWire\", \"LinuxIO\"")
-        #expect(complaints(extra) == ["Resolver gets [\"LinuxIO\"]"])
-        let missing = good.replacing("\"Resolver\", [\"DNSWire\"", with: "\"Resolver\", [")
-        #expect(complaints(missing) == ["Resolver lacks [\"DNSWire\"]"])
-        let gone = good.replacing("\"Resolver\", [", with: "\"Resolved\", [")
-        #expect(complaints(gone) == ["Resolver is in the table and not here"])
+        let extra = good.replacing("\"Network\", [\"DNSWire\"", with: "\"Network\", [\"DNSWire\", \"LinuxIO\"")
+        #expect(complaints(extra) == ["Network gets [\"LinuxIO\"]"])
+        let missing = good.replacing("\"Network\", [\"DNSWire\"", with: "\"Network\", [")
+        #expect(complaints(missing) == ["Network lacks [\"DNSWire\"]"])
+        let gone = good.replacing("\"Network\", [", with: "\"Networks\", [")
+        #expect(complaints(gone) == ["Network is in the table and not here"])
     }
 
     @Test("what lies at the top level")

@@ -80,6 +80,18 @@ struct TidyTests {
         #expect(modules == Set(Arrows.allowed.keys))
     }
 
+    @Test("ARCHITECTURE.md's table of modules has each module once")
+    func moduleTable() throws {
+        let document = try #require(repository.files.first { $0.path == "ARCHITECTURE.md" })
+        let programs: Set = ["httpdnsd", "httpdnsctl", "httpdns-lab"]
+        #expect(Documents.modules(in: document) == Set(Arrows.allowed.keys).subtracting(programs).sorted())
+    }
+
+    @Test("types, folders and files that the documents name are there")
+    func documents() {
+        for complaint in Documents.missing(in: repository.files) { Issue.record("\(complaint)") }
+    }
+
     @Test("the top level has nothing but what belongs there")
     func topLevel() {
         #expect(TopLevel.strangers(among: repository.topLevel).isEmpty)

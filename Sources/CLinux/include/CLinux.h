@@ -48,3 +48,8 @@ const char *_Nullable clinux_error_text(int code);
 
 /// Processors this process may run on (sched_getaffinity, CPU_COUNT); at least 1.
 int clinux_processors(void);
+
+/// How many descriptors the process may have open (the soft RLIMIT_NOFILE); 0 if the kernel does not tell.
+unsigned long clinux_descriptor_limit(void);
+/// Raises the soft limit to the hard one. 0, or an error number.
+int clinux_raise_descriptor_limit(void);

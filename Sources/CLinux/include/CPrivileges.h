@@ -17,6 +17,9 @@ int clinux_drop_capabilities(const char *_Nullable *_Nonnull step);
 /// 0 when this thread has no capability, neither in force nor to be had.
 int clinux_has_capabilities(void);
 
+/// Refuses ptrace(2) and /proc/PID/mem to every process without CAP_SYS_PTRACE.
+void clinux_hide_memory(void);
+
 /// 1 when the process is that user and group, by every kind of number, and in no other group.
 int clinux_is_only(uint32_t user, uint32_t group);
 

@@ -18,6 +18,9 @@ package struct Readiness: OptionSet, Hashable, Sendable {
     package static let hangUp = Readiness(rawValue: 4)
     /// An error waits to be read from the descriptor. Reported like `hangUp`.
     package static let failed = Readiness(rawValue: 8)
+    /// The peer sends no more (EPOLLRDHUP): it has closed the connection, or its half of it. Reported only if wanted,
+    /// and again each turn.
+    package static let peerClosed = Readiness(rawValue: 16)
 }
 
 /// Invariants: a slot in use has a body, a free one has none and is in `freeSlots`; a slot's generation changes when
@@ -136,6 +139,7 @@ extension Readiness {
     /// EPOLLHUP and EPOLLERR come unasked.
     fileprivate var kernelEvents: UInt32 {
         (contains(.readable) ? EPOLLIN.rawValue : 0) | (contains(.writable) ? EPOLLOUT.rawValue : 0)
+            | (contains(.peerClosed) ? EPOLLRDHUP.rawValue : 0)
     }
 
     fileprivate init(kernelEvents: UInt32) {
@@ -144,5 +148,6 @@ extension Readiness {
         if kernelEvents & EPOLLOUT.rawValue != 0 { insert(.writable) }
         if kernelEvents & EPOLLHUP.rawValue != 0 { insert(.hangUp) }
         if kernelEvents & EPOLLERR.rawValue != 0 { insert(.failed) }
+        if kernelEvents & EPOLLRDHUP.rawValue != 0 { insert(.peerClosed) }
     }
 }

@@ -9,6 +9,16 @@ package enum Machine {
 
     package static var processID: Int32 { getpid() }
 
+    /// How many descriptors the process may have open (RLIMIT_NOFILE); 0 if the kernel does not tell.
+    package static var descriptorLimit: Int { Int(clamping: clinux_descriptor_limit()) }
+
+    /// Raises the soft limit to the hard one, which needs no right. Most systems give 1,024 because of select(2), which
+    /// is not used here, and half a million as the hard limit.
+    package static func raiseDescriptorLimit() throws(SystemError) {
+        let code = clinux_raise_descriptor_limit()
+        guard code == 0 else { throw SystemError(call: "setrlimit", code: code) }
+    }
+
     /// The variable of the environment by which the machine's programs are told to use a proxy; nil without one. Not
     /// HTTP_PROXY, which CGI programs get from clients (CVE-2016-5385).
     package static var proxyVariable: String? {
@@ -19,6 +29,13 @@ package enum Machine {
 
     /// Whose rights the process has.
     package static var user: (userID: UInt32, groupID: UInt32) { (geteuid(), getegid()) }
+
+    /// The uid of `nobody` and the gid of `nogroup`. Any program without a user of its own may have them, so they prove
+    /// nothing. The kernel's default for ids that it can't represent (user_namespaces(7)).
+    package static let sharedID: UInt32 = 65_534
+
+    /// Whether the uid is also other programs'.
+    package static var hasSharedUser: Bool { user.userID == sharedID }
 }
 
 package enum Environment {

@@ -32,6 +32,10 @@ package enum Privileges {
         guard clinux_has_capabilities() == 0 else { throw SystemError(call: "capset", code: EPERM) }
     }
 
+    /// Keeps other processes of the same user from reading and changing the memory of this one by ptrace(2) and
+    /// /proc/PID/mem.
+    package static func hideMemory() { clinux_hide_memory() }
+
     private static func check(_ code: Int32, _ step: UnsafePointer<CChar>?) throws(SystemError) {
         guard code != 0 else { return }
         throw SystemError(call: unsafe step.map { unsafe String(cString: $0) } ?? "capset", code: code)

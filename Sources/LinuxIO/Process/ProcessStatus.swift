@@ -5,6 +5,8 @@ package struct ProcessStatus: Equatable, Sendable {
     /// Memory of our own, without mapped files (RssAnon).
     package let anonymousBytes: Int
     package let openDescriptors: Int
+    /// How many it may have open.
+    package var descriptorLimit = 0
     package let threads: Int
 
     /// Reads /proc/self; what cannot be read is 0.
@@ -12,7 +14,9 @@ package struct ProcessStatus: Equatable, Sendable {
         let text = (try? TextFile.read("/proc/self/status", maxBytes: maxStatusBytes)) ?? []
         // One of them is the directory that is being listed.
         let descriptors = max(Directory.names(in: "/proc/self/fd").count - 1, 0)
-        return ProcessStatus(status: String(decoding: text, as: UTF8.self), openDescriptors: descriptors)
+        var status = ProcessStatus(status: String(decoding: text, as: UTF8.self), openDescriptors: descriptors)
+        status.descriptorLimit = Machine.descriptorLimit
+        return status
     }
 
     /// The file has about 1.5 KiB; its lists of processors and nodes grow with the machine.

@@ -11,7 +11,8 @@ import Glibc
 @safe package struct DatagramBatch: ~Copyable {
     /// One call is shared by up to so many; more gains little (the call's cost is spread already) and delays the first.
     package static let capacity = 32
-    /// A query is a few dozen bytes, a padded one up to 512; what is longer is cut by the kernel and marked.
+    /// A query is a few dozen bytes, a padded one up to 512; what is longer is cut by the kernel, marked,
+    /// and answered with FORMERR.
     package static let packetBytes = 2048
 
     private let replyBytes: Int

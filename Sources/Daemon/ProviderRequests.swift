@@ -1,0 +1,71 @@
+// Requests to providers and what comes of them, in the words of the HTTP client, the dialects and the resolver.
+
+import DNSWire
+import HTTPClient
+import HTTPDNS
+import LinuxIO
+import Resolver
+
+extension TransferRequest {
+    init(
+        _ request: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration, connectTimeout: Duration,
+        needsOwnConnection: Bool, stallTimeout: Duration? = nil, silenceTimeout: Duration? = nil,
+        elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
+    ) {
+        self.init(
+            method: request.method == .get ? .get : .post, endpoint: endpoint, target: request.url,
+            headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body, timeout: timeout,
+            connectTimeout: connectTimeout, needsOwnConnection: needsOwnConnection, stallTimeout: stallTimeout,
+            silenceTimeout: silenceTimeout, elsewhere: elsewhere, wantsCertificate: wantsCertificate)
+    }
+}
+
+extension Result<TransferReply, TransferFailure> {
+    var end: RequestShares.End {
+        switch self {
+        case .success: .answered
+        case .failure(.timeout): .timedOut
+        case .failure: .other
+        }
+    }
+}
+
+extension HTTPReply {
+    init(_ reply: TransferReply) {
+        let fields = reply.headers.map { HTTPHeaders.Field($0.name, $0.value) }
+        self.init(status: reply.status, headers: HTTPHeaders(fields), body: reply.body)
+    }
+}
+
+extension Result {
+    var failure: Failure? {
+        guard case .failure(let failure) = self else { return nil }
+        return failure
+    }
+}
+
+extension FetchResult {
+    /// The provider replied about the name: it works.
+    var isReply: Bool {
+        switch self {
+        case .success, .nameFailed: true
+        case .failure: false
+        }
+    }
+}
+
+extension ProviderFetches {
+    func connections(of provider: Provider) -> ConnectionCounts {
+        provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: passage.way(to: $1) ?? $1) }
+    }
+
+    func context(of provider: Provider, _ subnet: ClientSubnet = .none) -> DialectContext {
+        let entropy = SystemEntropy()
+        let nonce = [entropy.next(), entropy.next()].flatMap { word in
+            (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+        }
+        return DialectContext(
+            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()), nonce: nonce,
+            clientSubnet: provider.told(of: subnet))
+    }
+}

@@ -1,0 +1,59 @@
+// Failures of a provider in a row, with no success between them, and whether they are the provider's fault. Failures
+// that one name can cause count once per registrable domain.
+
+import DNSWire
+
+struct FailureStreak {
+    /// Connections that failed: no name can cause that.
+    private var connections = 0
+    /// Domains whose requests got an unusable reply, such as HTTP 5xx.
+    private var unusable: Set<Name> = []
+    /// Domains whose requests timed out on a connection that works.
+    private var timedOut: Set<Name> = []
+
+    var isEmpty: Bool { connections == 0 && unusable.isEmpty && timedOut.isEmpty }
+
+    /// Not only time-outs, which a slow nameserver of one domain explains.
+    var isProvidersOwn: Bool { connections > 0 || !unusable.isEmpty }
+
+    /// Adds one failure.
+    ///
+    /// - Parameters:
+    ///   - domain: the registrable domain of the name that was asked.
+    ///   - isTrial: the provider is known to have failed, so that one connection is proof enough.
+    /// - Returns: whether the provider is at fault.
+    mutating func add(
+        _ failure: FetchFailure, of domain: Name, isTrial: Bool
+    ) -> Bool {
+        switch failure.scope {
+        case .connection:
+            connections += 1
+            return isTrial || connections >= Bounds.connectionFailuresToOpen
+        case .reply:
+            unusable.insert(domain)
+            return unusable.count >= Bounds.unusableDomainsToOpen
+        case .name:
+            timedOut.insert(domain)
+            return timedOut.count >= Bounds.timedOutDomainsToOpen
+        }
+    }
+}
+
+extension FetchFailure {
+    /// What a failure may be blamed on.
+    fileprivate enum Scope {
+        case connection
+        case reply
+        case name
+    }
+
+    fileprivate var scope: Scope {
+        switch self {
+        case .refused, .unreachable, .unacknowledged, .tls, .reset, .server, .account, .clock, .throttled, .overload,
+            .unsupported:
+            .connection
+        case .status, .redirected, .garbage: .reply
+        case .timeout: .name
+        }
+    }
+}

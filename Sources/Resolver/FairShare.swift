@@ -1,0 +1,152 @@
+// Shares a bounded number of places among registrable domains and clients. Says which entry has to leave for a new
+// one, so that one domain or one client cannot use up the places of all others.
+//
+// Invariant: each entry is counted for its domain and, if it has one, for its client, from `add` to `remove`.
+
+package import DNSWire
+package import PublicSuffix
+
+/// A client for the purpose of sharing: an IPv4 address, or a /64 of IPv6, in which one host may have any address.
+package struct ClientID: Hashable, Sendable {
+    private let isIPv6: Bool
+    private let bits: UInt64
+    /// All programs of this machine may have the same address.
+    package let isLoopback: Bool
+
+    package init(_ address: Address) {
+        let address = address.mapped ?? address
+        isLoopback = address.isLoopback
+        switch address {
+        case .v4(let value): (isIPv6, bits) = (false, UInt64(value))
+        case .v6(let high, _): (isIPv6, bits) = (true, high)
+        }
+    }
+}
+
+/// For which domain and which client an entry holds its place.
+package struct ShareHolder: Hashable, Sendable {
+    package let domain: Name
+    /// Nil for what the daemon does of its own accord.
+    package let client: ClientID?
+
+    package init(domain: Name, client: ClientID?) {
+        self.domain = domain
+        self.client = client
+    }
+
+    package init(_ name: Name, _ client: ClientID?, _ suffixes: PublicSuffixList = .builtIn) {
+        self.init(domain: suffixes.registrableDomain(of: name), client: client)
+    }
+}
+
+package struct FairShare<ID: Hashable & Sendable>: Sendable {
+    private enum Party: Hashable, Sendable {
+        case domain(Name)
+        case client(ClientID)
+    }
+
+    private struct Entry: Sendable {
+        let holder: ShareHolder
+        let number: UInt64
+    }
+
+    /// The entries of one party in the order in which they came, those that have left included until they are half.
+    private struct Queue: Sendable {
+        var count = 0
+        var numbers: [UInt64] = []
+    }
+
+    /// 1 or more. Entries beyond a smaller one stay.
+    package var capacity: Int
+    private var entries: [ID: Entry] = [:]
+    private var ids: [UInt64: ID] = [:]
+    private var queues: [Party: Queue] = [:]
+    private var nextNumber: UInt64 = 0
+
+    /// - Parameter capacity: 1 or more.
+    package init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    package var count: Int { entries.count }
+
+    /// An eighth of the places for one domain: seven domains that hang leave room for the rest.
+    package var domainLimit: Int { max(1, capacity / Bounds.shareDivisor) }
+
+    /// The same for one client. Loopback gets half of the places: it is many programs, and their domains are limited.
+    package func limit(of client: ClientID) -> Int {
+        max(1, client.isLoopback ? capacity / 2 : capacity / Bounds.shareDivisor)
+    }
+
+    package func holder(of id: ID) -> ShareHolder? { entries[id]?.holder }
+
+    package func count(of domain: Name) -> Int { queues[.domain(domain)]?.count ?? 0 }
+
+    /// Returns the entry that has to leave before `holder` may have one more; nil while there is room. The oldest of
+    /// the domain or client that is at its limit, else of the one that holds the most.
+    ///
+    /// - Parameter domainLimit: for this holder's domain; nil for the usual one.
+    package func displaced(by holder: ShareHolder, domainLimit: Int? = nil) -> ID? {
+        if count(of: holder.domain) >= domainLimit ?? self.domainLimit { return oldest(of: .domain(holder.domain)) }
+        if let client = holder.client, queues[.client(client)]?.count ?? 0 >= limit(of: client) {
+            return oldest(of: .client(client))
+        }
+        return count < capacity ? nil : oldestOfLargest()
+    }
+
+    /// An entry of the same ID is replaced.
+    package mutating func add(_ id: ID, for holder: ShareHolder) {
+        remove(id)
+        let number = nextNumber
+        nextNumber += 1
+        entries[id] = Entry(holder: holder, number: number)
+        ids[number] = id
+        for party in parties(of: holder) {
+            queues[party, default: Queue()].count += 1
+            queues[party, default: Queue()].numbers.append(number)
+        }
+    }
+
+    /// One that is not there is ignored.
+    package mutating func remove(_ id: ID) {
+        guard let entry = entries.removeValue(forKey: id) else { return }
+        ids[entry.number] = nil
+        for party in parties(of: entry.holder) { shorten(party) }
+    }
+
+    private mutating func shorten(_ party: Party) {
+        guard let count = queues[party]?.count, count > 1 else {
+            queues[party] = nil
+            return
+        }
+        queues[party]?.count = count - 1
+        guard let numbers = queues[party]?.numbers, numbers.count > 2 * count + 8 else { return }
+        queues[party]?.numbers = numbers.filter { ids[$0] != nil }
+    }
+
+    private func parties(of holder: ShareHolder) -> [Party] {
+        [.domain(holder.domain)] + (holder.client.map { [.client($0)] } ?? [])
+    }
+
+    private func oldestNumber(of party: Party) -> UInt64? { queues[party]?.numbers.first { ids[$0] != nil } }
+
+    /// The one that has been there for the longest time.
+    package func oldest(of domain: Name) -> ID? { oldest(of: .domain(domain)) }
+
+    private func oldest(of party: Party) -> ID? { oldestNumber(of: party).flatMap { ids[$0] } }
+
+    /// Of equals the one with the oldest entry, so that the same calls give the same result. A client with a larger
+    /// share counts as much less.
+    private func oldestOfLargest() -> ID? {
+        var largest: (weight: Int, number: UInt64)?
+        for (party, queue) in queues {
+            var weight = queue.count * capacity
+            if case .client(let client) = party { weight = weight / limit(of: client) * domainLimit }
+            if let largest, largest.weight > weight { continue }
+            guard let number = oldestNumber(of: party) else { continue }
+            if let largest, largest.weight == weight, largest.number <= number { continue }
+            largest = (weight, number)
+        }
+        return largest.flatMap { ids[$0.number] }
+    }
+}

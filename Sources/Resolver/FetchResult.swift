@@ -1,0 +1,58 @@
+// How one fetch from an upstream ended: with an answer, with a reply that has none, or without a reply.
+
+package import DNSWire
+
+package enum FetchResult: Equatable, Sendable {
+    case success(Answer)
+    /// The upstream works and has no answer for this name.
+    case nameFailed(NameFailure)
+    case failure(FetchFailure)
+}
+
+/// A well-formed reply to our question with a response code other than NOERROR and NXDOMAIN, or a dialect's equivalent.
+package struct NameFailure: Hashable, Sendable {
+    package let responseCode: ResponseCode
+    /// As the upstream gave it, cleaned (RFC 8914).
+    package let extendedError: ExtendedError?
+
+    package init(_ responseCode: ResponseCode, _ extendedError: ExtendedError? = nil) {
+        self.responseCode = responseCode
+        self.extendedError = extendedError
+    }
+
+    /// Returns the failure that says more: YXDOMAIN is a fact about the name, and an extended error gives a reason.
+    func combined(with earlier: NameFailure?) -> NameFailure {
+        guard let earlier, earlier.weight >= weight else { return self }
+        return earlier
+    }
+
+    private var weight: Int {
+        (responseCode == .nameShouldNotExist ? 2 : 0) + (extendedError == nil ? 0 : 1)
+    }
+}
+
+/// The reply to clients of a question that no upstream answers.
+package struct LookupFailure: Hashable, Sendable {
+    package let responseCode: ResponseCode
+    package let extendedError: ExtendedError
+    /// An upstream gave the extended error; it stays true while the failure is remembered.
+    private let isFromUpstream: Bool
+
+    init(_ extendedError: ExtendedError) {
+        responseCode = .serverFailure
+        self.extendedError = extendedError
+        isFromUpstream = false
+    }
+
+    /// Clients get YXDOMAIN as it is. Every other code becomes SERVFAIL: REFUSED would tell a stub resolver that the
+    /// daemon refuses it.
+    init(_ failure: NameFailure) {
+        responseCode = failure.responseCode == .nameShouldNotExist ? .nameShouldNotExist : .serverFailure
+        extendedError =
+            failure.extendedError ?? (responseCode == .serverFailure ? .networkError : .upstreamReplied(responseCode))
+        isFromUpstream = failure.extendedError != nil || responseCode != .serverFailure
+    }
+
+    /// The same reply while the failure is remembered (RFC 9520).
+    var remembered: LookupFailure { isFromUpstream ? self : LookupFailure(.rememberedFailure) }
+}

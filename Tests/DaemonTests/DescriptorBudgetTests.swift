@@ -1,0 +1,68 @@
+// Bounds on sockets that follow from RLIMIT_NOFILE.
+
+import DNSWire
+import LinuxIO
+import Resolver
+import TestSupport
+import Testing
+
+@testable import Daemon
+
+struct DescriptorBudgetTests {
+    @Test("all kinds of sockets together stay below the limit, from the usual soft limit on", arguments: [1024, 4096])
+    func sums(limit: Int) {
+        let budget = DescriptorBudget(limit: limit)
+        let others = DescriptorBudget.reserved + 256 + 64
+        #expect(budget.clientConnections + budget.nameserverExchanges + others <= limit)
+        #expect(budget.clientConnections >= 200 && budget.nameserverExchanges >= 300)
+    }
+
+    @Test("a high limit brings the usual bounds, a low one leaves something of each")
+    func ends() {
+        let large = DescriptorBudget(limit: 1 << 30)
+        #expect(large.clientConnections == ConnectionQuota.maxConnections)
+        #expect(large.nameserverExchanges == DescriptorBudget.maxExchanges)
+        #expect(DescriptorBudget(limit: 0) == DescriptorBudget(limit: 1024))
+        let small = DescriptorBudget(limit: 64)
+        #expect(small.clientConnections >= 16 && small.nameserverExchanges >= 16)
+    }
+
+    @Test("connections are shared out within a lower limit, too")
+    func quota() {
+        var quota = ConnectionQuota(limit: 64)
+        let client = Address.v4(0xC0A8_0101)
+        for _ in 0..<16 where quota.fullShare(for: client) == nil { quota.admit(client) }
+        #expect(quota.fullShare(for: client) == .client(client) && quota.count == 16)
+        while quota.fullShare(for: ServingStand.loopback) == nil { quota.admit(ServingStand.loopback) }
+        #expect(quota.count == 64)
+    }
+
+    @Test("no more sockets are open to nameservers than allowed; a further question fails at once and is counted")
+    func exchanges() throws {
+        let loop = try EventLoop()
+        let fetches = SystemFetches(loop: loop, maxExchanges: 2)
+        let silent = try DatagramSocket(serving: SocketAddress(high: 0, low: 0x7F00_0001, isIPv6: false, port: 0))
+        let server = Nameserver(.v4(0x7F00_0001), port: try silent.localAddress().port)
+        let now = Clock.now()
+        fetches.setServers([server], now: now)
+        let before = fetches.refusedExchanges
+        let names = try (0..<4).map { try #require(Name("n\($0).example")) }
+        var results: [FetchResult] = []
+        let errands = names.map { name in fetches.ask(Question(name, .a), now: now) { results.append($0) } }
+        #expect(fetches.refusedExchanges > before)
+        _ = fetches.takeFinished()
+        #expect(results.allSatisfy { if case .failure(.overload) = $0 { true } else { false } } && !results.isEmpty)
+        // Their places are free again.
+        for errand in errands { fetches.cancel(errand) }
+        let refused = fetches.refusedExchanges
+        _ = fetches.ask(Question(names[0], .a), now: now) { _ in }
+        #expect(fetches.refusedExchanges == refused)
+    }
+
+    @Test("the soft limit is raised to the hard one")
+    func raised() throws {
+        try Machine.raiseDescriptorLimit()
+        #expect(Machine.descriptorLimit > 0)
+        #expect(ProcessStatus.current().descriptorLimit == Machine.descriptorLimit)
+    }
+}

@@ -1,0 +1,20 @@
+// Short forms for tests of the ranking in which the names that are asked make no difference.
+
+import DNSWire
+
+@testable import Resolver
+
+extension UpstreamRanking {
+    mutating func begun(_ provider: ProviderID, now: Instant) { begun(provider, .root, now: now) }
+
+    mutating func ended(_ provider: ProviderID, isHeard: Bool, now: Instant) {
+        ended(provider, .root, isHeard: isHeard, now: now)
+    }
+
+    /// Fails for as many registrable domains as it takes until the provider is at fault: three at most.
+    mutating func breaks(_ provider: ProviderID, _ failure: FetchFailure, now: Instant) {
+        for number in 0..<3 where !isInTrouble(provider, now) {
+            failed(provider, failure, of: Name("d\(number).example") ?? .root, now: now)
+        }
+    }
+}

@@ -1,0 +1,262 @@
+// A world in which each good name has one provider that always answers it correctly within a second. Everything else
+// goes wrong at random: other names, other providers, the network. Finds good names that the system resolver answered.
+
+import DNSWire
+import TestSupport
+
+@testable import Resolver
+
+struct ProviderPromise {
+    /// What one provider does with one name.
+    private enum Habit {
+        case answers
+        case hangs
+        case answersLate
+        case failsAtServer
+        case leavesItOpen
+        case failsWithStatus
+        case sendsGarbage
+
+        /// What concerns one name, whichever and however many.
+        static let ofNames: [Habit] = [.answers, .failsAtServer, .leavesItOpen]
+        /// What counts against a provider when it concerns several registrable domains in a row.
+        static let ofZones: [Habit] = [.hangs, .answersLate, .failsWithStatus, .sendsGarbage]
+    }
+
+    private struct Coming {
+        let at: Instant
+        let id: FetchID
+        let result: FetchResult
+    }
+
+    private(set) var resolver: Resolver
+    /// Good names that the system resolver answered, each with its time and question.
+    private(set) var broken: [String] = []
+    private(set) var goodReplies = 0
+    private(set) var systemReplies = 0
+    private var random: SeededRandom
+    private let origin: Instant
+    private var now: Instant
+    private var cache = SimulatedCache()
+    /// Earliest last.
+    private var coming: [Coming] = []
+    private var questionOfWaiter: [Waiter: Question] = [:]
+    private var waiters: UInt64 = 0
+    private let providers: [ProviderTraits]
+    /// The usual time of each provider's answers, in milliseconds.
+    private let usualTimes: [Int]
+    /// Providers that keep a promise: their connections never fail.
+    private let reliable: Int
+    /// By good name: the provider that answers it.
+    private var keeper: [Name: Int] = [:]
+    private var habits: [Name: [Habit]] = [:]
+    private var systemTime = 10
+    private var mayStandInUntil: Instant
+
+    private static let domains = 12
+    private static let slowZone = Name("d0.example") ?? .root
+    private static let names = 36
+    /// What the system resolver says of every name.
+    private static let lie = Address.v4(0xC000_02DE)
+    /// A network change excuses two seconds, and the second in which a provider then replaces the substitute.
+    private static let excuse: Duration = .seconds(3)
+
+    init(seed: UInt64, origin: Instant) {
+        random = SeededRandom(seed: seed)
+        resolver = Resolver(seed: seed)
+        self.origin = origin
+        now = origin
+        mayStandInUntil = origin
+        let count = Int.random(in: 1...3, using: &random)
+        providers = (0..<count).map { ProviderTraits(id: ProviderID($0), types: .any) }
+        reliable = Int.random(in: 1...count, using: &random)
+        var times: [Int] = []
+        for _ in 0..<count { times.append([5, 30, 150, 600].randomElement(using: &random) ?? 5) }
+        usualTimes = times
+    }
+
+    mutating func run(steps: Int) throws {
+        var policy = Policy()
+        policy.stale.maxAgeSeconds = 3600
+        handle(.policyChanged(policy))
+        handle(.upstreamsChanged(providers: providers, hasSystem: true))
+        try meetNames()
+        for _ in 0..<steps {
+            advance(to: now + .milliseconds(pause()))
+            try happen()
+        }
+        advance(to: now + .seconds(10))
+    }
+
+    /// Two thirds of the names are good; the rest has no provider that can be counted on.
+    private mutating func meetNames() throws {
+        for number in 0..<ProviderPromise.names {
+            let name = try name(number)
+            if number % 3 > 0 { keeper[name] = Int.random(in: 0..<reliable, using: &random) }
+            drawHabits(of: name)
+        }
+    }
+
+    private func name(_ number: Int) throws -> Name {
+        let text = "n\(number).d\(number % ProviderPromise.domains).example"
+        guard let name = Name(text) else { throw SimulationAccount.Broken(description: text) }
+        return name
+    }
+
+    /// Time-outs and unusable replies stay within one registrable domain: of several in a row, the resolver cannot tell
+    /// yet whether the connection to the provider is dead.
+    private mutating func drawHabits(of name: Name) {
+        let choice = name.isWithin(ProviderPromise.slowZone) ? Habit.ofNames + Habit.ofZones : Habit.ofNames
+        var drawn: [Habit] = []
+        for number in providers.indices {
+            let habit = choice.randomElement(using: &random) ?? .answers
+            drawn.append(keeper[name] == number ? .answers : habit)
+        }
+        habits[name] = drawn
+    }
+
+    /// Mostly a burst or a little while, sometimes minutes in which everything expires.
+    private mutating func pause() -> Int {
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0..<8: 0
+        case 8..<18: .random(in: 0...800, using: &random)
+        case 18: .random(in: 1000...8000, using: &random)
+        default: .random(in: 1000...90_000, using: &random)
+        }
+    }
+
+    // MARK: what happens
+
+    private mutating func happen() throws {
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0: changeNetwork()
+        case 1..<5: drawHabits(of: try name(Int.random(in: 0..<ProviderPromise.names, using: &random)))
+        case 5: systemTime = [2, 10, 100, 1500].randomElement(using: &random) ?? 2
+        case 6..<8: try flood()
+        default: try ask(try name(Int.random(in: 0..<ProviderPromise.names, using: &random)))
+        }
+    }
+
+    private mutating func changeNetwork() {
+        let key = NetworkKey(.random(in: 1...3, using: &random))
+        mayStandInUntil = now + ProviderPromise.excuse
+        cache.change(to: key)
+        handle(.network(.changed(key)))
+    }
+
+    /// Names that no provider answers. Those that hang are of one zone.
+    private mutating func flood() throws {
+        let habit: Habit = Bool.random(using: &random) ? .hangs : .failsAtServer
+        let isOneZone = habit == .hangs || Bool.random(using: &random)
+        for number in 0..<Int.random(in: 1...40, using: &random) {
+            let text = "f\(waiters)x\(number).\(isOneZone ? "d0" : "z\(number)").example"
+            guard let name = Name(text) else { throw SimulationAccount.Broken(description: text) }
+            habits[name] = providers.map { _ in habit }
+            try ask(name)
+        }
+    }
+
+    private mutating func ask(_ name: Name) throws {
+        let question = Question(name, .a)
+        switch cache.ask(question, now: now) {
+        case .fresh(let hit):
+            replied(question, by: hit.answer.addresses == [ProviderPromise.lie] ? .system : .provider(providers[0].id))
+            if hit.isFirstDue { handle(.foundDue(question)) }
+        case .none(let expired):
+            waiters += 1
+            questionOfWaiter[Waiter(waiters)] = question
+            handle(.asked(question, Waiter(waiters), expired: expired))
+        }
+    }
+
+    /// Every deadline and every result on the way comes at its instant.
+    private mutating func advance(to target: Instant) {
+        while let next = [resolver.nextDeadline, coming.last?.at].compactMap({ $0 }).min(), next <= target {
+            now = max(now, next)
+            if let deadline = resolver.nextDeadline, deadline <= now {
+                handle(.timePassed)
+            } else if let result = coming.popLast() {
+                handle(.fetchFinished(result.id, result.result))
+            }
+        }
+        now = target
+    }
+
+    // MARK: upstreams
+
+    private mutating func fetch(_ id: FetchID, _ question: Question, _ upstream: Upstream) {
+        switch upstream {
+        case .system: finish(id, .success(answer(question, ProviderPromise.lie, ttl: 300)), after: systemTime)
+        case .provider(let provider): fetch(id, question, provider.number)
+        }
+    }
+
+    private mutating func fetch(_ id: FetchID, _ question: Question, _ number: Int) {
+        if number >= reliable, Int.random(in: 0..<3, using: &random) == 0 {
+            let failures: [FetchFailure] = [.refused, .unreachable, .tls, .reset]
+            return finish(id, .failure(failures.randomElement(using: &random) ?? .reset), after: 20)
+        }
+        let time = usualTimes[number] + Int.random(in: 0...300, using: &random)
+        switch habits[question.name]?[number] ?? .answers {
+        case .answers:
+            let ttl = UInt32.random(in: 1...120, using: &random)
+            finish(id, .success(answer(question, .v4(0x0808_0000 + UInt32(number)), ttl: ttl)), after: time)
+        case .hangs: break
+        case .answersLate:
+            let late = Int.random(in: 1200...2900, using: &random)
+            finish(id, .success(answer(question, .v4(0x0808_0000 + UInt32(number)), ttl: 60)), after: late)
+        case .failsAtServer: finish(id, .nameFailed(NameFailure(.serverFailure)), after: time)
+        case .leavesItOpen: finish(id, .success(Answer(negative: .unprovenEmpty)), after: time)
+        case .failsWithStatus: finish(id, .failure(.status), after: time)
+        case .sendsGarbage: finish(id, .failure(.garbage), after: time)
+        }
+    }
+
+    private func answer(_ question: Question, _ address: Address, ttl: UInt32) -> Answer {
+        Answer(records: [ResourceRecord(owner: question.name, address: address, ttlSeconds: ttl)])
+    }
+
+    private mutating func finish(_ id: FetchID, _ result: FetchResult, after milliseconds: Int) {
+        let at = now + .milliseconds(milliseconds)
+        let index = coming.lastIndex { $0.at > at }.map { $0 + 1 } ?? 0
+        coming.insert(Coming(at: at, id: id, result: result), at: index)
+    }
+
+    // MARK: what is done
+
+    private mutating func handle(_ event: Event) {
+        var actions: [Action] = []
+        resolver.handle(event, now: now, actions: &actions)
+        for action in actions { perform(action) }
+    }
+
+    private mutating func perform(_ action: Action) {
+        switch action {
+        case .fetch(let id, let question, let upstream): fetch(id, question, upstream)
+        case .shadow(let id, let question, let provider): fetch(id, question, provider.number)
+        case .abandon(let id): coming.removeAll { $0.id == id }
+        case .store(let question, let answer, let source):
+            cache.store(question, answer, isSystems: source == .system, now: now)
+        case .reply(let waiter, _, let source): replied(waiter, by: source)
+        case .replyExpired(let waiter, _, _), .fail(let waiter, _, _): questionOfWaiter[waiter] = nil
+        case .rearrange(let question, let answer, let source):
+            cache.rearrange(question, answer, isSystems: source == .system)
+        case .remove(let question): cache.remove(question)
+        case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
+        case .countHits(let questions): handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
+        case .awaitAsk, .probe, .probeNews, .diverged, .portal: break
+        }
+    }
+
+    private mutating func replied(_ waiter: Waiter, by source: Source) {
+        if let question = questionOfWaiter.removeValue(forKey: waiter) { replied(question, by: source) }
+    }
+
+    private mutating func replied(_ question: Question, by source: Source) {
+        if source == .system { systemReplies += 1 }
+        guard keeper[question.name] != nil else { return }
+        goodReplies += 1
+        guard source == .system, now > mayStandInUntil else { return }
+        broken.append("\(question.name) at \(origin.duration(to: now) / .milliseconds(1)) ms")
+    }
+}

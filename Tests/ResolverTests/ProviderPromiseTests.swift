@@ -1,0 +1,28 @@
+// The product's promise over many seeds: a name that a provider answers is never answered by the system resolver.
+
+import Testing
+
+@testable import Resolver
+
+@Suite("Provider promise")
+struct ProviderPromiseTests {
+    private static let seeds: ClosedRange<UInt64> = 1...50
+    private static let steps = 150
+
+    @Test("a name that a provider answers within a second is never answered by the system resolver")
+    func promise() throws {
+        var (good, system) = (0, 0)
+        var broken: [String] = []
+        for seed in ProviderPromiseTests.seeds {
+            var world = ProviderPromise(seed: seed, origin: .now)
+            try world.run(steps: ProviderPromiseTests.steps)
+            good += world.goodReplies
+            system += world.systemReplies
+            if let first = world.broken.first { broken.append("seed \(seed), \(world.broken.count) times: \(first)") }
+        }
+        #expect(broken.count == 0, "\(broken.prefix(10))")
+        // Good names were answered, and the system resolver stood in for others.
+        #expect(good > 50 * ProviderPromiseTests.seeds.count, "\(good)")
+        #expect(system > ProviderPromiseTests.seeds.count / 2, "\(system)")
+    }
+}

@@ -1,0 +1,107 @@
+// Which requests run, which wait and which give up their place, on virtual time.
+
+import DNSWire
+import Testing
+
+@testable import Resolver
+
+@Suite("Request shares")
+struct RequestSharesTests {
+    private static let provider = ProviderID(0)
+    private var shares = RequestShares()
+    private let start = Instant.now
+    private var next: UInt64 = 0
+
+    private func at(_ milliseconds: Int) -> Instant { start + .milliseconds(milliseconds) }
+
+    /// A request for a name, at a provider with eight connections that answers within 40 ms.
+    @discardableResult
+    private mutating func add(_ name: String, at milliseconds: Int, places: Int = 8) throws -> [RequestShares.Step] {
+        let holder = ShareHolder(try #require(Name(name)), nil)
+        shares.add(
+            next, to: RequestSharesTests.provider, for: holder, places: places, usualLatency: .milliseconds(40),
+            now: at(milliseconds))
+        next += 1
+        return steps(at: milliseconds)
+    }
+
+    private mutating func steps(at milliseconds: Int) -> [RequestShares.Step] {
+        var steps: [RequestShares.Step] = []
+        while let step = shares.next(now: at(milliseconds)) { steps.append(step) }
+        return steps
+    }
+
+    @Test("requests begin at once while there are places")
+    mutating func room() throws {
+        for number in 0..<8 { #expect(try add("n\(number).example", at: 0) == [.start(UInt64(number))]) }
+        #expect(shares.nextDeadline(now: at(0)) == nil)
+        #expect(try add("n8.example", at: 1).isEmpty)
+        shares.end(3, .answered, now: at(20))
+        #expect(steps(at: 20) == [.start(8)])
+    }
+
+    @Test("a domain that holds all places gives one to another domain when its oldest request is overdue")
+    mutating func displaced() throws {
+        for number in 0..<8 { try add("n\(number).slow.example", at: number) }
+        #expect(try add("www.good.example", at: 10).isEmpty)
+        #expect(shares.nextDeadline(now: at(10)) == at(160))
+        #expect(steps(at: 159).isEmpty)
+        #expect(steps(at: 160) == [.displace(0), .start(8)])
+        #expect(shares.displaced == 1 && shares.runningCount == 8)
+    }
+
+    @Test("domains with equal shares wait for each other, and then in vain")
+    mutating func equals() throws {
+        for number in 0..<8 { try add("n\(number).example", at: 0) }
+        try add("n8.example", at: 10)
+        #expect(steps(at: 209).isEmpty)
+        #expect(steps(at: 210) == [.expire(8)])
+        #expect(shares.expired == 1 && shares.waitingCount == 0)
+    }
+
+    @Test("slow domains hold half of the places as soon as the provider answers others, and wait one usual time")
+    mutating func slow() throws {
+        for number in 0..<3 { try add("n\(number).slow.example", at: 0) }
+        try add("www.good.example", at: 10)
+        shares.end(3, .answered, now: at(50))
+        #expect(try add("n4.slow.example", at: 200) == [.start(4)])
+        #expect(shares.isSlow(try #require(Name("slow.example")), now: at(200)))
+        #expect(try add("n5.slow.example", at: 210).isEmpty)
+        #expect(try add("www.good.example", at: 220) == [.start(6)])
+        #expect(steps(at: 250) == [.expire(5)])
+        // A request that is given up for its own domain has had most of its time.
+        #expect(try add("n7.slow.example", at: 2490).isEmpty)
+        #expect(steps(at: 2500) == [.displace(0), .start(7)])
+        #expect(!shares.isSlow(try #require(Name("slow.example")), now: at(12_500)))
+    }
+
+    @Test("while a provider answers nothing, time-outs say nothing about a domain")
+    mutating func silentProvider() throws {
+        try add("n0.slow.example", at: 0)
+        shares.end(0, .timedOut, now: at(3000))
+        #expect(!shares.isSlow(try #require(Name("slow.example")), now: at(3000)))
+        try add("n1.slow.example", at: 3000)
+        try add("www.good.example", at: 3010)
+        shares.end(2, .answered, now: at(3050))
+        shares.end(1, .timedOut, now: at(6000))
+        #expect(shares.isSlow(try #require(Name("slow.example")), now: at(6000)))
+    }
+
+    @Test("no domain has more than an eighth of all requests")
+    mutating func all() throws {
+        for number in 0..<32 {
+            #expect(try add("n\(number).slow.example", at: 0, places: 100) == [.start(UInt64(number))])
+        }
+        #expect(try add("n32.slow.example", at: 1, places: 100).isEmpty)
+        #expect(try add("www.good.example", at: 2, places: 100) == [.start(33)])
+    }
+
+    @Test("one that leaves the queue is not started, and one that is not known is ignored")
+    mutating func left() throws {
+        for number in 0..<9 { try add("n\(number).example", at: 0) }
+        shares.end(8, .other, now: at(1))
+        shares.end(99, .other, now: at(1))
+        shares.end(0, .answered, now: at(2))
+        #expect(steps(at: 2).isEmpty && shares.runningCount == 7 && shares.waitingCount == 0)
+    }
+}

@@ -1,0 +1,46 @@
+// What the documents at the top say of the sources, as far as a program can check it: names that are in code spans.
+
+enum Documents {
+    private static let checked: Set = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"]
+    private static let folders = ["Sources/", "Tests/", "etc/", "scripts/"]
+
+    /// The first column of the table of modules, sorted.
+    static func modules(in document: SourceFile) -> [String] {
+        let rows = document.lines.drop { !$0.hasPrefix("| module |") }.dropFirst(2).prefix { $0.hasPrefix("| ") }
+        return rows.compactMap { $0.split(separator: "|").first.map { $0.filter { $0 != " " } } }.sorted()
+    }
+
+    /// A code span that is a path must lead to a file or folder, and one that is a type's name must be a word of the
+    /// sources or the name of a file.
+    static func missing(in files: [SourceFile]) -> [Complaint] {
+        let sources = files.filter { file in folders.contains { file.path.hasPrefix($0) } }
+        var words: Set<Substring> = []
+        for file in sources {
+            words.formUnion(file.text.split { !$0.isLetter })
+            words.formUnion(file.path.split { !$0.isLetter })
+        }
+        return files.filter { checked.contains($0.path) }.flatMap { file in
+            Rules.complaints(file, file.lines) { line in
+                let gone = codeSpans(of: line).filter { span in
+                    isPath(span)
+                        ? !sources.contains { $0.path == span || $0.path.hasPrefix(span + "/") }
+                        : isTypeName(span) && !words.contains(span)
+                }
+                return gone.isEmpty ? nil : "not in the repository: \(gone.joined(separator: ", "))"
+            }
+        }
+    }
+
+    private static func codeSpans(of line: Substring) -> [Substring] {
+        let parts = line.split(separator: "`", omittingEmptySubsequences: false)
+        return parts.indices.filter { !$0.isMultiple(of: 2) }.compactMap { parts[$0].split(separator: " ").first }
+    }
+
+    private static func isPath(_ span: Substring) -> Bool {
+        folders.contains { span.hasPrefix($0) } && !span.contains { "*{[".contains($0) }
+    }
+
+    private static func isTypeName(_ span: Substring) -> Bool {
+        span.first?.isUppercase == true && span.contains(where: \.isLowercase) && span.allSatisfy(\.isLetter)
+    }
+}
