@@ -56,8 +56,8 @@ package enum Bounds {
     static let systemHedgeFactor = 4
     static let systemHedgeFloor: Duration = .milliseconds(300)
     static let systemHedge: Duration = .milliseconds(1000)
-    /// When the system resolver is asked, and how long its answer waits, while no provider has answered since it
-    /// failed. An outage must not cost each new name `Policy.systemPatience`; a provider that is back still has time
+    /// When the system resolver is asked, and how long its answer waits, while connections to all providers fail. An
+    /// outage must not cost each new name `Policy.systemPatience`; a provider that is back still has time
     /// for a new connection.
     static let systemHedgeInTrouble: Duration = .milliseconds(100)
     static let systemPatienceInTrouble: Duration = .milliseconds(400)

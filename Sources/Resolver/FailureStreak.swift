@@ -47,6 +47,9 @@ extension FetchFailure {
         case name
     }
 
+    /// No name can cause it.
+    var isOfConnection: Bool { scope == .connection }
+
     fileprivate var scope: Scope {
         switch self {
         case .refused, .unreachable, .unacknowledged, .tls, .reset, .server, .account, .clock, .throttled, .overload,

@@ -158,7 +158,7 @@ struct Lookup {
         var earliest = running.first?.until ?? giveUpAt
         for attempt in running { earliest = min(earliest, attempt.until) }
         switch system {
-        case .settled: return earliest
+        case .settled: return untried.isEmpty ? earliest : min(earliest, nextProviderAt ?? earliest)
         case .waiting(let until): earliest = min(earliest, max(until, trialUntil ?? until))
         case .answered:
             if !systemIsOutranked || expired != nil && !waiters.isEmpty && !hasJoinedLate {
@@ -282,10 +282,7 @@ struct Lookup {
         if let until = awaitsNetworkUntil, until <= now { awaitsNetworkUntil = nil }
         dropTooOld(now)
         if withoutIPv6 != nil { return awaitIPv4(now: now, &around) }
-        if case .settled = system {
-            isFinished = running.isEmpty
-            return
-        }
+        if case .settled = system { return goOnAfterSettling(now: now, &around) }
         dropWithheld(around)
         dropStandIn(now: now, &around)
         compareSystemAnswer(around.verification)
@@ -341,7 +338,7 @@ struct Lookup {
         nextProviderAt = now
     }
 
-    private mutating func askFurther(now: Instant, _ around: inout Surroundings) {
+    mutating func askFurther(now: Instant, _ around: inout Surroundings) {
         endTrialWait(now: now, around)
         if !inReserve.isEmpty, systemHasFailed || systemIsOutranked || holdUntil <= now {
             untried += inReserve

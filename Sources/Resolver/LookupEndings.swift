@@ -15,7 +15,13 @@ extension Lookup {
             .remarked(reason.extendedError)
         replyToAll(kept, from: .system, &around)
         system = .settled(kept, at: now)
-        isFinished = running.isEmpty
+        isFinished = running.isEmpty && untried.isEmpty
+    }
+
+    /// The clients have the system resolver's answer; the providers that were not asked yet may replace it in the cache.
+    mutating func goOnAfterSettling(now: Instant, _ around: inout Surroundings) {
+        if now < giveUpAt { askFurther(now: now, &around) } else { askNobodyElse() }
+        isFinished = running.isEmpty && untried.isEmpty
     }
 
     /// Nothing more will come, or not in time.

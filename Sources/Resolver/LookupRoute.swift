@@ -14,7 +14,7 @@ extension Lookup {
         /// As the name was to be asked when it began.
         let upstreams: NameUpstreams
         let hasSystem: Bool
-        /// All providers failed lately and have not answered since, are silent, or are not to be asked.
+        /// All providers are down, or are not to be asked.
         let inTrouble: Bool
         /// What the slowest of those that will be asked, and work, usually takes; nil while one was not measured.
         let patience: Duration?

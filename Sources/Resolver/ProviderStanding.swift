@@ -11,6 +11,8 @@ struct ProviderStanding {
     private var answers = FadingCount(memory: ProviderStanding.memory)
     private var failures = FadingCount(memory: ProviderStanding.memory)
     private var breaker = Breaker()
+    /// The breaker was opened by failures that no name can cause.
+    private var hasLostConnection = false
     private var streak = FailureStreak()
     private(set) var trust = Trust()
     private var pausedUntil: Instant?
@@ -51,6 +53,12 @@ struct ProviderStanding {
     var openUntil: Instant? { breaker.openUntil }
 
     func isHalfOpen(_ now: Instant) -> Bool { breaker.isHalfOpen(now) }
+    /// No name is answered until a request proves otherwise. A provider that was reached may answer one name and fail
+    /// for others: such failures change its place in the order only.
+    func isDown(_ now: Instant) -> Bool {
+        hasLostConnection && (breaker.isOpen(now) || breaker.isHalfOpen(now) && outstanding > 0)
+    }
+    func mayBeBack(_ now: Instant) -> Bool { hasLostConnection && breaker.isHalfOpen(now) }
     func isBlocked(_ now: Instant) -> Bool { breaker.isBlocked && breaker.isOpen(now) }
     func isPaused(_ now: Instant) -> Bool { (pausedUntil ?? now) > now }
 
@@ -91,10 +99,6 @@ struct ProviderStanding {
         guard let patience else { return Bounds.hedgeUnmeasured }
         return min(max(patience, Bounds.hedgeFloor), Bounds.hedgeCeiling)
     }
-
-    /// Pause between two requests to a provider in trouble. A silent one has not failed yet, and may be silent for few
-    /// names.
-    var trialSpacing: Duration { breaker.isClosed ? hedgeDelay : Bounds.trialSpacing }
 
     func state(_ now: Instant) -> ProviderState {
         if isBlocked(now) { return .blocked }
@@ -204,6 +208,7 @@ struct ProviderStanding {
         if breaker.isClosed, streak.isEmpty { failures.add(1, now: now) }
         guard streak.add(failure, of: domain, isTrial: !breaker.isClosed) else { return }
         streak = FailureStreak()
+        hasLostConnection = failure.isOfConnection
         breaker.failed(
             ceiling: failure.isUnheard ? Bounds.unheardBackOffCeiling : Bounds.backOffCeiling, now: now)
     }

@@ -202,21 +202,21 @@ struct UpstreamRanking {
 
     func traits(of provider: ProviderID) -> ProviderTraits? { standing(provider)?.traits }
 
-    /// Not to be counted on just now: it fails, is silent, is on trial, or is not to be asked.
+    /// Not to be counted on just now: it is down, is on trial, or is not to be asked.
     func isInTrouble(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standing(provider).map { $0.isFailing(now) || $0.isWithheld(now) } ?? false
+        standing(provider).map { $0.isDown(now) || $0.isWithheld(now) } ?? false
     }
 
-    /// Failed lately, and the next request tells whether it is back.
+    /// Was down lately, and the next request tells whether it is back.
     func mayBeBack(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standing(provider).map { $0.isHalfOpen(now) } ?? false
+        standing(provider).map { $0.mayBeBack(now) } ?? false
     }
 
     /// In trouble, and a request is out that tells whether the provider is back. A request that takes too long proves
     /// nothing for other names, and the next lookup may try.
     func isOnTrial(_ provider: ProviderID, _ now: Instant) -> Bool {
-        guard let standing = standing(provider), standing.outstanding > 0, standing.isFailing(now) else { return false }
-        return standing.triedAt.map { now - $0 < standing.trialSpacing } ?? false
+        guard let standing = standing(provider), standing.outstanding > 0, standing.isDown(now) else { return false }
+        return standing.triedAt.map { now - $0 < Bounds.trialSpacing } ?? false
     }
 
     /// A request is out.

@@ -82,7 +82,20 @@ class Accounting(Case):
             except (OSError, EOFError):
                 continue
 
+    def provoke(self):
+        """Meets every failure once: under the load, a provider with an open breaker may not be asked for it."""
+        for kind, prefix in (("reset", "reset"), ("garbage", "garbage"), ("status", "status11"), ("throttled", "status12")):
+            for name in self.names:
+                if name.startswith(prefix) and kind not in self.failures():
+                    with Datagrams(self.server.address, timeout=5) as client:
+                        client.ask(name)
+            self.assertIn(kind, self.failures())
+
+    def failures(self):
+        return {kind for entry in self.server.stats()["providers"] for kind in entry["failures"]}
+
     def test_the_sum_is_right_at_every_moment(self):
+        self.provoke()
         stop = threading.Event()
         clients = [threading.Thread(target=self.load, args=(seed, stop)) for seed in range(CLIENTS)]
         for client in clients:
@@ -107,5 +120,3 @@ class Accounting(Case):
         self.assertGreater(stats["dropped"]["gone"], 0)
         self.assertEqual(0, sum(entry["connections"]["open"] < 0 for entry in stats["providers"]))
         self.assertEqual(sum(stats["rcodes"].values()), sum(stats["responses"].values()))
-        seen = {kind for entry in stats["providers"] for kind in entry["failures"]}
-        self.assertLessEqual({"reset", "garbage", "status", "throttled"}, seen)

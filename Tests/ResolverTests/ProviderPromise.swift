@@ -8,7 +8,7 @@ import TestSupport
 
 struct ProviderPromise {
     /// What one provider does with one name.
-    private enum Habit {
+    private enum Habit: CaseIterable {
         case answers
         case hangs
         case answersLate
@@ -16,11 +16,6 @@ struct ProviderPromise {
         case leavesItOpen
         case failsWithStatus
         case sendsGarbage
-
-        /// What concerns one name, whichever and however many.
-        static let ofNames: [Habit] = [.answers, .failsAtServer, .leavesItOpen]
-        /// What counts against a provider when it concerns several registrable domains in a row.
-        static let ofZones: [Habit] = [.hangs, .answersLate, .failsWithStatus, .sendsGarbage]
     }
 
     private struct Coming {
@@ -54,12 +49,13 @@ struct ProviderPromise {
     private var mayStandInUntil: Instant
 
     private static let domains = 12
-    private static let slowZone = Name("d0.example") ?? .root
     private static let names = 36
     /// What the system resolver says of every name.
     private static let lie = Address.v4(0xC000_02DE)
     /// A network change excuses two seconds, and the second in which a provider then replaces the substitute.
     private static let excuse: Duration = .seconds(3)
+    /// More events than this at one instant mean that a deadline stays in the past.
+    private static let mostTurns = 10_000
 
     init(seed: UInt64, origin: Instant) {
         random = SeededRandom(seed: seed)
@@ -82,10 +78,10 @@ struct ProviderPromise {
         handle(.upstreamsChanged(providers: providers, hasSystem: true))
         try meetNames()
         for _ in 0..<steps {
-            advance(to: now + .milliseconds(pause()))
+            try advance(to: now + .milliseconds(pause()))
             try happen()
         }
-        advance(to: now + .seconds(10))
+        try advance(to: now + .seconds(10))
     }
 
     /// Two thirds of the names are good; the rest has no provider that can be counted on.
@@ -103,13 +99,10 @@ struct ProviderPromise {
         return name
     }
 
-    /// Time-outs and unusable replies stay within one registrable domain: of several in a row, the resolver cannot tell
-    /// yet whether the connection to the provider is dead.
     private mutating func drawHabits(of name: Name) {
-        let choice = name.isWithin(ProviderPromise.slowZone) ? Habit.ofNames + Habit.ofZones : Habit.ofNames
         var drawn: [Habit] = []
         for number in providers.indices {
-            let habit = choice.randomElement(using: &random) ?? .answers
+            let habit = Habit.allCases.randomElement(using: &random) ?? .answers
             drawn.append(keeper[name] == number ? .answers : habit)
         }
         habits[name] = drawn
@@ -144,10 +137,10 @@ struct ProviderPromise {
         handle(.network(.changed(key)))
     }
 
-    /// Names that no provider answers. Those that hang are of one zone.
+    /// Names that no provider answers.
     private mutating func flood() throws {
         let habit: Habit = Bool.random(using: &random) ? .hangs : .failsAtServer
-        let isOneZone = habit == .hangs || Bool.random(using: &random)
+        let isOneZone = Bool.random(using: &random)
         for number in 0..<Int.random(in: 1...40, using: &random) {
             let text = "f\(waiters)x\(number).\(isOneZone ? "d0" : "z\(number)").example"
             guard let name = Name(text) else { throw SimulationAccount.Broken(description: text) }
@@ -170,8 +163,13 @@ struct ProviderPromise {
     }
 
     /// Every deadline and every result on the way comes at its instant.
-    private mutating func advance(to target: Instant) {
+    private mutating func advance(to target: Instant) throws {
+        var turns = 0
         while let next = [resolver.nextDeadline, coming.last?.at].compactMap({ $0 }).min(), next <= target {
+            turns = next > now ? 0 : turns + 1
+            guard turns < ProviderPromise.mostTurns else {
+                throw SimulationAccount.Broken(description: "no end of deadlines")
+            }
             now = max(now, next)
             if let deadline = resolver.nextDeadline, deadline <= now {
                 handle(.timePassed)
