@@ -268,7 +268,7 @@ final class Daemon {
         recorderFiles.setDirectory(settings.log.recorderDirectory)
         upstreams.setAccounts(provisions.accounts)
         if let roaming {
-            roaming.setView(settings)
+            roaming.setView(settings, now: now)
         } else {
             view.set(Partition(nil, settings.providers), settings.providers)
         }

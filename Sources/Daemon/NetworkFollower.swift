@@ -12,6 +12,8 @@ final class NetworkFollower {
     /// Of the network in use; another one on every machine, so that files do not give away where somebody was.
     private(set) var id: NetworkID
     private(set) var enteredAt: Instant
+    /// While a change is under way: the known network that the kernel's tables define already.
+    private(set) var candidate: NetworkID?
     private(set) var history = NetworkHistory()
     private(set) var recovery = NetworkRecovery()
 
@@ -36,6 +38,9 @@ final class NetworkFollower {
     /// What was told of it last.
     private var toldReach: (reach: NetworkReach, prefixes: [TranslationPrefix])?
     private var actions: [NetworkEpochs.Action] = []
+    /// How often routes were not those of the look before.
+    private(set) var routeChanges = 0
+    private var lastRoutes: [NetworkTables.Route]
 
     /// The note of the store that networks are remembered in.
     static let note = "networks"
@@ -58,8 +63,9 @@ final class NetworkFollower {
         salt = machine.isEmpty ? Array(String(seed).utf8) : machine
         routes = try RouteWatch()
         clocks = try ClockWatch()
-        epochs = NetworkEpochs(
-            tables: NetworkTables(routes.tables), searchDomains: searchDomains.map(\.description), now: now)
+        let tables = NetworkTables(routes.tables)
+        lastRoutes = tables.routes
+        epochs = NetworkEpochs(tables: tables, searchDomains: searchDomains.map(\.description), now: now)
         wakes = WakeWatch(sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(Clock.now())), awake: Clock.awake())
         id = NetworkFollower.id(of: epochs.identity, salt)
         enteredAt = now
@@ -91,7 +97,10 @@ final class NetworkFollower {
         if hasChanges, concludedAt.map({ now - $0 >= conclusionPause }) ?? true {
             hasChanges = false
             concludedAt = now
-            handle(.tables(NetworkTables(routes.tables)), now: now)
+            let tables = NetworkTables(routes.tables)
+            if tables.routes != lastRoutes { routeChanges += 1 }
+            lastRoutes = tables.routes
+            handle(.tables(tables), now: now)
             conclusionPause = min(
                 now.duration(to: Clock.now()) * NetworkFollower.conclusionPauseFactor,
                 NetworkFollower.longestConclusionPause)
@@ -137,6 +146,7 @@ final class NetworkFollower {
         return hasHeard
     }
 
+    /// `unsettled` comes once for each step of a change.
     func takeActions() -> [NetworkEpochs.Action] {
         defer { actions.removeAll() }
         return actions
@@ -144,7 +154,12 @@ final class NetworkFollower {
 
     private func handle(_ event: NetworkEpochs.Event, now: Instant) {
         var news: [NetworkEpochs.Action] = []
+        let steps = epochs.steps
         epochs.handle(event, now: now, actions: &news)
+        // What was begun at the step before may go over another network already.
+        if epochs.steps != steps, !news.contains(.unsettled) { actions.append(.unsettled) }
+        let candidate = epochs.candidate.map { NetworkFollower.id(of: $0, salt) }
+        self.candidate = candidate.flatMap { id in history.known.contains { $0.id == id } ? id : nil }
         for action in news {
             if case .solicit(let gateway, let link) = action {
                 RouteWatch.solicit(SocketAddress(gateway, port: 0), link: Int32(truncatingIfNeeded: link))

@@ -183,25 +183,35 @@ final class ResolvingLoop {
             case .givenAgain(let question): handle(.givenAgain(question), now: now)
             case .asked(let handover):
                 let client = Client(handover, in: view.subnet(of: Address(handover.peer)))
-                if !answeredMeanwhile(client, handover.peer, now: now) { asked(client, now: now) }
+                if answeredFromCache(client, now: now) {
+                    questionsTaken += 1
+                } else {
+                    asked(client, now: now)
+                }
             }
         }
     }
 
+    /// Another part of the cache is served: the clients that wait for what it holds have waited long enough.
+    func answerFromCache(now: Instant) {
+        let answered = clients.all.filter { answeredFromCache($0.client, now: now) }.map(\.waiter)
+        for waiter in answered { _ = clients.take(waiter) }
+        if !answered.isEmpty { handle(.answeredFromCache(answered), now: now) }
+    }
+
     /// The answer may have come while the question was on its way here; then another fetch would be one too many.
-    private func answeredMeanwhile(_ client: Client, _ peer: SocketAddress, now: Instant) -> Bool {
+    private func answeredFromCache(_ client: Client, now: Instant) -> Bool {
         var found: FastPath.Outcome?
         let message = client.message { output in
             // With what was found out about it when it was received, and without being counted as one more.
             found = lookUp(
-                client.packet, from: Address(peer), limit: client.limitBytes, client.query, now: now, into: &output)
+                client.packet, from: client.address, limit: client.limitBytes, client.query, now: now, into: &output)
         }
         let code: ResponseCode
         switch found {
         case .answered(let given), .answeredAndDue(let given, _), .answeredAwaited(let given, _): code = given
         case nil, .local, .refused, .limited, .dropped, .miss: return false
         }
-        questionsTaken += 1
         answer(client, with: message, code, from: .cache, now: now)
         return true
     }

@@ -11,17 +11,20 @@ extension ResolvingLoop {
         system.setServers(servers, now: now)
     }
 
-    /// What stands on the former network goes before the resolver asks anew: connections lead nowhere, and what probes
-    /// find would be about the former one.
+    /// What probes find would be about the former network.
     func networkChanged(to network: NetworkKey, now: Instant) {
         probes.abandonAll()
-        providers.renewConnections(now: now)
+        // What failed while the routes were on their way says nothing of this network.
+        providers.resetAddresses(of: nil)
         handle(.network(.changed(network)), now: now)
     }
 
-    /// The way out is changing or gone: what is asked from now on takes new connections.
+    /// A step of a change: what is asked from now on takes new connections.
     func networkUnsettled(now: Instant) {
-        providers.renewConnections(now: now)
+        renewConnections(now: now)
         handle(.network(.unsettled), now: now)
     }
+
+    /// Those of the former network lead nowhere.
+    func renewConnections(now: Instant) { providers.renewConnections(now: now) }
 }

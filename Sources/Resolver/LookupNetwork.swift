@@ -4,9 +4,11 @@
 import DNSWire
 
 extension Lookup {
-    /// The nameservers that are known may be the former network's, and routes may be on their way.
-    mutating func awaitNetwork(until instant: Instant) {
-        guard awaitsNetworkUntil == nil else { return }
+    /// The nameservers that are known may be the former network's, and routes may be on their way. The clients' wait
+    /// counts from their question on, also over several steps of a change.
+    mutating func awaitNetwork(until changeEnd: Instant) {
+        let askedAt = giveUpAt - Bounds.answerWithin
+        let instant = min(changeEnd, askedAt + Bounds.networkPatience)
         awaitsNetworkUntil = instant
         if case .waiting(let until) = system { system = .waiting(until: max(until, instant)) }
     }

@@ -59,6 +59,7 @@ package struct Resolver {
         case .foundDue(let question):
             if plan.foundDue(question, now: now) { refresh(question, RefreshPlan.Prospect(isInUse: true), now: now) }
         case .givenAgain(let question): around.verification.givenAgain(question, now: now)
+        case .answeredFromCache(let waiters): answeredFromCache(Set(waiters), now: now)
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
         case .restored(let answers): restore(answers, now: now)

@@ -21,18 +21,21 @@ extension Resolver {
 
     /// What is on its way was asked on the former network, and what is expired is that one's.
     private mutating func unsettled(now: Instant) {
-        let isFirst = around.isSettled
         around.isSettled = false
         changingUntil = now + Bounds.networkPatience
-        if isFirst {
-            // Refreshes end here, and begin anew when the network is known.
-            retry(lookups.compactMap { $0 }.filter(\.waiters.isEmpty).map(\.question), now: now)
-            for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
-            around.dropBeside(now: now)
-            for number in lookups.indices { startAnew(number, isElsewhere: true, now: now) }
-        } else {
-            for number in lookups.indices {
-                change(number, now: now) { lookup, _ in lookup.awaitNetwork(until: now + Bounds.networkPatience) }
+        // Refreshes end here, and begin anew when the network is known.
+        retry(lookups.compactMap { $0 }.filter(\.waiters.isEmpty).map(\.question), now: now)
+        for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
+        around.dropBeside(now: now)
+        for number in lookups.indices { startAnew(number, isElsewhere: true, now: now) }
+    }
+
+    /// A lookup that served only these clients ends.
+    mutating func answeredFromCache(_ waiters: Set<Waiter>, now: Instant) {
+        for number in lookups.indices where lookups[number]?.waiters.contains(where: waiters.contains) ?? false {
+            change(number, now: now) { lookup, around in
+                lookup.waiters.removeAll(where: waiters.contains)
+                if lookup.waiters.isEmpty { lookup.leaveNetwork(now: now, &around) }
             }
         }
     }
@@ -94,6 +97,12 @@ extension Resolver {
         around.dropBeside(now: now, where: providers.contains)
         for number in lookups.indices { change(number, now: now) { $0.leaveUnreachable(now: now, &$1) } }
         guard isSomebodyBack else { return }
+        if changeEnd(now) != nil {
+            // The new network's route is there: questions that wait are asked over it at once.
+            for number in lookups.indices where lookups[number]?.onlyAwaitsNetwork ?? false {
+                startAnew(number, isElsewhere: true, now: now)
+            }
+        }
         retry(failures.removeAll(), now: now)
         plan.resumed(now: now)
     }

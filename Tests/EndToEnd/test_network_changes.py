@@ -2,6 +2,7 @@
 # has an answer.
 
 import socket
+import struct
 import threading
 import time
 
@@ -15,10 +16,24 @@ from tunnel import Tunnel
 REACTION = 0.02
 # rtnetlink(7): links, IPv4 addresses, IPv4 routes.
 GROUPS = 0x1 | 0x10 | 0x40
+DELLINK, DELADDR, NEWROUTE, DELROUTE = 17, 21, 24, 25
+
+
+def changes_way_out(messages):
+    """Whether one of these messages tells that a way out goes or comes: a default route, or one half of it, comes or
+    goes, or an address or interface goes, whose routes the kernel drops without a message."""
+    at = 0
+    while at + 16 <= len(messages):
+        length, kind = struct.unpack_from("=IH", messages, at)
+        # struct rtmsg: family, length of the destination.
+        if kind in (DELLINK, DELADDR) or kind in (NEWROUTE, DELROUTE) and messages[at + 17] <= 1:
+            return True
+        at += (length + 3) & ~3
+    return False
 
 
 class Kernel:
-    """When the kernel has told of a change in the host's namespace, by time.monotonic()."""
+    """When the kernel has told of a change of the way out in the host's namespace, by time.monotonic()."""
 
     def __init__(self, host):
         self.told = []
@@ -32,10 +47,11 @@ class Kernel:
     def _listen(self):
         while self.is_open:
             try:
-                self.socket.recv(65536)
-                self.told.append(time.monotonic())
+                messages = self.socket.recv(65536)
             except TimeoutError:
-                pass
+                continue
+            if changes_way_out(messages):
+                self.told.append(time.monotonic())
 
     def first(self, since):
         return next(at for at in self.told if at >= since)
@@ -70,6 +86,11 @@ class Changes(Roaming):
         for _ in range(rounds):
             for kind, change, letter in kinds:
                 former = "ab"[letter == "a"]
+                if change == self.second_route:
+                    # The first one has a metric that leaves room for a better one.
+                    self.host.ip(f"route add default via {self.a.lan_v4} metric 600",
+                                 f"route del default via {self.a.lan_v4} metric 0")
+                    time.sleep(1.3)
                 begun = time.monotonic()
                 change()
                 changes.append((kind, kernel.first(begun), former))
@@ -88,14 +109,14 @@ class Changes(Roaming):
     def second_route(self):
         """As when a cable is plugged in beside a WLAN: with a lower metric."""
         self.host.ip(f"address add {self.b.host_v4}/24 dev {self.b.link}",
-                     "route del default", f"route add default via {self.a.lan_v4} metric 600")
-        self.host.ip(f"route add default via {self.b.lan_v4} metric 100")
+                     f"route add default via {self.b.lan_v4} metric 100")
         self.host.write_resolv_conf(self.b.resolv_conf)
 
     def first_route(self):
         self.host.ip(f"address flush dev {self.b.link} scope global")
         self.host.write_resolv_conf(self.a.resolv_conf)
-        self.host.ip(f"route replace default via {self.a.lan_v4}", f"route del default via {self.a.lan_v4} metric 600")
+        time.sleep(0.3)
+        self.host.ip(f"route add default via {self.a.lan_v4}", f"route del default via {self.a.lan_v4} metric 600")
 
 
 class Return(Roaming):

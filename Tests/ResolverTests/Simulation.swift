@@ -170,6 +170,7 @@ struct Simulation {
         switch news {
         case .changed(let key):
             cache.change(to: key)
+            try answerFromCache()
             account.networkChanged()
         case .forgotten(let key):
             cache.forget(key)
@@ -180,10 +181,19 @@ struct Simulation {
             account.networkChanged()
         case .unchanged:
             cache.change(to: NetworkKey(networks.present))
+            try answerFromCache()
             account.networkUnchanged()
         }
         try handle(.network(news))
         if case .changed(let key) = news { probes.cameBack(key, knowing: resolver.judgedNames) }
+    }
+
+    /// Another part of the cache may be served.
+    private mutating func answerFromCache() throws {
+        let waiting = account.waitingQuestions.filter {
+            if case .fresh = cache.ask($0.value, now: now) { true } else { false }
+        }
+        try handle(.answeredFromCache(account.answeredFromCache(waiting.map(\.key))))
     }
 
     private mutating func sleep() {

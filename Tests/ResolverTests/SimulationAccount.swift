@@ -121,6 +121,14 @@ struct SimulationAccount {
     /// Lookups that have waited for the end of the change begin anew.
     mutating func networkUnchanged() { isMoving = true }
 
+    var waitingQuestions: [Waiter: Question] { debts.mapValues(\.question) }
+
+    /// - Returns: the clients in the order of their questions.
+    mutating func answeredFromCache(_ waiters: [Waiter]) -> [Waiter] {
+        for waiter in waiters { debts[waiter] = nil }
+        return waiters.sorted { $0.number < $1.number }
+    }
+
     mutating func setUnreachable(_ providers: Set<ProviderID>) {
         unreachable = providers
         upstreamChanges += 1
