@@ -338,9 +338,10 @@ package struct Resolver {
             around.learned = nil
             failures.answered(lookup.question)
             if lookup.policy.prefetches {
+                let patience = around.ranking.patience(for: lookup.question.type, now: now)
+                plan.upstreamsNeed(patience, for: lookup.question.type)
                 plan.learned(
-                    lookup.question, learned, isRefresh: lookup.isRefresh,
-                    patience: around.ranking.patience(for: lookup.question.type, now: now), now: now)
+                    lookup.question, learned, isRefresh: lookup.isRefresh, patience: patience, now: now)
             } else {
                 plan.gained(lookup.question)
             }
