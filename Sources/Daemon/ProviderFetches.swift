@@ -12,7 +12,6 @@ import Settings
 
 final class ProviderFetches {
     private let loop: EventLoop
-    private let publicSuffixes: PublicSuffixList
     let http: HTTPClient
     private(set) var providers: [Provider] = []
     private var nextProviderID = 0
@@ -69,9 +68,8 @@ final class ProviderFetches {
         let configured: [HTTPEndpoint: HTTPEndpoint]
     }
 
-    init(loop: EventLoop, publicSuffixes: PublicSuffixList = .builtIn) {
+    init(loop: EventLoop) {
         self.loop = loop
-        self.publicSuffixes = publicSuffixes
         let watcher = DescriptorWatcher(loop)
         http = HTTPClient { descriptor, wants in watcher.update(descriptor, wants) }
         watcher.onReady = { [unowned self] descriptor, readiness in
@@ -324,7 +322,7 @@ final class ProviderFetches {
     ) -> FetchResult {
         // New settings may have removed the provider; the clients of its reply still wait.
         guard let index = providers.firstIndex(where: { $0.id == provider }) else { return FetchResult(result) }
-        let domain = publicSuffixes.registrableDomain(of: question.name)
+        let domain = question.name.registrableDomain
         return providers[index].result(result, for: domain, status: status, now: now)
     }
 

@@ -4,7 +4,7 @@
 // Invariant: each entry is counted for its domain and, if it has one, for its client, from `add` to `remove`.
 
 package import DNSWire
-package import PublicSuffix
+import PublicSuffix
 
 /// A client for the purpose of sharing: an IPv4 address, or a /64 of IPv6, in which one host may have any address.
 package struct ClientID: Hashable, Sendable {
@@ -34,8 +34,8 @@ package struct ShareHolder: Hashable, Sendable {
         self.client = client
     }
 
-    package init(_ name: Name, _ client: ClientID?, _ suffixes: PublicSuffixList = .builtIn) {
-        self.init(domain: suffixes.registrableDomain(of: name), client: client)
+    package init(_ name: Name, _ client: ClientID?) {
+        self.init(domain: name.registrableDomain, client: client)
     }
 }
 

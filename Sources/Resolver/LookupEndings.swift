@@ -18,7 +18,7 @@ extension Lookup {
         isFinished = running.isEmpty && untried.isEmpty
     }
 
-    /// The clients have the system resolver's answer; providers that were not asked yet may replace it in the cache.
+    /// The clients have the system resolver's answer. Providers that were not asked yet may replace it in the cache.
     mutating func goOnAfterSettling(now: Instant, _ around: inout Surroundings) {
         if now < giveUpAt { askFurther(now: now, &around) } else { askNobodyElse() }
         isFinished = running.isEmpty && untried.isEmpty

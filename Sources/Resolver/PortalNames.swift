@@ -30,16 +30,13 @@ package struct PortalNames: Equatable, Sendable {
     ///
     /// - Returns: false when it is covered already, when it can't be a portal's, and when there is no room.
     mutating func add(_ host: Name) -> Bool {
-        guard hosts.count < PortalNames.maxHosts, host.labels.count > 1, !cover(host),
-            !PortalNames.suffixes.isPublicSuffix(host), !PortalNames.checks.contains(where: { $0.isWithin(host) })
+        guard hosts.count < PortalNames.maxHosts, host.labels.count > 1, !cover(host), !host.isPublicSuffix,
+            !PortalNames.checks.contains(where: { $0.isWithin(host) })
         else { return false }
         hosts.append(host)
-        if PortalNames.suffixes.registrableDomain(of: host) != host { trees.append(host) }
+        if host.registrableDomain != host { trees.append(host) }
         return true
     }
-
-    /// A list in the value would make two equal ones differ; a suffix that is newer than libpsl's costs one host name.
-    private static let suffixes = PublicSuffixList.builtIn
 
     /// Of all systems' names the one that any portal knows.
     package static let probed = name("connectivitycheck.gstatic.com")

@@ -3,7 +3,6 @@
 // same events give the same actions.
 
 import DNSWire
-package import PublicSuffix
 
 package struct Resolver {
     var around: Surroundings
@@ -29,9 +28,9 @@ package struct Resolver {
     package internal(set) var refreshes = RefreshCounts()
 
     /// - Parameter seed: spreads refreshes in time, and picks among providers.
-    package init(seed: UInt64, publicSuffixes: PublicSuffixList = .builtIn) {
+    package init(seed: UInt64) {
         plan = RefreshPlan(seed: seed)
-        around = Surroundings(seed: ~seed, publicSuffixes: publicSuffixes)
+        around = Surroundings(seed: ~seed)
     }
 
     package var lookupsInFlight: Int { lookups.count - freeNumbers.count }

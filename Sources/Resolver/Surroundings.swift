@@ -26,12 +26,10 @@ struct Surroundings {
     var systemTrust = Trust()
     /// How often the system resolver's answer was given in place of a provider's.
     var standIns: [StandInReason: UInt64] = [:]
-    private let publicSuffixes: PublicSuffixList
     private var nextFetch: UInt64 = 0
 
     /// - Parameter seed: for the choice among providers and addresses.
-    init(seed: UInt64, publicSuffixes: PublicSuffixList = .builtIn) {
-        self.publicSuffixes = publicSuffixes
+    init(seed: UInt64) {
         ranking = UpstreamRanking(seed: seed)
         verification = Verification(seed: seed &+ 1)
     }
@@ -43,7 +41,7 @@ struct Surroundings {
         begun.append(id)
         var domain = question.name
         if case .provider(let provider) = upstream {
-            domain = publicSuffixes.registrableDomain(of: question.name)
+            domain = question.name.registrableDomain
             ranking.begun(provider, domain, now: now)
         }
         return Lookup.Attempt(id: id, upstream: upstream, domain: domain, startedAt: now, until: until)
@@ -141,7 +139,7 @@ struct Surroundings {
 
     private mutating func beginShadow(_ question: Question, _ traits: ProviderTraits, now: Instant) -> FetchID {
         let id = nextID()
-        let domain = publicSuffixes.registrableDomain(of: question.name)
+        let domain = question.name.registrableDomain
         ranking.begun(traits.id, domain, now: now)
         shadows.begin(id, question, traits, of: domain, now: now)
         actions.append(.shadow(id, question, traits.id))

@@ -54,7 +54,7 @@ struct CountedDomains {
     static let pause: Duration = .seconds(3600)
 
     mutating func add(_ name: Name, now: Instant) {
-        let domain = PublicSuffixList.builtIn.registrableDomain(of: name)
+        let domain = name.registrableDomain
         if let last = countedAt[domain], now - last < CountedDomains.pause { return }
         if countedAt[domain] == nil, countedAt.count >= Bounds.maxCountedDomains { makeRoom(now) }
         countedAt[domain] = now

@@ -128,7 +128,7 @@ enum Rules {
         "Sources/AnswerCache/AnswerCache.swift", "Sources/AnswerCache/AnswerTable.swift",
         "Sources/AnswerCache/RateMeter.swift",
         "Sources/Crypto/LegacyCiphers.swift", "Sources/Telemetry/FlightMemory.swift",
-        "Sources/LinuxIO/Process/RecordFile.swift", "Sources/PublicSuffix/PublicSuffixList.swift",
+        "Sources/LinuxIO/Process/RecordFile.swift", "Sources/PublicSuffix/RegistrableDomain.swift",
         "Sources/Telemetry/PublishedHistogram.swift",
         "Sources/Telemetry/Tally.swift",
     ]

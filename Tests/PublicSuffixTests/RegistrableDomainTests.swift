@@ -1,11 +1,11 @@
-// Checks registrable domains, by the list in libpsl and by the installed one.
+// Checks registrable domains by the installed Public Suffix List.
 
 import DNSWire
 import Testing
 
 @testable import PublicSuffix
 
-struct PublicSuffixListTests {
+struct RegistrableDomainTests {
     /// Expected values by hand from publicsuffix.org's rules.
     @Test(
         "a registrable domain is the public suffix and one label",
@@ -27,13 +27,13 @@ struct PublicSuffixListTests {
         ])
     func registrable(_ text: String, _ expected: String) throws {
         let name = try #require(Name(text))
-        #expect(PublicSuffixList.builtIn.registrableDomain(of: name) == Name(expected))
-        #expect(PublicSuffixList.installed().registrableDomain(of: name) == Name(expected))
+        #expect(name.registrableDomain == Name(expected))
     }
 
     @Test("a public suffix, the root and a single label stand for themselves", arguments: ["co.uk", "com", ".", "lan"])
     func ownSuffix(_ text: String) throws {
         let name = try #require(Name(text))
-        #expect(PublicSuffixList.builtIn.registrableDomain(of: name) == name)
+        #expect(name.registrableDomain == name)
+        #expect(name.isPublicSuffix)
     }
 }
