@@ -93,8 +93,8 @@ class Changes(Roaming):
                     time.sleep(1.3)
                 begun = time.monotonic()
                 change()
-                changes.append((kind, kernel.first(begun), former))
                 time.sleep(1.3)
+                changes.append((kind, kernel.first(begun), former))
         questions = traffic.finish()
         wrong = []
         for kind, told, former in changes:
