@@ -86,6 +86,11 @@ struct Clients {
         return waiter
     }
 
+    /// In the order of their questions.
+    var all: [(waiter: Waiter, client: Client)] {
+        waiting.map { (waiter: $0.key, client: $0.value) }.sorted { $0.waiter.number < $1.waiter.number }
+    }
+
     mutating func take(_ waiter: Waiter) -> Client? {
         waiting.removeValue(forKey: waiter)
     }

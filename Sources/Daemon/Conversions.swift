@@ -55,10 +55,14 @@ extension Partition {
     }
 }
 
+extension Partition {
+    /// Served while no network is in use. Nothing is ever stored there.
+    static let inTransit = Partition(rawValue: 0)
+}
+
 extension ServingView {
-    /// - Parameter network: nil where nobody looks which one it is.
-    func set(_ network: NetworkID?, _ providers: [Settings.Provider]) {
-        set(Partition(network, providers), dependsOnClient: providers.contains { $0.clientSubnet == .auto })
+    func set(_ partition: Partition, _ providers: [Settings.Provider]) {
+        set(partition, dependsOnClient: providers.contains { $0.clientSubnet == .auto })
     }
 }
 

@@ -267,7 +267,11 @@ final class Daemon {
         log.configure(settings.log)
         recorderFiles.setDirectory(settings.log.recorderDirectory)
         upstreams.setAccounts(provisions.accounts)
-        if let roaming { roaming.setView(settings) } else { view.set(nil, settings.providers) }
+        if let roaming {
+            roaming.setView(settings, now: now)
+        } else {
+            view.set(Partition(nil, settings.providers), settings.providers)
+        }
         translation.configure(settings.server, now: now)
         nodeLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)

@@ -12,6 +12,8 @@ final class NetworkFollower {
     /// Of the network in use; another one on every machine, so that files do not give away where somebody was.
     private(set) var id: NetworkID
     private(set) var enteredAt: Instant
+    /// While a change is under way: the known network that the kernel's tables define already.
+    private(set) var candidate: NetworkID?
     private(set) var history = NetworkHistory()
     private(set) var recovery = NetworkRecovery()
 
@@ -25,6 +27,10 @@ final class NetworkFollower {
     /// It has said something that was not concluded from yet.
     private var hasChanges = false
     private var concludedAt: Instant?
+    /// Pause from one conclusion to the next, after what the last one has taken.
+    private var conclusionPause: Duration = .zero
+    /// The kernel has said something since it was asked for last.
+    private var hasHeard = false
     /// The kernel could not be read.
     private var retryAt: Instant?
     /// Since then nothing leads out; nil: something does.
@@ -32,12 +38,16 @@ final class NetworkFollower {
     /// What was told of it last.
     private var toldReach: (reach: NetworkReach, prefixes: [TranslationPrefix])?
     private var actions: [NetworkEpochs.Action] = []
+    /// How often routes were not those of the look before.
+    private(set) var routeChanges = 0
+    private var lastRoutes: [NetworkTables.Route]
 
     /// The note of the store that networks are remembered in.
     static let note = "networks"
-    /// A machine that makes containers changes its tables hundreds of times a second: once in so long it is worth
-    /// concluding from them. Nobody notices 20 ms.
-    private static let conclusionPause: Duration = .milliseconds(20)
+    /// A machine that makes containers changes its tables hundreds of times a second: to conclude from them may take a
+    /// fifth of this thread's time, and waits for this at most.
+    private static let longestConclusionPause: Duration = .milliseconds(20)
+    private static let conclusionPauseFactor = 4
     private static let retryPause: Duration = .seconds(1)
     /// machine-id(5): it is to be hashed with a word of the program's own.
     private static let machineID = "/etc/machine-id"
@@ -53,8 +63,9 @@ final class NetworkFollower {
         salt = machine.isEmpty ? Array(String(seed).utf8) : machine
         routes = try RouteWatch()
         clocks = try ClockWatch()
-        epochs = NetworkEpochs(
-            tables: NetworkTables(routes.tables), searchDomains: searchDomains.map(\.description), now: now)
+        let tables = NetworkTables(routes.tables)
+        lastRoutes = tables.routes
+        epochs = NetworkEpochs(tables: tables, searchDomains: searchDomains.map(\.description), now: now)
         wakes = WakeWatch(sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(Clock.now())), awake: Clock.awake())
         id = NetworkFollower.id(of: epochs.identity, salt)
         enteredAt = now
@@ -71,7 +82,7 @@ final class NetworkFollower {
     var isUnsettled: Bool { epochs.isUnsettled }
 
     var nextDeadline: Instant? {
-        let conclusion = hasChanges ? concludedAt.map { $0 + NetworkFollower.conclusionPause } : nil
+        let conclusion = hasChanges ? concludedAt.map { $0 + conclusionPause } : nil
         return [epochs.nextDeadline, conclusion, retryAt].compactMap { $0 }.min()
     }
 
@@ -83,10 +94,16 @@ final class NetworkFollower {
         let absence = wakes.read(
             sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake(), lateBy: lateBy)
         if hasNews || retryAt.map({ $0 <= now }) ?? false { readRoutes(now: now) }
-        if hasChanges, concludedAt.map({ now - $0 >= NetworkFollower.conclusionPause }) ?? true {
+        if hasChanges, concludedAt.map({ now - $0 >= conclusionPause }) ?? true {
             hasChanges = false
             concludedAt = now
-            handle(.tables(NetworkTables(routes.tables)), now: now)
+            let tables = NetworkTables(routes.tables)
+            if tables.routes != lastRoutes { routeChanges += 1 }
+            lastRoutes = tables.routes
+            handle(.tables(tables), now: now)
+            conclusionPause = min(
+                now.duration(to: Clock.now()) * NetworkFollower.conclusionPauseFactor,
+                NetworkFollower.longestConclusionPause)
             lostAt = hasWayOut ? nil : lostAt ?? now
         }
         if absence != nil { handle(.woke, now: now) }
@@ -98,7 +115,7 @@ final class NetworkFollower {
         hasNews = false
         do throws(SystemError) {
             retryAt = nil
-            if try routes.takeChanges() { hasChanges = true }
+            if try routes.takeChanges() { (hasChanges, hasHeard) = (true, true) }
         } catch {
             retryAt = now + NetworkFollower.retryPause
         }
@@ -123,6 +140,13 @@ final class NetworkFollower {
         return true
     }
 
+    /// Whether the kernel has told of a change since this was called last.
+    func takeHeard() -> Bool {
+        defer { hasHeard = false }
+        return hasHeard
+    }
+
+    /// `unsettled` comes once for each step of a change.
     func takeActions() -> [NetworkEpochs.Action] {
         defer { actions.removeAll() }
         return actions
@@ -130,7 +154,12 @@ final class NetworkFollower {
 
     private func handle(_ event: NetworkEpochs.Event, now: Instant) {
         var news: [NetworkEpochs.Action] = []
+        let steps = epochs.steps
         epochs.handle(event, now: now, actions: &news)
+        // What was begun at the step before may go over another network already.
+        if epochs.steps != steps, !news.contains(.unsettled) { actions.append(.unsettled) }
+        let candidate = epochs.candidate.map { NetworkFollower.id(of: $0, salt) }
+        self.candidate = candidate.flatMap { id in history.known.contains { $0.id == id } ? id : nil }
         for action in news {
             if case .solicit(let gateway, let link) = action {
                 RouteWatch.solicit(SocketAddress(gateway, port: 0), link: Int32(truncatingIfNeeded: link))

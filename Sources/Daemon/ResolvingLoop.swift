@@ -41,6 +41,8 @@ final class ResolvingLoop {
     private(set) var askedAt: Instant?
     private(set) var learnedAt: Instant?
     private var portalNews: [PortalNews] = []
+    /// Of serving threads, read in this turn.
+    private var notices: [Notice] = []
     /// For everybody but the daemon's own on the control socket.
     var explanationPace = ExplanationPace()
 
@@ -62,7 +64,7 @@ final class ResolvingLoop {
         resolver = Resolver(seed: seed)
         settledAt = Clock.now()
         self.fastPath = fastPath
-        _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in takeNotices() }
+        _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in notices += self.mailbox.takeAll() }
     }
 
     /// Clients that wait, those still in the mailbox left out.
@@ -90,6 +92,7 @@ final class ResolvingLoop {
     /// bring meanwhile wait for the next turn: a client that asks as fast as it is answered must not keep us here.
     func settle(now: Instant) {
         settledAt = now
+        takeNotices(now: now)
         for question in streams.takeDue() { handle(.foundDue(question), now: now) }
         for question in streams.takeAwaited() { handle(.givenAgain(question), now: now) }
         for miss in streams.takeMisses() {
@@ -123,20 +126,6 @@ final class ResolvingLoop {
     func reset(_ provider: ProviderID?, now: Instant) {
         providers.resetAddresses(of: provider)
         handle(.providerReset(provider), now: now)
-    }
-
-    /// Others are the sign of another network that there is: what probes under way find would be about the former one.
-    func setNameservers(_ servers: [Nameserver], now: Instant) {
-        probes.abandonAll()
-        system.setServers(servers, now: now)
-    }
-
-    /// What stands on the former network goes before the resolver asks anew: connections lead nowhere, and what probes
-    /// find would be about the former one.
-    func networkChanged(to network: NetworkKey, now: Instant) {
-        probes.abandonAll()
-        providers.renewConnections(now: now)
-        handle(.network(.changed(network)), now: now)
     }
 
     /// - Parameter partitions: of the networks whose answers are the last resort, the latest first.
@@ -185,33 +174,44 @@ final class ResolvingLoop {
 
     // MARK: questions
 
-    private func takeNotices() {
-        let now = Clock.now()
-        for notice in mailbox.takeAll() {
+    /// Not as soon as they are read: what the kernel has said of the network before comes first.
+    private func takeNotices(now: Instant) {
+        defer { notices.removeAll(keepingCapacity: true) }
+        for notice in notices {
             switch notice {
             case .due(let question): handle(.foundDue(question), now: now)
             case .givenAgain(let question): handle(.givenAgain(question), now: now)
             case .asked(let handover):
                 let client = Client(handover, in: view.subnet(of: Address(handover.peer)))
-                if !answeredMeanwhile(client, handover.peer, now: now) { asked(client, now: now) }
+                if answeredFromCache(client, now: now) {
+                    questionsTaken += 1
+                } else {
+                    asked(client, now: now)
+                }
             }
         }
     }
 
+    /// Another part of the cache is served: the clients that wait for what it holds have waited long enough.
+    func answerFromCache(now: Instant) {
+        let answered = clients.all.filter { answeredFromCache($0.client, now: now) }.map(\.waiter)
+        for waiter in answered { _ = clients.take(waiter) }
+        if !answered.isEmpty { handle(.answeredFromCache(answered), now: now) }
+    }
+
     /// The answer may have come while the question was on its way here; then another fetch would be one too many.
-    private func answeredMeanwhile(_ client: Client, _ peer: SocketAddress, now: Instant) -> Bool {
+    private func answeredFromCache(_ client: Client, now: Instant) -> Bool {
         var found: FastPath.Outcome?
         let message = client.message { output in
             // With what was found out about it when it was received, and without being counted as one more.
             found = lookUp(
-                client.packet, from: Address(peer), limit: client.limitBytes, client.query, now: now, into: &output)
+                client.packet, from: client.address, limit: client.limitBytes, client.query, now: now, into: &output)
         }
         let code: ResponseCode
         switch found {
         case .answered(let given), .answeredAndDue(let given, _), .answeredAwaited(let given, _): code = given
         case nil, .local, .refused, .limited, .dropped, .miss: return false
         }
-        questionsTaken += 1
         answer(client, with: message, code, from: .cache, now: now)
         return true
     }

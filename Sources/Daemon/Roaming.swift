@@ -16,6 +16,13 @@ final class Roaming {
     private let resolving: ResolvingLoop
     private let translation: Translation
     private let upstreams: Upstreams
+    /// The way out is changing or gone: the part of the cache of the network in force is not served.
+    private var isInTransit = false
+    /// The network whose part is served in transit; nil: none is.
+    private var candidate: NetworkID?
+    private var served: Partition?
+    /// `NetworkFollower.routeChanges` when connections were renewed last.
+    private var renewedFor = 0
     /// What the store has kept was told: a note before that would take its place.
     private var knowsPast = false
 
@@ -44,22 +51,36 @@ final class Roaming {
         let enteredAt = network.enteredAt
         for action in network.takeActions() {
             switch action {
-            case .unsettled: resolving.handle(.network(.unsettled), now: now)
-            case .unchanged: settled(now: now)
+            case .unsettled: unsettled(settings, now: now)
+            case .unchanged: settled(settings, now: now)
             case .changed(let change): news += enter(change, settings, now: now)
             case .reach, .solicit: break
             }
         }
         // What comes while nothing leads out is of some other network: a nameserver on the link may still answer.
-        if hadWayOut, !network.hasWayOut { resolving.handle(.network(.unsettled), now: now) }
-        if !hadWayOut, network.enteredAt == enteredAt, !network.isUnsettled { settled(now: now) }
+        // What the kernel says then may be the beginning of the next way out.
+        if network.takeHeard(), !network.hasWayOut, hadWayOut || isInTransit { unsettled(settings, now: now) }
+        if !hadWayOut, network.enteredAt == enteredAt, !network.isUnsettled { settled(settings, now: now) }
+        // A connection may have been made over a route that is another one now.
+        if isInTransit, network.routeChanges != renewedFor { unsettled(settings, now: now) }
+        if isInTransit, network.candidate != candidate { setView(settings, now: now) }
         if network.takeReachNews(now: now) { followRoutes(now: now) }
         return news
     }
 
+    /// What was learned so far is another network's from now on: no entry is given as fresh, by no thread.
+    private func unsettled(_ settings: Settings, now: Instant) {
+        isInTransit = true
+        renewedFor = network.routeChanges
+        setView(settings, now: now)
+        resolving.networkUnsettled(now: now)
+    }
+
     /// It is the network that it was.
-    private func settled(now: Instant) {
+    private func settled(_ settings: Settings, now: Instant) {
         guard network.hasWayOut else { return }
+        isInTransit = false
+        setView(settings, now: now)
         resolving.handle(.network(.unchanged), now: now)
         followRoutes(now: now)
     }
@@ -79,7 +100,7 @@ final class Roaming {
         knowsPast = true
         forget(network.restore(notes), settings, now: now)
         keepHistory(now: now)
-        setView(settings)
+        setView(settings, now: now)
     }
 
     private func keepHistory(now: Instant) {
@@ -87,15 +108,24 @@ final class Roaming {
     }
 
     /// Which part of the cache is served, and in which others something is looked for when there is nothing else.
-    func setView(_ settings: Settings) {
-        view.set(network.id, settings.providers)
-        let others = network.history.known.map(\.id).filter { $0 != network.id }
-        resolving.setOtherNetworks(others.map { Partition($0, settings.providers) })
+    func setView(_ settings: Settings, now: Instant) {
+        candidate = network.candidate
+        let inUse = isInTransit ? candidate : network.id
+        let partition = inUse.map { Partition($0, settings.providers) } ?? .inTransit
+        view.set(partition, settings.providers)
+        // The latest first.
+        let known = [network.id] + network.history.known.map(\.id).filter { $0 != network.id }
+        resolving.setOtherNetworks(known.filter { $0 != inUse }.map { Partition($0, settings.providers) })
+        if served != partition { resolving.answerFromCache(now: now) }
+        served = partition
     }
 
     private func enter(_ change: NetworkChange, _ settings: Settings, now: Instant) -> [LogEvent] {
         let forgotten = network.entered(change, now: now)
-        setView(settings)
+        // In transit they were renewed at the last change of routes: the present ones lead over the new network.
+        if !isInTransit { resolving.renewConnections(now: now) }
+        isInTransit = false
+        setView(settings, now: now)
         let news = upstreams.readNameservers(settings.systemResolver, areOthers: true, now: now)
         followRoutes(now: now)
         resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)

@@ -49,6 +49,8 @@ package struct NetworkEpochs: Sendable {
     private var inForce: Footing
     private var present: Footing?
     private var phase = Phase.settled
+    /// Of all changes: `unsettled` tells of the first one of each.
+    package private(set) var steps = 0
     /// Of the present way out, or of the last wake that it has seen.
     private var usableSince: Instant
     /// Nil while there is a way out.
@@ -76,6 +78,13 @@ package struct NetworkEpochs: Sendable {
 
     /// Of the epoch; also while there is no way out.
     package var identity: NetworkIdentity { inForce.identity }
+
+    /// What the tables define before the change is over; nil without a way out, and while the gateway's hardware
+    /// address is not known.
+    package var candidate: NetworkIdentity? {
+        guard isUnsettled, let identity = present?.identity, identity.isComplete else { return nil }
+        return identity
+    }
 
     package var isUnsettled: Bool {
         if case .unsettled = phase { true } else { false }
@@ -160,6 +169,7 @@ extension NetworkEpochs {
     }
 
     private mutating func unsettle(_ now: Instant, actions: inout [Action]) {
+        steps += 1
         if case .unsettled(let since, _) = phase {
             phase = .unsettled(since: since, lastStep: now)
         } else {

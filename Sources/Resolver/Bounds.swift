@@ -196,6 +196,9 @@ package enum Bounds {
     static let maxPastNames = 256
     /// Of a network that comes back so many names are probed at once, at the usual pace: ten seconds' worth.
     static let maxReverifiedNames = 50
+    /// A question without an answer waits so long for the end of a change of the network: a change is over within
+    /// `NetworkBounds.settleLimit`, and a client asks again after 5 s.
+    static let networkPatience: Duration = .seconds(1)
     /// So long after a change of the network nobody knows what works there.
     static let firstSeconds: Duration = .seconds(2)
     /// In that time the system resolver is asked along with the first provider, and its answer waits so long: a

@@ -9,6 +9,8 @@ package enum Event: Sendable {
     case foundDue(Question)
     /// The cache gave an answer that was awaited: `awaitAsk`.
     case givenAgain(Question)
+    /// Another part of the cache is served, and these clients have their answer from there.
+    case answeredFromCache([Waiter])
     /// What `countHits` asked for.
     case hitsCounted([(question: Question, hits: Int)])
     /// To be there before somebody asks.

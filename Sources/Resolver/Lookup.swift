@@ -47,6 +47,8 @@ struct Lookup {
     private(set) var giveUpAt: Instant
     /// So long the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
+    /// The network is changing: until then the system resolver is not asked, and no client gets a failure.
+    var awaitsNetworkUntil: Instant?
     /// Providers not asked yet, best first.
     var untried: ArraySlice<ProviderID>
     var attemptsLeft = Bounds.maxProviderAttempts
@@ -146,9 +148,6 @@ struct Lookup {
     /// After a failure: how long the expired answer stands in at once; nil without one.
     var recheck: Duration? { ownExpired == nil ? nil : policy.stale.recheck }
 
-    /// Of the network in use.
-    var ownExpired: ExpiredAnswer? { expired.flatMap { $0.origin == .otherNetwork ? nil : $0 } }
-
     /// When what is held ready is given. Another network's answer is for when those of this one had their time.
     var expiredDueAt: Instant {
         guard expired?.origin == .otherNetwork else { return expiredAt }
@@ -168,6 +167,7 @@ struct Lookup {
         case .absent, .running, .failed: break
         }
         earliest = min(earliest, giveUpAt)
+        if let awaitsNetworkUntil, running.isEmpty { earliest = min(earliest, awaitsNetworkUntil) }
         if !inReserve.isEmpty || mayAskWithheld(at: holdUntil) { earliest = min(earliest, holdUntil) }
         if let nextProviderAt { earliest = min(earliest, nextProviderAt) }
         if let trialUntil { earliest = min(earliest, trialUntil) }
@@ -279,6 +279,7 @@ struct Lookup {
     /// What follows from the state alone, after every event.
     mutating func proceed(now: Instant, _ around: inout Surroundings) {
         guard !isFinished else { return }
+        if let until = awaitsNetworkUntil, until <= now { awaitsNetworkUntil = nil }
         dropTooOld(now)
         if withoutIPv6 != nil { return awaitIPv4(now: now, &around) }
         if case .settled = system { return goOnAfterSettling(now: now, &around) }
@@ -293,12 +294,8 @@ struct Lookup {
             providersAreDone || holdUntil <= now
         {
             settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
-        } else if (running.isEmpty && trialUntil == nil) || giveUpAt <= now {
-            if let provider = providerToRepeat(around.ranking, now: now) {
-                repeatRequest(to: provider, now: now, &around)
-            } else {
-                conclude(now: now, &around)
-            }
+        } else if (running.isEmpty && trialUntil == nil && !isAwaitingNetwork(now)) || giveUpAt <= now {
+            conclude(now: now, &around)
         } else if !waiters.isEmpty, isExpiredDue(now) {
             replyExpired(.timeout, &around)
         }
@@ -317,9 +314,7 @@ struct Lookup {
     /// The providers have had their time; the system resolver's answer is due.
     func isHoldOver(_ now: Instant) -> Bool { holdUntil <= now }
 
-    private var systemHasFailed: Bool {
-        if case .failed = system { true } else { false }
-    }
+    private var systemHasFailed: Bool { if case .failed = system { true } else { false } }
 
     /// A provider whose trial succeeded is asked, and so is one whose trial takes too long. One whose trial failed
     /// stays in reserve.
@@ -356,7 +351,7 @@ struct Lookup {
             untried.removeAll { around.ranking.isWithheld($0, now) }
             askNextProvider(now: now, &around)
         }
-        if case .waiting(let until) = system, providersAreDone || (until <= now && trialUntil == nil) {
+        if case .waiting(let until) = system, isSystemDue(at: until, now: now) {
             system = .running
             begin(.system, until: giveUpAt, now: now, &around)
         }

@@ -24,8 +24,8 @@ extension Lookup {
         isFinished = running.isEmpty && untried.isEmpty
     }
 
-    /// The only provider that could be asked, if its request timed out while no other was out, and nothing else is there
-    /// for the clients. Other requests would show whether the provider works.
+    /// The only provider that could be asked, if its request timed out while no other was out, and there is nothing
+    /// else for the clients. Other requests would show whether the provider works.
     func providerToRepeat(_ ranking: UpstreamRanking, now: Instant) -> ProviderID? {
         guard now < giveUpAt, running.isEmpty, attemptsLeft == Bounds.maxProviderAttempts - 1, !waiters.isEmpty,
             expired == nil, unproven == nil, useless == nil, policy.fallback(for: question) == nil, keepsAnswers,
@@ -42,6 +42,9 @@ extension Lookup {
 
     /// Nothing more will come, or not in time.
     mutating func conclude(now: Instant, _ around: inout Surroundings) {
+        if let provider = providerToRepeat(around.ranking, now: now) {
+            return repeatRequest(to: provider, now: now, &around)
+        }
         if let useless { return concludeWithoutBetter(useless, now: now, &around) }
         // Nothing proven hides nothing good: no more than a failure would.
         let isHeld = leftOut != nil || ownExpired.map { !$0.answer.isNegative } ?? hasGoodAnswer

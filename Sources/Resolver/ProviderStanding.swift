@@ -95,6 +95,9 @@ struct ProviderStanding {
     /// So long an answer is worth waiting for; nil until it is measured.
     var patience: Duration? { latency.patience.map { .milliseconds($0) } }
 
+    /// 95 of 100 answers come within this; nil until the first answer.
+    var slowLatency: Duration? { latency.percentile95.map { .milliseconds($0) } }
+
     var hedgeDelay: Duration {
         guard let patience else { return Bounds.hedgeUnmeasured }
         return min(max(patience, Bounds.hedgeFloor), Bounds.hedgeCeiling)

@@ -12,7 +12,7 @@
 import DNSWire
 
 struct RefreshPlan {
-    private struct Entry {
+    struct Entry {
         let question: Question
         var demand: Demand
         var expiresAt: Instant
@@ -86,10 +86,12 @@ struct RefreshPlan {
         }
     }
 
-    private var entries: [Entry] = []
+    private(set) var entries: [Entry] = []
     private var numberOf: [Question: Int] = [:]
-    private var deadlines = DeadlineQueue()
-    private var chance: Chance
+    private(set) var deadlines = DeadlineQueue()
+    var chance: Chance
+    /// Of addresses by type, and of all other types: what the leads of the planned refreshes were made for.
+    var plannedPatience: [RecordType?: Duration] = [:]
     /// Where the search for an entry to give up goes on.
     private var hand = 0
 
@@ -216,10 +218,7 @@ struct RefreshPlan {
             let turnover = max(end, now + Bounds.turnoverDelay) + chance.duration(upTo: Bounds.turnoverDelay)
             schedule(number, at: turnover)
         } else if answer.ttlSeconds > 0 {
-            // Of a long life it is a small part, to have time for another try; of a short one no more than half.
-            let life = Duration.seconds(Int64(answer.ttlSeconds))
-            let lead = min(max(patience, Bounds.refreshLeadFloor, life / 200), life / 2)
-            schedule(number, at: end - lead + chance.duration(upTo: lead / 4))
+            scheduleAhead(number, by: lead(number, patience))
         }
     }
 
@@ -344,7 +343,7 @@ struct RefreshPlan {
 
     // MARK: parts
 
-    private mutating func schedule(_ number: Int, at instant: Instant) {
+    mutating func schedule(_ number: Int, at instant: Instant) {
         entries[number].dueAt = instant
         deadlines.set(instant, for: number)
     }

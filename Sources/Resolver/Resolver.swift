@@ -23,6 +23,8 @@ package struct Resolver {
     /// The providers that were in trouble when they were last looked at.
     var troubled: Set<ProviderID> = []
     var networks = KnownNetworks()
+    /// So long, at most, questions wait for the end of a change of the network; nil: none is under way.
+    var changingUntil: Instant?
     package internal(set) var refreshes = RefreshCounts()
 
     /// - Parameter seed: spreads refreshes in time, and picks among providers.
@@ -56,6 +58,7 @@ package struct Resolver {
         case .foundDue(let question):
             if plan.foundDue(question, now: now) { refresh(question, RefreshPlan.Prospect(isInUse: true), now: now) }
         case .givenAgain(let question): around.verification.givenAgain(question, now: now)
+        case .answeredFromCache(let waiters): answeredFromCache(Set(waiters), now: now)
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
@@ -128,7 +131,9 @@ package struct Resolver {
                 lookup.join(waiter, expired, now: now, &around)
                 if let terms { lookup.hurry(terms, now: now, &around) }
             }
-        } else if let failure = failures.failure(of: question, hasExpired: isOwn(expired), now: now) {
+        } else if changeEnd(now) == nil,
+            let failure = failures.failure(of: question, hasExpired: isOwn(expired), now: now)
+        {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
         } else {
             let route = routing.route(question, policy, &around.ranking, now: now)
@@ -171,7 +176,9 @@ package struct Resolver {
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: plan.hasRecords(question),
             providerRecordsEnd: plan.providerRecordsEnd(question),
             terms(for: route, isRefresh: isRefresh, now: now), now: now)
+        let changeEnd = changeEnd(now)
         change(number, now: now) { lookup, around in
+            if let changeEnd { lookup.awaitNetwork(until: changeEnd) }
             join(&lookup, &around)
             lookup.proceed(now: now, &around)
         }
@@ -316,6 +323,8 @@ package struct Resolver {
 
     /// A provider is back: the next client of these gets its answer, and not what the system resolver has said.
     mutating func withdrawSubstitutes(now: Instant) -> [Question] {
+        // The part of the cache that they are in is not served while the network changes.
+        guard around.isSettled else { return [] }
         let substitutes = around.substitutes.takeAll(now: now)
         for question in substitutes { around.actions.append(.withdraw(question, .system)) }
         return substitutes
@@ -328,9 +337,10 @@ package struct Resolver {
             around.learned = nil
             failures.answered(lookup.question)
             if lookup.policy.prefetches {
+                let patience = around.ranking.patience(for: lookup.question.type, now: now)
+                plan.upstreamsNeed(patience, for: lookup.question.type)
                 plan.learned(
-                    lookup.question, learned, isRefresh: lookup.isRefresh,
-                    patience: around.ranking.patience(for: lookup.question.type, now: now), now: now)
+                    lookup.question, learned, isRefresh: lookup.isRefresh, patience: patience, now: now)
             } else {
                 plan.gained(lookup.question)
             }

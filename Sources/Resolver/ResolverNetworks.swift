@@ -10,8 +10,8 @@ import DNSWire
 extension Resolver {
     mutating func learned(_ news: NetworkNews, now: Instant) {
         switch news {
-        case .unsettled: around.isSettled = false
-        case .unchanged: around.isSettled = true
+        case .unsettled: unsettled(now: now)
+        case .unchanged: unchanged(now: now)
         case .changed(let key): changed(to: key, now: now)
         case .forgotten(let key): networks.forget(key)
         case .unreachable(let providers): setUnreachable(providers, now: now)
@@ -19,10 +19,47 @@ extension Resolver {
         around.verification.begin(now: now)
     }
 
+    /// What is on its way was asked on the former network, and what is expired is that one's.
+    private mutating func unsettled(now: Instant) {
+        around.isSettled = false
+        changingUntil = now + Bounds.networkPatience
+        // Refreshes end here, and begin anew when the network is known.
+        retry(lookups.compactMap { $0 }.filter(\.waiters.isEmpty).map(\.question), now: now)
+        for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
+        around.dropBeside(now: now)
+        for number in lookups.indices { startAnew(number, isElsewhere: true, now: now) }
+    }
+
+    /// A lookup that served only these clients ends.
+    mutating func answeredFromCache(_ waiters: Set<Waiter>, now: Instant) {
+        for number in lookups.indices where lookups[number]?.waiters.contains(where: waiters.contains) ?? false {
+            change(number, now: now) { lookup, around in
+                lookup.waiters.removeAll(where: waiters.contains)
+                if lookup.waiters.isEmpty { lookup.leaveNetwork(now: now, &around) }
+            }
+        }
+    }
+
+    private mutating func unchanged(now: Instant) {
+        around.isSettled = true
+        changingUntil = nil
+        for number in lookups.indices {
+            if lookups[number]?.onlyAwaitsNetwork ?? false {
+                startAnew(number, isElsewhere: false, now: now)
+            } else {
+                change(number, now: now) { $0.networkIsSettled(now: now, &$1) }
+            }
+        }
+    }
+
+    /// A change is under way, and is over at this instant at the latest; nil: none is.
+    func changeEnd(_ now: Instant) -> Instant? { changingUntil.flatMap { now < $0 ? $0 : nil } }
+
     private mutating func changed(to key: NetworkKey, now: Instant) {
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
         around.dropBeside(now: now)
         around.isSettled = true
+        changingUntil = nil
         around.synthesis.forgetAnswers()
         troubled = []
         let hottest = plan.hottest(atMost: Bounds.maxReverifiedNames, now: now)
@@ -47,8 +84,10 @@ extension Resolver {
         let policy = routing.policy.of(question.name)
         let route = routing.route(question, policy, &around.ranking, now: now)
         let terms = terms(for: route, isRefresh: false, now: now)
+        let changeEnd = changeEnd(now)
         change(number, now: now) { lookup, around in
             lookup = lookup.startedAnew(along: route, policy: policy, terms, isElsewhere: isElsewhere, now: now)
+            if let changeEnd { lookup.awaitNetwork(until: changeEnd) }
             lookup.proceed(now: now, &around)
         }
     }
@@ -58,6 +97,12 @@ extension Resolver {
         around.dropBeside(now: now, where: providers.contains)
         for number in lookups.indices { change(number, now: now) { $0.leaveUnreachable(now: now, &$1) } }
         guard isSomebodyBack else { return }
+        if changeEnd(now) != nil {
+            // The new network's route is there: questions that wait are asked over it at once.
+            for number in lookups.indices where lookups[number]?.onlyAwaitsNetwork ?? false {
+                startAnew(number, isElsewhere: true, now: now)
+            }
+        }
         retry(failures.removeAll(), now: now)
         plan.resumed(now: now)
     }

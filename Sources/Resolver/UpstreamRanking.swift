@@ -230,10 +230,11 @@ struct UpstreamRanking {
     /// How long to wait for this provider before a second one is asked too.
     func hedgeDelay(_ provider: ProviderID) -> Duration { standing(provider)?.hedgeDelay ?? Bounds.hedgeUnmeasured }
 
-    /// How long it takes to ask the best provider and, when nothing comes from it as it usually does, another one. Zero
-    /// without providers.
+    /// How long it takes to ask the best provider and, after its hedge delay, another one that is as slow. Zero without
+    /// providers.
     func patience(for type: RecordType, now: Instant) -> Duration {
-        best(for: type, now: now).map { hedgeDelay($0) * 2 } ?? .zero
+        guard let best = best(for: type, now: now) else { return .zero }
+        return hedgeDelay(best) + (standing(best)?.slowLatency ?? Bounds.hedgeUnmeasured)
     }
 
     /// So long the slowest of these usually takes; nil when one of them was not measured, or there is none.

@@ -31,10 +31,24 @@ struct ScenarioCache {
 
     private var entries: [Key: Entry] = [:]
     private var network: UInt32 = 0
+    /// Of the last change.
+    private var inUse = NetworkKey(0)
     /// The latest first.
     private var otherNetworks: [UInt32] = []
 
-    mutating func change(to network: NetworkKey) {
+    /// While the network changes, no part of it is served.
+    mutating func heard(_ news: NetworkNews) {
+        switch news {
+        case .changed(let key):
+            inUse = key
+            change(to: key)
+        case .unsettled: change(to: NetworkKey(.max))
+        case .unchanged: change(to: inUse)
+        case .forgotten, .unreachable: break
+        }
+    }
+
+    private mutating func change(to network: NetworkKey) {
         guard network.number != self.network else { return }
         otherNetworks.removeAll { $0 == network.number }
         otherNetworks.insert(self.network, at: 0)

@@ -161,7 +161,7 @@ struct ScenarioRun {
             try handle(try switched(&line))
         } else if line.take("network") {
             let news = try vocabulary.network(&line)
-            if case .changed(let key) = news { cache.change(to: key) }
+            cache.heard(news)
             try handle(.network(news))
         } else if line.take("throttled") {
             try handle(try vocabulary.throttled(&line))

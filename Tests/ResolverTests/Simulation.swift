@@ -25,6 +25,8 @@ struct Simulation {
     private var silentUntil: [Upstream: Instant] = [:]
     private var waiters: UInt64 = 0
 
+    /// Of the cache while the network changes: nothing is stored there.
+    private static let transit = NetworkKey(.max)
     private static let names = (0..<40).map { "n\($0).example" } + ["localhost", "printer", "nas.local", "x.invalid"]
     private static let types: [RecordType] = [.a, .a, .a, .aaaa, .mx]
 
@@ -168,15 +170,30 @@ struct Simulation {
         switch news {
         case .changed(let key):
             cache.change(to: key)
+            try answerFromCache()
             account.networkChanged()
         case .forgotten(let key):
             cache.forget(key)
             probes.forget(key)
         case .unreachable(let providers): account.setUnreachable(providers)
-        case .unsettled, .unchanged: break
+        case .unsettled:
+            cache.change(to: Simulation.transit)
+            account.networkChanged()
+        case .unchanged:
+            cache.change(to: NetworkKey(networks.present))
+            try answerFromCache()
+            account.networkUnchanged()
         }
         try handle(.network(news))
         if case .changed(let key) = news { probes.cameBack(key, knowing: resolver.judgedNames) }
+    }
+
+    /// Another part of the cache may be served.
+    private mutating func answerFromCache() throws {
+        let waiting = account.waitingQuestions.filter {
+            if case .fresh = cache.ask($0.value, now: now) { true } else { false }
+        }
+        try handle(.answeredFromCache(account.answeredFromCache(waiting.map(\.key))))
     }
 
     private mutating func sleep() {

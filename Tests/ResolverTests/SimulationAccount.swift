@@ -118,6 +118,17 @@ struct SimulationAccount {
         moves += 1
     }
 
+    /// Lookups that have waited for the end of the change begin anew.
+    mutating func networkUnchanged() { isMoving = true }
+
+    var waitingQuestions: [Waiter: Question] { debts.mapValues(\.question) }
+
+    /// - Returns: the clients in the order of their questions.
+    mutating func answeredFromCache(_ waiters: [Waiter]) -> [Waiter] {
+        for waiter in waiters { debts[waiter] = nil }
+        return waiters.sorted { $0.number < $1.number }
+    }
+
     mutating func setUnreachable(_ providers: Set<ProviderID>) {
         unreachable = providers
         upstreamChanges += 1
@@ -197,7 +208,7 @@ struct SimulationAccount {
             $0.supports(question.type) && $0.shadowShare == nil && $0.questionsPerSecond == nil && !isLocal
                 && !unreachable.contains($0.id)
         }
-        // Its clients may have waited for the end of another lookup's trial first.
+        // Its clients may have waited first: for the end of another lookup's trial, or of a change of the network.
         let hasWaited = question != askedNow && debts.values.contains { $0.question == question }
         lookups[question] = Lookup(
             startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
