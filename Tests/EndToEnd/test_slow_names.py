@@ -22,6 +22,8 @@ from slow_provider import name_of
 PROVIDERS, SYSTEM = {"192.0.2.7"}, "192.0.2.222"
 # Names a second that are answered, and of how many registrable domains.
 GOOD_RATE, GOOD_DOMAINS = 25, 20
+# The addresses of the clients that ask for hung names.
+ONE, FIFTY = ["127.0.0.1"], [f"127.0.0.{number}" for number in range(2, 52)]
 
 
 class SlowProvider(Program):
@@ -149,22 +151,28 @@ class Hung(Slow):
             self.assertLessEqual(p99(attacked), 1.5 * p99(usual))
 
     def test_20_a_second_over_http1(self):
-        self.story(self.plain(), 20, ["127.0.0.1"])
+        self.story(self.plain(), 20, ONE)
+
+    def test_20_a_second_of_50_clients_over_http1(self):
+        self.story(self.plain(), 20, FIFTY)
 
     def test_300_a_second_over_http1(self):
-        self.story(self.plain(), 300, ["127.0.0.1"])
+        self.story(self.plain(), 300, ONE)
 
     def test_300_a_second_of_50_clients_over_http1(self):
-        self.story(self.plain(), 300, [f"127.0.0.{number}" for number in range(2, 52)])
+        self.story(self.plain(), 300, FIFTY)
 
     def test_20_a_second_over_http2(self):
-        self.story(self.secure(), 20, ["127.0.0.1"])
+        self.story(self.secure(), 20, ONE)
+
+    def test_20_a_second_of_50_clients_over_http2(self):
+        self.story(self.secure(), 20, FIFTY)
 
     def test_300_a_second_over_http2(self):
-        self.story(self.secure(), 300, ["127.0.0.1"])
+        self.story(self.secure(), 300, ONE)
 
     def test_300_a_second_of_50_clients_over_http2(self):
-        self.story(self.secure(), 300, [f"127.0.0.{number}" for number in range(2, 52)])
+        self.story(self.secure(), 300, FIFTY)
 
 
 class Late(Slow):
