@@ -17,7 +17,7 @@ package enum PresentationForm {
     /// RDATA for the text of a record; nil when the type is not among `types` or the text is not of that type.
     /// - Parameter origin: what names without a final dot are relative to; nil: every name is whole.
     package static func bytes(of text: String, as type: RecordType, origin: Name? = nil) -> [UInt8]? {
-        if text.hasPrefix("\\#") { return generic(text) }
+        if text.hasPrefix("\\#") { return generic(text, as: type) }
         if type == .txt { return strings(text) }
         if type.isServiceBinding { return ServiceBindingForm.bytes(of: text, origin: origin) }
         if type == .caa { return authorization(text) }
@@ -54,13 +54,14 @@ package enum PresentationForm {
         "\\# \(data.count)" + (data.isEmpty ? "" : " \(Hex.encode(data))")
     }
 
-    /// The inverse; nil if the length is not that of the digits.
-    private static func generic(_ text: String) -> [UInt8]? {
+    /// The inverse; nil if the length is not that of the digits, or the data is not of the type (RFC 3597 section 5).
+    private static func generic(_ text: String, as type: RecordType) -> [UInt8]? {
         let tokens = text.split(whereSeparator: \.isWhitespace)
         guard tokens.count >= 2, tokens[0] == "\\#", let count = Int(tokens[1]),
             let data = Hex.decode(tokens.dropFirst(2).joined().utf8), data.count == count, count <= 0xFFFF
         else { return nil }
-        return data
+        let record = ResourceRecord(owner: .root, type: type, ttlSeconds: 0, data: data)
+        return types.contains(type) && self.text(of: record) == nil ? nil : data
     }
 
     /// `0 issue "ca.example"` (RFC 8659 section 4.1.1).

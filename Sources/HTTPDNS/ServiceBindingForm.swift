@@ -21,12 +21,14 @@ enum ServiceBindingForm {
         for token in tokens.dropFirst(2) {
             let parts = token.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let key = number(of: parts[0]), values[key] == nil,
-                let value = value(of: key, parts.count == 2 ? unquoted(parts[1]) : "")
+                let value = value(of: key, parts.count == 2 ? unquoted(parts[1]) : ""), value.count <= 0xFFFF
             else { return nil }
             values[key] = value
         }
-        return pair(priority) + target.wire
+        let data =
+            pair(priority) + target.wire
             + values.sorted { $0.key < $1.key }.flatMap { pair($0.key) + pair(UInt16($0.value.count)) + $0.value }
+        return data.count <= 0xFFFF ? data : nil
     }
 
     private static func number(of key: String) -> UInt16? {
@@ -53,7 +55,7 @@ enum ServiceBindingForm {
             let addresses = items.compactMap { Address($0) }.filter { $0.recordType == (key == 4 ? .a : .aaaa) }
             return addresses.count == items.count ? addresses.flatMap(\.bytes) : nil
         case 5: return Base64.standard.decode(text)
-        default: return text.utf8.count <= 0xFFFF ? Array(text.utf8) : nil
+        default: return Array(text.utf8)
         }
     }
 

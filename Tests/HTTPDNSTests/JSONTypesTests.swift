@@ -58,7 +58,9 @@ struct JSONTypesTests {
             (RecordType.https, "1"), (.https, "x ."), (.https, "1 . alpn=h2 alpn=h3"), (.https, "1 . port=99999"),
             (.https, "1 . ipv4hint=2001:db8::1"), (.https, "1 . nonsense=1"), (.svcb, "1 . ipv4hint=192.0.2.1,"),
             (.caa, "0 issue ca.example"), (.caa, "256 issue \\\"ca.example\\\""), (.https, "\\\\# 3 0001"),
-            (.caa, "\\\\# x 00"),
+            (.caa, "\\\\# x 00"), (.a, "\\\\# 3 0a0000"), (.mx, "\\\\# 4 000ac00c"),
+            // More than 65,535 octets of RDATA, from 12 KB of text.
+            (.https, "1 . ipv6hint=" + Array(repeating: "::", count: 4096).joined(separator: ",")),
         ])
     func brokenTypes(type: RecordType, data: String) throws {
         let body = #"{"Status":0,"Answer":[{"name":"www.example.com.","type":\#(type.rawValue),"data":"\#(data)"}]}"#
