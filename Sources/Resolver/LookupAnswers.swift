@@ -129,15 +129,16 @@ extension Lookup {
     }
 
     /// Once a provider was reached, the system resolver does not answer in its place (setting `stands-in`). A provider
-    /// whose connection works and that has no answer in time was reached too, if that holds for all that were asked.
+    /// whose connection works and that has no answer in time was reached too, if that holds for all that were asked. A
+    /// shortage of the daemon's own never leads to plain DNS.
     mutating func dropStandIn(now: Instant, _ around: inout Surroundings) {
-        guard !isSystemName, policy.standsIn == .unreachable else { return }
-        let haveNoneAnswered = unproven == nil && useless == nil
-        let isOver = providersAreDone && !timedOut.isEmpty && !hasUnreached && haveNoneAnswered
-        guard hasProvidersVerdict || isOver else { return }
+        guard !isSystemName else { return }
+        let areReached = providersAreDone && !hasUnreached && unproven == nil && useless == nil
+        let isOver = hasProvidersVerdict || areReached && !timedOut.isEmpty
+        guard isOver && policy.standsIn == .unreachable || areReached && lacksRoom else { return }
         switch system {
         case .absent, .failed, .settled: return
-        case .answered where !hasProvidersVerdict && isHoldOver(now): return
+        case .answered where !hasProvidersVerdict && !lacksRoom && isHoldOver(now): return
         case .waiting, .running, .answered: break
         }
         isStandInOver = true
@@ -154,12 +155,14 @@ extension Lookup {
         around.words.failed(question, .fetch(failure), by: attempt.source, now: now)
         switch attempt.upstream {
         case .provider(let provider):
-            if failure == .timeout { timedOut.append(provider) } else { hasUnreached = true }
+            switch failure {
+            case .timeout: timedOut.append(provider)
+            case .overload: lacksRoom = true
+            default: hasUnreached = true
+            }
             around.ranking.failed(provider, failure, of: attempt.domain, now: now)
             nextProviderAt = now
-            guard failure == .overload else { return }
-            lacksRoom = true
-            if case .waiting = system { system = .absent }
+            if lacksRoom, case .waiting = system { system = .absent }
         case .system: system = .failed
         }
     }
