@@ -184,10 +184,10 @@ package enum Bounds {
     /// Of an answer that may have to be rearranged: what few answers have, and none needs.
     static let maxHeldAddresses = 32
     static let maxHeldBytes = 2048
-    /// What was said longer ago tells nothing about who says it.
     /// Registrable domains that are remembered as counted for or against one source: 16 KiB each way. Then the oldest
     /// makes room, and may count again.
     static let maxCountedDomains = 256
+    /// What was said longer ago tells nothing about who says it.
     static let saidLately: Duration = .seconds(600)
 
     /// Networks of which something is known, the one in use included: home, work, a telephone, a VPN on each.

@@ -332,7 +332,7 @@ struct Lookup {
         if ready.contains(where: { !ranking.isInTrouble($0, now) }) {
             // The outage is over, and with it the short terms of the system resolver.
             if case .waiting = system { system = .waiting(until: now + Bounds.systemHedge) }
-            holdUntil = max(holdUntil, now + policy.systemPatience)
+            holdUntil = min(max(holdUntil, now + policy.systemPatience), giveUpAt)
         }
         untried += ready
         nextProviderAt = now
