@@ -14,7 +14,8 @@ struct ForbiddenNames {
 
     /// A provider that served the account so lately still serves it.
     private static let recently: Duration = .seconds(3600)
-    /// An account that is closed gets the status for every name: so many domains in a row are no coincidence.
+    /// An account that was closed since gets the status for every name. So many domains in a row may be a coincidence,
+    /// so that they count as unusable replies: the provider goes to the end of the order for seconds.
     private static let domainsOfAccount = 3
 
     mutating func answered(now: Instant) {
@@ -22,11 +23,13 @@ struct ForbiddenNames {
         domains = []
     }
 
+    /// Whether the provider has served the account lately, so that the status does not concern the account.
+    func isServed(now: Instant) -> Bool { answeredAt.map { now - $0 < ForbiddenNames.recently } ?? false }
+
     /// Adds a name that got the status.
     ///
-    /// - Returns: whether it concerns the name.
-    mutating func forbids(_ domain: Name, now: Instant) -> Bool {
-        guard let answeredAt, now - answeredAt < ForbiddenNames.recently else { return false }
+    /// - Returns: whether it concerns the name alone.
+    mutating func forbids(_ domain: Name) -> Bool {
         if domains.count < ForbiddenNames.domainsOfAccount { domains.insert(domain) }
         return domains.count < ForbiddenNames.domainsOfAccount
     }

@@ -145,10 +145,10 @@ struct Provider {
             return FetchResult(result)
         }
         let isAboutName = error == .status(ForbiddenNames.status) || settings.dialect == .volcengine
-        guard status == ForbiddenNames.status, isAboutName, forbidding.forbids(domain, now: now) else {
+        guard status == ForbiddenNames.status, isAboutName, forbidding.isServed(now: now) else {
             return FetchResult(result)
         }
-        return .nameFailed(NameFailure(.refused))
+        return forbidding.forbids(domain) ? .nameFailed(NameFailure(.refused)) : .failure(.status)
     }
 
     /// - Parameter isAddress: another address of the provider may do better.

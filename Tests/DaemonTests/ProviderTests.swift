@@ -1,5 +1,6 @@
 // A provider at run time: which of its addresses is dialled, and when its connections are left.
 
+import DNSWire
 import HTTPClient
 import HTTPDNS
 import LinuxIO
@@ -92,5 +93,23 @@ struct ProviderTests {
         provider.distrustConnections(now: now)
         #expect(provider.distrustsConnections(now: now + .seconds(10) - .milliseconds(1)))
         #expect(!provider.distrustsConnections(now: now + .seconds(10)))
+    }
+
+    @Test("three forbidden names in a row do not block a provider that has served the account lately")
+    func forbiddenNames() throws {
+        let now = Clock.now()
+        var settings = Settings.Provider.builtIn[0]
+        settings.dialect = .volcengine
+        var provider = try #require(Provider(id: ProviderID(1), try ProviderAccount(settings), seed: 0))
+        let refusal = Result<Answer, DialectError>.failure(.account("signature"))
+        let domains = ["a.example", "b.example", "c.example", "d.example"].compactMap { Name($0) }
+        func results(at now: Instant) -> [FetchResult] {
+            domains.map { provider.result(refusal, for: $0, status: 403, now: now) }
+        }
+        #expect(results(at: now).allSatisfy { $0 == .failure(.account) })
+        _ = provider.result(.success(Answer(negative: .noData)), for: domains[0], status: 200, now: now)
+        let refused = FetchResult.nameFailed(NameFailure(.refused))
+        #expect(results(at: now) == [refused, refused, .failure(.status), .failure(.status)])
+        #expect(results(at: now + .seconds(3600)).allSatisfy { $0 == .failure(.account) })
     }
 }
