@@ -8,11 +8,7 @@ extension Lookup {
         if around.synthesis.isWanted(for: question, answer) {
             return beginAwaitingIPv4(answer, .system, now: now, &around)
         }
-        let reason: StandInReason = !providersAreDone ? .late : someoneIsUnheard ? .failed : .down
-        around.standIns[reason, default: 0] += 1
-        around.words.stoodIn(question, reason, now: now)
         let kept = keep(answer, from: .system, isSubstitute: true, now: now, &around)
-            .remarked(reason.extendedError)
         replyToAll(kept, from: .system, &around)
         system = .settled(kept, at: now)
         isFinished = running.isEmpty && untried.isEmpty
@@ -100,10 +96,22 @@ extension Lookup {
         finish(with: answer.withTTL(to: 0), from: .system, now: now, &around)
     }
 
-    /// TTL 0 is for those who asked, and is not kept (RFC 1035 section 3.2.1).
+    /// Keeps the answer, and notes where the system resolver stood in.
     ///
     /// - Returns: the answer as it is to be given.
     private mutating func keep(
+        _ answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ around: inout Surroundings
+    ) -> Answer {
+        let kept = kept(answer, from: source, isSubstitute: isSubstitute, now: now, &around)
+        guard isSubstitute else { return kept }
+        let reason: StandInReason = !providersAreDone ? .late : someoneIsUnheard ? .failed : .down
+        around.standIns[reason, default: 0] += 1
+        around.words.stoodIn(question, reason, now: now)
+        return kept.remarked(reason.extendedError)
+    }
+
+    /// TTL 0 is for those who asked, and is not kept (RFC 1035 section 3.2.1).
+    private mutating func kept(
         _ answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ around: inout Surroundings
     ) -> Answer {
         guard around.isSettled else {

@@ -71,6 +71,30 @@ struct RemarkTests {
         #expect(made.with([]).remark?.code == 29)
     }
 
+    @Test("addresses that are made of what the system resolver said in the providers' place say that, and are counted")
+    func synthesisedSubstitute() throws {
+        var (resolver, actions) = (Resolver(seed: 1), [Action]())
+        let prefix = try #require(Prefix("64:ff9b::/96").flatMap { TranslationPrefix($0) })
+        resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: true), now: now, actions: &actions)
+        resolver.handle(.translation([prefix], synthesises: true), now: now, actions: &actions)
+        resolver.handle(.asked(Question(name, .aaaa), Waiter(1), expired: nil), now: now, actions: &actions)
+        var given: Answer?
+        while given == nil, !actions.isEmpty {
+            let due = actions
+            actions = []
+            for action in due {
+                if case .reply(_, let answer, _) = action { given = answer }
+                guard case .fetch(let id, let question, let upstream) = action else { continue }
+                let said = question.type == .a ? try answer("192.0.2.1") : Answer(negative: .noData)
+                let result: FetchResult = upstream == .system ? .success(said) : .failure(.refused)
+                resolver.handle(.fetchFinished(id, result), now: now, actions: &actions)
+            }
+        }
+        #expect(given?.addresses.count == 1 && given?.remark == StandInReason.failed.extendedError)
+        // For AAAA, and for the A that it is made of.
+        #expect(resolver.standIns(for: .failed) == 2)
+    }
+
     @Test("a question that fails says why, and soon after that it failed a moment ago (13)")
     func failure() throws {
         var (resolver, actions) = (Resolver(seed: 1), [Action]())
