@@ -29,8 +29,6 @@ final class NetworkFollower {
     private var concludedAt: Instant?
     /// Pause from one conclusion to the next, after what the last one has taken.
     private var conclusionPause: Duration = .zero
-    /// The kernel has said something since it was asked for last.
-    private var hasHeard = false
     /// The kernel could not be read.
     private var retryAt: Instant?
     /// Since then nothing leads out; nil: something does.
@@ -38,9 +36,10 @@ final class NetworkFollower {
     /// What was told of it last.
     private var toldReach: (reach: NetworkReach, prefixes: [TranslationPrefix])?
     private var actions: [NetworkEpochs.Action] = []
-    /// How often routes were not those of the look before.
+    /// How often the routes or the own addresses differed from those of the conclusion before.
     private(set) var routeChanges = 0
-    private var lastRoutes: [NetworkTables.Route]
+    /// Of the last conclusion.
+    private var tables: NetworkTables
 
     /// The note of the store that networks are remembered in.
     static let note = "networks"
@@ -63,8 +62,7 @@ final class NetworkFollower {
         salt = machine.isEmpty ? Array(String(seed).utf8) : machine
         routes = try RouteWatch()
         clocks = try ClockWatch()
-        let tables = NetworkTables(routes.tables)
-        lastRoutes = tables.routes
+        tables = NetworkTables(routes.tables)
         epochs = NetworkEpochs(tables: tables, searchDomains: searchDomains.map(\.description), now: now)
         wakes = WakeWatch(sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(Clock.now())), awake: Clock.awake())
         id = NetworkFollower.id(of: epochs.identity, salt)
@@ -97,9 +95,9 @@ final class NetworkFollower {
         if hasChanges, concludedAt.map({ now - $0 >= conclusionPause }) ?? true {
             hasChanges = false
             concludedAt = now
-            let tables = NetworkTables(routes.tables)
-            if tables.routes != lastRoutes { routeChanges += 1 }
-            lastRoutes = tables.routes
+            let former = tables
+            tables = NetworkTables(routes.tables)
+            if tables.routes != former.routes || tables.addresses != former.addresses { routeChanges += 1 }
             handle(.tables(tables), now: now)
             conclusionPause = min(
                 now.duration(to: Clock.now()) * NetworkFollower.conclusionPauseFactor,
@@ -115,7 +113,7 @@ final class NetworkFollower {
         hasNews = false
         do throws(SystemError) {
             retryAt = nil
-            if try routes.takeChanges() { (hasChanges, hasHeard) = (true, true) }
+            if try routes.takeChanges() { hasChanges = true }
         } catch {
             retryAt = now + NetworkFollower.retryPause
         }
@@ -138,12 +136,6 @@ final class NetworkFollower {
         if let toldReach, toldReach == present { return false }
         toldReach = present
         return true
-    }
-
-    /// Whether the kernel has told of a change since this was called last.
-    func takeHeard() -> Bool {
-        defer { hasHeard = false }
-        return hasHeard
     }
 
     /// `unsettled` comes once for each step of a change.

@@ -69,10 +69,10 @@ final class PortalErrand {
 
 extension Address {
     /// Links with services that trust any request from this machine: loopback (0.0.0.0 leads there, too), link-local,
-    /// and the metadata services of AWS, GCP, Alibaba and Oracle Cloud.
+    /// and the metadata services of AWS, Azure, GCP, Alibaba and Oracle Cloud.
     private static let trustedLinks = [
         "0.0.0.0/8", "127.0.0.0/8", "::/127", "169.254.0.0/16", "fe80::/10", "100.100.100.0/24", "192.0.0.0/24",
-        "fd00:ec2::/64", "fd20:ce::/64",
+        "168.63.129.16/32", "fd00:ec2::/64", "fd20:ce::/64",
     ].compactMap { Prefix($0) }
 
     /// Returns whether the check request may go to this address: never to such a link, unless the default gateway is on

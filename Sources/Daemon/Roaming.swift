@@ -58,10 +58,10 @@ final class Roaming {
             }
         }
         // What comes while nothing leads out is of some other network: a nameserver on the link may still answer.
-        // What the kernel says then may be the beginning of the next way out.
-        if network.takeHeard(), !network.hasWayOut, hadWayOut || isInTransit { unsettled(settings, now: now) }
+        if hadWayOut, !network.hasWayOut { unsettled(settings, now: now) }
         if !hadWayOut, network.enteredAt == enteredAt, !network.isUnsettled { settled(settings, now: now) }
-        // A connection may have been made over a route that is another one now.
+        // A connection may have been made over a route that is another one now. Without a way out, these changes may be
+        // the beginning of the next one.
         if isInTransit, network.routeChanges != renewedFor { unsettled(settings, now: now) }
         if isInTransit, network.candidate != candidate { setView(settings, now: now) }
         if network.takeReachNews(now: now) { followRoutes(now: now) }

@@ -39,6 +39,8 @@ struct Lookup {
     private(set) var hasProviderRecords: Bool
     /// What the cache still holds and the policy allows.
     var expired: ExpiredAnswer?
+    /// The same with its own rank, while the network in use is in doubt.
+    var expiredBeforeDoubt: ExpiredAnswer?
     /// So long the expired answer waits for the upstreams, unless it is another network's.
     private var expiredAt: Instant
     /// Who may be asked, as it was when this began.
@@ -125,12 +127,8 @@ struct Lookup {
     /// The same clients with the same question, on another network: all that was heard was heard elsewhere. They still
     /// have their answer in time.
     ///
-    /// - Parameters:
-    ///   - route: on the network in use now.
-    ///   - isElsewhere: it is another one, and not the same after a sleep.
-    func startedAnew(
-        along route: Route, policy: NamePolicy, _ terms: SystemTerms, isElsewhere: Bool, now: Instant
-    ) -> Lookup {
+    /// - Parameter route: on the network in use now.
+    func startedAnew(along route: Route, policy: NamePolicy, _ terms: SystemTerms, now: Instant) -> Lookup {
         var new = Lookup(
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: false, terms, now: now)
         new.waiters = waiters
@@ -138,7 +136,8 @@ struct Lookup {
         if let until = new.trialUntil, until >= giveUpAt { new.trialUntil = now }
         new.holdUntil = min(new.holdUntil, giveUpAt)
         new.expiredAt = expiredAt
-        new.expired = isElsewhere ? expired?.onOtherNetwork : expired
+        new.expired = expired
+        new.expiredBeforeDoubt = expiredBeforeDoubt
         return new
     }
 
@@ -236,6 +235,7 @@ struct Lookup {
 
     mutating func forgetExpired() {
         expired = nil
+        expiredBeforeDoubt = nil
         hasProviderRecords = false
     }
 

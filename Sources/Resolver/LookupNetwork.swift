@@ -3,6 +3,15 @@
 
 import DNSWire
 
+/// The network that a lookup starts anew on, compared with the one that it began on.
+enum NetworkStanding {
+    /// After a sleep, or after a doubt.
+    case same
+    /// A change is under way.
+    case inDoubt
+    case other
+}
+
 extension Lookup {
     /// The nameservers that are known may be the former network's, and routes may be on their way. The clients' wait
     /// counts from their question on, also over several steps of a change.
@@ -15,9 +24,28 @@ extension Lookup {
 
     /// It is the same network after all.
     mutating func networkIsSettled(now: Instant, _ around: inout Surroundings) {
-        guard awaitsNetworkUntil.take() != nil else { return }
-        if case .waiting = system { system = .waiting(until: now) }
+        let isRestored = expiredBeforeDoubt != nil
+        rankExpired(on: .same, now: now, &around)
+        let hasAwaited = awaitsNetworkUntil.take() != nil
+        guard hasAwaited || isRestored else { return }
+        if hasAwaited, case .waiting = system { system = .waiting(until: now) }
         proceed(now: now, &around)
+    }
+
+    /// Ranks the expired answer by the network that the machine is on. A doubt lowers the rank until it is over.
+    mutating func rankExpired(on network: NetworkStanding, now: Instant, _ around: inout Surroundings) {
+        switch network {
+        case .same:
+            guard let before = expiredBeforeDoubt.take(), ownExpired == nil else { return }
+            // Its addresses may have been condemned meanwhile.
+            expired = around.arranged(before, question, now: now)
+        case .inDoubt:
+            expiredBeforeDoubt = expiredBeforeDoubt ?? ownExpired
+            expired = expired?.onOtherNetwork
+        case .other:
+            expiredBeforeDoubt = nil
+            expired = expired?.onOtherNetwork
+        }
     }
 
     /// Nothing runs: the network's end of change decides.

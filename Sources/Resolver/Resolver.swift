@@ -25,6 +25,8 @@ package struct Resolver {
     var networks = KnownNetworks()
     /// So long, at most, questions wait for the end of a change of the network; nil: none is under way.
     var changingUntil: Instant?
+    /// A provider recovered while the network changed: substitutes are withdrawn when the change is over.
+    private var areSubstitutesOverdue = false
     package internal(set) var refreshes = RefreshCounts()
 
     /// - Parameter seed: spreads refreshes in time, and picks among providers.
@@ -324,10 +326,16 @@ package struct Resolver {
     /// A provider is back: the next client of these gets its answer, and not what the system resolver has said.
     mutating func withdrawSubstitutes(now: Instant) -> [Question] {
         // The part of the cache that they are in is not served while the network changes.
+        areSubstitutesOverdue = !around.isSettled
         guard around.isSettled else { return [] }
         let substitutes = around.substitutes.takeAll(now: now)
         for question in substitutes { around.actions.append(.withdraw(question, .system)) }
         return substitutes
+    }
+
+    /// The change of the network is over. Substitutes of another network are forgotten already.
+    mutating func withdrawOverdueSubstitutes(now: Instant) {
+        if areSubstitutesOverdue { retry(withdrawSubstitutes(now: now), now: now) }
     }
 
     /// What the next question and the next refresh must know of this one.

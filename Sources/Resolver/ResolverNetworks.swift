@@ -27,7 +27,7 @@ extension Resolver {
         retry(lookups.compactMap { $0 }.filter(\.waiters.isEmpty).map(\.question), now: now)
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
         around.dropBeside(now: now)
-        for number in lookups.indices { startAnew(number, isElsewhere: true, now: now) }
+        for number in lookups.indices { startAnew(number, on: .inDoubt, now: now) }
     }
 
     /// A lookup that served only these clients ends.
@@ -43,9 +43,10 @@ extension Resolver {
     private mutating func unchanged(now: Instant) {
         around.isSettled = true
         changingUntil = nil
+        withdrawOverdueSubstitutes(now: now)
         for number in lookups.indices {
             if lookups[number]?.onlyAwaitsNetwork ?? false {
-                startAnew(number, isElsewhere: false, now: now)
+                startAnew(number, on: .same, now: now)
             } else {
                 change(number, now: now) { $0.networkIsSettled(now: now, &$1) }
             }
@@ -71,12 +72,13 @@ extension Resolver {
         } else {
             around.move(to: returning, hottest: hottest, now: now)
         }
+        withdrawOverdueSubstitutes(now: now)
         plan.networkChanged(isElsewhere: former == key ? nil : returning == nil, now: now)
-        for number in lookups.indices { startAnew(number, isElsewhere: former != key, now: now) }
+        for number in lookups.indices { startAnew(number, on: former == key ? .same : .other, now: now) }
     }
 
     /// A client waits: what leads to an answer on this network is asked at once.
-    private mutating func startAnew(_ number: Int, isElsewhere: Bool, now: Instant) {
+    private mutating func startAnew(_ number: Int, on network: NetworkStanding, now: Instant) {
         guard let question = lookups[number]?.question else { return }
         if case .here(let answer) = routing.place(of: question) {
             return change(number, now: now) { $0.answeredHere(answer, &$1) }
@@ -86,7 +88,8 @@ extension Resolver {
         let terms = terms(for: route, isRefresh: false, now: now)
         let changeEnd = changeEnd(now)
         change(number, now: now) { lookup, around in
-            lookup = lookup.startedAnew(along: route, policy: policy, terms, isElsewhere: isElsewhere, now: now)
+            lookup = lookup.startedAnew(along: route, policy: policy, terms, now: now)
+            lookup.rankExpired(on: network, now: now, &around)
             if let changeEnd { lookup.awaitNetwork(until: changeEnd) }
             lookup.proceed(now: now, &around)
         }
@@ -100,7 +103,7 @@ extension Resolver {
         if changeEnd(now) != nil {
             // The new network's route is there: questions that wait are asked over it at once.
             for number in lookups.indices where lookups[number]?.onlyAwaitsNetwork ?? false {
-                startAnew(number, isElsewhere: true, now: now)
+                startAnew(number, on: .inDoubt, now: now)
             }
         }
         retry(failures.removeAll(), now: now)

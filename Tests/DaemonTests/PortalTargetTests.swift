@@ -17,6 +17,7 @@ struct PortalTargetTests {
             ("fe80::5", "192.168.1.1", false), ("fe80::5", "fe80::1", true),
             ("fd00:ec2::254", "fe80::1", false), ("fd00:ec2::254", "fd00:ec2::1", true),
             ("100.100.100.200", "100.64.0.1", false), ("192.0.0.192", nil, false), ("fd20:ce::254", nil, false),
+            ("168.63.129.16", nil, false), ("168.63.129.16", "10.0.0.1", false), ("168.63.129.17", nil, true),
             ("10.0.0.1", nil, true), ("192.168.1.1", "192.168.1.1", true), ("20.66.0.1", nil, true),
             ("fd00::1", "fe80::1", true), ("100.64.0.1", nil, true),
         ] as [(String, String?, Bool)])

@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import places
+from places import eventually
 from roaming import Roaming, address_of, known_by, zone_of
 from traffic import Traffic
 from tunnel import Tunnel
@@ -117,6 +118,65 @@ class Changes(Roaming):
         self.host.write_resolv_conf(self.a.resolv_conf)
         time.sleep(0.3)
         self.host.ip(f"route add default via {self.a.lan_v4}", f"route del default via {self.a.lan_v4} metric 600")
+
+
+class Loss(Roaming):
+    """The way out goes, and the kernel tells of other things just before or meanwhile."""
+
+    expected_seconds = 30
+
+    def setUp(self):
+        super().setUp()
+        # One way out, which goes by one command.
+        self.host.ip("-6 route del default")
+        time.sleep(1.3)
+        self.client = self.host.client(timeout=5)
+        self.addCleanup(self.client.__exit__)
+
+    def lose(self, *before):
+        """These commands of ip, and the end of the way out in the same process."""
+        self.host.ip(*before, "route del default")
+
+    def find(self):
+        self.host.ip(f"route add default via {self.a.lan_v4}")
+        time.sleep(1.3)
+
+    def test_an_answer_is_not_fresh_after_the_loss(self):
+        def ttl(name):
+            return self.client.ask(name).answers[0][3]
+
+        rounds, wrong = 10, []
+        for number in range(rounds):
+            name = f"q{number}.any.lab.example"
+            eventually(lambda: ttl(name) > 30)
+            # Each of these messages has the kernel's tables read, and puts the next reading off.
+            news = [f"address add 198.18.{number}.{each}/32 dev lo" for each in range(1, 2 + number * 4)]
+            self.lose(*news)
+            time.sleep(0.2)
+            wrong += [(number, found)] if (found := ttl(name)) > 30 else []
+            self.find()
+        self.assertEqual([], wrong, f"{len(wrong)} of {rounds} answers of the former network as fresh")
+
+    def test_unrelated_news_does_not_cut_queries_to_a_nameserver_on_the_link(self):
+        respond = self.a.resolver.respond
+
+        def slowly(query, is_stream):
+            time.sleep(0.5)
+            return respond(query, is_stream)
+
+        self.lose()
+        time.sleep(1.3)
+        self.a.resolver.respond = slowly
+        name = "slow.any.lab.example"
+        with ThreadPoolExecutor(1) as asking:
+            answer = asking.submit(self.client.ask, name)
+            for number in range(8):
+                time.sleep(0.05)
+                # As when a container begins: the interface is not in use yet.
+                self.host.ip(f"link add name br{number} type bridge")
+            self.assertEqual(0, answer.result().rcode)
+        asked = [query for query, _, _ in self.a.resolver.queries if b"\x04slow\x03any" in query.lower()]
+        self.assertEqual(1, len(asked))
 
 
 class Return(Roaming):

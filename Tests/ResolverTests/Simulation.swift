@@ -367,7 +367,7 @@ struct Simulation {
             try probes.check(question, answer)
             if isRoaming { try networks.check(question, answer) }
         case .replyExpired(let waiter, let expired, let cause):
-            let question = try account.repliedExpired(waiter, cause, policy.of, now: now)
+            let question = try account.repliedExpired(waiter, expired.origin, cause, policy.of, now: now)
             if isRoaming { try networks.check(question, expired, cause) }
             let mayBeNegative = question.name == Name("n1.example")
             try account.require(

@@ -282,7 +282,8 @@ struct SimulationAccount {
     /// everybody was asked whom the rules want asked by then, unless the set of upstreams or the hosts file's word has
     /// changed meanwhile. Excepted is the time after a complete failure (`recheck`).
     mutating func repliedExpired(
-        _ waiter: Waiter, _ cause: StaleCause, _ policyOf: (Name) -> NamePolicy, now: Instant
+        _ waiter: Waiter, _ origin: AgedAnswer.Origin, _ cause: StaleCause, _ policyOf: (Name) -> NamePolicy,
+        now: Instant
     ) throws -> Question {
         let kept = debts[waiter]?.expired
         let hasStayed = debts[waiter]?.moves == moves
@@ -312,7 +313,8 @@ struct SimulationAccount {
         // What came during a sleep has not been heard.
         guard lookup.slept == slept else { return question }
         let end = min(now, lookup.startedAt + patience)
-        let isProviders = !isOthers && (kept?.origin ?? .provider) == .provider
+        // The answer given may be another client's than what this one's cache held, as after a doubt about the network.
+        let isProviders = origin == .provider
         for (upstream, fate) in lookup.asked where !lookup.asked.values.contains(.misleads) {
             guard case .answers(let at) = fate, !isProviders || upstream != .system else { continue }
             if lookup.hasVerdict, upstream == .system { continue }
