@@ -155,7 +155,7 @@ extension Lookup {
         switch attempt.upstream {
         case .provider(let provider):
             if failure == .timeout { timedOut.append(provider) } else { hasUnreached = true }
-            around.ranking.failed(provider, failure, of: attempt.domain, now: now)
+            around.ranking.failed(provider, failure, of: attempt.domain, startedAt: attempt.startedAt, now: now)
             nextProviderAt = now
             guard failure == .overload else { return }
             lacksRoom = true
