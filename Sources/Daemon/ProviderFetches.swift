@@ -17,7 +17,7 @@ final class ProviderFetches {
     private var nextProviderID = 0
     var passage = Passage()
     /// Fetches that wait to share a request.
-    private var batches = FetchBatches()
+    var batches = FetchBatches()
     /// Which requests run, of those that are not errands.
     var shares = RequestShares()
     private var nextRequest: RequestShares.ID = 0
@@ -27,6 +27,10 @@ final class ProviderFetches {
     var running: [TransferID: Running] = [:]
     var transferOfRequest: [RequestShares.ID: TransferID] = [:]
     var transferOfFetch: [FetchID: TransferID] = [:]
+    /// Questions under way in requests with other domains', and in how many.
+    var questionsTogether: [Question: Int] = [:]
+    /// A place is free that `takePlaces` has not seen yet.
+    var hasFreePlace = false
     private var finished: [(id: FetchID, result: FetchResult)] = []
     /// Requests that are nobody's question.
     private var errands: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
@@ -64,6 +68,7 @@ final class ProviderFetches {
         let startedAt: Instant
         /// Where it was sent first, as it is configured, by whatever way that was reached.
         let endpoint: HTTPEndpoint
+        let isShared: Bool
         /// By what was dialled for it.
         let configured: [HTTPEndpoint: HTTPEndpoint]
     }
@@ -83,7 +88,7 @@ final class ProviderFetches {
         [http.nextDeadline, batches.nextDeadline, shares.nextDeadline(now: Clock.now())].compactMap { $0 }.min()
     }
 
-    var hasFinished: Bool { !finished.isEmpty || http.hasFinished }
+    var hasFinished: Bool { !finished.isEmpty || http.hasFinished || hasFreePlace && !waiting.isEmpty }
 
     /// Providers whose settings and secrets are the same stay as they are, with what is known about them.
     func setProviders(_ accounts: [ProviderAccount]) -> [ProviderTraits] {
@@ -95,6 +100,7 @@ final class ProviderFetches {
             defer { nextProviderID += 1 }
             return Provider(id: ProviderID(nextProviderID), account, seed: SystemEntropy().next())
         }
+        shares.keep(providers.map(\.id))
         return providers.map(\.traits)
     }
 
@@ -113,7 +119,8 @@ final class ProviderFetches {
         _ id: FetchID, _ question: Question, _ provider: ProviderID, for client: ClientID? = nil, now: Instant
     ) {
         let holder = ShareHolder(question.name, client)
-        let isSlow = shares.isSlow(holder.domain, now: now)
+        // Asked again because a request with others does not come back: it must not hold up the same ones once more.
+        let isSlow = shares.isAskedAlone(holder.domain, now: now) || questionsTogether[question] != nil
         let fetch = FetchBatches.Fetch(id, question, startedAt: now, holder: holder, isSlow: isSlow)
         guard let dialect = providers.first(where: { $0.id == provider })?.dialect else {
             return fail([fetch], .unreachable)
@@ -123,24 +130,6 @@ final class ProviderFetches {
         let capacity = FetchBatches.Capacity(names: dialect.maxNames, bothFamilies: dialect.asksBothFamilies)
         let batch = batches.add(fetch, to: provider, capacity, now: now)
         if let batch { send(batch, now: now) }
-    }
-
-    /// The request ends with the last fetch that wanted it.
-    func abandon(_ id: FetchID, now: Instant) {
-        guard let transfer = transferOfFetch.removeValue(forKey: id) else {
-            batches.remove(id)
-            leaveQueue(id, now: now)
-            return
-        }
-        running[transfer]?.wantedCount -= 1
-        guard let request = running[transfer], request.wantedCount == 0 else { return }
-        // The resolver abandons what runs into its time-out; other abandoned requests were only overtaken.
-        let isLate = request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout
-        http.cancel(transfer, hasTimedOut: isLate, now: now)
-        release(transfer, isLate ? .timedOut : .other, now: now)
-        if isLate {
-            failed(request, at: request.endpoint, .timeout, "time-out", isAddress: true, now: now)
-        }
     }
 
     func timePassed(now: Instant) {
@@ -245,6 +234,7 @@ final class ProviderFetches {
         for fetch in fetches { requestOfFetch[fetch.id] = id }
         shares.add(
             id, to: provider, for: fetches[0].holder ?? ShareHolder(questions[0].name, nil),
+            others: Set(fetches.compactMap { $0.holder?.domain }),
             places: places(at: providers[index]), usualLatency: providers[index].usualLatency, now: now)
         takePlaces(now: now)
     }
@@ -255,9 +245,9 @@ final class ProviderFetches {
             shares.end(id, .other, now: now)
             return fail(fetches, .unreachable)
         }
-        let request: HTTPRequest
+        let message: HTTPRequest
         do throws(DialectError) {
-            request = try providers[index].dialect.request(
+            message = try providers[index].dialect.request(
                 for: questions, in: context(of: providers[index], questions[0].subnet))
         } catch {
             shares.end(id, .other, now: now)
@@ -269,20 +259,20 @@ final class ProviderFetches {
         let ways = ([endpoint] + others).map { (passage.way(to: $0) ?? $0, $0) }
         let transfer = http.start(
             TransferRequest(
-                request, to: ways[0].0, timeout: ProviderFetches.timeout,
+                message, to: ways[0].0, timeout: ProviderFetches.timeout,
                 connectTimeout: ProviderFetches.connectTimeout,
                 needsOwnConnection: providers[index].distrustsConnections(now: now),
                 stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: silence,
                 deadPathTimeout: ProviderFetches.deadPathTimeout - fetches[0].startedAt.duration(to: now),
                 subject: fetches[0].holder?.domain.description ?? "",
                 elsewhere: ways.dropFirst().map(\.0)), now: now)
-        transferOfRequest[id] = transfer
-        running[transfer] = Running(
+        let request = Running(
             id: id, provider: waiting.provider, dialect: providers[index].dialect, fetches: fetches,
             questions: questions, clock: providers[index].clock, isRepeated: waiting.isRepeated,
             wantedCount: fetches.count, startedAt: now,
-            endpoint: endpoint, configured: Dictionary(ways) { first, _ in first })
-        for fetch in fetches { transferOfFetch[fetch.id] = transfer }
+            endpoint: endpoint, isShared: Set(fetches.map(\.holder?.domain)).count > 1,
+            configured: Dictionary(ways) { first, _ in first })
+        note(request, as: transfer)
     }
 
     func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {
@@ -380,7 +370,7 @@ final class ProviderFetches {
         providers[index].distrustConnections(now: now)
     }
 
-    private func failed(
+    func failed(
         _ request: Running, at endpoint: HTTPEndpoint, _ failure: FetchFailure, _ reason: String, isAddress: Bool,
         now: Instant
     ) {

@@ -14,6 +14,34 @@ extension ProviderFetches {
         let isRepeated: Bool
     }
 
+    /// The request ends with the last fetch that wanted it.
+    func abandon(_ id: FetchID, now: Instant) {
+        guard let transfer = transferOfFetch.removeValue(forKey: id) else {
+            batches.remove(id)
+            leaveQueue(id, now: now)
+            return
+        }
+        running[transfer]?.wantedCount -= 1
+        guard let request = running[transfer] else { return }
+        // The resolver abandons what runs into its time-out; other abandoned requests were only overtaken.
+        let isLate = request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout
+        guard request.wantedCount == 0 else {
+            if !isLate { overtaken(id, in: request) }
+            return
+        }
+        http.cancel(transfer, hasTimedOut: isLate, now: now)
+        release(transfer, isLate ? .timedOut : .other, now: now)
+        if isLate {
+            failed(request, at: request.endpoint, .timeout, "time-out", isAddress: true, now: now)
+        }
+    }
+
+    private func overtaken(_ id: FetchID, in request: Running) {
+        guard let domain = request.fetches.first(where: { $0.id == id })?.holder?.domain else { return }
+        let isWanted = request.fetches.contains { $0.holder?.domain == domain && transferOfFetch[$0.id] != nil }
+        if !isWanted { shares.leave(request.id, domain) }
+    }
+
     /// How many requests the provider's connections carry at once.
     func places(at provider: Provider) -> Int {
         provider.endpoints.map { http.parallelRequests(to: passage.way(to: $0) ?? $0) }.max() ?? 1
@@ -21,6 +49,7 @@ extension ProviderFetches {
 
     /// Begins and ends requests as the shares say.
     func takePlaces(now: Instant) {
+        hasFreePlace = false
         while let step = shares.next(now: now) {
             switch step {
             case .start(let id):
@@ -28,8 +57,7 @@ extension ProviderFetches {
                 for fetch in request.fetches { requestOfFetch[fetch.id] = nil }
                 begin(id, request, now: now)
             case .displace(let id):
-                guard let transfer = transferOfRequest.removeValue(forKey: id) else { continue }
-                guard let request = running.removeValue(forKey: transfer) else { continue }
+                guard let transfer = transferOfRequest[id], let request = forget(transfer) else { continue }
                 http.cancel(transfer, now: now)
                 fail(request.fetches.filter { transferOfFetch.removeValue(forKey: $0.id) != nil }, .overload)
             case .expire(let id):
@@ -48,12 +76,33 @@ extension ProviderFetches {
         shares.end(id, .other, now: now)
     }
 
-    /// Its place is free; `takePlaces` has to follow.
+    /// Its place is free; `takePlaces` has to follow, and does before the loop rests.
     @discardableResult
     func release(_ transfer: TransferID, _ end: RequestShares.End, now: Instant) -> Running? {
+        guard let request = forget(transfer) else { return nil }
+        shares.end(request.id, end, now: now)
+        hasFreePlace = true
+        return request
+    }
+
+    /// It is on its way.
+    func note(_ request: Running, as transfer: TransferID) {
+        running[transfer] = request
+        transferOfRequest[request.id] = transfer
+        for fetch in request.fetches {
+            transferOfFetch[fetch.id] = transfer
+            if request.isShared { questionsTogether[fetch.question, default: 0] += 1 }
+        }
+    }
+
+    private func forget(_ transfer: TransferID) -> Running? {
         guard let request = running.removeValue(forKey: transfer) else { return nil }
         transferOfRequest[request.id] = nil
-        shares.end(request.id, end, now: now)
+        guard request.isShared else { return request }
+        for fetch in request.fetches {
+            let left = (questionsTogether[fetch.question] ?? 0) - 1
+            questionsTogether[fetch.question] = left > 0 ? left : nil
+        }
         return request
     }
 }

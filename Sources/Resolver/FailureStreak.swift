@@ -10,6 +10,9 @@ struct FailureStreak {
     private var unusable: Set<Name> = []
     /// Domains whose requests timed out on a connection that works.
     private var timedOut: Set<Name> = []
+    private var connectionFailedAt: Instant?
+    /// When the last attempt began whose domain was counted.
+    private var domainStartedAt: Instant?
 
     var isEmpty: Bool { connections == 0 && unusable.isEmpty && timedOut.isEmpty }
 
@@ -21,21 +24,36 @@ struct FailureStreak {
     /// - Parameters:
     ///   - domain: the registrable domain of the name that was asked.
     ///   - isTrial: the provider is known to have failed, so that one connection is proof enough.
+    ///   - startedAt: when the attempt began. Attempts that began before a counted connection failure waited for that
+    ///     same connection.
+    ///   - sharesRequests: attempts that began within `Bounds.gatherWithin` may be one request, and count once.
     /// - Returns: whether the provider is at fault.
     mutating func add(
-        _ failure: FetchFailure, of domain: Name, isTrial: Bool
+        _ failure: FetchFailure, of domain: Name, isTrial: Bool, startedAt: Instant, sharesRequests: Bool, now: Instant
     ) -> Bool {
         switch failure.scope {
         case .connection:
+            if let connectionFailedAt, startedAt < connectionFailedAt { return isTrial }
+            connectionFailedAt = now
             connections += 1
             return isTrial || connections >= Bounds.connectionFailuresToOpen
         case .reply:
+            guard isOwnRequest(startedAt, sharesRequests) else { return false }
             unusable.insert(domain)
             return unusable.count >= Bounds.unusableDomainsToOpen
         case .name:
+            guard isOwnRequest(startedAt, sharesRequests) else { return false }
             timedOut.insert(domain)
             return timedOut.count >= Bounds.timedOutDomainsToOpen
         }
+    }
+
+    private mutating func isOwnRequest(_ startedAt: Instant, _ sharesRequests: Bool) -> Bool {
+        if sharesRequests, let last = domainStartedAt, max(startedAt - last, last - startedAt) <= Bounds.gatherWithin {
+            return false
+        }
+        domainStartedAt = startedAt
+        return true
     }
 }
 

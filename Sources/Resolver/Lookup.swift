@@ -187,6 +187,8 @@ struct Lookup {
     mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ around: inout Surroundings) {
         dropTooOld(now)
         if ownExpired == nil, let expired { hold(expired) }
+        // What the cache keeps of a provider is not for this client: the system resolver's answer is.
+        if self.expired?.origin != .provider { hasProviderRecords = false }
         // A refresh spares those who want to be asked less; for a client they are asked, and have their time.
         if isRefresh, waiters.isEmpty, !withheld.isEmpty { expiredAt = now + policy.stale.clientTimeout }
         settleInsteadOfExpired(now: now, &around)

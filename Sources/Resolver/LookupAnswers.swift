@@ -160,7 +160,7 @@ extension Lookup {
             case .overload: lacksRoom = true
             default: hasUnreached = true
             }
-            around.ranking.failed(provider, failure, of: attempt.domain, now: now)
+            around.ranking.failed(provider, failure, of: attempt.domain, startedAt: attempt.startedAt, now: now)
             nextProviderAt = now
             if lacksRoom, case .waiting = system { system = .absent }
         case .system: system = .failed

@@ -207,9 +207,12 @@ struct ProviderStanding {
 
     /// An outage counts as one failure, however often it was tried meanwhile: it would be held against a provider that
     /// is back.
-    mutating func failed(_ failure: FetchFailure, of domain: Name, now: Instant) {
+    mutating func failed(_ failure: FetchFailure, of domain: Name, startedAt: Instant, now: Instant) {
         if breaker.isClosed, streak.isEmpty { failures.add(1, now: now) }
-        guard streak.add(failure, of: domain, isTrial: !breaker.isClosed) else { return }
+        let isProven = streak.add(
+            failure, of: domain, isTrial: !breaker.isClosed, startedAt: startedAt, sharesRequests: traits.maxNames > 1,
+            now: now)
+        guard isProven else { return }
         streak = FailureStreak()
         hasLostConnection = failure.isOfConnection
         breaker.failed(

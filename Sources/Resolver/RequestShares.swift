@@ -27,6 +27,8 @@ package struct RequestShares: Sendable {
     private struct Request: Sendable {
         let provider: ProviderID
         let holder: ShareHolder
+        /// Those of its names that are still wanted, each once; more than one in a shared request.
+        var domains: [Name]
         let places: Int
         let usualLatency: Duration
         /// As it came, then as it began.
@@ -58,6 +60,8 @@ package struct RequestShares: Sendable {
     private var waiting: [(id: ID, request: Request)] = []
     private var answers: [ProviderID: Answers] = [:]
     private var slowUntil: [Name: Instant] = [:]
+    /// Domains of shared requests that hung: which of them is slow shows when each is asked alone.
+    private var suspectUntil: [Name: Instant] = [:]
     /// Requests that gave up their place, and that found none.
     package private(set) var displaced: UInt64 = 0
     package private(set) var expired: UInt64 = 0
@@ -88,19 +92,38 @@ package struct RequestShares: Sendable {
     /// A request for this domain was given up lately, while the provider answered others.
     package func isSlow(_ domain: Name, now: Instant) -> Bool { slowUntil[domain].map { now < $0 } ?? false }
 
+    /// Its names share no request with another domain, which would have to wait with it.
+    package func isAskedAlone(_ domain: Name, now: Instant) -> Bool {
+        isSlow(domain, now: now) || isSuspect(domain, now: now)
+    }
+
+    private func isSuspect(_ domain: Name, now: Instant) -> Bool { suspectUntil[domain].map { now < $0 } ?? false }
+
+    /// Forgets the providers that are not configured any more.
+    package mutating func keep(_ providers: [ProviderID]) {
+        ofProvider = ofProvider.filter { providers.contains($0.key) }
+        answers = answers.filter { providers.contains($0.key) }
+    }
+
     /// Puts a request into the queue. `next` says when it begins.
     ///
     /// - Parameters:
+    ///   - others: the domains of its names beside the holder's.
     ///   - places: how many requests the provider's connections carry at once.
     ///   - usualLatency: how long an answer of the provider usually takes, and the request waits at most.
     package mutating func add(
-        _ id: ID, to provider: ProviderID, for holder: ShareHolder, places: Int, usualLatency: Duration, now: Instant
+        _ id: ID, to provider: ProviderID, for holder: ShareHolder, others: Set<Name> = [], places: Int,
+        usualLatency: Duration, now: Instant
     ) {
         let request = Request(
-            provider: provider, holder: holder, places: places, usualLatency: usualLatency, since: now)
+            provider: provider, holder: holder, domains: [holder.domain] + others.subtracting([holder.domain]),
+            places: places, usualLatency: usualLatency, since: now)
         waiting.append((id, request))
         ofProvider[provider, default: FairShare(capacity: places)].capacity = places
     }
+
+    /// No name of this domain is wanted from the request any more, and how it ends says nothing about the domain.
+    package mutating func leave(_ id: ID, _ domain: Name) { running[id]?.domains.removeAll { $0 == domain } }
 
     /// The request is over, begun or not; one that is not known is ignored.
     package mutating func end(_ id: ID, _ end: End, now: Instant) {
@@ -110,7 +133,11 @@ package struct RequestShares: Sendable {
         }
         switch end {
         case .answered: noteAnswer(of: request, now: now)
-        case .timedOut: noteSlow(request, now: now)
+        case .timedOut:
+            noteSlow(request, now: now)
+            if request.domains.count > 1 {
+                for domain in request.domains { RequestShares.remember(domain, in: &suspectUntil, now: now) }
+            }
         case .other: break
         }
     }
@@ -120,10 +147,14 @@ package struct RequestShares: Sendable {
         var blocked: Set<Blocked> = []
         for index in waiting.indices {
             let (id, request) = waiting[index]
-            let ofDomain = Blocked(provider: request.provider, domain: request.holder.domain, client: nil)
-            let ofClient = Blocked(
-                provider: request.provider, domain: request.holder.domain, client: request.holder.client)
-            if !blocked.contains(ofDomain), !blocked.contains(ofClient) {
+            let (provider, domain) = (request.provider, request.holder.domain)
+            let ofDomain = Blocked.domain(provider, domain, nil)
+            let ofClient = Blocked.domain(provider, domain, request.holder.client)
+            let ofNewcomers = Blocked.newcomers(provider, areSlow: isSlow(domain, now: now))
+            let isNewcomer = ofProvider[provider]?.count(of: domain) == 0
+            if !blocked.contains(ofDomain), !blocked.contains(ofClient),
+                !isNewcomer || !blocked.contains(ofNewcomers)
+            {
                 switch obstacle(to: request, now: now) {
                 case .none:
                     waiting.remove(at: index)
@@ -134,6 +165,7 @@ package struct RequestShares: Sendable {
                     displaced += 1
                     return .displace(other)
                 case .time: blocked.insert(ofDomain)
+                case .provider: blocked.insert(isNewcomer ? ofNewcomers : ofDomain)
                 case .shareOfClient: blocked.insert(ofClient)
                 }
             }
@@ -147,10 +179,10 @@ package struct RequestShares: Sendable {
     }
 
     /// What has no place in this turn, so that the queue is walked once for each domain and not for each request.
-    private struct Blocked: Hashable {
-        let provider: ProviderID
-        let domain: Name
-        let client: ClientID?
+    private enum Blocked: Hashable {
+        case domain(ProviderID, Name, ClientID?)
+        /// All domains without a place at this provider: they are equals, however many they are.
+        case newcomers(ProviderID, areSlow: Bool)
     }
 
     private enum Obstacle {
@@ -159,6 +191,8 @@ package struct RequestShares: Sendable {
         case request(ID)
         /// Places are taken by requests that may still be answered.
         case time
+        /// The same, at the provider.
+        case provider
         /// The same, and other clients may have places.
         case shareOfClient
     }
@@ -171,11 +205,13 @@ package struct RequestShares: Sendable {
         }
         if isSlow(domain, now: now), slowCount(at: request.provider, now: now) >= max(1, places.capacity / 2) {
             if let own = places.oldest(of: domain) { return leaving(own, for: domain, now: now) }
-            return .time
+            return .provider
         }
         let ofDomain = ShareHolder(domain: domain, client: nil)
         if let other = places.displaced(by: ofDomain, domainLimit: places.capacity) {
-            return leaving(other, for: domain, now: now)
+            let outcome = leaving(other, for: domain, now: now)
+            if case .time = outcome { return .provider }
+            return outcome
         }
         guard let other = all.displaced(by: request.holder) else { return .none }
         let outcome = leaving(other, for: domain, now: now)
@@ -192,7 +228,12 @@ package struct RequestShares: Sendable {
         noteSlow(other, now: now)
         let places = ofProvider[other.provider]
         let count = { (name: Name) in places?.count(of: name) ?? 0 }
-        return isSlow(holder, now: now) || count(holder) > count(domain) + 1 ? .request(id) : .time
+        return isHeldUp(other, now: now) || count(holder) > count(domain) + 1 ? .request(id) : .time
+    }
+
+    private func isHeldUp(_ request: Request, now: Instant) -> Bool {
+        let isShared = request.domains.count > 1
+        return request.domains.contains { isSlow($0, now: now) || isShared && isSuspect($0, now: now) }
     }
 
     private func slowCount(at provider: ProviderID, now: Instant) -> Int {
@@ -215,22 +256,39 @@ package struct RequestShares: Sendable {
     }
 
     private mutating func noteAnswer(of request: Request, now: Instant) {
-        let domain = request.holder.domain
-        let last = answers[request.provider]
-        let otherAt = last.flatMap { $0.domain == domain ? $0.otherAt : $0.at }
-        answers[request.provider] = Answers(domain: domain, at: now, otherAt: otherAt)
+        // Those of removed providers are forgotten.
+        guard ofProvider[request.provider] != nil else { return }
+        for domain in request.domains {
+            suspectUntil[domain] = nil
+            let last = answers[request.provider]
+            let otherAt = last.flatMap { $0.domain == domain ? $0.otherAt : $0.at }
+            answers[request.provider] = Answers(domain: domain, at: now, otherAt: otherAt)
+        }
     }
 
-    /// As long as the provider answers nothing else either, it is not the domain that is slow.
+    /// As long as the provider answers nothing else either, it is not the domain that is slow. Of a shared request any
+    /// domain may be.
     private mutating func noteSlow(_ request: Request, now: Instant) {
-        let domain = request.holder.domain
-        guard let last = answers[request.provider],
-            let at = last.domain == domain ? last.otherAt : last.at, at >= request.since
-        else { return }
-        if slowUntil[domain] == nil, slowUntil.count >= Bounds.maxSlowDomains {
-            slowUntil = slowUntil.filter { now < $0.value }
-            guard slowUntil.count < Bounds.maxSlowDomains else { return }
+        let isShared = request.domains.count > 1
+        for domain in request.domains where hasAnsweredOthers(than: domain, request) {
+            if isShared {
+                RequestShares.remember(domain, in: &suspectUntil, now: now)
+            } else {
+                RequestShares.remember(domain, in: &slowUntil, now: now)
+            }
         }
-        slowUntil[domain] = now + Bounds.slowDomainMemory
+    }
+
+    private func hasAnsweredOthers(than domain: Name, _ request: Request) -> Bool {
+        guard let last = answers[request.provider] else { return false }
+        return (last.domain == domain ? last.otherAt : last.at).map { $0 >= request.since } ?? false
+    }
+
+    private static func remember(_ domain: Name, in table: inout [Name: Instant], now: Instant) {
+        if table[domain] == nil, table.count >= Bounds.maxSlowDomains {
+            table = table.filter { now < $0.value }
+            guard table.count < Bounds.maxSlowDomains else { return }
+        }
+        table[domain] = now + Bounds.slowDomainMemory
     }
 }

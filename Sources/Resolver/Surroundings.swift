@@ -159,7 +159,8 @@ struct Surroundings {
         switch result {
         case .success: ranking.answered(fetch.provider, after: fetch.startedAt.duration(to: now), now: now)
         case .nameFailed: ranking.replied(fetch.provider, now: now)
-        case .failure(let failure): ranking.failed(fetch.provider, failure, of: fetch.domain, now: now)
+        case .failure(let failure):
+            ranking.failed(fetch.provider, failure, of: fetch.domain, startedAt: fetch.startedAt, now: now)
         }
         return fetch
     }
@@ -181,7 +182,7 @@ struct Surroundings {
             actions.append(.abandon(fetch.id))
             portal.trialEnded(fetch.id)
             ranking.ended(fetch.provider, fetch.domain, isHeard: false, now: now)
-            ranking.failed(fetch.provider, .timeout, of: fetch.domain, now: now)
+            ranking.failed(fetch.provider, .timeout, of: fetch.domain, startedAt: fetch.startedAt, now: now)
         }
     }
 

@@ -309,15 +309,19 @@ struct UpstreamRanking {
         update(provider) { $0.toldFalsehood(about: name, now: now) }
     }
 
-    /// - Parameter domain: the registrable domain of the name that was asked.
-    mutating func failed(_ provider: ProviderID, _ failure: FetchFailure, of domain: Name, now: Instant) {
+    /// - Parameters:
+    ///   - domain: the registrable domain of the name that was asked.
+    ///   - startedAt: when the attempt began; nil: just now.
+    mutating func failed(
+        _ provider: ProviderID, _ failure: FetchFailure, of domain: Name, startedAt: Instant? = nil, now: Instant
+    ) {
         switch failure {
         case .overload, .unsupported: break
         case .throttled: throttled(provider, for: nil, now: now)
         case .account: update(provider) { $0.refused(now: now) }
         case .refused, .unreachable, .timeout, .unacknowledged, .tls, .reset, .status, .redirected, .garbage, .server,
             .clock:
-            update(provider) { $0.failed(failure, of: domain, now: now) }
+            update(provider) { $0.failed(failure, of: domain, startedAt: startedAt ?? now, now: now) }
         }
     }
 

@@ -19,6 +19,33 @@ TOKEN = "s3cret-t0ken"
 LAB_TOKEN = "567890"
 
 
+class HangingProvider(FakeProvider):
+    """Keeps the connections open whose requests `respond` has no reply for."""
+
+    def _serve(self):
+        kept = []
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                break
+            connection.settimeout(3)
+            head = b""
+            try:
+                while b"\r\n\r\n" not in head and (chunk := connection.recv(65536)):
+                    head += chunk
+                reply = self.respond(head)
+                if reply is None:
+                    kept.append(connection)
+                    continue
+                connection.sendall(reply)
+            except (OSError, AttributeError):
+                pass
+            connection.close()
+        for connection in kept:
+            connection.close()
+
+
 class Paid(Case):
     """With a lab that plays Tencent's paid service."""
 
@@ -139,6 +166,32 @@ class Batches(Paid):
         stats = self.stats(server)
         self.assertEqual(({}, 16), (stats["failures"], stats["names"]))
         self.assertLess(stats["requests"], 16)
+
+    def test_a_hung_name_does_not_take_the_names_of_its_request_with_it(self):
+        names = [*(f"www.good{number}.example" for number in range(4)), "www.hung.example"]
+        heads = [[], []]
+
+        def respond(seen):
+            def answer(head):
+                asked = re.search(rb"[?&]dn=([^& ]*)", head).group(1).decode().split(",")
+                seen.append(asked)
+                if names[-1] in asked:
+                    return None
+                body = "\n".join(f"{name}.:192.0.2.1,60" for name in asked).encode()
+                return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+            return answer
+        fakes = [HangingProvider(respond(seen)) for seen in heads]
+        for fake in fakes:
+            self.addCleanup(fake.close)
+        server = self.daemon([self.keyed(fake.provider("dnspod-https", f"paid{n}")) for n, fake in enumerate(fakes)])
+        began = time.monotonic()
+        replies = ask_all(server, [(name, "A") for name in reversed(names)])
+        self.assertEqual([{"192.0.2.1"}] * 4, [replies[number].addresses for number in range(1, 5)])
+        self.assertLess(time.monotonic() - began, 6)
+        self.assertEqual(SERVFAIL, replies[0].rcode)
+        # One of the providers had all in one request, the other one each alone.
+        self.assertEqual({1, 5}, {max(len(asked) for asked in seen) for seen in heads}, heads)
+        self.assertNotIn("down", [self.stats(server, f"paid{n}")["state"] for n in range(2)])
 
     def test_a_time_out_is_one_failure_of_each_request(self):
         self.provider.fault("hang", provider="paid")

@@ -16,10 +16,13 @@ struct RequestSharesTests {
 
     /// A request for a name, at a provider with eight connections that answers within 40 ms.
     @discardableResult
-    private mutating func add(_ name: String, at milliseconds: Int, places: Int = 8) throws -> [RequestShares.Step] {
+    private mutating func add(_ name: String, with others: [String] = [], at milliseconds: Int, places: Int = 8)
+        throws -> [RequestShares.Step]
+    {
         let holder = ShareHolder(try #require(Name(name)), nil)
         shares.add(
-            next, to: RequestSharesTests.provider, for: holder, places: places, usualLatency: .milliseconds(40),
+            next, to: RequestSharesTests.provider, for: holder,
+            others: Set(try others.map { try #require(Name($0)) }), places: places, usualLatency: .milliseconds(40),
             now: at(milliseconds))
         next += 1
         return steps(at: milliseconds)
@@ -103,5 +106,43 @@ struct RequestSharesTests {
         shares.end(99, .other, now: at(1))
         shares.end(0, .answered, now: at(2))
         #expect(steps(at: 2).isEmpty && shares.runningCount == 7 && shares.waitingCount == 0)
+    }
+
+    @Test("of a shared request that times out each domain is asked alone, and the slow one is found")
+    mutating func shared() throws {
+        let (good, hung) = (try #require(Name("good.example")), try #require(Name("hung.example")))
+        try add("www.good.example", with: ["hung.example", "early.example"], at: 0)
+        shares.leave(0, try #require(Name("early.example")))
+        shares.end(0, .timedOut, now: at(3000))
+        #expect(shares.isAskedAlone(good, now: at(3000)) && shares.isAskedAlone(hung, now: at(3000)))
+        #expect(!shares.isAskedAlone(try #require(Name("early.example")), now: at(3000)))
+        #expect(!shares.isSlow(good, now: at(3000)) && !shares.isSlow(hung, now: at(3000)))
+        try add("n1.hung.example", at: 3100)
+        try add("www.good.example", at: 3100)
+        shares.end(2, .answered, now: at(3140))
+        #expect(!shares.isAskedAlone(good, now: at(3140)))
+        shares.end(1, .timedOut, now: at(6100))
+        #expect(shares.isSlow(hung, now: at(6100)) && !shares.isAskedAlone(good, now: at(6100)))
+    }
+
+    @Test("what a provider answered is forgotten when it is not configured any more")
+    mutating func removedProvider() throws {
+        try add("n0.slow.example", at: 0)
+        try add("www.good.example", at: 10)
+        shares.end(1, .answered, now: at(50))
+        shares.keep([])
+        shares.end(0, .timedOut, now: at(3000))
+        #expect(!shares.isSlow(try #require(Name("slow.example")), now: at(3000)))
+    }
+
+    @Test("many domains that find no place do not keep another provider's request waiting")
+    mutating func crowd() throws {
+        for number in 0..<8 { try add("n\(number).hung\(number).example", at: 0) }
+        for number in 0..<20 { #expect(try add("www.waiting\(number).example", at: 1).isEmpty) }
+        let holder = ShareHolder(try #require(Name("www.good.example")), nil)
+        shares.add(next, to: ProviderID(1), for: holder, places: 8, usualLatency: .milliseconds(40), now: at(2))
+        #expect(steps(at: 2) == [.start(next)])
+        shares.end(3, .answered, now: at(3))
+        #expect(steps(at: 3) == [.start(8)])
     }
 }

@@ -80,7 +80,7 @@ struct ScenarioRun {
 
     private mutating func failEarlier(_ line: inout ScenarioLine) throws {
         for (provider, failure, domain) in try vocabulary.earlierFailures(&line) {
-            resolver.around.ranking.failed(provider, failure, of: domain, now: now)
+            resolver.around.ranking.failed(provider, failure, of: domain, now: max(origin, now - .seconds(3)))
         }
     }
 

@@ -208,6 +208,35 @@ struct UpstreamRankingTests {
         }
     }
 
+    @Test("attempts that waited for one connection make one failure, and so do names that may have shared a request")
+    func oneCause() throws {
+        let domains = try (1...5).map { try #require(Name("d\($0).example")) }
+        var ranking = measured(20, 40)
+        for domain in domains {
+            ranking.failed(Self.a, .tls, of: domain, startedAt: start, now: start + .milliseconds(20))
+        }
+        #expect(ranking.state(of: Self.a, now: start + .milliseconds(20)) == .up)
+        let again = start + .milliseconds(21)
+        ranking.failed(Self.a, .tls, of: domains[0], startedAt: again, now: again + .milliseconds(20))
+        #expect(ranking.state(of: Self.a, now: again + .milliseconds(20)) == .down)
+
+        for failure in [FetchFailure.timeout, .status] {
+            var ranking = UpstreamRanking(seed: 1)
+            ranking.setProviders([ProviderTraits(id: Self.a, types: .any, maxNames: 5)])
+            ranking.answered(Self.a, after: .milliseconds(20), now: start)
+            for seconds in 0..<3 {
+                let startedAt = start + .seconds(seconds)
+                let isExpected = seconds < (failure == .timeout ? 3 : 2)
+                #expect((ranking.state(of: Self.a, now: startedAt) == .up) == isExpected, "\(failure) \(seconds)")
+                for (index, domain) in domains.enumerated().dropFirst(seconds) {
+                    let startedAt = startedAt + .microseconds(100 * index)
+                    ranking.failed(Self.a, failure, of: domain, startedAt: startedAt, now: startedAt)
+                }
+            }
+            #expect(ranking.state(of: Self.a, now: start + .seconds(2)) == .down)
+        }
+    }
+
     @Test("a success, and a reply without an answer, begin the count anew")
     func successBetween() {
         var ranking = measured(20, 40)

@@ -1,0 +1,37 @@
+// Requests to a provider that never answers: what becomes of the places that they give up.
+
+import DNSWire
+import LinuxIO
+import Settings
+import Testing
+
+@testable import Daemon
+@testable import Resolver
+
+@Suite("Provider places")
+struct ProviderPlacesTests {
+    @Test("a place that an abandoned request frees goes to a waiting one before the loop rests")
+    func abandoned() throws {
+        // The kernel accepts the connections, and no program reads from them.
+        let listener = try Listener(on: SocketAddress(high: 0, low: 0x7F00_0001, isIPv6: false, port: 0))
+        var settings = Settings.Provider.builtIn[0]
+        settings.dialect = .doh
+        settings.url = .init(
+            isSecure: false, host: .name("provider.example"), port: try listener.localAddress().port, path: "/q")
+        settings.addresses = [.v4(0x7F00_0001)]
+        let fetches = ProviderFetches(loop: try EventLoop())
+        let provider = try #require(fetches.setProviders([try ProviderAccount(settings)]).first)
+        let now = Clock.now()
+        for number in 0..<9 {
+            let name = try #require(Name("www.d\(number).example"))
+            fetches.start(FetchID(number: UInt64(number)), Question(name, .a), provider.id, now: now)
+        }
+        #expect(fetches.running.count == 8 && fetches.waiting.count == 1)
+        #expect(!fetches.hasFinished)
+        fetches.abandon(FetchID(number: 0), now: now)
+        #expect(fetches.hasFinished)
+        #expect(fetches.takeEvents().isEmpty)
+        #expect(fetches.running.count == 8 && fetches.waiting.isEmpty)
+        #expect(!fetches.hasFinished)
+    }
+}
