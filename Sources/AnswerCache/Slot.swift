@@ -31,9 +31,10 @@ import DNSWire
         static let wasUsed = Flags(rawValue: 8)
         static let refreshWasAsked = Flags(rawValue: 16)
         static let hitIsAwaited = Flags(rawValue: 32)
+        static let isSubstitute = Flags(rawValue: 64)
 
-        /// What happened to the entry, whatever answer stands in it.
-        static let marks: Flags = [.wasUsed, .refreshWasAsked, .hitIsAwaited]
+        /// What holds for the entry, whatever answer stands in it.
+        static let marks: Flags = [.wasUsed, .refreshWasAsked, .hitIsAwaited, .isSubstitute]
     }
 
     init(
@@ -48,6 +49,7 @@ import DNSWire
         unsafe flags = key.provenance == .system ? .isSystems : []
         if answer.isCut { unsafe flags.insert(.isCut) }
         if answer.isNegative { unsafe flags.insert(.isNegative) }
+        if answer.isSubstitute { unsafe flags.insert(.isSubstitute) }
         unsafe type = key.type
         unsafe code = answer.responseCode.rawValue
         unsafe answerCount = answer.answerCount
@@ -130,7 +132,8 @@ import DNSWire
         unsafe use(
             Reply.Body(
                 code: ResponseCode(rawValue: code), answerCount: answerCount, authorityCount: authorityCount,
-                isCut: isCut, bytes: Span(_unsafeElements: body), ttlOffsets: Span(_unsafeElements: ttlOffsets)))
+                isCut: isCut, isSubstitute: flags.contains(.isSubstitute), bytes: Span(_unsafeElements: body),
+                ttlOffsets: Span(_unsafeElements: ttlOffsets)))
     }
 
     private var ttlOffsets: UnsafeBufferPointer<UInt16> {

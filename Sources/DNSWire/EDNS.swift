@@ -54,8 +54,13 @@ package struct ExtendedError: Hashable, Sendable {
 
     /// "Other" (0): RFC 8914 has no code for an answer from another source than the configured one.
     package static func stoodIn(for reason: StaticString) -> ExtendedError {
-        ExtendedError(code: otherCode, text: "system resolver stood in: \(reason)")
+        ExtendedError(code: otherCode, text: "\(stoodIn.text): \(reason)")
     }
+
+    /// The same for replies that the cache gives, which does not keep the reason.
+    static let stoodIn = ExtendedError(code: otherCode, text: "system resolver stood in")
+
+    var tellsStandIn: Bool { code == ExtendedError.otherCode && text.hasPrefix(ExtendedError.stoodIn.text) }
 
     /// "Other" (0): the upstream's response code, where the upstream gave no extended error.
     package static func upstreamReplied(_ code: ResponseCode) -> ExtendedError {

@@ -12,6 +12,8 @@ package struct RenderedAnswer: Equatable, Sendable {
     package let isCut: Bool
     /// There is no such name, or it has no record of the type.
     package let isNegative: Bool
+    /// The system resolver's, in place of the providers': every reply says so.
+    package let isSubstitute: Bool
 
     /// A message has 65,535 bytes; header, question and OPT come off. Records beyond it are left out.
     static let maxBodyBytes = 65_535 - Header.byteCount - Name.maxWireBytes - 4 - 256
@@ -30,13 +32,15 @@ package struct RenderedAnswer: Equatable, Sendable {
         ttlOffsets = writer.ttlOffsets
         isCut = answers < answer.records.count
         isNegative = answer.kind != .records
+        isSubstitute = answer.remark?.tellsStandIn ?? false
     }
 
     /// What a cache keeps of an answer, copied out of it.
     package init(copying kept: borrowing Reply.Body, isNegative: Bool) {
         self.init(
             responseCode: kept.code, answerCount: kept.answerCount, authorityCount: kept.authorityCount,
-            body: kept.bytes.copied, ttlOffsets: kept.ttlOffsets.copied, isCut: kept.isCut, isNegative: isNegative)
+            body: kept.bytes.copied, ttlOffsets: kept.ttlOffsets.copied, isCut: kept.isCut, isNegative: isNegative,
+            isSubstitute: kept.isSubstitute)
     }
 
     /// A copy in which every record has this TTL, in seconds.
@@ -48,13 +52,13 @@ package struct RenderedAnswer: Equatable, Sendable {
         }
         return RenderedAnswer(
             responseCode: responseCode, answerCount: answerCount, authorityCount: authorityCount, body: body,
-            ttlOffsets: ttlOffsets, isCut: isCut, isNegative: isNegative)
+            ttlOffsets: ttlOffsets, isCut: isCut, isNegative: isNegative, isSubstitute: isSubstitute)
     }
 
     /// For parts that were checked to be such an answer.
     init(
         responseCode: ResponseCode, answerCount: UInt16, authorityCount: UInt16, body: [UInt8], ttlOffsets: [UInt16],
-        isCut: Bool, isNegative: Bool
+        isCut: Bool, isNegative: Bool, isSubstitute: Bool = false
     ) {
         self.responseCode = responseCode
         self.answerCount = answerCount
@@ -63,6 +67,7 @@ package struct RenderedAnswer: Equatable, Sendable {
         self.ttlOffsets = ttlOffsets
         self.isCut = isCut
         self.isNegative = isNegative
+        self.isSubstitute = isSubstitute
     }
 
     private struct Writer {

@@ -8,18 +8,20 @@ package enum Reply {
         let answerCount: UInt16
         let authorityCount: UInt16
         let isCut: Bool
+        let isSubstitute: Bool
         let bytes: Span<UInt8>
         let ttlOffsets: Span<UInt16>
 
         @_lifetime(copy bytes, copy ttlOffsets)
         package init(
-            code: ResponseCode, answerCount: UInt16, authorityCount: UInt16, isCut: Bool, bytes: Span<UInt8>,
-            ttlOffsets: Span<UInt16>
+            code: ResponseCode, answerCount: UInt16, authorityCount: UInt16, isCut: Bool, isSubstitute: Bool = false,
+            bytes: Span<UInt8>, ttlOffsets: Span<UInt16>
         ) {
             self.code = code
             self.answerCount = answerCount
             self.authorityCount = authorityCount
             self.isCut = isCut
+            self.isSubstitute = isSubstitute
             self.bytes = bytes
             self.ttlOffsets = ttlOffsets
         }
@@ -30,6 +32,7 @@ package enum Reply {
             answerCount = answer.answerCount
             authorityCount = answer.authorityCount
             isCut = answer.isCut
+            isSubstitute = answer.isSubstitute
             bytes = answer.body.span
             ttlOffsets = answer.ttlOffsets.span
         }
@@ -45,6 +48,7 @@ package enum Reply {
         _ body: borrowing Body, to query: Query, in packet: Span<UInt8>, ageSeconds: UInt32, limit: Int,
         extendedError: ExtendedError? = nil, into output: inout OutputSpan<UInt8>
     ) {
+        let extendedError = extendedError ?? (body.isSubstitute ? .stoodIn : nil)
         let tail = optionRecordBytes(query, extendedError)
         let room = limit - Header.byteCount - query.questionBytes - tail
         let cut = fit(body, into: room)

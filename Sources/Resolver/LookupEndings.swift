@@ -102,12 +102,14 @@ extension Lookup {
     private mutating func keep(
         _ answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ around: inout Surroundings
     ) -> Answer {
-        let kept = kept(answer, from: source, isSubstitute: isSubstitute, now: now, &around)
-        guard isSubstitute else { return kept }
-        let reason: StandInReason = !providersAreDone ? .late : someoneIsUnheard ? .failed : .down
-        around.standIns[reason, default: 0] += 1
-        around.words.stoodIn(question, reason, now: now)
-        return kept.remarked(reason.extendedError)
+        var answer = answer
+        if isSubstitute {
+            let reason: StandInReason = !providersAreDone ? .late : someoneIsUnheard ? .failed : .down
+            around.standIns[reason, default: 0] += 1
+            around.words.stoodIn(question, reason, now: now)
+            answer = answer.remarked(reason.extendedError)
+        }
+        return kept(answer, from: source, isSubstitute: isSubstitute, now: now, &around)
     }
 
     /// TTL 0 is for those who asked, and is not kept (RFC 1035 section 3.2.1).

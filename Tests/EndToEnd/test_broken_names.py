@@ -197,6 +197,7 @@ class StandIn(BrokenNames):
         found = dig(self.server, "www.good.example", "A")
         self.assertEqual({"192.0.2.222"}, found.data)
         self.assertIn("system resolver stood in: providers unreachable", found.text)
+        self.assertIn("system resolver stood in", dig(self.server, "www.good.example", "A").text, "from the cache")
         stats = self.server.stats()
         self.assertEqual(1, stats["system"]["stood_in"]["failed"])
         self.assertRegex(ctl(self.server, "explain", "www.good.example").stdout, "stand-in +the system resolver answered")

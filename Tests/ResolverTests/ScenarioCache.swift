@@ -137,7 +137,7 @@ struct ScenarioCache {
         _ entry: Entry, _ question: Question, _ now: Instant, _ origin: AgedAnswer.Origin = .provider
     ) -> AgedAnswer {
         AgedAnswer(
-            RenderedAnswer(entry.answer, to: question),
+            RenderedAnswer(entry.answer.remarked(nil), to: question),
             ageMilliseconds: Int64(((now - entry.storedAt) / .milliseconds(1)).rounded(.down)),
             lifetimeSeconds: entry.answer.ttlSeconds, origin: origin)
     }
