@@ -53,9 +53,7 @@ extension Partition {
         let part = told.isEmpty ? 0 : digest
         self.init(rawValue: network.map { $0.rawValue ^ part } ?? (told.isEmpty ? 1 : part))
     }
-}
 
-extension Partition {
     /// Served while no network is in use. Nothing is ever stored there.
     static let inTransit = Partition(rawValue: 0)
 }

@@ -96,7 +96,8 @@ extension Lookup {
         finish(with: answer.withTTL(to: 0), from: .system, now: now, &around)
     }
 
-    /// Keeps the answer, and notes where the system resolver stood in.
+    /// Keeps the answer, and notes where the system resolver stood in. TTL 0 is for those who asked, and is not kept
+    /// (RFC 1035 section 3.2.1).
     ///
     /// - Returns: the answer as it is to be given.
     private mutating func keep(
@@ -109,13 +110,6 @@ extension Lookup {
             around.words.stoodIn(question, reason, now: now)
             answer = answer.remarked(reason.extendedError)
         }
-        return kept(answer, from: source, isSubstitute: isSubstitute, now: now, &around)
-    }
-
-    /// TTL 0 is for those who asked, and is not kept (RFC 1035 section 3.2.1).
-    private mutating func kept(
-        _ answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ around: inout Surroundings
-    ) -> Answer {
         guard around.isSettled else {
             hasAnsweredUnsettled = true
             return around.verification.arranged(question, answer, now: now)

@@ -199,18 +199,14 @@ import Testing
 
     @Test("a server that takes no connection, its backlog being full, acknowledges nothing")
     func fullBacklog() throws {
-        let (listener, port) = Sockets.listen()
-        defer { Sockets.end(listener) }
-        // Linux takes one more than it is told.
-        #expect(listen(listener, 0) == 0)
-        let waiting = (0..<2).map { _ in Sockets.connect(to: port) }
-        defer { waiting.forEach(Sockets.end) }
         let loop = PollLoop()
-        let endpoint = try #require(
-            HTTPEndpoint(scheme: .http, host: "one.example", port: port, address: "127.0.0.1"))
-        let request = TransferRequest(
-            endpoint: endpoint, target: "/", timeout: .seconds(15), connectTimeout: .milliseconds(100))
-        #expect(loop.failure(of: request) == .unacknowledged)
-        #expect(loop.client.connections.open == 0 && loop.watchedDescriptors == 0)
+        try Sockets.withFullBacklog { port in
+            let endpoint = try #require(
+                HTTPEndpoint(scheme: .http, host: "one.example", port: port, address: "127.0.0.1"))
+            let request = TransferRequest(
+                endpoint: endpoint, target: "/", timeout: .seconds(15), connectTimeout: .milliseconds(100))
+            #expect(loop.failure(of: request) == .unacknowledged)
+            #expect(loop.client.connections.open == 0 && loop.watchedDescriptors == 0)
+        }
     }
 }

@@ -158,42 +158,35 @@ import Testing
         "where no kernel acknowledges anything, the path is dead, and a slow server is none", arguments: [true, false])
     func deadPath(isDead: Bool) throws {
         let half: Script = [.awaitRequest, isDead ? .vanish : .hold, SilenceTests.answer("one"), .awaitRequest, .hang]
-        let (listener, port) = Sockets.listen()
-        defer { Sockets.end(listener) }
-        // Full, so that it takes no connection.
-        #expect(listen(listener, 0) == 0)
-        let waiting = (0..<2).map { _ in Sockets.connect(to: port) }
-        defer { waiting.forEach(Sockets.end) }
-        try StubServer.with(half) { server in
-            if !isDead { server.goOn() }
-            let (first, second) = (try endpoint(server.port), try endpoint(port))
-            let request = request(first, deadPath: .seconds(30), elsewhere: isDead ? [second] : [])
-            #expect(loop.reply(to: request) != nil)
-            let id = loop.start(request)
-            loop.run { isDead ? !loop.isAcknowledged : server.received.count == 2 && loop.isAcknowledged }
-            loop.skip(.seconds(1))
-            #expect(loop.results[id] == nil)
-            loop.skip(.seconds(29))
-            #expect(loop.failure(id) == (isDead ? .unacknowledged : nil))
-            #expect(loop.client.transfersInFlight == (isDead ? 0 : 1))
-            loop.client.cancel(id, now: loop.now)
+        try Sockets.withFullBacklog { port in
+            try StubServer.with(half) { server in
+                if !isDead { server.goOn() }
+                let (first, second) = (try endpoint(server.port), try endpoint(port))
+                let request = request(first, deadPath: .seconds(30), elsewhere: isDead ? [second] : [])
+                #expect(loop.reply(to: request) != nil)
+                let id = loop.start(request)
+                loop.run { isDead ? !loop.isAcknowledged : server.received.count == 2 && loop.isAcknowledged }
+                loop.skip(.seconds(1))
+                #expect(loop.results[id] == nil)
+                loop.skip(.seconds(29))
+                #expect(loop.failure(id) == (isDead ? .unacknowledged : nil))
+                #expect(loop.client.transfersInFlight == (isDead ? 0 : 1))
+                loop.client.cancel(id, now: loop.now)
+            }
         }
     }
 
     @Test("a dial without acknowledgement is repeated until the path counts as dead")
     func redial() throws {
-        let (listener, port) = Sockets.listen()
-        defer { Sockets.end(listener) }
-        #expect(listen(listener, 0) == 0)
-        let waiting = (0..<2).map { _ in Sockets.connect(to: port) }
-        defer { waiting.forEach(Sockets.end) }
-        var request = request(try endpoint(port), deadPath: .seconds(30))
-        request.connectTimeout = .milliseconds(50)
-        let id = loop.start(request)
-        loop.run { loop.client.connections.retried == 2 }
-        #expect(loop.results[id] == nil)
-        loop.skip(.seconds(30))
-        #expect(loop.failure(id) == .unacknowledged && loop.client.connections.open == 0)
+        try Sockets.withFullBacklog { port in
+            var request = request(try endpoint(port), deadPath: .seconds(30))
+            request.connectTimeout = .milliseconds(50)
+            let id = loop.start(request)
+            loop.run { loop.client.connections.retried == 2 }
+            #expect(loop.results[id] == nil)
+            loop.skip(.seconds(30))
+            #expect(loop.failure(id) == .unacknowledged && loop.client.connections.open == 0)
+        }
     }
 
     @Test("a place that refuses costs no time, and when all refuse the last one is what failed")

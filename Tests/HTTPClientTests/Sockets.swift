@@ -49,6 +49,17 @@ enum Sockets {
         return descriptor
     }
 
+    /// A port whose server takes no connection: its backlog is full, so that nothing acknowledges a dial.
+    static func withFullBacklog(_ use: (_ port: UInt16) throws -> Void) rethrows {
+        let (listener, port) = listen()
+        defer { end(listener) }
+        precondition(Glibc.listen(listener, 0) == 0, "no shorter backlog")
+        // Linux takes one more than it is told.
+        let waiting = (0..<2).map { _ in connect(to: port) }
+        defer { waiting.forEach(end) }
+        try use(port)
+    }
+
     static func relay(_ client: Int32, to port: UInt16) {
         let server = connect(to: port, waits: true)
         defer { close(server) }
