@@ -149,6 +149,7 @@ struct ExplainWords {
     private func why(_ cause: StaleCause) -> String {
         switch cause {
         case .timeout: "as nobody has answered in time"
+        case .unresponsive: "as no provider replies to anything"
         case .failure: "as every upstream fails"
         case .recheck: "as every upstream failed a moment ago"
         case .otherNetwork: "as every upstream fails; it is another network's"

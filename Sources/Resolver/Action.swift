@@ -63,6 +63,8 @@ package struct ExpiredAnswer: Equatable, Sendable {
 package enum StaleCause: String, Sendable, CaseIterable {
     /// No upstream had answered in time.
     case timeout
+    /// No provider has replied to anything for a while, so that none was waited for.
+    case unresponsive
     /// Every upstream had failed.
     case failure
     /// Every upstream failed a short while ago.

@@ -168,6 +168,13 @@ package enum Bounds {
     /// silent until its time-outs prove it.
     static let timedOutDomainsToOpen = 3
     static let silentFloor: Duration = .milliseconds(500)
+    /// Requests for one domain without a reply, after which its expired answers do not wait for the provider any more.
+    static let unansweredOfDomain = 8
+    /// Time-outs say so long that a provider replies to nothing.
+    static let unresponsiveMemory: Duration = .seconds(30)
+    /// How long the system resolver's answer waits for providers that reply to nothing. A provider that works replies
+    /// within this time.
+    static let systemPatienceUnresponsive: Duration = .seconds(1)
 
     /// Names of which it is known where they lead, some kilobytes each: more than one machine has in use at a time.
     static let maxKnownNames = 2048

@@ -7,6 +7,15 @@ package enum FetchResult: Equatable, Sendable {
     /// The upstream works and has no answer for this name.
     case nameFailed(NameFailure)
     case failure(FetchFailure)
+
+    /// Something came back from the upstream.
+    var isHeard: Bool {
+        switch self {
+        case .success, .nameFailed: true
+        case .failure(.timeout), .failure(.unacknowledged), .failure(.unreachable), .failure(.overload): false
+        case .failure: true
+        }
+    }
 }
 
 /// A well-formed reply to our question with a response code other than NOERROR and NXDOMAIN, or a dialect's equivalent.

@@ -9,6 +9,7 @@
 // An attacker who blocks the providers and answers in the system resolver's place cannot get above rank 4.
 
 import DNSWire
+import PublicSuffix
 
 extension Lookup {
     /// Whether a better answer stands: a provider's records, in the cache or held here. Then the system resolver's
@@ -17,6 +18,14 @@ extension Lookup {
         guard !verification.isVerified(question, answer) else { return false }
         if expired?.origin == .provider { return true }
         return isRefresh && hasProviderRecords && waiters.isEmpty
+    }
+
+    /// None of the providers that this lookup waits for replies to names of its domain.
+    func areProvidersUnresponsive(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
+        let asked = running.compactMap { attempt -> ProviderID? in
+            if case .provider(let provider) = attempt.upstream { provider } else { nil }
+        }
+        return ranking.areUnresponsive(asked + untried, for: question.name.registrableDomain, now)
     }
 
     /// Updates `systemIsOutranked` after an event: a probe may have verified the answer meanwhile.

@@ -233,6 +233,12 @@ struct RefreshPlan {
         schedule(number, at: retryAt + chance.duration(upTo: Bounds.turnoverDelay))
     }
 
+    /// Upstreams answer again: schedules the questions from now on, the most asked first, at a bounded pace.
+    mutating func retry(_ questions: [Question], now: Instant) {
+        let numbers = Set(questions.compactMap { numberOf[$0] })
+        pace(byDemand(now) { numberOf[$0.question].map(numbers.contains) ?? false }, now: now)
+    }
+
     /// It is in use, and there is no room for its refresh yet. Whoever says so asks for nothing that is due until there
     /// is room.
     mutating func postponed(_ question: Question, now: Instant) {

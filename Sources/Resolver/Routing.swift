@@ -2,6 +2,7 @@
 // is known of the providers.
 
 import DNSWire
+import PublicSuffix
 
 struct Routing {
     var policy = Policy()
@@ -53,6 +54,7 @@ struct Routing {
             providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial,
             trialPatience: onTrial.map(ranking.hedgeDelay).max() ?? .zero, withheld: withheld, upstreams: upstreams,
             hasSystem: hasSystem, inTrouble: inTrouble,
+            isUnresponsive: ranking.areUnresponsive(working, for: question.name.registrableDomain, now),
             patience: ranking.patience(of: working.prefix(Bounds.maxProviderAttempts)))
     }
 

@@ -43,6 +43,8 @@ struct SimulationAccount {
         var isLocalNow = false
         /// A provider was reached and had no answer, or the daemon had no room for a request.
         var hasVerdict = false
+        /// Their requests found no place, and may be sent again.
+        var withoutPlace: Set<Upstream> = []
         var asked: [Upstream: Fate] = [:]
         var running = 0
     }
@@ -68,6 +70,7 @@ struct SimulationAccount {
     private var pausedUntil: [ProviderID: Instant] = [:]
     private var providers: [ProviderTraits] = []
     private var hasSystem = false
+    private var repliedAt: [ProviderID: Instant] = [:]
     private var unreachable: Set<ProviderID> = []
     private var upstreamChanges = 0
     /// In the event in hand.
@@ -155,6 +158,17 @@ struct SimulationAccount {
         lookups[fetch.question]?.hasVerdict = true
     }
 
+    /// The request found no place: it may be sent again.
+    mutating func foundNoPlace(_ id: FetchID) {
+        guard let fetch = running[id], fetch.upstream != .system else { return }
+        lookups[fetch.question]?.withoutPlace.insert(fetch.upstream)
+    }
+
+    /// A provider has replied, be it without an answer.
+    mutating func replied(_ id: FetchID, now: Instant) {
+        if let provider = provider(of: id) { repliedAt[provider] = now }
+    }
+
     /// The event in hand is done: whoever has no requests left has ended.
     ///
     /// - Parameter notAsked: the providers that are left alone just now.
@@ -163,7 +177,10 @@ struct SimulationAccount {
         isMoving = false
         leftAlone = notAsked
         for provider in notAsked { leftAloneAt[provider] = now }
-        for question in touched where lookups[question]?.running == 0 { lookups[question] = nil }
+        for question in touched where lookups[question]?.running == 0 {
+            let isAwaited = debts.values.contains { $0.question == question }
+            if !isAwaited || lookups[question]?.withoutPlace.isEmpty != false { lookups[question] = nil }
+        }
         touched = []
     }
 
@@ -181,11 +198,14 @@ struct SimulationAccount {
             try checkAppetite(provider, question, now: now)
         }
         // A lookup may end and another one begin within one event.
-        let hasEnded = lookups[question]?.running == 0 && lookups[question]?.asked[upstream] != nil
+        let mayBeAskedAgain = lookups[question]?.withoutPlace.contains(upstream) == true
+        let hasEnded =
+            lookups[question]?.running == 0 && lookups[question]?.asked[upstream] != nil && !mayBeAskedAgain
         if hasEnded || lookups[question] == nil { try lookupBegun(question, upstream, now: now) }
         let isNew = lookups[question]?.asked.updateValue(fate, forKey: upstream) == nil
-        try require(isNew, "\(upstream) is asked twice by one lookup for \(question)")
+        try require(isNew || mayBeAskedAgain, "\(upstream) is asked twice by one lookup for \(question)")
         lookups[question]?.running += 1
+        lookups[question]?.withoutPlace.remove(upstream)
         running[id] = Fetch(question: question, upstream: upstream, fate: fate)
     }
 
@@ -277,6 +297,15 @@ struct SimulationAccount {
         return debt.question
     }
 
+    /// No provider whose reply is awaited has replied to anything lately.
+    private func requireSilence(_ question: Question, now: Instant) throws {
+        let awaited = running.values.filter { $0.question == question }.map(\.upstream)
+        for case .provider(let provider) in awaited {
+            let isSilent = repliedAt[provider].map { now - $0 >= Bounds.silentFloor } ?? true
+            try require(isSilent, "\(question): expired at once, and \(provider) has replied")
+        }
+    }
+
     /// Not while any upstream would have answered in time, the system resolver aside where a provider's answer has
     /// expired: at this moment none that was asked for the lookup answers within `clientTimeout` of its start, and
     /// everybody was asked whom the rules want asked by then, unless the set of upstreams or the hosts file's word has
@@ -292,6 +321,10 @@ struct SimulationAccount {
         // One client's expired answer is everybody's.
         if let kept, hasStayed, cause != .otherNetwork {
             try require(kept.isUsable(policy.limits), "\(question): an expired answer against the policy")
+        }
+        guard cause != .unresponsive else {
+            try requireSilence(question, now: now)
+            return question
         }
         let isOthers = cause == .otherNetwork
         try require(!isOthers || policy.limits.maxAgeSeconds > 0, "\(question): another network's against the policy")
