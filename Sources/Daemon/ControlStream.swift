@@ -38,8 +38,8 @@ final class ControlStream {
     /// True after unread data exceeded `maxUnsentBytes`: the server then disconnects the client.
     private(set) var isOverfull = false
 
-    /// Called once when the client disconnects before the end. Never called during another function of the stream, nor
-    /// after `finish`.
+    /// Called once when the connection closes before the answer is complete. Never called during another function of
+    /// the stream, nor after `finish`.
     var onGone: (() -> Void)?
     /// Tells the server that data, the end, or an overflow is pending.
     var onChange: (() -> Void)?

@@ -1,4 +1,4 @@
-// Words the resolver's decisions about one question as short sentences, for `explain`. Makes no decision itself.
+// Describes the resolver's decisions about one question in short sentences, for `explain`. Makes no decision itself.
 
 import AnswerCache
 import Control
@@ -17,7 +17,7 @@ struct ExplainWords {
         self.nameOfSource = nameOfSource
     }
 
-    // MARK: where it goes
+    // MARK: upstream choice
 
     var route: String {
         if case .here = known.prospect { return "answered here: a special name, or one of /etc/hosts" }
@@ -55,7 +55,7 @@ struct ExplainWords {
         }
     }
 
-    /// Returns the rule's keys and values in the syntax of the settings file.
+    /// Returns the rule's settings as they are written in the settings file.
     func says(_ rule: Rule) -> [String] {
         var said: [String] = []
         switch rule.upstreams {
@@ -79,7 +79,7 @@ struct ExplainWords {
         return said.isEmpty ? ["nothing"] : said
     }
 
-    // MARK: after its end
+    // MARK: expiry and refresh
 
     /// Says whether and how long an answer is usable after its TTL has expired.
     ///
@@ -112,7 +112,7 @@ struct ExplainWords {
         return perHour > 7200 ? "\(perHour / 3600) times a second" : "\(perHour) times an hour"
     }
 
-    // MARK: the next question
+    // MARK: the next query
 
     /// Describes a reply that is decided before the cache lookup.
     static func next(_ reply: BeforeCache) -> String {
@@ -125,7 +125,7 @@ struct ExplainWords {
 
     /// - Parameters:
     ///   - givenNow: freshness of the entry that the cache serves at once; nil without such an entry.
-    ///   - refreshWasAsked: a client near the expiry has already triggered the refresh, which happens once per entry.
+    ///   - refreshWasAsked: true if a reply near the expiry has already triggered the refresh; each entry triggers one.
     func next(givenNow: Freshness?, refreshWasAsked: Bool) -> [String] {
         if let givenNow {
             guard givenNow == .due else { return ["answered from the cache"] }
