@@ -4,7 +4,7 @@ import DNSWire
 import LinuxIO
 import Resolver
 
-/// A client whose question is being fetched.
+/// A client that waits for a lookup.
 struct Client {
     enum Path {
         case datagram(DatagramSocket, peer: SocketAddress, askedAddress: [UInt8])

@@ -10,7 +10,7 @@ import LinuxIO
 struct LogFolding {
     /// Long enough to reduce a flood to one line a minute, short enough for the log to show that it continues.
     static let window: Duration = .seconds(60)
-    /// Bound of lines with an open window. A further line evicts the one whose window ends first and writes its count.
+    /// Bound of lines with an open window. A further line evicts the one with the earliest end and writes its count.
     static let maxLines = 64
 
     private struct Kept {
