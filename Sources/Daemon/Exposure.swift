@@ -22,7 +22,8 @@ enum Exposure {
             + "say who may: allow = [\(list)] under [server], for example; or listen on loopback alone"
     }
 
-    /// True if any client on the Internet may query the daemon, including clients with forged source addresses.
+    /// True if clients on the Internet may query the daemon, forged source addresses included: `allow` has a prefix
+    /// wider than any private network.
     static func isOpenResolver(listen: [SocketAddress], allow: [Prefix]) -> Bool {
         listen.contains(where: \.isOpenToOthers) && allow.contains(where: \.isWiderThanAnyNetwork)
     }
