@@ -43,7 +43,7 @@ package enum Command: Equatable, Sendable {
     /// One screen of names; longer lists belong in the settings.
     package static let maxPrefetchNames = 100
 
-    /// The first word of a line.
+    /// The first word of a request line.
     package enum Word: String, CaseIterable, Sendable {
         case status, stats, cache, flush, prefetch, httpdns, providers, network, verify, verdicts, report, evidence
         case whois, explain, query, top, inflight, watch, recorder, log, reload, help
@@ -137,28 +137,28 @@ package enum LogLevel: String, CaseIterable, Codable, Sendable {
 
 /// The forms in which cache entries are shown.
 package enum CacheView: String, CaseIterable, Sendable {
-    /// One line for each.
+    /// One line per entry.
     case list = "ls"
-    /// Everything about each.
+    /// All facts of each entry.
     case get
-    /// Their records, one line for each.
+    /// One line per record.
     case dump
 }
 
-/// What `network` is asked for.
+/// The forms of `network`.
 package enum NetworkView: String, CaseIterable, Sendable {
-    /// The network in use, and those that are known.
+    /// The network in use, and the other known networks.
     case current
-    /// The changes from one to the next.
+    /// The network changes.
     case history
 }
 
-/// What `providers` is asked for.
+/// The actions of `providers`.
 package enum ProvidersAction: Equatable, Sendable {
     case list
-    /// Forgets what was measured of one provider, or of all (nil).
+    /// Resets the measurements of one provider. Nil: of all providers.
     case reset(String?)
-    /// Asks this one what it can do. Makes traffic, and answers step by step.
+    /// Tests the features of this provider. Causes network traffic; the answer comes in steps.
     case test(String)
 
     enum Verb: String {

@@ -1,7 +1,7 @@
 // The text of `help`. The usage in refusals comes from the same table, and a test compares it with the shell
 // completions.
 
-/// One form of a command.
+/// One form of a command, as `help` shows it.
 struct CommandForm {
     let usage: String
     let summary: String

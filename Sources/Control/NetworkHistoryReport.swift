@@ -9,9 +9,9 @@ package struct NetworkHistoryReport: Codable, Equatable, Sendable {
     }
 
     package struct Change: Codable, Equatable, Sendable {
-        /// Since 1970.
+        /// Seconds since 1970.
         package let seconds: Int64
-        /// Empty: from then on there was none.
+        /// Empty if the network was lost.
         package let id: String
         package let words: String
         /// "route", "address", "wake", ...

@@ -11,7 +11,7 @@ extension StatsReport {
         package var lastRecoveryMilliseconds = 0
         /// Number of changes, by cause.
         package var causes: [String: Int] = [:]
-        /// Times from the first usable route to the first fresh answer, by the cause of the change.
+        /// Durations from the first usable route to the first fresh answer, by the cause of the change.
         package var recoveryMilliseconds: [String: Recovery] = [:]
 
         package init() {}

@@ -6,7 +6,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var uptimeSeconds = 0
     package var queries = Queries()
     package var responses = Responses()
-    /// By the name of the response code.
+    /// Responses by the name of the response code.
     package var rcodes: [String: Int] = [:]
     /// Queries without a response, by reason.
     package var dropped: [String: Int] = [:]
@@ -95,7 +95,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
 
     /// A duration histogram, to be summed or drawn. All histograms have the same buckets.
     package struct Histogram: Codable, Equatable, Sendable {
-        /// The upper bounds of the buckets, included: 1 us to 8.4 s, each twice the one before.
+        /// The upper bounds of the buckets, included: 1 us to 8.4 s, each twice the previous one.
         package static let boundsMicroseconds = (0..<24).map { 1 << $0 }
 
         /// Counts per bucket, not cumulative. The last bucket has no upper bound.

@@ -1,16 +1,17 @@
 // Reads a flight recorder file, without a daemon: a header with sizes, then the recorder's memory. The file is
 // untrusted, so any deviation from the format is an error that names it.
 
-// header (64 bytes): "HTTPDNSF", version, rings, slots of a ring, words of a slot and of a tail, entries of the table
-// and words of an entry (4 bytes each), the program's version; then the moment (24 bytes): signal, nanoseconds since
-// boot, microseconds since 1970 (8 bytes each); the table; the rings. Numbers are little-endian.
+// Header (64 bytes): "HTTPDNSF"; then 4 bytes each: format version, rings, slots per ring, words per slot, words per
+// tail, table entries, words per entry; then the program version (28 bytes).
+// Moment (24 bytes, 8 each): signal, nanoseconds since boot, microseconds since 1970.
+// Then the word table and the rings. Numbers are little-endian.
 
 package struct FlightFile: Sendable {
     /// The version of the daemon that wrote the file; printable ASCII.
     package let programVersion: String
     /// The signal that ended the daemon; nil if it kept running.
     package let signal: Int?
-    /// When the machine booted, since 1970.
+    /// When the machine booted, in microseconds since 1970.
     package let bootMicroseconds: Int64
     /// The oldest first.
     package let events: [FlightEvent]
@@ -104,7 +105,7 @@ package enum FlightFileError: Error, Equatable, Sendable {
     case otherVersion(UInt32)
     case otherSizes
     case wrongMoment
-    /// In bytes.
+    /// Sizes in bytes.
     case wrongSize(found: Int, expected: Int)
 }
 

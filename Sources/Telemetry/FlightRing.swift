@@ -4,9 +4,9 @@
 import DNSWire
 import Synchronization
 
-/// Invariant: event n (from 0) is in slot n % capacity. The first word of the slot is 2n + 1 while the event is
-/// written, and 2n + 2 when it is complete (a sequence lock per slot: Lameter 2005). If a reader finds the same even
-/// word before and after it copies the slot, the copy is one event. Otherwise a later event is replacing it.
+/// Invariant: event n (from 0) is in slot n % capacity. Each slot has a sequence lock (Lameter 2005): its first word is
+/// 2n + 1 while the event is written, and 2n + 2 when it is complete. If a reader finds the same even word before and
+/// after it copies the slot, the copy is one event. Otherwise a later event is replacing it.
 ///
 /// A slot has 128 bytes; unused parts are not written. The second half holds IPv6 address, upstream and bytes 25 to 72
 /// of the name. The rest of a longer name is in a separate tail.

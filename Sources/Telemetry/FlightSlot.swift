@@ -1,11 +1,11 @@
 // Converts an event to the words of a slot, and back. Memory and files have the same form. Words from a file are
 // untrusted: values that no writer produces give no event.
 
-// word 0: the ring's mark             word 4: IPv4 address, or the last half of an IPv6 address
+// word 0: sequence word               word 4: IPv4 address, or the last half of an IPv6 address
 // word 1: nanoseconds since boot      words 5 to 7: the first 24 bytes of the name
 // word 2: kind, source, type,         word 8: the first half of an IPv6 address
 //         code, extended error + 1    word 9: upstream, network
-// word 3: outcome, name bytes,        words 10 to 15: 48 bytes more of the name; what is behind them: its rest
+// word 3: outcome, name bytes,        words 10 to 15: the next 48 bytes of the name; its rest is in the tail
 //         flags, microseconds
 
 package import DNSWire

@@ -5,7 +5,7 @@ enum Gzip {
     /// Magic number, deflate, no flags, no time, no level, unknown system.
     private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
 
-    /// Compresses the text and cuts it off after two thirds.
+    /// Wraps the text in one uncompressed gzip block, cut off after two thirds.
     static func cut(_ text: [UInt8]) -> [UInt8] {
         let count = UInt16(truncatingIfNeeded: text.count)
         let lengths = [count, ~count].flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }

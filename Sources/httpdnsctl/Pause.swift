@@ -10,8 +10,8 @@ final class Pause {
     /// The screen must be redrawn.
     private var isResized = false
 
-    /// - Parameter ofScreen: whether a screen is drawn. If so, the stop signal is watched too, to restore the terminal
-    ///   first.
+    /// - Parameter ofScreen: whether a screen is drawn. If so, Ctrl-Z (SIGTSTP) is taken and ignored, because a stopped
+    ///   program could not restore the terminal.
     init(ofScreen: Bool) throws(SystemError) {
         signals = try SignalWatch(
             Terminal.endSignals + (ofScreen ? [Terminal.resizeSignal, Terminal.stopSignal] : []))
@@ -19,7 +19,7 @@ final class Pause {
         _ = try loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
     }
 
-    /// Ends on "q", Ctrl-D, or when the terminal has gone.
+    /// Ends on "q", Ctrl-D, or if the terminal is closed.
     func watchKeys(of terminal: borrowing Terminal) throws(SystemError) {
         _ = try loop.watch(terminal.keyboard, for: .readable) { [unowned self] _ in
             let keys = (try? Terminal.takeKeys()) ?? []
