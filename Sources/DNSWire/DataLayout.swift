@@ -1,4 +1,4 @@
-// The positions of names in RDATA, for types whose names upstreams may compress. All other data is opaque.
+// The positions of names in RDATA, for types with compressible names. All other data is opaque.
 
 /// The fields of a type's RDATA, in order.
 struct DataLayout {

@@ -39,7 +39,7 @@ package struct Query: Equatable, Sendable {
     private static let maxAdditionalRecords: UInt16 = 2
     /// Cookies, padding, subnet, keepalive and future options; each has at least four bytes.
     private static let maxOptions = 64
-    /// A few extra records may be a client's mistake; more are not worth parsing.
+    /// A few extra questions or records may be a client's mistake; more are not parsed.
     private static let maxStrayRecords = 8
 
     /// - Parameters:

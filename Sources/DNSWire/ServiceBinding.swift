@@ -5,8 +5,8 @@ extension ResourceRecord {
     /// The TargetName; `.` means the owner. Nil for other types and unreadable data.
     package var bindingTarget: Name? { ServiceBinding(self)?.target }
 
-    /// The addresses of ipv4hint and ipv6hint, in order. Empty for other types and in AliasMode, whose parameters are
-    /// ignored (RFC 9460 section 2.4.2). Also empty for malformed parameters, which clients must not use (section
+    /// The addresses of ipv4hint and ipv6hint, in order. Empty for other types and in AliasMode, which ignores
+    /// parameters (RFC 9460 section 2.4.2). Also empty for malformed parameters, which clients must not use (section
     /// 2.2).
     package var addressHints: [Address] {
         guard let binding = ServiceBinding(self), !binding.isAlias else { return [] }

@@ -2,7 +2,7 @@
 // connections, so each endpoint has its own connection sets. New requests go to the current set. A retired set closes
 // with its last transfer. A pool without a set is dormant.
 
-/// A request without a reply whose connection has received nothing since it was sent.
+/// A request without a reply; its connection has received nothing since the request was sent.
 private struct StuckRequest {
     let subject: String
     let receivedBytes: UInt64

@@ -20,9 +20,9 @@ package struct HTTPProxy: Hashable, Sendable {
     /// RFC 1929 encodes each length in one byte.
     package static let maxCredentialBytes = 255
 
-    /// Returns nil for an `address` that is not an IP literal or a password without a user name. Also returns nil if
-    /// a credential is too long or has control characters, or the user name is empty or contains a colon (RFC 7617
-    /// section 2).
+    /// Returns nil for an `address` that is not an IP literal, and for a password without a user name. Also returns nil
+    /// if a credential is too long or has control characters. The user name must not be empty or contain a colon (RFC
+    /// 7617 section 2).
     package init?(kind: Kind, address: String, port: UInt16, userName: String? = nil, password: String? = nil) {
         guard HTTPEndpoint.isAddress(address), port != 0 else { return nil }
         guard userName != nil || password == nil else { return nil }

@@ -21,7 +21,7 @@ package struct TransferRequest: Sendable {
     package var timeout: Duration
     /// From the start to the end of the TLS handshake; at most `timeout`.
     package var connectTimeout: Duration
-    /// Opens a new connection and closes it after the reply, for a server whose open connections are not trusted.
+    /// Opens a new connection and closes it after the reply, for a server with unreliable open connections.
     package var needsOwnConnection: Bool
     /// A request over a reused connection is stuck if no reply byte arrives within this time. If a request with
     /// another `subject` is stuck there too, the connection is dead. Both are then repeated over a new connection,

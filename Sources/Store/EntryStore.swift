@@ -70,7 +70,7 @@ package struct EntryStore: ~Copyable {
     /// entries only.
     ///
     /// - Parameters:
-    ///   - partitions: networks whose entries are removed.
+    ///   - partitions: networks; all their entries are removed.
     ///   - notes: values by name; nil removes the note. Each must fit (`NoteRow.fits`).
     /// - Returns: how many notes were rejected because the file holds the maximum number.
     @discardableResult

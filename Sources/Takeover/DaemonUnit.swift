@@ -9,7 +9,7 @@ package struct DaemonUnit: Equatable, Sendable {
     package static let names = ["httpdnsd.service", "httpdnsd.socket"]
     private static let guardName = "httpdnsd-restore.service"
 
-    /// The `systemctl` arguments whose output `init` reads.
+    /// The `systemctl` arguments that produce the input of `init`.
     package static let question = ["show", "--property=ActiveState,UnitFileState,OnFailure"] + names
 
     /// - Parameter said: output of systemctl for the service and, after an empty line, for its socket; empty without

@@ -1,5 +1,4 @@
-// The text format of a takeover record: one keyword with its values on each line. Bytes are quoted, so an operator
-// can restore files by hand.
+// The text format of a takeover record: a keyword and its values per line, bytes quoted for a restore by hand.
 //
 //     path "/etc/resolv.conf" resolvConf replaced
 //     former link 0777 0 0 "../run/systemd/resolve/stub-resolv.conf"
@@ -54,7 +53,7 @@ extension TakeoverRecord {
         var isComplete: Bool?
         var paths: [TakenPath] = []
         var calls: [ProgramCall] = []
-        /// A path whose states have not been read yet.
+        /// A path before its states have been read.
         var open: (path: String, role: TakenPath.Role, isWrittenOver: Bool, former: FileState?)?
 
         /// - Returns: false if the line is not valid at this point.

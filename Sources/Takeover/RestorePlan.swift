@@ -46,7 +46,7 @@ package struct RestorePlan: Equatable, Sendable {
         remarks + leftAlone.map { "left alone, as somebody else has changed it: \($0)" }
     }
 
-    /// Returns the paths whose states a plan needs.
+    /// Returns the paths that a plan needs the state of.
     package static func looked(_ record: TakeoverRecord) -> [String] {
         record.paths.map(\.path)
             + record.paths.flatMap { path in

@@ -32,7 +32,7 @@ package struct TakeoverPlan: Equatable, Sendable {
         warnings = survey.warnings(keeper) + survey.daemonUnit.warnings
     }
 
-    /// Paths whose present content cannot be restored: neither a file within the size limit nor a link.
+    /// Paths that a restore could not bring back: neither a file within the size limit nor a link.
     package var untouchable: [String] {
         record.paths.filter { path in
             path.former == .other || (path.former == .directory && path.role != .folder)

@@ -35,7 +35,7 @@ package struct TakeoverRecord: Equatable, Sendable {
         }
     }
 
-    /// Returns the paths whose state differs from ours.
+    /// Returns the paths that differ from our state.
     package func changed(_ states: [String: FileState]) -> [String] {
         paths.filter { $0.role != .generated && $0.role != .folder && states[$0.path] ?? .absent != $0.ours }
             .map(\.path)
