@@ -52,7 +52,7 @@ package struct ExtendedError: Hashable, Sendable {
     package static let networkError = ExtendedError(code: 23, text: "every upstream failed")
     package static let notReady = ExtendedError(code: 14, text: "too many queries are waiting")
 
-    /// "Other" (0): RFC 8914 has no code for an answer of the system resolver instead of a provider.
+    /// "Other Error" (0): RFC 8914 has no code for an answer of the system resolver instead of a provider.
     package static func stoodIn(for reason: StaticString) -> ExtendedError {
         ExtendedError(code: otherCode, text: "\(stoodIn.text): \(reason)")
     }
@@ -62,7 +62,7 @@ package struct ExtendedError: Hashable, Sendable {
 
     var tellsStandIn: Bool { code == ExtendedError.otherCode && text.hasPrefix(ExtendedError.stoodIn.text) }
 
-    /// "Other" (0): holds the upstream's response code if the upstream sent no extended error.
+    /// "Other Error" (0): holds the upstream's response code if the upstream sent no extended error.
     package static func upstreamReplied(_ code: ResponseCode) -> ExtendedError {
         ExtendedError(code: otherCode, text: "the upstream replied \(code)")
     }
