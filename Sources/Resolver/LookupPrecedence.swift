@@ -6,7 +6,7 @@
 //     4. the system resolver's answer otherwise: unverified, "no such name" or "no data"
 //     5. another network's expired answer
 //
-// An attacker who blocks the providers and answers in the system resolver's place cannot get above rank 4.
+// An attacker that blocks the providers and answers in the system resolver's place cannot exceed rank 4.
 
 import DNSWire
 
