@@ -55,7 +55,7 @@ extension NameKnowledge {
         }
     }
 
-    // MARK: when to look again
+    // MARK: due probes
 
     /// Returns whether a cached address is due for a probe.
     func hasDue(_ known: KnownQuestion, _ now: Instant) -> Bool {

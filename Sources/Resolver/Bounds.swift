@@ -164,9 +164,9 @@ package enum Bounds {
     static let connectionFailuresToOpen = 2
     /// Registrable domains with an unusable reply in a row: one broken name may draw HTTP 5xx from a working provider.
     static let unusableDomainsToOpen = 2
-    /// Registrable domains in a row that time out on a connection that works: the nameservers of two domains may well
-    /// be down at once. A provider with requests out for so many domains, and no reply since `silentFloor`, counts as
-    /// silent until its time-outs prove it.
+    /// Consecutive registrable domains that time out on a working connection: the nameservers of two domains may well
+    /// be down at once. A provider with outstanding requests for this many domains and no reply since `silentFloor`
+    /// counts as silent until its timeouts prove it.
     static let timedOutDomainsToOpen = 3
     static let silentFloor: Duration = .milliseconds(500)
 

@@ -9,7 +9,7 @@ package struct Explanation: Sendable {
         package let until: Instant
     }
 
-    /// The outcome for a client whose question the cache cannot answer now.
+    /// The outcome for a client if the cache cannot answer its question now.
     package enum Prospect: Equatable, Sendable {
         /// Answered from local data.
         case here(Answer)

@@ -12,7 +12,7 @@ package struct FetchBatches {
         package let question: Question
         /// When the resolver requested it; its timeout counts from here.
         package let startedAt: Instant
-        /// The holder whose slot the request takes; nil for a request that is not counted.
+        /// The domain and client that the request's slot counts for; nil for a request that is not counted.
         package let holder: ShareHolder?
         /// The domain is slow, so it shares no request with other domains, which would have to wait too.
         package let isSlow: Bool
@@ -72,7 +72,7 @@ package struct FetchBatches {
         }
     }
 
-    /// What one request to a provider can carry.
+    /// Capacity of one request to a provider.
     package struct Capacity: Equatable, Sendable {
         /// 1 or more.
         package let names: Int

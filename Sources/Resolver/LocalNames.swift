@@ -47,7 +47,7 @@ enum LocalNames {
     ]
 
     /// RFC 6762 (local), 8375 (home.arpa), 6761 (test), ICANN's "internal", and the reverse zones of private, shared,
-    /// link-local and unspecified addresses (RFC 6303 section 4, RFC 7793). What ipv4only.arpa has for AAAA is the
+    /// link-local and unspecified addresses (RFC 6303 section 4, RFC 7793). The AAAA records of ipv4only.arpa are the
     /// network's NAT64 prefix, which only its own resolver knows (RFC 8880 section 7.1).
     private static let localNetwork = Set(
         """

@@ -26,7 +26,7 @@ struct NameKnowledge {
         touchedAt = now
     }
 
-    // MARK: what is known
+    // MARK: queries
 
     func judgement(of address: Address) -> Judgement { known(address)?.judgement ?? .none }
 
@@ -81,7 +81,7 @@ struct NameKnowledge {
     /// Returns whether the question is in use or doubtful.
     func isWorthProbing(_ known: KnownQuestion) -> Bool { known.isInUse || known.isDoubted || hasCondemned }
 
-    // MARK: what happens
+    // MARK: updates
 
     mutating func change(_ question: Question, now: Instant, _ body: (inout KnownQuestion) -> Void) {
         touchedAt = now

@@ -65,7 +65,7 @@ package struct Policy: Equatable, Sendable {
     }
 }
 
-/// RFC 8767 section 5, whose values are the defaults.
+/// Limits for serving expired answers. The defaults are those of RFC 8767 section 5.
 package struct StalePolicy: Equatable, Sendable {
     /// Seconds after the expiry during which an answer may be served stale; 0: never.
     package var maxAgeSeconds: UInt32 = 86_400

@@ -45,7 +45,7 @@ struct PortalWatch {
     private var turn = 0
     private var news: [PortalNews] = []
 
-    // MARK: what is known
+    // MARK: state
 
     var isSuspected: Bool { suspicion != nil }
 
@@ -65,7 +65,7 @@ struct PortalWatch {
         return suspicion
     }
 
-    // MARK: what happens
+    // MARK: events
 
     mutating func keep(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {
         let old = watched
@@ -151,7 +151,7 @@ struct PortalWatch {
         phase = .resting(until: now + Bounds.portalRest)
     }
 
-    // MARK: what follows
+    // MARK: effects
 
     mutating func takeNews() -> [PortalNews] {
         defer { news = [] }
@@ -190,7 +190,7 @@ struct PortalWatch {
     /// Without TLS, any host can answer. Such a reply counts only if no provider uses TLS.
     private func canEnd(_ provider: Watched) -> Bool { provider.verifies || !watched.contains(where: \.verifies) }
 
-    // MARK: parts
+    // MARK: helpers
 
     private mutating func suspect(now: Instant) {
         switch phase {

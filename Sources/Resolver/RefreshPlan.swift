@@ -32,8 +32,8 @@ struct RefreshPlan {
         var unread = 0
         /// Its hits are counted, but its refresh was postponed for want of room.
         var isPostponed = false
-        /// The provider whose budget was charged for the next refresh, and from when the payment holds. An earlier
-        /// refresh pays again.
+        /// The provider that was charged for the next refresh, and from when the payment holds. An earlier refresh pays
+        /// again.
         var payment: (to: ProviderID, from: Instant)?
         /// Its answer was learned on another network. None is known for the current one.
         var isElsewhere = false
@@ -153,7 +153,7 @@ struct RefreshPlan {
         return largest.questions
     }
 
-    // MARK: what happens
+    // MARK: events
 
     /// The cache gave the answer near its expiry and counted that hit as any other.
     /// - Returns: whether to refresh it now. False if a refresh is planned, or should wait for the expiry.
@@ -280,7 +280,7 @@ struct RefreshPlan {
         return meant.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.map(\.0)
     }
 
-    // MARK: what is due
+    // MARK: due refreshes
 
     /// Takes the next due question, together with the other address family of its name if that expires soon, as clients
     /// ask for both. The hits decide whether they are refreshed: `counted`.
@@ -328,7 +328,7 @@ struct RefreshPlan {
         var isInUse = false
         /// Requested by the operator, in use or not.
         var isWanted = false
-        /// The provider whose budget was already charged.
+        /// The provider that was already charged for the refresh.
         var paidTo: ProviderID?
         /// The current answer was prefetched and then read.
         var wasUsed = false
@@ -342,7 +342,7 @@ struct RefreshPlan {
         return (deadlines.contains(number) ? entries[number].dueAt : nil, prospect)
     }
 
-    // MARK: parts
+    // MARK: helpers
 
     mutating func schedule(_ number: Int, at instant: Instant) {
         entries[number].dueAt = instant

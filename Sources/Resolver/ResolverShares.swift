@@ -16,7 +16,7 @@ extension Resolver {
         shares.displaced(by: ShareHolder(question.name, nil)) == nil
     }
 
-    /// The client whose question a fetch is for; nil for a refresh, and for a fetch that no lookup waits for.
+    /// The client that a fetch is made for; nil for a refresh, and for a fetch that no lookup waits for.
     package func client(of fetch: FetchID) -> ClientID? {
         lookupOfFetch[fetch].flatMap { shares.holder(of: $0)?.client }
     }

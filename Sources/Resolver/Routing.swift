@@ -25,7 +25,7 @@ struct Routing {
     /// time tests whether a provider has recovered. An outage must not delay every name, nor flood the provider at its
     /// return.
     ///
-    /// - Parameter paid: the provider whose budget was charged for the question. It goes first unless it is failing.
+    /// - Parameter paid: the provider that was charged for the question. It goes first unless it is failing.
     func route(
         _ question: Question, _ policy: NamePolicy, paid: ProviderID? = nil, _ ranking: inout UpstreamRanking,
         now: Instant

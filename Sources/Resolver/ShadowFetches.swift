@@ -85,7 +85,7 @@ struct ShadowFetches {
         }
     }
 
-    /// Removes the fetches and comparisons whose time has passed.
+    /// Removes the expired fetches and comparisons.
     ///
     /// - Returns: fetches that timed out.
     mutating func popDue(_ now: Instant) -> [Pending] {
@@ -107,7 +107,8 @@ struct ShadowFetches {
     }
 }
 
-/// Results of the questions sent to a shadow provider. Questions whose lookup had no answer count only in `asked`.
+/// Results of the questions sent to a shadow provider. Questions that the lookup could not answer count only in
+/// `asked`.
 package struct ShadowCounts: Equatable, Sendable {
     package fileprivate(set) var asked: UInt64 = 0
     /// The same records, or none on both sides.

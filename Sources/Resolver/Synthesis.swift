@@ -11,7 +11,7 @@ struct Synthesis {
     }
 
     private var prefixes: [TranslationPrefix] = []
-    /// AAAA questions whose A lookup is to be started.
+    /// AAAA questions that need an A lookup.
     private var wanted: [Question] = []
     /// The AAAA question of each internal waiter for A.
     private var questionOfWaiter: [Waiter: Question] = [:]
@@ -29,7 +29,7 @@ struct Synthesis {
     /// internal.
     private static let lowestNumber = UInt64.max / 2
 
-    // MARK: what is wanted
+    // MARK: need for synthesis
 
     /// Sets the NAT64 prefixes, and drops the A answers of the former network.
     mutating func setPrefixes(_ prefixes: [TranslationPrefix]) {
@@ -104,7 +104,7 @@ struct Synthesis {
         }
     }
 
-    // MARK: what is made of them
+    // MARK: synthesised answers
 
     /// - Parameters:
     ///   - answer: the A answer.

@@ -49,7 +49,7 @@ struct Verification {
         [plan.nextDeadline, known.nextMark].compactMap { $0 }.min()
     }
 
-    // MARK: what happens
+    // MARK: events
 
     /// Counts a client's question that the cache could not answer.
     mutating func asked(_ question: Question, now: Instant) {
@@ -192,7 +192,7 @@ struct Verification {
         return consequences
     }
 
-    // MARK: what is known
+    // MARK: queries
 
     /// Returns whether every address is mismatched or unreachable while another source may have a better answer.
     func isUseless(_ question: Question, _ answer: Answer, now: Instant) -> Bool {
@@ -294,7 +294,7 @@ struct Verification {
         return counts
     }
 
-    // MARK: parts
+    // MARK: helpers
 
     /// Enters a source's answer for a name. Returns nil if the type leads to no address or nothing is to be remembered.
     private mutating func enter(
