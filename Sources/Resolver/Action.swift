@@ -10,7 +10,7 @@ package enum Action: Equatable, Sendable {
     case shadow(FetchID, Question, ProviderID)
     /// The result is no longer wanted.
     case abandon(FetchID)
-    /// Keep this answer; its TTLs are as they should be kept.
+    /// Cache this answer with the TTLs given.
     case store(Question, Answer, Source)
     case reply(Waiter, Answer, Source)
     case replyExpired(Waiter, ExpiredAnswer, StaleCause)

@@ -1,13 +1,14 @@
 // Detects nameservers that forward to this daemon. Each is asked for a name with a random token. If a client asks for
 // that name, the server is excluded until a later check shows no loop. Only such names count, as any client may ask for
 // anything else.
-//
-//     asked --its token comes back--> left out --after a while--> tried --the check ends--> asked
-//                                        ^                          |
-//                                        `----its token comes back--'
 
 package import DNSWire
 
+/// States of a nameserver:
+///
+///     asked --its token comes back--> left out --after a pause--> tried --the check ends--> asked
+///                                        ^                          |
+///                                        `----its token comes back--'
 package struct LoopChecks: Sendable {
     package struct Check: Equatable, Sendable {
         package let server: Nameserver

@@ -1,13 +1,14 @@
 // Detects a captive portal: all providers fail their TLS check or are redirected while the system resolver answers.
 // Schedules the trial requests that detect its end.
-//
-//     clear ── every provider has failed so, the system resolver answers ──> suspected
-//       ▲                                                                    │      │
-//       ├── a provider is verified, or the network is another one ───────────┘      │ 10 min
-//       └── 10 min ── resting <─────────────────────────────────────────────────────┘
 
 package import DNSWire
 
+/// States of the suspicion:
+///
+///     clear ── every provider has failed so, the system resolver answers ──> suspected
+///       ▲                                                                    │      │
+///       ├── a provider is verified, or the network has changed ──────────────┘      │ 10 min
+///       └── 10 min ── resting <─────────────────────────────────────────────────────┘
 struct PortalWatch {
     private struct Watched {
         let id: ProviderID

@@ -1,15 +1,13 @@
 // Decides which answers are prefetched before they expire, and when. Holds the recently asked questions with their
 // expiry and demand. The cache counts hits; the plan asks for the counts when an answer is due.
-//
-//     learned ──> scheduled ── its time comes ──> counted ── in use ──> refreshed, and learned again
-//                     ▲                              └────── not ────> idle: known, and let expire
-//                     └──────── asked again ────────────────────────────┘
-//
-// Invariants: `numberOf` has every entry once; `deadlines` holds exactly the scheduled ones; there are never more than
-// `Bounds.maxPlanned`.
 
 import DNSWire
 
+///     learned ──> scheduled ── due ──> counted ── in use ──> refreshed, and learned again
+///                     ▲                   └────── not ────> idle: known, and expires
+///                     └──────────── asked again ─────────────┘
+///
+/// Invariants: `numberOf` has every entry once; `deadlines` holds exactly the scheduled ones; at most `maxPlanned`.
 struct RefreshPlan {
     struct Entry {
         let question: Question

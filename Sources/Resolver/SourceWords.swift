@@ -1,7 +1,7 @@
 // Bounded table of each source's last answer and last failure per question, for reports. No decision reads it.
 //
-// Invariants: `numberOf` has the place of every entry's question, and nothing else; an entry has at most one word and
-// one failure of each source.
+// Invariants: `numberOf` maps every entry's question to its place, and nothing else. An entry has at most one answer
+// and one failure per source.
 
 package import DNSWire
 

@@ -219,9 +219,9 @@ struct Verification {
         return name.shownWorth(answer.addresses) == .somebodyElses && !isOurTrouble(answer.addresses, name)
     }
 
-    /// Returns whether an answer may take the place of one that probes speak against. Only an answer with a verified
-    /// address replaces a provider's: a network that lies on port 53 and closes port 443 must not win by that. A
-    /// provider's dead answer is also replaced by another provider's.
+    /// Returns whether an answer may replace one with bad verdicts. Only an answer with a verified address replaces a
+    /// provider's: a network that forges answers on port 53 and closes port 443 must not win by that. A provider's
+    /// unreachable answer is also replaced by another provider's.
     func mayReplace(
         _ question: Question, _ old: (answer: Answer, source: Source), by new: (answer: Answer, source: Source)
     ) -> Bool {
