@@ -13,11 +13,11 @@ package enum Event: Sendable {
     case answeredFromCache([Waiter])
     /// Hit counts requested by `countHits`.
     case hitsCounted([(question: Question, hits: Int)])
-    /// Questions to resolve in advance, as requested by the operator.
+    /// Questions to resolve before a client asks.
     case wanted([Question])
     /// Answers in recent use that the cache loaded from the store.
     case restored([RestoredAnswer])
-    /// The operator removed these questions from all caches.
+    /// Forget the answers to these questions, at the operator's request.
     case forgotten(QuestionScope)
     /// A fetch ended. Results of abandoned fetches are ignored.
     case fetchFinished(FetchID, FetchResult)
