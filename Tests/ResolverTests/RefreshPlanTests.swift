@@ -101,6 +101,21 @@ struct RefreshPlanTests {
         #expect(plan.counted(popular, hits: 0, now: now + .seconds(59)).isInUse, "asked again, in use again")
     }
 
+    @Test("a question that failed waits for its retry, however often other refreshes have room for one more")
+    func failedIsNotEarly() throws {
+        var plan = RefreshPlan(seed: 1)
+        for number in 0..<2 {
+            plan.asked(try question(number), now: start)
+            plan.learned(try question(number), learned(60), isRefresh: false, patience: .zero, now: start)
+        }
+        let end = start + .seconds(60)
+        #expect(plan.popEarly(end, atMost: 2).count == 2)
+        plan.failed(try question(0), retryAt: end + .seconds(30))
+        plan.failed(try question(1), retryAt: end - .seconds(1))
+        #expect(plan.popEarly(end, atMost: 2) == [try question(1)])
+        #expect(plan.popDue(end + .seconds(31)) == [try question(0)])
+    }
+
     @Test("a postponed refresh keeps its turn before those that fell due later, and does not count as unread")
     func postponement() throws {
         var plan = RefreshPlan(seed: 1)
