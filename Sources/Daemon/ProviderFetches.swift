@@ -45,8 +45,9 @@ final class ProviderFetches {
     /// The resolver abandons a request earlier; these limits end requests that it missed.
     private static let timeout: Duration = .seconds(5)
     private static let connectTimeout: Duration = .seconds(2)
-    /// When requests for two domains are stuck on a connection for so long, it is taken for dead, even if the peer's
-    /// kernel is there: longer than a slow provider takes, and a new connection has half of the resolver's patience.
+    /// If requests for two domains are stuck on a connection for this long, it counts as dead even if the peer's
+    /// kernel still responds. Longer than a slow provider takes; a new connection then has half of the resolver's
+    /// patience.
     private static let stallTimeout: Duration = .milliseconds(1500)
 
     /// One request in flight, for one or more fetches.
