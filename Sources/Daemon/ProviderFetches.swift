@@ -194,7 +194,7 @@ final class ProviderFetches {
         providers[index].setNodes(list)
     }
 
-    /// After a change of the network. Requests on their way fail, unless they are abandoned first.
+    /// Renews connections after a network change. Requests in flight fail unless they are abandoned first.
     func renewConnections(now: Instant) {
         http.renewConnections(now: now)
         resetAddresses(of: nil)

@@ -262,7 +262,7 @@ final class ResolvingLoop {
 
     // MARK: actions
 
-    /// Decisions become effects here and nowhere else.
+    /// Carries out an action of the resolver. Only this function has effects.
     private func perform(_ action: Action, now: Instant) {
         recorder.note(action, nameOfSource: name, isRefresh: resolver.isRefreshing, now: now)
         switch action {

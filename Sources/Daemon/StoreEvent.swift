@@ -1,4 +1,5 @@
-// What passes between the main thread and the store's: batches one way, news the other. Values only.
+// Messages between the main thread and the store's thread: batches in one direction, events in the other. Values
+// only.
 
 import AnswerCache
 import DNSWire
@@ -36,7 +37,7 @@ struct LoadReport: Sendable {
     /// Damaged rows.
     var skipped = 0
     var milliseconds: Int64 = 0
-    /// The most asked of the restored, most first.
+    /// Restored entries with the highest demand, highest first.
     var inUse: [RestoredEntry] = []
     /// Flushes during loading: to be repeated, because an entry may have been loaded after them.
     var flushedMeanwhile: [QuestionScope] = []

@@ -7,7 +7,7 @@ struct Footing: Equatable {
     let identity: NetworkIdentity
     /// The interface with the default route.
     private let link: Int?
-    /// Of IPv4; addresses of IPv6 come and go by design (RFC 8981), and old ones stay good for a while.
+    /// IPv4 only: IPv6 addresses change by design (RFC 8981), and old ones stay valid for a while.
     let source: Address?
 
     static let isolated = Footing()
@@ -51,7 +51,7 @@ struct Footing: Equatable {
 }
 
 extension NetworkIdentity {
-    /// As far as routes and addresses tell.
+    /// Compares routes and addresses only.
     fileprivate func hasSameWayOut(as other: NetworkIdentity) -> Bool {
         kind == other.kind && gateway == other.gateway && prefix == other.prefix
     }

@@ -1,5 +1,5 @@
-// Waits for descriptors and calls whoever watches them: epoll, level-triggered, one thread. There are no timers
-// inside: the caller owns the deadlines and passes the next one to `turn`.
+// Waits for descriptors and calls their handlers: epoll, level-triggered, one thread. It has no timers: the caller
+// keeps the deadlines and passes the next one to `turn`.
 
 import CLinux
 import Glibc
@@ -90,7 +90,8 @@ package final class EventLoop {
         slots[Int(registration.slot)].body = nil
         slots[Int(registration.slot)].generation &+= 1
         freeSlots.append(registration.slot)
-        // A library may have closed its descriptor first; then the number is unknown to epoll, or somebody else's.
+        // A library may have closed its descriptor first; the number is then unknown to epoll, or belongs to another
+        // file.
         guard watchers[slot.descriptor] == registration else { return }
         watchers[slot.descriptor] = nil
         _ = clinux_epoll_control(descriptor.raw, EPOLL_CTL_DEL, slot.descriptor, 0, 0)
