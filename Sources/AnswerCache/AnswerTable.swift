@@ -35,8 +35,8 @@ import DNSWire
     /// has one slot for each; where entries are smaller still, slots run out before bytes do.
     static let smallEntryBytes = 128
 
-    /// The index grows with the entries: a hit reads a random place of it, and one made for a full cache would be out
-    /// of the processor's caches, half of what a look-up costs. A power of two; 256 bytes.
+    /// The index grows with the entries. A hit reads a random position of it; an index for a full cache would miss the
+    /// processor's caches, which is half the cost of a lookup. A power of two; 256 bytes.
     private static let firstPositions = 64
 
     /// Allocates slots at once; untouched ones cost no memory.

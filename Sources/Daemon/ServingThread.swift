@@ -23,7 +23,7 @@ enum Notice: Sendable {
     case asked(Handover)
     /// An answer close to its expiry was served.
     case due(Question)
-    /// An answer was served whose next use the resolver wants to see.
+    /// An answer was served that `AnswerCache.awaitHit` had marked.
     case givenAgain(Question)
 
     var isQuestion: Bool {

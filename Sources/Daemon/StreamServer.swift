@@ -78,7 +78,7 @@ final class StreamServer {
         return due
     }
 
-    /// Takes the questions whose served answers the resolver wants to see.
+    /// Takes the questions with served answers that `AnswerCache.awaitHit` had marked.
     func takeAwaited() -> [Question] {
         defer { awaited.removeAll(keepingCapacity: true) }
         return awaited

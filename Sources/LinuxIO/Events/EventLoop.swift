@@ -58,7 +58,7 @@ package final class EventLoop {
     /// itself included, but not start a turn.
     ///
     /// - Parameter descriptor: open, not watched yet, and unwatched before it is closed. The loop does not own it:
-    ///   whoever watches keeps the owner in a stored property, as a local array may be released after its last use.
+    ///   keep the owner in a stored property, because a local array may be released after its last use.
     /// - Throws: EEXIST (watched already), EPERM (a regular file), ENOSPC and ENOMEM.
     package func watch(
         _ descriptor: Int32, for interest: Readiness, _ body: @escaping (Readiness) -> Void

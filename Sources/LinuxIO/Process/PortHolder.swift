@@ -1,4 +1,4 @@
-// Says which process holds a port that we could not bind. Only a hint for people: what it reads may change meanwhile.
+// Names the process that holds a port. A hint for the operator only, because the holder may change meanwhile.
 
 import Glibc
 

@@ -51,7 +51,7 @@ package struct Terminal: ~Copyable {
 
     /// It has another size.
     package static let resizeSignal = SIGWINCH
-    /// What ends a program on a terminal, whoever sends it.
+    /// Signals that end a program on a terminal.
     package static let endSignals = [SIGINT, SIGTERM, SIGQUIT, SIGHUP]
     /// Nobody is left to bring the screen back for who is stopped: a program that draws takes it, and goes on.
     package static let stopSignal = SIGTSTP
