@@ -78,7 +78,7 @@ import Synchronization
         }
     }
 
-    /// The hits on a question's entries since the last call, all provenances together.
+    /// Returns and resets the hits on a question's entries, all provenances together.
     package func takeHits(_ question: Question, partition: Partition) -> Int {
         hits(question, partition) { Int($0.takeHits($1)) }
     }

@@ -118,7 +118,7 @@ struct LocalAddress {
         try SystemCall.run("connect") { unsafe kernel.withPointer { unsafe Glibc.connect(raw, $0, $1) } }
     }
 
-    /// True for a socket file without an owner: the kernel refuses the connection. Any other outcome is a live owner, or
+    /// True for a socket file without an owner: the kernel refuses the connection. Any other outcome: a live owner, or
     /// a file that is not ours to remove.
     var isStaleSocket: Bool {
         do throws(SystemError) {
