@@ -9,7 +9,7 @@ struct PortBinding {
     /// One array per thread, with one socket per address.
     let datagrams: [[DatagramSocket]]
     let listeners: [Listener]
-    /// Addresses that this machine does not have, where settings allow that.
+    /// Addresses that were skipped because this machine does not have them (`mayLackSome`).
     let leftOut: [Failure]
     /// Passed in by the service manager, instead of the addresses of the settings and the command line.
     let areHandedOver: Bool

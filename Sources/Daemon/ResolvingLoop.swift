@@ -44,7 +44,7 @@ final class ResolvingLoop {
     private var portalNews: [PortalNews] = []
     /// Notices of serving threads, read in this turn.
     private var notices: [Notice] = []
-    /// Rate limit for all requests except those of the daemon's own user on the control socket.
+    /// Rate limit for all requests except those of unrestricted users of the control socket.
     var explanationPace = ExplanationPace()
 
     init(

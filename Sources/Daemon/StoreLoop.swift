@@ -41,7 +41,7 @@ struct StoreLoop: ~Copyable {
     static let maxRemovals = 256
     /// Names in use on a busy machine.
     static let maxInUse = 4_096
-    /// Growth of the file between prunings, as a divisor of its row count.
+    /// Growth of the file between prunings, as a divisor of its row limit.
     private static let pruningShare = 8
     /// How long entries past their last use stay in the file on a quiet machine.
     private static let pruningInterval: Duration = .seconds(3_600)
