@@ -169,6 +169,8 @@ package enum Bounds {
     /// counts as silent until its timeouts prove it.
     static let timedOutDomainsToOpen = 3
     static let silentFloor: Duration = .milliseconds(500)
+    /// A provider that has replied within this time is not silent: a request without a place is a shortage of places.
+    static let heardLately: Duration = .milliseconds(100)
     /// Requests for one domain without a reply, after which its expired answers do not wait for the provider any more.
     static let unansweredOfDomain = 8
     /// Time-outs say so long that a provider replies to nothing.
@@ -215,6 +217,11 @@ package enum Bounds {
     static let systemPatienceAtFirst: Duration = .milliseconds(250)
     /// Interval of refreshes after a network change: 50 questions a second.
     static let refreshStep: Duration = .milliseconds(20)
+    /// Interval of refreshes after an outage of the providers. Each of these questions makes a client wait until it is
+    /// refreshed.
+    static let retryStep: Duration = .milliseconds(5)
+    /// A question whose retry is due within this time may share the request of another one.
+    static let earlyRetry: Duration = .seconds(1)
     /// Time for which an answer learned on another network waits for the upstreams of this one (RFC 8767 section 5).
     static let otherNetworkPatience: Duration = .milliseconds(1800)
 

@@ -172,9 +172,11 @@ extension Lookup {
         _ attempt: Attempt, at provider: ProviderID, now: Instant, _ around: inout Surroundings
     ) {
         nextProviderAt = now
-        if !around.ranking.isAsked(provider) || around.ranking.hasHeard(provider, since: attempt.startedAt) {
+        if !around.ranking.mayBeSilent(provider, now) {
             lacksRoom = true
             if case .waiting = system { system = .absent }
+        } else if !withheld.isEmpty || !inReserve.isEmpty {
+            hasUnreached = true
         } else if waiters.isEmpty || isHoldOver(now) {
             timedOut.append(provider)
             around.ranking.failed(provider, .overload, of: attempt.domain, startedAt: attempt.startedAt, now: now)

@@ -24,12 +24,13 @@ struct ProviderStanding {
     /// How many of them ask for each registrable domain.
     private var outstandingDomains: [Name: Int] = [:]
     private var silentSince: Instant?
-    private(set) var heardAt: Instant?
+    private var heardAt: Instant?
     /// Requests since the last reply that are out or have timed out, by registrable domain, and when they began.
     private var unanswered: [Name: Int] = [:]
     private var unansweredSince: Instant?
     /// The reply in hand ends a time without any.
     private var isBackFromSilence = false
+    private var silentUntil: Instant?
     private var refreshes = TokenBucket()
     private var questions = TokenBucket()
     /// When it was asked last.
@@ -89,6 +90,13 @@ struct ProviderStanding {
         }
         return unanswered.count >= Bounds.timedOutDomainsToOpen
             || unanswered[domain()] ?? 0 >= Bounds.unansweredOfDomain
+    }
+
+    /// Requests are out, and no reply has come lately, or the first one just now.
+    func mayBeSilent(_ now: Instant) -> Bool {
+        let isHeard = heardAt.map { now - $0 <= Bounds.heardLately } ?? false
+        let wasSilent = silentUntil.map { now - $0 <= Bounds.hopelessAfter } ?? false
+        return outstanding > 0 && (!isHeard || wasSilent)
     }
 
     /// An answer would have come by now: twice the usual time has passed.
@@ -195,6 +203,7 @@ struct ProviderStanding {
         outstandingDomains[domain] = left > 0 ? left : nil
         if isHeard {
             isBackFromSilence = isUnresponsive(for: domain, now)
+            if isBackFromSilence { silentUntil = now }
             (silentSince, heardAt, unansweredSince, unanswered) = (now, now, nil, [:])
         } else {
             let count = (unanswered[domain] ?? 0) - 1

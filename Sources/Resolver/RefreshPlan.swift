@@ -233,10 +233,12 @@ struct RefreshPlan {
         schedule(number, at: retryAt + chance.duration(upTo: Bounds.turnoverDelay))
     }
 
-    /// Upstreams answer again: schedules the questions from now on, the most asked first, at a bounded pace.
+    /// Schedules questions that failed, the most asked first, after a provider has answered again. The provider's
+    /// budget bounds the rate.
     mutating func retry(_ questions: [Question], now: Instant) {
         let numbers = Set(questions.compactMap { numberOf[$0] })
-        pace(byDemand(now) { numberOf[$0.question].map(numbers.contains) ?? false }, now: now)
+        let ordered = byDemand(now) { numberOf[$0.question].map(numbers.contains) ?? false }
+        for (place, number) in ordered.enumerated() { schedule(number, at: now + Bounds.retryStep * place) }
     }
 
     /// Postpones the refresh of a question in use for want of room. The caller takes no more due questions until there
@@ -359,8 +361,10 @@ struct RefreshPlan {
 
     private func isNearEnd(_ number: Int, _ now: Instant) -> Bool {
         let entry = entries[number]
-        // A question that failed waits for its retry, past the end of its answer.
-        guard !entry.waitsForTurnover, deadlines.contains(number), entry.dueAt <= entry.expiresAt else { return false }
+        // A question that failed waits for its retry, which is later than the expiry.
+        guard !entry.waitsForTurnover, deadlines.contains(number),
+            entry.dueAt <= max(entry.expiresAt, now + Bounds.earlyRetry)
+        else { return false }
         return now.duration(to: entry.expiresAt) <= .seconds(Int64(entry.lifetimeSeconds)) / Bounds.earlyPart
     }
 

@@ -360,6 +360,9 @@ package struct Resolver {
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: retryAt) }
         }
         guard lookup.isRefresh, lookup.isFinished else { return }
+        if !lookup.hasLearned, lookup.lacksRoom, isPlanned(lookup.question) {
+            plan.failed(lookup.question, retryAt: now + Bounds.failureFloor)
+        }
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }
     }
 }

@@ -224,9 +224,8 @@ struct UpstreamRanking {
         !providers.isEmpty && providers.allSatisfy { standing($0)?.isUnresponsive(for: domain(), now) ?? false }
     }
 
-    func hasHeard(_ provider: ProviderID, since instant: Instant) -> Bool {
-        standing(provider)?.heardAt.map { $0 >= instant } ?? false
-    }
+    /// Requests that the provider does not reply to may hold all places.
+    func mayBeSilent(_ provider: ProviderID, _ now: Instant) -> Bool { standing(provider)?.mayBeSilent(now) ?? false }
 
     /// A request is out.
     func isAsked(_ provider: ProviderID) -> Bool { standing(provider).map { $0.outstanding > 0 } ?? false }

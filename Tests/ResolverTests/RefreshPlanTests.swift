@@ -68,7 +68,7 @@ struct RefreshPlanTests {
         #expect(known.count { $0 % 2 == 1 } == Bounds.maxPlanned / 2, "none of those in use has left")
     }
 
-    @Test("restored names beyond the bound are left out, and push nobody out")
+    @Test("restored names beyond the bound are left out, and displace no other name")
     func restoredBeyondTheBound() throws {
         var plan = RefreshPlan(seed: 1)
         for number in 0..<Bounds.maxPlanned { plan.asked(try question(number), now: start) }
@@ -80,7 +80,7 @@ struct RefreshPlanTests {
         #expect(plan.nextDeadline == nil)
     }
 
-    @Test("however popular a name was, it is left alone after so many refreshes that nobody read")
+    @Test("a popular name, too, is dropped after a bounded number of refreshes without a query")
     func unread() throws {
         var plan = RefreshPlan(seed: 1)
         let popular = try question(0)

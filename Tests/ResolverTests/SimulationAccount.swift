@@ -39,7 +39,7 @@ struct SimulationAccount {
         let upstreamChanges: Int
         /// For clients who have waited already.
         let isStartedAnew: Bool
-        /// The hosts file has come to speak of its name: nobody else is asked.
+        /// The hosts file now covers its name: no upstream is queried any more.
         var isLocalNow = false
         /// A provider was reached and had no answer, or the daemon had no room for a request.
         var hasVerdict = false
@@ -96,7 +96,7 @@ struct SimulationAccount {
         upstreamChanges += 1
         refreshesOf = [:]
         explored = []
-        // Whoever is away for a while comes back as a stranger.
+        // A provider that was removed and comes back has no history.
         pausedUntil = pausedUntil.filter { paused in providers.contains { $0.id == paused.key } }
         questionsOf = questionsOf.filter { asked in providers.contains { $0.id == asked.key } }
     }
@@ -169,7 +169,7 @@ struct SimulationAccount {
         if let provider = provider(of: id) { repliedAt[provider] = now }
     }
 
-    /// The event in hand is done: whoever has no requests left has ended.
+    /// Ends the event in hand: lookups without requests in flight have ended.
     ///
     /// - Parameter notAsked: the providers that are left alone just now.
     mutating func settled(without notAsked: [ProviderID], now: Instant) {
@@ -223,7 +223,7 @@ struct SimulationAccount {
 
     private mutating func lookupBegun(_ question: Question, _ upstream: Upstream, now: Instant) throws {
         let isLocal = LocalNames.route(question, .empty) != .anywhere
-        // Whoever is paid by the question need not be asked.
+        // Providers with a quota of queries need not be queried.
         let candidates = providers.filter {
             $0.supports(question.type) && $0.shadowShare == nil && $0.questionsPerSecond == nil && !isLocal
                 && !unreachable.contains($0.id)
@@ -308,7 +308,7 @@ struct SimulationAccount {
 
     /// Not while any upstream would have answered in time, the system resolver aside where a provider's answer has
     /// expired: at this moment none that was asked for the lookup answers within `clientTimeout` of its start, and
-    /// everybody was asked whom the rules want asked by then, unless the set of upstreams or the hosts file's word has
+    /// every required upstream was queried by then, unless the set of upstreams or the hosts file's word has
     /// changed meanwhile. Excepted is the time after a complete failure (`recheck`).
     mutating func repliedExpired(
         _ waiter: Waiter, _ origin: AgedAnswer.Origin, _ cause: StaleCause, _ policyOf: (Name) -> NamePolicy,
@@ -318,7 +318,7 @@ struct SimulationAccount {
         let hasStayed = debts[waiter]?.moves == moves
         let question = try replied(waiter, now: now)
         let policy = policyOf(question.name)
-        // One client's expired answer is everybody's.
+        // All clients of a lookup get the same expired answer.
         if let kept, hasStayed, cause != .otherNetwork {
             try require(kept.isUsable(policy.limits), "\(question): an expired answer against the policy")
         }
@@ -333,7 +333,7 @@ struct SimulationAccount {
         guard let lookup = lookups[question] else {
             // It may have failed a moment ago.
             if isOthers { return question }
-            // Nobody to ask, or no room to.
+            // No upstream to query, or no room for a lookup.
             let candidates = providers.filter { $0.supports(question.type) && $0.shadowShare == nil }
             let isAlone =
                 !hasSystem && LocalNames.route(question, .empty) == .system
