@@ -361,8 +361,9 @@ struct RefreshPlan {
 
     private func isNearEnd(_ number: Int, _ now: Instant) -> Bool {
         let entry = entries[number]
-        // A question that failed waits for its retry, which is later than the expiry.
-        guard !entry.waitsForTurnover, deadlines.contains(number),
+        // A question that failed waits for its retry, which is later than the expiry. One that is charged to a budget
+        // would be charged again before its time.
+        guard !entry.waitsForTurnover, entry.payment == nil, deadlines.contains(number),
             entry.dueAt <= max(entry.expiresAt, now + Bounds.earlyRetry)
         else { return false }
         return now.duration(to: entry.expiresAt) <= .seconds(Int64(entry.lifetimeSeconds)) / Bounds.earlyPart
