@@ -131,7 +131,7 @@ class Package(Case):
     def test_the_same_programs_make_the_same_bytes(self):
         with tempfile.TemporaryDirectory() as directory:
             # In a tree with the package of an older version, which an image must not be made of.
-            for path in ("scripts", "etc", "CHANGELOG.md", "LICENSE", "Sources/Control/Version.swift"):
+            for path in ("scripts", "etc", "CHANGELOG.md", "LICENSE", "Sources/Control/Statistics/Version.swift"):
                 to = Path(directory, path)
                 to.parent.mkdir(parents=True, exist_ok=True)
                 subprocess.run(["cp", "--archive", places.ROOT / path, to], check=True)
@@ -144,7 +144,7 @@ class Package(Case):
 
     def test_changelog_program_and_package_have_one_version(self):
         newest = re.search(r"(?m)^## (\S+)", (places.ROOT / "CHANGELOG.md").read_text())[1]
-        source = (places.ROOT / "Sources/Control/Version.swift").read_text()
+        source = (places.ROOT / "Sources/Control/Statistics/Version.swift").read_text()
         self.assertEqual(newest, re.search(r'programVersion = "(.*)"', source)[1])
         self.assertEqual(newest, field("Version").rsplit("-", 1)[0])
 
