@@ -8,7 +8,7 @@ package struct FastPath: ~Copyable {
     let access: AccessList
     private let view: ServingView
     /// Nil if the daemon listens on loopback only.
-    let gate: ClientGate?
+    let gate: ClientRateLimit?
     private let version: String
     /// Set for each packet; a stored property because a name has up to 255 bytes.
     private var key: AnswerKey
@@ -34,7 +34,7 @@ package struct FastPath: ~Copyable {
     }
 
     package init(
-        cache: AnswerCache, access: AccessList, view: ServingView, gate: ClientGate? = nil, version: String
+        cache: AnswerCache, access: AccessList, view: ServingView, gate: ClientRateLimit? = nil, version: String
     ) {
         self.cache = cache
         self.access = access
@@ -77,7 +77,7 @@ package struct FastPath: ~Copyable {
             Reply.write(code: .refused, to: query, in: packet, extendedError: .prohibited, into: &output)
             return .refused(.refused)
         }
-        switch BeforeCache(query, in: packet, view) {
+        switch LocalPolicy(query, in: packet, view) {
         // Refused queries were rejected above.
         case nil, .refused: break
         case .ownAnswer:

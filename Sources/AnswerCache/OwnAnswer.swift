@@ -8,7 +8,7 @@ struct OwnAnswer {
     /// RFC 8482 section 4.2 leaves the TTL open; long enough that a client does not ask again at once.
     private static let anyTTLSeconds: UInt32 = 3600
 
-    /// - Parameter query: a query that `BeforeCache` answers locally.
+    /// - Parameter query: a query that `LocalPolicy` answers locally.
     init(_ query: Query, in packet: Span<UInt8>, version: String) {
         let name = query.name(in: packet)
         answer =

@@ -15,8 +15,8 @@ package final class HTTPClient {
     private var pools: [ConnectionPool] = []
     private var finished: [Finished] = []
     /// Requests that have other endpoints.
-    private var detours: [TransferID: Detour] = [:]
-    private var setbacks: [Setback] = []
+    private var detours: [TransferID: RetryPlan] = [:]
+    private var setbacks: [AttemptFailure] = []
     private var lastID: UInt64 = 0
 
     package struct Finished {
@@ -27,7 +27,7 @@ package final class HTTPClient {
     }
 
     /// An endpoint that did not answer, so the request moved to the next one.
-    package struct Setback {
+    package struct AttemptFailure {
         package let id: TransferID
         package let endpoint: HTTPEndpoint
         /// `unacknowledged` or `timeout` if the endpoint is silent.
@@ -71,7 +71,7 @@ package final class HTTPClient {
     package func start(_ request: TransferRequest, now: ContinuousClock.Instant) -> TransferID {
         lastID += 1
         let id = TransferID(number: lastID)
-        if !request.elsewhere.isEmpty { detours[id] = Detour(request, startedAt: now) }
+        if !request.elsewhere.isEmpty { detours[id] = RetryPlan(request, startedAt: now) }
         begin(request, id: id, now: now)
         return id
     }
@@ -120,7 +120,7 @@ package final class HTTPClient {
     }
 
     /// Returns the setbacks since the last call.
-    package func takeSetbacks() -> [Setback] {
+    package func takeSetbacks() -> [AttemptFailure] {
         defer { setbacks.removeAll() }
         return setbacks
     }
@@ -148,7 +148,7 @@ package final class HTTPClient {
         _ id: TransferID, from endpoint: HTTPEndpoint, _ failure: TransferFailure, now: ContinuousClock.Instant
     ) {
         guard let next = detours[id]?.next(after: failure, now: now) else { return }
-        setbacks.append(Setback(id: id, endpoint: endpoint, failure: failure))
+        setbacks.append(AttemptFailure(id: id, endpoint: endpoint, failure: failure))
         begin(next, id: id, now: now)
     }
 

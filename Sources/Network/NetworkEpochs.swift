@@ -46,8 +46,8 @@ package struct NetworkEpochs: Sendable {
     private var tables: NetworkTables
     private var searchDomains: [String]
     package private(set) var reach: NetworkReach
-    private var inForce: Footing
-    private var present: Footing?
+    private var inForce: NetworkAttachment
+    private var present: NetworkAttachment?
     private var phase = Phase.settled
     /// Of all changes: `unsettled` tells of the first one of each.
     package private(set) var steps = 0
@@ -67,7 +67,7 @@ package struct NetworkEpochs: Sendable {
         self.searchDomains = SearchDomains.normal(searchDomains)
         reach = NetworkReach(of: tables)
         let routed = RoutedLinks(tables)
-        present = Footing(routed, searchDomains: self.searchDomains, before: nil, inForce: .isolated)
+        present = NetworkAttachment(routed, searchDomains: self.searchDomains, before: nil, inForce: .isolated)
         inForce = present ?? .isolated
         usableSince = now
         lostSince = present == nil ? now : nil
@@ -120,13 +120,13 @@ extension NetworkEpochs {
 
         let routed = RoutedLinks(tables)
         let before = present
-        present = Footing(routed, searchDomains: searchDomains, before: before, inForce: inForce)
+        present = NetworkAttachment(routed, searchDomains: searchDomains, before: before, inForce: inForce)
         solicit(routed, actions: &actions)
         noteWayOut(before, now)
         step(from: before, now, actions: &actions)
     }
 
-    private mutating func noteWayOut(_ before: Footing?, _ now: Instant) {
+    private mutating func noteWayOut(_ before: NetworkAttachment?, _ now: Instant) {
         if present == nil {
             lostSince = lostSince ?? now
         } else if let lost = lostSince {
@@ -137,7 +137,7 @@ extension NetworkEpochs {
         }
     }
 
-    private mutating func step(from before: Footing?, _ now: Instant, actions: inout [Action]) {
+    private mutating func step(from before: NetworkAttachment?, _ now: Instant, actions: inout [Action]) {
         guard case .settled = phase else {
             // A gateway that has answered makes nothing less certain.
             if let present, let before, before.isCompleted(by: present) { return }
@@ -197,13 +197,13 @@ extension NetworkEpochs {
         }
     }
 
-    private mutating func begin(_ footing: Footing, actions: inout [Action]) {
-        let cause = reasonToBegin ?? footing.cause(after: inForce)
+    private mutating func begin(_ attachment: NetworkAttachment, actions: inout [Action]) {
+        let cause = reasonToBegin ?? attachment.cause(after: inForce)
         phase = .settled
         reasonToBegin = nil
-        inForce = footing
+        inForce = attachment
         actions.append(
-            .changed(NetworkChange(identity: footing.identity, cause: cause, usableSince: usableSince)))
+            .changed(NetworkChange(identity: attachment.identity, cause: cause, usableSince: usableSince)))
     }
 
     private mutating func solicit(_ routed: RoutedLinks, actions: inout [Action]) {

@@ -23,14 +23,14 @@ package enum Action: Equatable, Sendable {
     case remove(Question)
     /// Remove the cached answer of this source.
     case withdraw(Question, Source)
-    /// Report the next time that the cache gives its answer from this source: `givenAgain`.
+    /// Report the next time that the cache gives its answer from this source: `servedAgain`.
     case awaitAsk(Question, Source)
     /// Connect to an address as a client would; report `probeFinished` under this ID.
     case probe(ProbeID, ProbeTarget)
     case probeNews(ProbeNews)
     /// Record forgery evidence against a source.
-    case diverged(Divergence)
-    case portal(PortalNews)
+    case diverged(ForgeryEvidence)
+    case portal(PortalEvent)
     /// Report the cache hits of these questions since the last report: `hitsCounted`.
     case countHits([Question])
 }

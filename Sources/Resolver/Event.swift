@@ -6,9 +6,9 @@ package enum Event: Sendable {
     /// A client's question that the cache could not answer, with the expired answer from the cache, if any.
     case asked(Question, Waiter, expired: AgedAnswer?)
     /// The cache gave an answer near its expiry for the first time.
-    case foundDue(Question)
+    case prefetchDue(Question)
     /// The cache gave an answer marked by `awaitAsk`.
-    case givenAgain(Question)
+    case servedAgain(Question)
     /// These clients were answered from another cache partition after a network change.
     case answeredFromCache([Waiter])
     /// Hit counts requested by `countHits`.
@@ -42,11 +42,11 @@ package enum Event: Sendable {
     case hostsChanged(HostsTable)
     /// An HTTP redirect to this host, received in place of a provider's reply or for a check name.
     case redirected(Name)
-    case network(NetworkNews)
+    case network(NetworkEvent)
     /// NAT64 prefixes of the current network, best first. Sent with each network change, too.
     ///
     /// - Parameter synthesises: names without an IPv6 address get addresses with these prefixes (DNS64).
-    case translation([TranslationPrefix], synthesises: Bool)
+    case translation([NAT64Prefix], synthesises: Bool)
     /// The instant in `nextDeadline` has passed.
     case timePassed
 }

@@ -53,7 +53,7 @@ package struct Explanation: Sendable {
     package let limits: Freshness.Limits
     package let stale: StalePolicy
     /// Answers of the sources, the latest last.
-    package let words: [SourceWord]
+    package let words: [SourceAnswer]
     package let failures: [SourceFailure]
     /// Nil if the system resolver did not answer in place of a provider, or the event is forgotten.
     package let standIn: StandIn?
@@ -77,7 +77,7 @@ extension Resolver {
     ///   - hits: cache hits that are not counted yet.
     package func explanation(of question: Question, expired: AgedAnswer?, hits: Int, now: Instant) -> Explanation {
         let policy = routing.policy.of(question.name)
-        let direction = routing.direction(of: question, policy, around.ranking, now: now)
+        let direction = routing.direction(of: question, policy, state.ranking, now: now)
         let hasExpired = isOwn(expired.flatMap { policy.usable($0, now: now) })
         let failure = failures.failure(of: question, hasExpired: hasExpired, now: now)
         let refresh = refresh(of: question, policy, hits: hits, now: now)
@@ -85,10 +85,10 @@ extension Resolver {
             question: question, ruleNames: routing.policy.rules.names(matching: question.name),
             rule: routing.policy.rules.rule(for: question.name), upstreams: direction.upstreams,
             grounds: direction.grounds, switchedOff: routing.switchedOff.covering(question.name, now: now),
-            limits: policy.limits, stale: policy.stale, words: around.words.words(on: question),
-            failures: around.words.failures(on: question), standIn: around.words.standIn(on: question),
+            limits: policy.limits, stale: policy.stale, words: state.words.words(on: question),
+            failures: state.words.failures(on: question), standIn: state.words.standIn(on: question),
             standsIn: policy.standsIn,
-            addresses: around.verification.judged(question.name).filter { judged in
+            addresses: state.verification.judged(question.name).filter { judged in
                 judged.target.address.recordType == question.type
             },
             failure: failure.map {
@@ -112,7 +112,7 @@ extension Resolver {
     private func isRefreshedWhenDue(_ question: Question, now: Instant) -> Bool {
         var tried = self
         var actions: [Action] = []
-        tried.handle(.foundDue(question), now: now, actions: &actions)
+        tried.handle(.prefetchDue(question), now: now, actions: &actions)
         return tried.numberOfQuestion[question] != nil
     }
 

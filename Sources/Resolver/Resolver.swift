@@ -5,7 +5,7 @@
 import DNSWire
 
 package struct Resolver {
-    var around: Surroundings
+    var state: ResolverState
     private(set) var routing = Routing()
     /// By number; free ones are used again.
     private(set) var lookups: [Lookup?] = []
@@ -32,7 +32,7 @@ package struct Resolver {
     /// - Parameter seed: spreads refreshes in time, and picks among providers.
     package init(seed: UInt64) {
         plan = RefreshPlan(seed: seed)
-        around = Surroundings(seed: ~seed)
+        state = ResolverState(seed: ~seed)
     }
 
     package var lookupsInFlight: Int { lookups.count - freeNumbers.count }
@@ -41,8 +41,8 @@ package struct Resolver {
     package var nextDeadline: Instant? {
         var earliest = deadlines.earliest
         for other in [
-            mayRefresh ? plan.nextDeadline : nil, around.shadows.nextDeadline, around.verification.nextDeadline,
-            around.portal.nextDeadline,
+            mayRefresh ? plan.nextDeadline : nil, state.shadows.nextDeadline, state.verification.nextDeadline,
+            state.portal.nextDeadline,
         ] {
             if let other { earliest = min(other, earliest ?? other) }
         }
@@ -51,15 +51,15 @@ package struct Resolver {
 
     /// Since it was called last, in the order of the settings.
     package mutating func takeStateChanges(now: Instant) -> [ProviderStateChange] {
-        around.ranking.takeStateChanges(now: now)
+        state.ranking.takeStateChanges(now: now)
     }
 
     package mutating func handle(_ event: Event, now: Instant, actions: inout [Action]) {
         switch event {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
-        case .foundDue(let question):
-            if plan.foundDue(question, now: now) { refresh(question, RefreshPlan.Prospect(isInUse: true), now: now) }
-        case .givenAgain(let question): around.verification.givenAgain(question, now: now)
+        case .prefetchDue(let question):
+            if plan.prefetchDue(question, now: now) { refresh(question, RefreshPlan.Prospect(isInUse: true), now: now) }
+        case .servedAgain(let question): state.verification.servedAgain(question, now: now)
         case .answeredFromCache(let waiters): answeredFromCache(Set(waiters), now: now)
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
@@ -67,43 +67,43 @@ package struct Resolver {
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
-        case .probeFinished(let id, let result): around.verification.probeFinished(id, result, now: now)
+        case .probeFinished(let id, let result): state.verification.probeFinished(id, result, now: now)
         case .probeWanted(let name, let address):
-            around.verification.wanted(name, address, routing.policy.of(name).probes, now: now)
+            state.verification.wanted(name, address, routing.policy.of(name).probes, now: now)
         case .switchedOff(let names): redirect(now: now) { $0.switchedOff = names }
-        case .throttled(let provider, let pause): around.ranking.throttled(provider, for: pause, now: now)
+        case .throttled(let provider, let pause): state.ranking.throttled(provider, for: pause, now: now)
         case .providerReset(let provider):
-            around.ranking.reset(provider)
+            state.ranking.reset(provider)
             networks.reset(provider)
             retry(failures.removeAll(), now: now)
         case .upstreamsChanged(let providers, let hasSystem):
             routing.hasSystem = hasSystem
-            around.keep(providers, hasSystem: hasSystem, now: now)
+            state.keep(providers, hasSystem: hasSystem, now: now)
             networks.keep(providers)
             retry(failures.removeAll(), now: now)
         case .policyChanged(let policy): redirect(now: now) { $0.set(policy) }
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
-        case .redirected(let host): around.portal.redirected(to: host, now: now)
+        case .redirected(let host): state.portal.redirected(to: host, now: now)
         case .network(let news):
-            around.portal.heard(news, now: now)
+            state.portal.heard(news, now: now)
             followPortal(now: now)
             learned(news, now: now)
         case .translation(let prefixes, let synthesises):
             routing.policy.translationPrefixes = prefixes
-            around.synthesis.setPrefixes(synthesises ? prefixes : [])
+            state.synthesis.setPrefixes(synthesises ? prefixes : [])
         case .timePassed: timePassed(now: now)
         }
         followPortal(now: now)
         endTrials(now: now)
         repeat { carryOutConsequences(now: now) } while synthesise(now: now)
-        actions += around.actions
-        around.actions.removeAll(keepingCapacity: true)
+        actions += state.actions
+        state.actions.removeAll(keepingCapacity: true)
     }
 
     /// Lookups that wait for a provider's trial learn how it ended.
     private mutating func endTrials(now: Instant) {
-        guard around.ranking.hasTrialEnded else { return }
-        around.ranking.hasTrialEnded = false
+        guard state.ranking.hasTrialEnded else { return }
+        state.ranking.hasTrialEnded = false
         for number in lookups.indices where lookups[number]?.trialUntil != nil {
             change(number, now: now) { $0.proceed(now: now, &$1) }
         }
@@ -113,13 +113,13 @@ package struct Resolver {
 
     private mutating func asked(_ question: Question, _ waiter: Waiter, _ aged: AgedAnswer?, now: Instant) {
         if case .here(let answer) = routing.place(of: question) {
-            around.actions.append(.reply(waiter, answer, .local))
+            state.actions.append(.reply(waiter, answer, .local))
             return
         }
         plan.asked(question, now: now)
-        around.verification.asked(question, now: now)
+        state.verification.asked(question, now: now)
         let policy = routing.policy.of(question.name)
-        let expired = aged.flatMap { policy.usable($0, now: now) }.flatMap { around.arranged($0, question, now: now) }
+        let expired = aged.flatMap { policy.usable($0, now: now) }.flatMap { state.arranged($0, question, now: now) }
         lookUp(question, policy, waiter, expired, now: now)
     }
 
@@ -128,17 +128,17 @@ package struct Resolver {
         _ question: Question, _ policy: NamePolicy, _ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant
     ) {
         if let number = numberOfQuestion[question] {
-            let terms = networks.isNew(now) ? around.termsAtFirst(now) : nil
-            change(number, now: now) { lookup, around in
-                lookup.join(waiter, expired, now: now, &around)
-                if let terms { lookup.hurry(terms, now: now, &around) }
+            let terms = networks.isNew(now) ? state.termsAtFirst(now) : nil
+            change(number, now: now) { lookup, state in
+                lookup.join(waiter, expired, now: now, &state)
+                if let terms { lookup.hurry(terms, now: now, &state) }
             }
         } else if changeEnd(now) == nil,
             let failure = failures.failure(of: question, hasExpired: isOwn(expired), now: now)
         {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
         } else {
-            let route = routing.route(question, policy, &around.ranking, now: now)
+            let route = routing.route(question, policy, &state.ranking, now: now)
             begin(question, along: route, policy, for: waiter.client, isRefresh: false, now: now) {
                 $0.join(waiter, expired, now: now, &$1)
             }
@@ -153,19 +153,19 @@ package struct Resolver {
         _ question: Question, _ waiter: Waiter, _ expired: ExpiredAnswer?, _ policy: NamePolicy, _ reason: LookupFailure
     ) {
         if let expired {
-            around.actions.append(.replyExpired(waiter, expired, expired.cause(.recheck)))
+            state.actions.append(.replyExpired(waiter, expired, expired.cause(.recheck)))
         } else if let fallback = policy.fallback(for: question) {
-            around.actions.append(.reply(waiter, fallback, .fallback))
+            state.actions.append(.reply(waiter, fallback, .fallback))
         } else {
             // Behind a captive portal, the user is told to sign in on every query.
-            let failure = around.portal.isSuspected ? reason : reason.remembered
-            around.actions.append(.fail(waiter, failure.extendedError, failure.responseCode))
+            let failure = state.portal.isSuspected ? reason : reason.remembered
+            state.actions.append(.fail(waiter, failure.extendedError, failure.responseCode))
         }
     }
 
     mutating func begin(
         _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, for client: ClientID? = nil,
-        isRefresh: Bool, now: Instant, _ join: (inout Lookup, inout Surroundings) -> Void
+        isRefresh: Bool, now: Instant, _ join: (inout Lookup, inout ResolverState) -> Void
     ) {
         let holder = ShareHolder(question.name, client)
         makeRoom(for: holder, now: now)
@@ -179,29 +179,29 @@ package struct Resolver {
             providerRecordsEnd: plan.providerRecordsEnd(question),
             terms(for: route, isRefresh: isRefresh, now: now), now: now)
         let changeEnd = changeEnd(now)
-        change(number, now: now) { lookup, around in
+        change(number, now: now) { lookup, state in
             if let changeEnd { lookup.awaitNetwork(until: changeEnd) }
-            join(&lookup, &around)
-            lookup.proceed(now: now, &around)
+            join(&lookup, &state)
+            lookup.proceed(now: now, &state)
         }
         // What a rule gives to one provider is nobody else's to know.
-        if around.isSettled, policy.upstreams == .providers, let first = route.providers.first {
-            around.beginBeside(question, first, now: now)
-            around.portal.asked(question)
+        if state.isSettled, policy.upstreams == .providers, let first = route.providers.first {
+            state.beginBeside(question, first, now: now)
+            state.portal.asked(question)
         }
         noticeTrouble(route, now: now)
     }
 
     /// Lookups that began in better times are not to wait as long as those times allowed.
     private mutating func noticeTrouble(_ route: Lookup.Route, now: Instant) {
-        let usable = route.providers + route.inReserve + route.withheld
-        let inTrouble = Set(usable.filter { around.ranking.isInTrouble($0, now) })
+        let usable = route.providers + route.trialPending + route.withheld
+        let inTrouble = Set(usable.filter { state.ranking.isInTrouble($0, now) })
         let isNews = !inTrouble.isSubset(of: troubled)
         troubled = troubled.subtracting(usable).union(inTrouble)
         guard isNews, route.inTrouble else { return }
         for number in lookups.indices {
             guard let type = lookups[number]?.question.type else { continue }
-            let order = around.ranking.order(for: type, now: now)
+            let order = state.ranking.order(for: type, now: now)
             guard order.allSatisfy(troubled.contains) else { continue }
             change(number, now: now) { $0.hurry(.inTrouble, now: now, &$1) }
         }
@@ -212,29 +212,29 @@ package struct Resolver {
         change(&routing)
         for case (let number, let lookup?) in lookups.enumerated() {
             let policy = routing.policy.of(lookup.question.name)
-            let upstreams = routing.upstreams(for: lookup.question, policy, around.ranking, now: now)
+            let upstreams = routing.upstreams(for: lookup.question, policy, state.ranking, now: now)
             guard upstreams != lookup.upstreams else { continue }
-            self.change(number, now: now) { lookup, _ in lookup.keepNothing() }
+            self.change(number, now: now) { lookup, _ in lookup.disableCaching() }
         }
     }
 
     /// Nobody waits for it by this event's doing; a lookup that is in flight is spared its own request.
     private mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
-        guard answer.kind != .unprovenEmpty, around.isSettled || numberOfQuestion[question] != nil else { return }
+        guard answer.kind != .unprovenEmpty, state.isSettled || numberOfQuestion[question] != nil else { return }
         let policy = routing.policy.of(question.name)
-        let upstreams = routing.upstreams(for: question, policy, around.ranking, now: now)
-        guard let traits = around.ranking.traits(of: provider),
+        let upstreams = routing.upstreams(for: question, policy, state.ranking, now: now)
+        guard let traits = state.ranking.traits(of: provider),
             upstreams == .provider(provider) || upstreams == .providers && traits.shadowShare == nil,
-            let answer = around.heardBeside(question, answer, policy, from: provider, took: nil, now: now)
+            let answer = state.heardBeside(question, answer, policy, from: provider, took: nil, now: now)
         else { return }
         if let number = numberOfQuestion[question] {
             return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
         }
         let kept = policy.cache.applied(to: answer)
-        guard kept.ttlSeconds > 0, !around.synthesis.isWanted(for: question, kept),
-            !around.isUseless(question, kept, from: .provider(provider), policy, now: now)
+        guard kept.ttlSeconds > 0, !state.synthesis.isWanted(for: question, kept),
+            !state.isUnreachableAnswer(question, kept, from: .provider(provider), policy, now: now)
         else { return }
-        around.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
+        state.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
         failures.answered(question)
     }
 
@@ -243,7 +243,7 @@ package struct Resolver {
         routing.hosts = hosts
         for number in lookups.indices {
             guard let question = lookups[number]?.question, hosts.speaks(of: question.name) else { continue }
-            change(number, now: now) { lookup, _ in lookup.keepNothing() }
+            change(number, now: now) { lookup, _ in lookup.disableCaching() }
         }
     }
 
@@ -251,14 +251,14 @@ package struct Resolver {
         if let number = lookupOfFetch[id] {
             change(number, now: now) { $0.fetchFinished(id, result, now: now, &$1) }
         } else {
-            let fetch = around.fetchFinishedBeside(id, result, now: now)
+            let fetch = state.fetchFinishedBeside(id, result, now: now)
             noticeRecovery(now: now)
             guard let fetch, case .success(let answer) = result else { return }
             let policy = routing.policy.of(fetch.question.name)
             let took = fetch.startedAt.duration(to: now)
-            let usable = around.heardBeside(fetch.question, answer, policy, from: fetch.provider, took: took, now: now)
+            let usable = state.heardBeside(fetch.question, answer, policy, from: fetch.provider, took: took, now: now)
             guard let usable else { return }
-            around.verification.heard(fetch.question, usable, from: .provider(fetch.provider), policy.probes, now: now)
+            state.verification.heard(fetch.question, usable, from: .provider(fetch.provider), policy.probes, now: now)
         }
     }
 
@@ -266,8 +266,8 @@ package struct Resolver {
         while let number = deadlines.popDue(now) {
             change(number, now: now) { $0.timePassed(now: now, &$1) }
         }
-        around.timePassedBeside(now: now)
-        around.verification.timePassed(now: now)
+        state.timePassedBeside(now: now)
+        state.verification.timePassed(now: now)
         popDueRefreshes(now: now)
     }
 
@@ -282,8 +282,8 @@ package struct Resolver {
 
     private mutating func forget(_ scope: QuestionScope, now: Instant) {
         failures.forget(scope)
-        around.verification.forgotten(scope)
-        around.synthesis.forgetAnswers()
+        state.verification.forgotten(scope)
+        state.synthesis.forgetAnswers()
         networks.forget(scope)
         for number in lookups.indices {
             guard let question = lookups[number]?.question, scope.contains(question) else { continue }
@@ -295,14 +295,14 @@ package struct Resolver {
 
     /// The one place where a lookup changes, so that fetches, questions and deadlines always agree with it.
     mutating func change(
-        _ number: Int, now: Instant, _ body: (inout Lookup, inout Surroundings) -> Void
+        _ number: Int, now: Instant, _ body: (inout Lookup, inout ResolverState) -> Void
     ) {
         guard var lookup = lookups[number].take() else { return }
-        body(&lookup, &around)
-        for id in around.begun { lookupOfFetch[id] = number }
-        for id in around.ended { lookupOfFetch[id] = nil }
-        around.begun.removeAll(keepingCapacity: true)
-        around.ended.removeAll(keepingCapacity: true)
+        body(&lookup, &state)
+        for id in state.begun { lookupOfFetch[id] = number }
+        for id in state.ended { lookupOfFetch[id] = nil }
+        state.begun.removeAll(keepingCapacity: true)
+        state.ended.removeAll(keepingCapacity: true)
         remember(lookup, now: now)
         if lookup.isFinished {
             numberOfQuestion[lookup.question] = nil
@@ -317,18 +317,18 @@ package struct Resolver {
     }
 
     private mutating func noticeRecovery(now: Instant) {
-        guard around.ranking.hasRecovered else { return }
-        around.ranking.hasRecovered = false
+        guard state.ranking.hasRecovered else { return }
+        state.ranking.hasRecovered = false
         retry(failures.providerRecovered(now: now) + withdrawSubstitutes(now: now), now: now)
     }
 
     /// A provider is back: the next client of these gets its answer, and not what the system resolver has said.
     mutating func withdrawSubstitutes(now: Instant) -> [Question] {
         // The part of the cache that they are in is not served while the network changes.
-        areSubstitutesOverdue = !around.isSettled
-        guard around.isSettled else { return [] }
-        let substitutes = around.substitutes.takeAll(now: now)
-        for question in substitutes { around.actions.append(.withdraw(question, .system)) }
+        areSubstitutesOverdue = !state.isSettled
+        guard state.isSettled else { return [] }
+        let substitutes = state.substitutes.takeAll(now: now)
+        for question in substitutes { state.actions.append(.withdraw(question, .system)) }
         return substitutes
     }
 
@@ -340,11 +340,11 @@ package struct Resolver {
     /// What the next question and the next refresh must know of this one.
     private mutating func remember(_ lookup: Lookup, now: Instant) {
         noticeRecovery(now: now)
-        if let learned = around.learned {
-            around.learned = nil
+        if let learned = state.learned {
+            state.learned = nil
             failures.answered(lookup.question)
             if lookup.policy.prefetches {
-                let patience = around.ranking.patience(for: lookup.question.type, now: now)
+                let patience = state.ranking.patience(for: lookup.question.type, now: now)
                 plan.upstreamsNeed(patience, for: lookup.question.type)
                 plan.learned(
                     lookup.question, learned, isRefresh: lookup.isRefresh, patience: patience, now: now)

@@ -8,7 +8,7 @@
 import DNSWire
 
 extension Resolver {
-    mutating func learned(_ news: NetworkNews, now: Instant) {
+    mutating func learned(_ news: NetworkEvent, now: Instant) {
         switch news {
         case .unsettled: unsettled(now: now)
         case .unchanged: unchanged(now: now)
@@ -16,32 +16,32 @@ extension Resolver {
         case .forgotten(let key): networks.forget(key)
         case .unreachable(let providers): setUnreachable(providers, now: now)
         }
-        around.verification.begin(now: now)
+        state.verification.begin(now: now)
     }
 
     /// What is on its way was asked on the former network, and what is expired is that one's.
     private mutating func unsettled(now: Instant) {
-        around.isSettled = false
+        state.isSettled = false
         changingUntil = now + Bounds.networkPatience
         // Refreshes end here, and begin anew when the network is known.
         retry(lookups.compactMap { $0 }.filter(\.waiters.isEmpty).map(\.question), now: now)
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
-        around.dropBeside(now: now)
+        state.dropBeside(now: now)
         for number in lookups.indices { startAnew(number, on: .inDoubt, now: now) }
     }
 
     /// A lookup that served only these clients ends.
     mutating func answeredFromCache(_ waiters: Set<Waiter>, now: Instant) {
         for number in lookups.indices where lookups[number]?.waiters.contains(where: waiters.contains) ?? false {
-            change(number, now: now) { lookup, around in
+            change(number, now: now) { lookup, state in
                 lookup.waiters.removeAll(where: waiters.contains)
-                if lookup.waiters.isEmpty { lookup.leaveNetwork(now: now, &around) }
+                if lookup.waiters.isEmpty { lookup.leaveNetwork(now: now, &state) }
             }
         }
     }
 
     private mutating func unchanged(now: Instant) {
-        around.isSettled = true
+        state.isSettled = true
         changingUntil = nil
         withdrawOverdueSubstitutes(now: now)
         for number in lookups.indices {
@@ -56,21 +56,21 @@ extension Resolver {
     /// A change is under way, and is over at this instant at the latest; nil: none is.
     func changeEnd(_ now: Instant) -> Instant? { changingUntil.flatMap { now < $0 ? $0 : nil } }
 
-    private mutating func changed(to key: NetworkKey, now: Instant) {
+    private mutating func changed(to key: NetworkID, now: Instant) {
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
-        around.dropBeside(now: now)
-        around.isSettled = true
+        state.dropBeside(now: now)
+        state.isSettled = true
         changingUntil = nil
-        around.synthesis.forgetAnswers()
+        state.synthesis.forgetAnswers()
         troubled = []
         let hottest = plan.hottest(atMost: Bounds.maxReverifiedNames, now: now)
         _ = failures.removeAll()
         let former = networks.present
-        let returning = networks.change(to: key, leaving: former == key ? nil : former.map(around.past), now: now)
+        let returning = networks.change(to: key, leaving: former == key ? nil : former.map(state.past), now: now)
         if former == key {
-            around.comeBack(hottest: hottest, now: now)
+            state.comeBack(hottest: hottest, now: now)
         } else {
-            around.move(to: returning, hottest: hottest, now: now)
+            state.move(to: returning, hottest: hottest, now: now)
         }
         withdrawOverdueSubstitutes(now: now)
         plan.networkChanged(isElsewhere: former == key ? nil : returning == nil, now: now)
@@ -84,22 +84,22 @@ extension Resolver {
             return change(number, now: now) { $0.answeredHere(answer, &$1) }
         }
         let policy = routing.policy.of(question.name)
-        let route = routing.route(question, policy, &around.ranking, now: now)
+        let route = routing.route(question, policy, &state.ranking, now: now)
         let terms = terms(for: route, isRefresh: false, now: now)
         let changeEnd = changeEnd(now)
-        change(number, now: now) { lookup, around in
+        change(number, now: now) { lookup, state in
             lookup = lookup.startedAnew(along: route, policy: policy, terms, now: now)
-            lookup.rankExpired(on: network, now: now, &around)
+            lookup.rankExpired(on: network, now: now, &state)
             if let changeEnd { lookup.awaitNetwork(until: changeEnd) }
-            lookup.proceed(now: now, &around)
+            lookup.proceed(now: now, &state)
         }
     }
 
     private mutating func setUnreachable(_ providers: Set<ProviderID>, now: Instant) {
-        let isSomebodyBack = around.ranking.setUnreachable(providers)
-        around.dropBeside(now: now, where: providers.contains)
+        let isProviderReachableAgain = state.ranking.setUnreachable(providers)
+        state.dropBeside(now: now, where: providers.contains)
         for number in lookups.indices { change(number, now: now) { $0.leaveUnreachable(now: now, &$1) } }
-        guard isSomebodyBack else { return }
+        guard isProviderReachableAgain else { return }
         if changeEnd(now) != nil {
             // The new network's route is there: questions that wait are asked over it at once.
             for number in lookups.indices where lookups[number]?.onlyAwaitsNetwork ?? false {
@@ -112,10 +112,10 @@ extension Resolver {
 
     /// The terms of a lookup that begins now.
     func terms(for route: Lookup.Route, isRefresh: Bool, now: Instant) -> Lookup.SystemTerms {
-        if networks.isNew(now), !isRefresh { return around.termsAtFirst(now) }
+        if networks.isNew(now), !isRefresh { return state.termsAtFirst(now) }
         return Lookup.SystemTerms(
             hedge: route.systemHedge,
             patience: route.systemPatience(
-                routing.policy.systemPatience, isMistrusted: around.systemTrust.isLost(now)))
+                routing.policy.systemPatience, isMistrusted: state.systemTrust.isLost(now)))
     }
 }

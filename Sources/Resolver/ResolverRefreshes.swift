@@ -14,23 +14,23 @@ extension Resolver {
 
     /// Returns whether a refresh may start: there is room, the network is stable, and an upstream is reachable.
     var mayRefresh: Bool {
-        refreshesInFlight < Bounds.maxRefreshes && lookupsInFlight < Bounds.maxLookups && around.isSettled
-            && (routing.hasSystem || !around.ranking.isCutOff)
+        refreshesInFlight < Bounds.maxRefreshes && lookupsInFlight < Bounds.maxLookups && state.isSettled
+            && (routing.hasSystem || !state.ranking.isCutOff)
     }
 
     mutating func popDueRefreshes(now: Instant) {
         guard mayRefresh else { return }
         var due = plan.popDue(now)
         guard let first = due.first else { return }
-        let provider = around.ranking.best(for: first.type, now: now)
+        let provider = state.ranking.best(for: first.type, now: now)
         while due.count < Bounds.maxRefreshes - refreshesInFlight {
             let next = plan.popDue(now)
             if next.isEmpty { break }
             due += next
         }
-        let batch = provider.flatMap { around.ranking.traits(of: $0) }
+        let batch = provider.flatMap { state.ranking.traits(of: $0) }
         let room = batch.map { ($0.maxNames - due.count % $0.maxNames) % $0.maxNames } ?? 0
-        around.actions.append(.countHits(due + plan.popEarly(now, atMost: room)))
+        state.actions.append(.countHits(due + plan.popEarly(now, atMost: room)))
     }
 
     mutating func hitsCounted(_ counts: [(question: Question, hits: Int)], now: Instant) {
@@ -49,9 +49,9 @@ extension Resolver {
             return plan.failed(question, retryAt: failure.until)
         }
         guard mayRefresh, hasRoom(for: question) else { return plan.postponed(question, now: now) }
-        let route = routing.route(question, policy, paid: prospect.paidTo, &around.ranking, now: now)
+        let route = routing.route(question, policy, paid: prospect.paidTo, &state.ranking, now: now)
         if let first = route.providers.first, first != prospect.paidTo,
-            let paidAt = around.ranking.spend(on: first, now: now)
+            let paidAt = state.ranking.spend(on: first, now: now)
         {
             return plan.paid(question, to: first, until: paidAt)
         }

@@ -25,10 +25,10 @@ extension Resolver {
 extension Lookup {
     /// Ends the lookup in favour of another one. Clients get the best answer at hand, and no upstream is charged with a
     /// failure.
-    mutating func displaced(now: Instant, _ around: inout Surroundings) {
-        replyExpired(.failure, &around)
-        around.actions += waiters.map { .fail($0, .notReady) }
+    mutating func displaced(now: Instant, _ state: inout ResolverState) {
+        replyExpired(.failure, &state)
+        state.actions += waiters.map { .fail($0, .notReady) }
         waiters = []
-        leaveNetwork(now: now, &around)
+        leaveNetwork(now: now, &state)
     }
 }

@@ -10,33 +10,33 @@ extension Resolver {
     package func demand(for question: Question) -> Double { plan.demand(for: question) }
 
     /// Number of a provider's answers that had only addresses that no public name may have.
-    package func privateAnswers(from provider: ProviderID) -> UInt64 { around.privateAnswers[provider] ?? 0 }
+    package func privateAnswers(from provider: ProviderID) -> UInt64 { state.privateAnswers[provider] ?? 0 }
 
     /// Number of system resolver answers given in place of a provider's.
-    package func standIns(for reason: StandInReason) -> UInt64 { around.standIns[reason] ?? 0 }
+    package func standIns(for reason: StandInReason) -> UInt64 { state.standIns[reason] ?? 0 }
 
     /// Nil for an unknown provider.
     package func state(of provider: ProviderID, now: Instant) -> ProviderState? {
-        around.ranking.state(of: provider, now: now)
+        state.ranking.state(of: provider, now: now)
     }
 
     package func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
-        around.ranking.estimate(of: provider, now: now)
+        state.ranking.estimate(of: provider, now: now)
     }
 
     /// A name's addresses in the order of its answers; addresses in no answer come last.
-    package func judged(_ name: Name) -> [JudgedAddress] { around.verification.judged(name) }
+    package func judged(_ name: Name) -> [JudgedAddress] { state.verification.judged(name) }
 
     /// Names with known addresses.
-    package var judgedNames: [Name] { around.verification.names }
+    package var judgedNames: [Name] { state.verification.names }
 
-    package var probeCounts: ProbeCounts { around.verification.counts }
+    package var probeCounts: ProbeCounts { state.verification.counts }
 
     /// The system resolver's trust, from 0 to 1; 1 if it never gave a forged answer.
-    package func systemTrust(now: Instant) -> Double { around.systemTrust.share(now) }
+    package func systemTrust(now: Instant) -> Double { state.systemTrust.share(now) }
 
     /// The suspected captive portal; nil if there is none.
-    package var portal: PortalState? { around.portal.state }
+    package var portal: PortalState? { state.portal.state }
 
-    package func shadowCounts(of provider: ProviderID) -> ShadowCounts { around.shadows.counts(of: provider) }
+    package func shadowCounts(of provider: ProviderID) -> ShadowCounts { state.shadows.counts(of: provider) }
 }

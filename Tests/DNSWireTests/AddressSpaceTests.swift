@@ -152,14 +152,14 @@ struct AddressSpaceTests {
         for text in [
             "2a00:64::/32", "2a00:64:100::/40", "2a00:64:1::/48", "2a00:64:1:100::/56", "2a00:64::/64", "2a00:64::/96",
         ] {
-            let prefix = try #require(Prefix(text).flatMap { TranslationPrefix($0) })
+            let prefix = try #require(Prefix(text).flatMap { NAT64Prefix($0) })
             for (inner, isPrivate) in [("10.0.0.1", true), ("127.0.0.1", true), ("1.1.1.1", false)] {
                 let address = try #require(Address(inner).flatMap { prefix.embed($0) })
                 #expect(address.isPrivate(behind: [prefix]) == isPrivate, "\(inner) behind \(text)")
                 #expect(!address.isPrivate(behind: []))
             }
         }
-        let unique = try #require(Prefix("fd00:64::/96").flatMap { TranslationPrefix($0) })
+        let unique = try #require(Prefix("fd00:64::/96").flatMap { NAT64Prefix($0) })
         #expect(try #require(Address("fd00:64::101:101")).isPrivate(behind: [unique]))
     }
 }

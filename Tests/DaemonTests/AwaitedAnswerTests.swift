@@ -50,7 +50,7 @@ struct AwaitedAnswerTests {
         }
         threads.stop()
         let told = mailbox.takeAll().compactMap { notice in
-            if case .givenAgain(let question) = notice { question } else { nil }
+            if case .servedAgain(let question) = notice { question } else { nil }
         }
         #expect(told == [question])
         let tally = threads.tally

@@ -33,7 +33,7 @@ struct ConnectionQuotaTests {
     func prefix() {
         var quota = ConnectionQuota()
         #expect(admitted(&quota, (0..<1000).map { .v4(0xC0A8_0100 + $0 % 256) }) == 256)
-        #expect(quota.fullShare(for: .v4(0xC0A8_0105)) == .prefix(Neighbourhood(of: .v4(0xC0A8_0101))))
+        #expect(quota.fullShare(for: .v4(0xC0A8_0105)) == .prefix(AggregatePrefix(of: .v4(0xC0A8_0101))))
         #expect(admitted(&quota, (0..<10).map { .v4(0xC0A8_0200 + $0) }) == 10)
         var other = ConnectionQuota()
         #expect(admitted(&other, (0..<1000).map { .v6(high: 0x2001_0DB8_0000_0000 + $0 % 256, low: $0) }) == 256)
@@ -64,7 +64,7 @@ struct ConnectionQuotaTests {
     @Test("a share has the connections that are counted in it")
     func membership() {
         let client = Address.v4(0xC0A8_0101)
-        let prefix = ConnectionQuota.Share.prefix(Neighbourhood(of: client))
+        let prefix = ConnectionQuota.Share.prefix(AggregatePrefix(of: client))
         #expect(ConnectionQuota.Share.client(client).contains(client) && prefix.contains(.v4(0xC0A8_01FF)))
         #expect(!prefix.contains(.v4(0xC0A8_0201)) && !ConnectionQuota.Share.client(client).contains(.v4(0xC0A8_0102)))
         #expect(ConnectionQuota.Share.thisMachine.contains(loopback) && !prefix.contains(loopback))

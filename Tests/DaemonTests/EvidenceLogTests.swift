@@ -21,14 +21,15 @@ struct EvidenceLogTests {
         question = Question(try #require(Name("www.example.com")), .a)
     }
 
-    private func divergence(_ condemned: Source = .system, _ verified: Source = .provider(ProviderID(7))) -> Divergence
+    private func divergence(_ condemned: Source = .system, _ verified: Source = .provider(ProviderID(7)))
+        -> ForgeryEvidence
     {
         let claim = { (source: Source, address: UInt32, verdict: Verdict) in
-            Divergence.Claim(
+            ForgeryEvidence.Claim(
                 source, [.v4(address), .v4(address + 1)], ProbeTarget(question.name, .v4(address), port: 443),
                 ProbeResult(verdict))
         }
-        return Divergence(
+        return ForgeryEvidence(
             question, condemned: claim(condemned, 0xC000_0242, .nameMismatch),
             verified: claim(verified, 0xC000_0201, .verified))
     }

@@ -71,8 +71,8 @@ final class ExplainStand {
                 into: &output)
         }
         switch outcome {
-        case .answeredAndDue(_, let question): handle(.foundDue(question))
-        case .answeredAwaited(_, let question): handle(.givenAgain(question))
+        case .answeredAndDue(_, let question): handle(.prefetchDue(question))
+        case .answeredAwaited(_, let question): handle(.servedAgain(question))
         case .miss(let query):
             let question = Question(query.name(in: packet.span), query.type)
             let expired = answers.expired(question, within: resolver.limits(for: question), now: now)

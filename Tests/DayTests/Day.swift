@@ -169,10 +169,10 @@ struct Day: ~Copyable {
         case .answered: try account.given(reply, to: packet, subject, .cache, in: world)
         case .answeredAndDue(_, let question):
             try account.given(reply, to: packet, subject, .cache, in: world)
-            try handle(.foundDue(question))
+            try handle(.prefetchDue(question))
         case .answeredAwaited(_, let question):
             try account.given(reply, to: packet, subject, .cache, in: world)
-            try handle(.givenAgain(question))
+            try handle(.servedAgain(question))
         case .miss(let query):
             let question = Question(query.name(in: packet.span), query.type)
             let waiter = Waiter(nextWaiter)

@@ -56,14 +56,14 @@ struct PrivilegesTests {
 }
 
 @Suite("What root leaves to the user who serves", .enabled(if: Privileges.isRoot, "needs root"))
-struct BequestTests {
+struct StateDirectoryOwnershipTests {
     private let folder: TemporaryDirectory
     private let user = Account(name: "somebody", userID: 4711, groupID: 4712)
 
     init() { folder = TemporaryDirectory() }
 
     private func leave(_ name: String, _ files: [String] = [], sparing spared: [String] = []) throws {
-        try Bequest.leave(
+        try StateDirectoryOwnership.leave(
             directory: "\(folder.path)/\(name)", ownName: "ours", sparing: spared, files: files, to: user)
     }
 

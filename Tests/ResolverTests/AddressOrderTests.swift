@@ -95,7 +95,7 @@ struct AddressOrderTests {
 
     @Test("addresses of about equal latency take turns, and no others do")
     func rotation() {
-        var chance = Chance(seed: 5)
+        var chance = SeededGenerator(seed: 5)
         var firsts: Set<Address> = []
         for _ in 0..<50 {
             var order = AddressOrder((0..<5).map(VerificationStand.address), wasVerified: true) { address in

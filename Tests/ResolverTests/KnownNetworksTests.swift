@@ -10,9 +10,9 @@ struct KnownNetworksTests {
     private let start = ContinuousClock.now
     private let provider = ProviderTraits(id: ProviderID(0), types: .any, budgetPerSecond: 5, questionsPerSecond: 5)
 
-    private func past(_ number: UInt32, names: [NameKnowledge] = []) -> KnownNetworks.Past {
+    private func past(_ number: UInt32, names: [NameVerification] = []) -> KnownNetworks.Past {
         KnownNetworks.Past(
-            NetworkKey(number), providers: [ProviderStanding(provider)], systemTrust: Trust(), names: names)
+            NetworkID(number), providers: [ProviderStanding(provider)], systemTrust: Trust(), names: names)
     }
 
     /// From each to the next.
@@ -20,7 +20,7 @@ struct KnownNetworksTests {
         var networks = KnownNetworks()
         for number in 1...last {
             let past = networks.present.map { self.past($0.number) }
-            _ = networks.change(to: NetworkKey(number), leaving: past, now: start)
+            _ = networks.change(to: NetworkID(number), leaving: past, now: start)
         }
         return networks
     }
@@ -29,18 +29,18 @@ struct KnownNetworksTests {
     func bound() {
         var networks = networks(upTo: 9)
         #expect(networks.pasts.map(\.key.number) == [2, 3, 4, 5, 6, 7, 8])
-        #expect(networks.change(to: NetworkKey(1), leaving: past(9), now: start) == nil)
+        #expect(networks.change(to: NetworkID(1), leaving: past(9), now: start) == nil)
         #expect(networks.pasts.map(\.key.number) == [3, 4, 5, 6, 7, 8, 9])
-        #expect(networks.change(to: NetworkKey(3), leaving: past(1), now: start)?.key == NetworkKey(3))
+        #expect(networks.change(to: NetworkID(3), leaving: past(1), now: start)?.key == NetworkID(3))
         #expect(networks.pasts.map(\.key.number) == [4, 5, 6, 7, 8, 9, 1])
     }
 
     @Test("one that is forgotten is new when it comes back")
     func forgotten() {
         var networks = networks(upTo: 3)
-        networks.forget(NetworkKey(1))
-        #expect(networks.change(to: NetworkKey(1), leaving: past(3), now: start) == nil)
-        #expect(networks.change(to: NetworkKey(2), leaving: past(1), now: start) != nil)
+        networks.forget(NetworkID(1))
+        #expect(networks.change(to: NetworkID(1), leaving: past(3), now: start) == nil)
+        #expect(networks.change(to: NetworkID(2), leaving: past(1), now: start) != nil)
     }
 
     @Test("a network is new for two seconds, but for the first one, which was in use already")
@@ -63,12 +63,12 @@ struct KnownNetworksTests {
 
     @Test("of a past network the names that were touched last keep what is known of them")
     func names() throws {
-        var around = Surroundings(seed: 1)
+        var state = ResolverState(seed: 1)
         for number in 0..<1000 {
             let name = try #require(Name("n\(number).example"))
-            around.verification.asked(Question(name, .a), now: start + .seconds(number))
+            state.verification.asked(Question(name, .a), now: start + .seconds(number))
         }
-        let kept = around.past(NetworkKey(1)).names.map(\.name.description)
+        let kept = state.past(NetworkID(1)).names.map(\.name.description)
         #expect(kept.count == Bounds.maxPastNames)
         #expect(kept == (0..<Bounds.maxPastNames).map { "n\(999 - $0).example" })
     }
@@ -90,17 +90,17 @@ struct KnownNetworksTests {
 
     @Test("a system resolver that lies on one network is believed on the next, and is not when the first comes back")
     func systemTrust() throws {
-        var around = Surroundings(seed: 1)
+        var state = ResolverState(seed: 1)
         for number in 0..<3 {
-            around.toldFalsehood(.system, about: try #require(Name("www.site\(number).com")), now: start)
+            state.recordForged(.system, about: try #require(Name("www.site\(number).com")), now: start)
         }
-        #expect(around.termsAtFirst(start).patience == Bounds.systemPatienceMistrusted)
-        let past = around.past(NetworkKey(1))
-        around.move(to: nil, hottest: [], now: start)
-        #expect(around.termsAtFirst(start).patience == Bounds.systemPatienceAtFirst)
-        around.move(to: past, hottest: [], now: start)
-        #expect(around.termsAtFirst(start).patience == Bounds.systemPatienceMistrusted)
-        #expect(around.termsAtFirst(start).hedge == .zero)
+        #expect(state.termsAtFirst(start).patience == Bounds.systemPatienceMistrusted)
+        let past = state.past(NetworkID(1))
+        state.move(to: nil, hottest: [], now: start)
+        #expect(state.termsAtFirst(start).patience == Bounds.systemPatienceAtFirst)
+        state.move(to: past, hottest: [], now: start)
+        #expect(state.termsAtFirst(start).patience == Bounds.systemPatienceMistrusted)
+        #expect(state.termsAtFirst(start).hedge == .zero)
     }
 
     @Test("the names that are asked most are probed first when a network comes back, and the rest when asked for")

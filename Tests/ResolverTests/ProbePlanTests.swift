@@ -56,7 +56,7 @@ struct ProbePlanTests {
     }
 
     @Test("one neighbourhood has two probes at a time, and one more each second")
-    mutating func neighbourhood() throws {
+    mutating func aggregatePrefix() throws {
         let first = begin([1, 2, 3], isWanted: true, at: start)
         #expect(first == [target(1)])
         #expect(plan.nextDeadline == start + .seconds(1))

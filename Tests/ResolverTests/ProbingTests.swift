@@ -22,7 +22,7 @@ struct ProbingTests {
         #expect(stand.awaits(alpha))
         stand.pass(.seconds(10))
         #expect(stand.running.isEmpty)
-        stand.givenAgain()
+        stand.servedAgain()
         stand.pass(Bounds.probeJitter)
         #expect(stand.probed == [1])
     }
@@ -30,7 +30,7 @@ struct ProbingTests {
     @Test("two asks before the answer are two, and a volunteered answer is none")
     mutating func asks() throws {
         stand.kept([1], isInUse: false)
-        stand.givenAgain()
+        stand.servedAgain()
         stand.pass(.seconds(2))
         #expect(stand.running.isEmpty && stand.consequences.count { $0 == .awaitAsk(stand.question, alpha) } == 2)
         var other = try VerificationStand()
@@ -105,7 +105,7 @@ struct ProbingTests {
         stand.terms = terms
         stand.kept([1])
         stand.asked()
-        stand.givenAgain()
+        stand.servedAgain()
         stand.pass(.seconds(9))
         stand.wanted(1)
         let follows = stand.take()
@@ -163,7 +163,7 @@ struct ProbingTests {
         #expect(!stand.awaits(alpha))
         stand.pass(.seconds(1))
         #expect(stand.awaits(alpha) && stand.running.isEmpty, "time alone probes nothing")
-        stand.givenAgain()
+        stand.servedAgain()
         stand.pass(Bounds.probeJitter)
         #expect(stand.probed == [1])
     }

@@ -131,7 +131,7 @@ struct ProviderPromise {
     }
 
     private mutating func changeNetwork() {
-        let key = NetworkKey(.random(in: 1...3, using: &random))
+        let key = NetworkID(.random(in: 1...3, using: &random))
         mayStandInUntil = now + ProviderPromise.excuse
         cache.change(to: key)
         handle(.network(.changed(key)))
@@ -154,7 +154,7 @@ struct ProviderPromise {
         switch cache.ask(question, now: now) {
         case .fresh(let hit):
             replied(question, by: hit.answer.addresses == [ProviderPromise.lie] ? .system : .provider(providers[0].id))
-            if hit.isFirstDue { handle(.foundDue(question)) }
+            if hit.isFirstDue { handle(.prefetchDue(question)) }
         case .none(let expired):
             waiters += 1
             questionOfWaiter[Waiter(waiters)] = question

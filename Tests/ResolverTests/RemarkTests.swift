@@ -63,8 +63,8 @@ struct RemarkTests {
 
     @Test("synthesised addresses say so (29), through every change of TTL and order")
     func synthesis() throws {
-        var synthesis = Synthesis()
-        let prefix = try #require(Prefix("64:ff9b::/96").flatMap { TranslationPrefix($0) })
+        var synthesis = DNS64()
+        let prefix = try #require(Prefix("64:ff9b::/96").flatMap { NAT64Prefix($0) })
         synthesis.setPrefixes([prefix])
         let made = try #require(synthesis.answer(from: answer("192.0.2.1"), Answer(negative: .noData)))
         #expect(made.remark?.code == 29 && made.withTTL(to: 5).remark?.code == 29)
@@ -74,7 +74,7 @@ struct RemarkTests {
     @Test("addresses that are made of what the system resolver said in the providers' place say that, and are counted")
     func synthesisedSubstitute() throws {
         var (resolver, actions) = (Resolver(seed: 1), [Action]())
-        let prefix = try #require(Prefix("64:ff9b::/96").flatMap { TranslationPrefix($0) })
+        let prefix = try #require(Prefix("64:ff9b::/96").flatMap { NAT64Prefix($0) })
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: true), now: now, actions: &actions)
         resolver.handle(.translation([prefix], synthesises: true), now: now, actions: &actions)
         resolver.handle(.asked(Question(name, .aaaa), Waiter(1), expired: nil), now: now, actions: &actions)

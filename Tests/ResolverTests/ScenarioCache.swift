@@ -32,23 +32,23 @@ struct ScenarioCache {
     private var entries: [Key: Entry] = [:]
     private var network: UInt32 = 0
     /// Of the last change.
-    private var inUse = NetworkKey(0)
+    private var inUse = NetworkID(0)
     /// The latest first.
     private var otherNetworks: [UInt32] = []
 
     /// While the network changes, no part of it is served.
-    mutating func heard(_ news: NetworkNews) {
+    mutating func heard(_ news: NetworkEvent) {
         switch news {
         case .changed(let key):
             inUse = key
             change(to: key)
-        case .unsettled: change(to: NetworkKey(.max))
+        case .unsettled: change(to: NetworkID(.max))
         case .unchanged: change(to: inUse)
         case .forgotten, .unreachable: break
         }
     }
 
-    private mutating func change(to network: NetworkKey) {
+    private mutating func change(to network: NetworkID) {
         guard network.number != self.network else { return }
         otherNetworks.removeAll { $0 == network.number }
         otherNetworks.insert(self.network, at: 0)
@@ -103,7 +103,7 @@ struct ScenarioCache {
     }
 
     /// What the daemon's loop does with the news.
-    mutating func forget(behind news: PortalNews) {
+    mutating func forget(behind news: PortalEvent) {
         switch news {
         case .suspected: entries = entries.filter { !PortalNames().cover($0.key.question.name) }
         case .redirects(let host): entries = entries.filter { !$0.key.question.name.isWithin(host) }

@@ -80,7 +80,7 @@ struct ScenarioRun {
 
     private mutating func failEarlier(_ line: inout ScenarioLine) throws {
         for (provider, failure, domain) in try vocabulary.earlierFailures(&line) {
-            resolver.around.ranking.failed(provider, failure, of: domain, now: max(origin, now - .seconds(3)))
+            resolver.state.ranking.failed(provider, failure, of: domain, now: max(origin, now - .seconds(3)))
         }
     }
 
@@ -202,8 +202,8 @@ struct ScenarioRun {
             return try handle(.asked(question, waiter, expired: expired))
         }
         happened.append((.reply(waiter.number, hit.answer, from: "cache"), now))
-        if hit.isFirstWhenDue { try handle(.foundDue(question)) }
-        if hit.isAwaited { try handle(.givenAgain(question)) }
+        if hit.isFirstWhenDue { try handle(.prefetchDue(question)) }
+        if hit.isAwaited { try handle(.servedAgain(question)) }
     }
 
     /// "NAME TYPE, NAME TYPE ..."

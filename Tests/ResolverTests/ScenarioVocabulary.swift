@@ -23,7 +23,7 @@ struct ScenarioVocabulary {
         case rearrange(Question, Answer, from: String)
         case remove(Question)
         case withdraw(Question, from: String)
-        case portal(PortalNews)
+        case portal(PortalEvent)
         case awaitAsk(Question, from: String)
         case probe(ProbeTarget)
         case refuse(Address, ProbeRefusal)
@@ -91,12 +91,12 @@ struct ScenarioVocabulary {
     }
 
     /// "unsettled", "unchanged", "changed NUMBER", "forgotten NUMBER", "unreachable PROVIDER ..." or "reachable": all.
-    func network(_ line: inout ScenarioLine) throws -> NetworkNews {
+    func network(_ line: inout ScenarioLine) throws -> NetworkEvent {
         switch try line.word("what becomes of the network") {
         case "unsettled": return .unsettled
         case "unchanged": return .unchanged
-        case "changed": return .changed(NetworkKey(try line.number("a network's number")))
-        case "forgotten": return .forgotten(NetworkKey(try line.number("a network's number")))
+        case "changed": return .changed(NetworkID(try line.number("a network's number")))
+        case "forgotten": return .forgotten(NetworkID(try line.number("a network's number")))
         case "reachable": return .unreachable([])
         case "unreachable":
             var providers: Set<ProviderID> = []
@@ -180,7 +180,7 @@ struct ScenarioVocabulary {
     }
 
     /// "suspected", "redirects NAME", "ended verified|network|upstreams|time".
-    private func portalNews(_ line: inout ScenarioLine) throws -> PortalNews {
+    private func portalNews(_ line: inout ScenarioLine) throws -> PortalEvent {
         let ends: [String: PortalEnd] = [
             "verified": .verified, "network": .networkChanged, "upstreams": .upstreamsChanged, "time": .timeLimit,
         ]
@@ -237,12 +237,12 @@ struct ScenarioVocabulary {
     }
 
     /// "off", or "PREFIX ...", the best first.
-    func prefixes(_ line: inout ScenarioLine) throws -> [TranslationPrefix] {
+    func prefixes(_ line: inout ScenarioLine) throws -> [NAT64Prefix] {
         if line.take("off") { return [] }
-        var prefixes: [TranslationPrefix] = []
+        var prefixes: [NAT64Prefix] = []
         repeat {
             let text = try line.word("a prefix")
-            guard let prefix = Prefix(text).flatMap({ TranslationPrefix($0) }) else {
+            guard let prefix = Prefix(text).flatMap({ NAT64Prefix($0) }) else {
                 throw line.error("\"\(text)\" is no translation prefix")
             }
             prefixes.append(prefix)

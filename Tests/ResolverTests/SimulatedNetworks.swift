@@ -16,7 +16,7 @@ struct SimulatedNetworks {
     private static let keys = 1...UInt32(Bounds.maxNetworks)
 
     /// What happens next; whatever is held of a network that is forgotten has to go.
-    mutating func next(_ providers: [ProviderID], _ random: inout SeededRandom) -> NetworkNews {
+    mutating func next(_ providers: [ProviderID], _ random: inout SeededRandom) -> NetworkEvent {
         guard isSettled else {
             isSettled = true
             if Int.random(in: 0..<3, using: &random) == 0 { return .unchanged }
@@ -29,7 +29,7 @@ struct SimulatedNetworks {
         case 3..<5: return change(&random)
         case 5:
             let key = UInt32.random(in: SimulatedNetworks.keys, using: &random)
-            return key == present ? .unchanged : .forgotten(NetworkKey(key))
+            return key == present ? .unchanged : .forgotten(NetworkID(key))
         case 6:
             let isAll = Int.random(in: 0..<3, using: &random) == 0
             unreachable = Set(providers.filter { _ in isAll || Bool.random(using: &random) })
@@ -40,10 +40,10 @@ struct SimulatedNetworks {
         }
     }
 
-    private mutating func change(_ random: inout SeededRandom) -> NetworkNews {
+    private mutating func change(_ random: inout SeededRandom) -> NetworkEvent {
         present = .random(in: SimulatedNetworks.keys, using: &random)
         changes += 1
-        return .changed(NetworkKey(present))
+        return .changed(NetworkID(present))
     }
 
     /// The last bits of an address but two, which say what probes find.

@@ -26,7 +26,7 @@ struct Simulation {
     private var waiters: UInt64 = 0
 
     /// Of the cache while the network changes: nothing is stored there.
-    private static let transit = NetworkKey(.max)
+    private static let transit = NetworkID(.max)
     private static let names = (0..<40).map { "n\($0).example" } + ["localhost", "printer", "nas.local", "x.invalid"]
     private static let types: [RecordType] = [.a, .a, .a, .aaaa, .mx]
 
@@ -127,8 +127,8 @@ struct Simulation {
             try account.given(question, ttlSeconds: hit.ttlSeconds, nil, now: now)
             try probes.check(question, hit.answer)
             if isRoaming { try networks.check(question, hit.answer) }
-            if hit.isFirstDue { try handle(.foundDue(question)) }
-            if hit.isAwaited { try handle(.givenAgain(question)) }
+            if hit.isFirstDue { try handle(.prefetchDue(question)) }
+            if hit.isAwaited { try handle(.servedAgain(question)) }
         case .none(let expired):
             waiters += 1
             account.asked(question, Waiter(waiters), expired: expired, now: now)
@@ -180,7 +180,7 @@ struct Simulation {
             cache.change(to: Simulation.transit)
             account.networkChanged()
         case .unchanged:
-            cache.change(to: NetworkKey(networks.present))
+            cache.change(to: NetworkID(networks.present))
             try answerFromCache()
             account.networkUnchanged()
         }

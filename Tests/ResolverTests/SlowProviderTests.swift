@@ -45,7 +45,7 @@ struct SlowProviderTests {
                 let question = Question(try #require(Name("n\(name).example")), .a)
                 if let hit = cache.ask(question, now: now) {
                     waits.append(.zero)
-                    if hit.isFirstWhenDue { handle(.foundDue(question)) }
+                    if hit.isFirstWhenDue { handle(.prefetchDue(question)) }
                 } else {
                     number += 1
                     askedAt[Waiter(number)] = now

@@ -15,7 +15,7 @@ struct TrustTests {
     func oneSite() throws {
         var trust = Trust()
         for second in 0..<3000 {
-            trust.toldFalsehood(about: try name("n\(second % 50).site.co.uk"), now: start + .seconds(second))
+            trust.recordForged(about: try name("n\(second % 50).site.co.uk"), now: start + .seconds(second))
             #expect(!trust.isLost(start + .seconds(second)))
             #expect(trust.share(start + .seconds(second)) >= 0.5)
         }
@@ -25,10 +25,10 @@ struct TrustTests {
     func threeSites() throws {
         var trust = Trust()
         for domain in ["www.a.co.uk", "www.b.co.uk", "mail.b.co.uk"] {
-            trust.toldFalsehood(about: try name(domain), now: start)
+            trust.recordForged(about: try name(domain), now: start)
             #expect(!trust.isLost(start))
         }
-        trust.toldFalsehood(about: try name("c.co.uk"), now: start)
+        trust.recordForged(about: try name("c.co.uk"), now: start)
         #expect(trust.isLost(start) && trust.share(start) < 0.2)
         #expect(!trust.isLost(start + .seconds(3601)), "it decays, and the domains are an hour old")
     }
@@ -38,7 +38,7 @@ struct TrustTests {
         var trust = Trust()
         for number in 0..<20 {
             let now = start + .seconds(1801 * number)
-            trust.toldFalsehood(about: try name("www.site\(number).com"), now: now)
+            trust.recordForged(about: try name("www.site\(number).com"), now: now)
             #expect(!trust.isLost(now))
         }
     }
@@ -46,8 +46,8 @@ struct TrustTests {
     @Test("one site does not make a forger credible either")
     func oneTrueSite() throws {
         var trust = Trust()
-        for number in 0..<200 { trust.toldTruth(about: try name("n\(number).site.com"), now: start) }
-        for number in 0..<3 { trust.toldFalsehood(about: try name("www.site\(number).org"), now: start) }
+        for number in 0..<200 { trust.recordConfirmed(about: try name("n\(number).site.com"), now: start) }
+        for number in 0..<3 { trust.recordForged(about: try name("www.site\(number).org"), now: start) }
         #expect(trust.isLost(start))
     }
 

@@ -123,13 +123,13 @@ private struct VerificationWorld {
                 isDoubted: Int.random(in: 0..<8, using: &chance) == 0, now: now)
         case 3: verification.heard(question, answer, from: pick(sources), terms, now: now)
         case 4: verification.asked(question, now: now)
-        case 5: verification.givenAgain(question, now: now)
+        case 5: verification.servedAgain(question, now: now)
         case 6: verification.wanted(name, Bool.random(using: &chance) ? nil : answer.addresses[0], terms, now: now)
         case 7 where Int.random(in: 0..<10, using: &chance) == 0:
             let scope = pick([.everything, QuestionScope(name)])
             lastKept = lastKept.filter { !scope.contains($0.key) }
             verification.forgotten(scope)
-        case 8: verification.noneBetter(question, for: Bounds.noneBetterPause, now: now)
+        case 8: verification.recordNoBetterSource(question, for: Bounds.noneBetterPause, now: now)
         case 9, 10: pass(.milliseconds(Int.random(in: 0...40_000, using: &chance)))
         default: finish()
         }
@@ -228,7 +228,7 @@ private struct VerificationWorld {
                 ended += 1
                 running.removeAll { $0.target == target }
             case .rearrange(_, let answer, _): precondition(!answer.addresses.isEmpty, "a blank answer")
-            case .news, .awaitAsk, .askElsewhere, .diverged, .toldTruth: break
+            case .news, .awaitAsk, .askElsewhere, .diverged, .recordConfirmed: break
             }
         }
     }

@@ -82,13 +82,13 @@ struct VerificationStand {
         collect()
     }
 
-    mutating func givenAgain() {
-        verification.givenAgain(question, now: now)
+    mutating func servedAgain() {
+        verification.servedAgain(question, now: now)
         collect()
     }
 
-    mutating func noneBetter() {
-        verification.noneBetter(question, for: Bounds.noneBetterPause, now: now)
+    mutating func recordNoBetterSource() {
+        verification.recordNoBetterSource(question, for: Bounds.noneBetterPause, now: now)
         collect()
     }
 

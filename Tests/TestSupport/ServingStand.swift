@@ -14,7 +14,7 @@ package struct ServingStand: ~Copyable {
 
     package init(
         limitBytes: Int = 1 << 20, allow: [Prefix] = Prefix.everywhere, partition: Partition = Partition(rawValue: 1),
-        gate: ClientGate? = nil
+        gate: ClientRateLimit? = nil
     ) {
         cache = AnswerCache(limitBytes: limitBytes, seed: (0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210))
         view = ServingView(partition, seed: 0x0123_4567_89AB_CDEF)

@@ -19,7 +19,10 @@ struct TidyTests {
     @Test("the walk finds the repository")
     func walk() {
         let paths = Set(repository.files.map(\.path))
-        #expect(paths.isSuperset(of: ["Package.swift", "Sources/DNSWire/Records/Name.swift", "scripts/test", ".swift-format"]))
+        #expect(
+            paths.isSuperset(of: [
+                "Package.swift", "Sources/DNSWire/Records/Name.swift", "scripts/test", ".swift-format",
+            ]))
         #expect(!paths.contains { $0.hasPrefix(".git/") || $0.hasPrefix(".build") })
     }
 

@@ -6,12 +6,12 @@ package import DNSWire
 package struct CacheListing: Sendable {
     package let view: CacheView
     package let scope: QuestionScope
-    private var list: PiecewiseList
+    private var list: PagedListing
 
     package init(_ view: CacheView, _ scope: QuestionScope, wantsJSON: Bool) {
         self.view = view
         self.scope = scope
-        list = PiecewiseList("entries", wantsJSON: wantsJSON)
+        list = PagedListing("entries", wantsJSON: wantsJSON)
     }
 
     /// Returns the next piece; empty if there are no entries.

@@ -3,13 +3,13 @@
 package import Telemetry
 
 package struct FlightListing: Sendable {
-    private var list: PiecewiseList
+    private var list: PagedListing
     private let showsClients: Bool
     private let bootMicroseconds: Int64
 
     /// - Parameter bootMicroseconds: when the machine booted, since 1970.
     package init(wantsJSON: Bool, showsClients: Bool, bootMicroseconds: Int64) {
-        list = PiecewiseList("events", wantsJSON: wantsJSON)
+        list = PagedListing("events", wantsJSON: wantsJSON)
         self.showsClients = showsClients
         self.bootMicroseconds = bootMicroseconds
     }

@@ -5,11 +5,11 @@ package import DNSWire
 package struct VerdictListing: Sendable {
     /// Nil: all names with a known state.
     package let name: Name?
-    private var list: PiecewiseList
+    private var list: PagedListing
 
     package init(_ name: Name?, wantsJSON: Bool) {
         self.name = name
-        list = PiecewiseList("verdicts", wantsJSON: wantsJSON)
+        list = PagedListing("verdicts", wantsJSON: wantsJSON)
     }
 
     /// Returns the next piece; empty if there are no addresses.

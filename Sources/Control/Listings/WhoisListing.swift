@@ -33,7 +33,7 @@ package struct WhoisEntry: Codable, Equatable, Sendable {
 
 package struct WhoisListing: Sendable {
     package let address: Address
-    private var list: PiecewiseList
+    private var list: PagedListing
     /// In lower case.
     private var names: Set<String> = []
 
@@ -42,7 +42,7 @@ package struct WhoisListing: Sendable {
 
     package init(_ address: Address, wantsJSON: Bool) {
         self.address = address
-        list = PiecewiseList("names", wantsJSON: wantsJSON)
+        list = PagedListing("names", wantsJSON: wantsJSON)
     }
 
     package var isFull: Bool { names.count >= WhoisListing.maxNames }

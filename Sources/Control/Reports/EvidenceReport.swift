@@ -111,10 +111,10 @@ extension EvidenceReport.Claim {
 }
 
 package struct EvidenceListing: Sendable {
-    private var list: PiecewiseList
+    private var list: PagedListing
 
     package init(wantsJSON: Bool) {
-        list = PiecewiseList("evidence", wantsJSON: wantsJSON)
+        list = PagedListing("evidence", wantsJSON: wantsJSON)
     }
 
     /// Returns the next piece; empty if there are no reports.

@@ -9,7 +9,7 @@ extension Address {
     /// Returns whether the address is private, or one of the NAT64 prefixes maps it to a private IPv4 address.
     ///
     /// - Parameter prefixes: the prefixes of the current network. They only add private addresses.
-    package func isPrivate(behind prefixes: [TranslationPrefix]) -> Bool {
+    package func isPrivate(behind prefixes: [NAT64Prefix]) -> Bool {
         isPrivate || prefixes.contains { $0.extract(self)?.isPrivate ?? false }
     }
 

@@ -115,7 +115,7 @@ struct ExplainWords {
     // MARK: the next query
 
     /// Describes a reply that is decided before the cache lookup.
-    static func next(_ reply: BeforeCache) -> String {
+    static func next(_ reply: LocalPolicy) -> String {
         switch reply {
         case .refused(let code): "refused with \(code): nothing to look up"
         case .ownAnswer: "answered here with as little as there can be (RFC 8482)"

@@ -41,7 +41,7 @@ struct Explanations {
         report.standIn = known.standIn.map { "\($0.reason.rawValue), \(seconds(since: $0.at)) s ago" }
         report.refresh = words.refresh
         report.next =
-            BeforeCache(question, view).map { [ExplainWords.next($0)] }
+            LocalPolicy(question, view).map { [ExplainWords.next($0)] }
             ?? words.next(
                 givenNow: given.map { freshness($0, limits) }, refreshWasAsked: given?.refreshWasAsked ?? false)
         return report
@@ -80,7 +80,7 @@ struct Explanations {
     }
 
     /// Returns the source answer that this entry was stored from; nil if it was forgotten or precedes this process.
-    private func origin(of entry: CachedEntry, _ known: Explanation) -> SourceWord? {
+    private func origin(of entry: CachedEntry, _ known: Explanation) -> SourceAnswer? {
         known.words.last { word in
             guard word.source.provenance == entry.provenance, let keptAt = word.keptAt else { return false }
             return Clock.millisecondsSinceBoot(keptAt) == entry.storedAtMilliseconds
@@ -88,7 +88,7 @@ struct Explanations {
     }
 
     /// Returns the sources' answers and failures, the latest first.
-    private func said(_ known: Explanation, reference: SourceWord?, kept: [SourceWord]) -> [ExplainReport.Said] {
+    private func said(_ known: Explanation, reference: SourceAnswer?, kept: [SourceAnswer]) -> [ExplainReport.Said] {
         let words = known.words.map { word in
             var said = ExplainReport.Said(source: nameOfSource(word.source), ageSeconds: seconds(since: word.saidAt))
             said.milliseconds = word.took?.wholeMilliseconds

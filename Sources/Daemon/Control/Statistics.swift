@@ -14,9 +14,9 @@ struct Statistics {
     let cache: AnswerCache
     let probeErrands: ProbeErrands
     let evidence: EvidenceLog
-    let network: NetworkFollower?
+    let network: NetworkMonitor?
     /// NAT64 prefix through which IPv4 is reached.
-    let translationPrefix: TranslationPrefix?
+    let translationPrefix: NAT64Prefix?
     /// The file that names the nameservers; nil if the settings do.
     let nameserverSource: String?
     let startedAt: Instant

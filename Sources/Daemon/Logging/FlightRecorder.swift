@@ -79,7 +79,7 @@ final class FlightRecorder {
             event.network = network.number
             records.ofMainThread.record(event)
         case .policyChanged: note(.settingsReloaded, "", now: now)
-        case .asked, .foundDue, .givenAgain, .answeredFromCache, .hitsCounted, .wanted, .restored, .forgotten,
+        case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .hitsCounted, .wanted, .restored, .forgotten,
             .volunteered, .probeFinished, .probeWanted, .switchedOff, .throttled, .providerReset, .upstreamsChanged,
             .hostsChanged, .redirected, .network, .translation, .timePassed:
             break

@@ -52,7 +52,7 @@ enum LogEvent {
     case networkChanged(id: String, words: String, cause: NetworkCause)
     /// The first upstream answer after a network change.
     case networkRecovered(after: Duration)
-    case portal(PortalNews)
+    case portal(PortalEvent)
     case nameserverLoops(String)
     case nameserverAskedAgain(String)
     /// The path is the nameservers' file if it differs from the one in the settings.

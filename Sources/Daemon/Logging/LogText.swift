@@ -70,7 +70,7 @@ extension LogEvent {
         }
     }
 
-    private func text(_ news: PortalNews) -> String {
+    private func text(_ news: PortalEvent) -> String {
         switch news {
         case .suspected:
             "a captive portal is suspected: every provider fails its TLS check or is redirected, and the system "

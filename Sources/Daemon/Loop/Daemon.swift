@@ -21,7 +21,7 @@ final class Daemon {
     /// The settings of the last reload. Those that take effect only at startup apply from the next restart.
     private var settings: Settings
     private let settingsOfStart: Settings
-    private var provisions: Provisions
+    private var provisions: LoadedSecrets
     private let log: Log
     private let startedAt: Instant
     private let startedAtWall = Clock.wallMilliseconds()
@@ -44,10 +44,10 @@ final class Daemon {
     private let portalErrand: PortalErrand
     private let threads: ServingThreads
     private let localFiles: LocalFiles
-    private let translation: Translation
+    private let translation: NAT64
     private let upstreams: Upstreams
     /// Nil if the settings disable network watching: all networks then share one part of the cache.
-    private let roaming: Roaming?
+    private let roaming: NetworkChangeHandler?
     private var hosts = HostsTable.empty
     /// Nil until `apply` has run once.
     private var policy: Policy?
@@ -63,7 +63,7 @@ final class Daemon {
 
     /// - Throws: `StartFailure` with a text for the operator.
     init(
-        _ settings: Settings, _ provisions: Provisions, _ options: Options, _ openings: Openings,
+        _ settings: Settings, _ provisions: LoadedSecrets, _ options: Options, _ openings: BoundListeners,
         _ notice: ServiceNotice?, rights: String
     ) throws(StartFailure) {
         (self.settings, settingsOfStart) = (settings, settings)
@@ -85,10 +85,10 @@ final class Daemon {
             localFiles = try LocalFiles(
                 resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
             let searchDomains = Upstreams.nameservers(settings.systemResolver, localFiles, ports).searchDomains
-            let network = try NetworkFollower.begin(settings.network, loop, searchDomains, seed: entropy.next())
+            let network = try NetworkMonitor.begin(settings.network, loop, searchDomains, seed: entropy.next())
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try StoreThread.begin(settings, cache: cache, loop: loop)
-            let (access, gate) = (AccessList(settings.server.allow), ClientGate(settings.server, ports, entropy))
+            let (access, gate) = (AccessList(settings.server.allow), ClientRateLimit(settings.server, ports, entropy))
             let makeFastPath = { @Sendable [cache, view] in
                 FastPath(cache: cache, access: access, view: view, gate: gate, version: programVersion)
             }
@@ -104,12 +104,12 @@ final class Daemon {
                 answers: CachedAnswers(cache, view), view: view, seed: entropy.next(), fastPath: makeFastPath(),
                 recorder: recorder)
             switches = ProviderSwitches(resolving, cache)
-            translation = Translation(resolving, cache, view)
+            translation = NAT64(resolving, cache, view)
             nodeLists = NodeLists(resolving)
             upstreams = Upstreams(
                 files: localFiles, ports: ports, resolving: resolving, translation: translation, nodeLists: nodeLists)
             roaming = network.map { [cache, view, resolving, translation, upstreams] network in
-                Roaming(network, cache, view, resolving, translation, upstreams)
+                NetworkChangeHandler(network, cache, view, resolving, translation, upstreams)
             }
             probeErrands = ProbeErrands(resolving)
             queries = QueryErrands(resolving)
@@ -136,7 +136,9 @@ final class Daemon {
                 listen: ports.addresses.map(\.description), threads: threads.count,
                 providers: resolving.providers.providers.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
-        if Exposure.isOpenResolver(listen: ports.addresses, allow: settingsOfStart.server.allow) { log(.openResolver) }
+        if OpenResolverCheck.isOpenResolver(listen: ports.addresses, allow: settingsOfStart.server.allow) {
+            log(.openResolver)
+        }
         announcePages()
         supervision = notice.map { Supervision($0, threads, now: Clock.now()) }
         var turnedAt = Clock.now()
@@ -249,7 +251,7 @@ final class Daemon {
         defer { supervision?.ready(ports.addresses, resolving.providers.providers, now: Clock.now()) }
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
-            provisions = try Provisions(for: new, options, bound: ports)
+            provisions = try LoadedSecrets(for: new, options, bound: ports)
             let report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
             settings = new
             apply(new)
@@ -352,7 +354,7 @@ final class Daemon {
 
     // MARK: control
 
-    private func openForOperators(_ openings: Openings) throws(StartFailure) {
+    private func openForOperators(_ openings: BoundListeners) throws(StartFailure) {
         try openControlSocket()
         let served = ServedPages { [unowned self] now in statistics(now: now) }
         pages = try openings.pages.map { (listener) throws(StartFailure) in

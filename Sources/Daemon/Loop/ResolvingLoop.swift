@@ -37,11 +37,11 @@ final class ResolvingLoop {
     private(set) var staleCauses: [StaleCause: UInt64] = [:]
     /// Taken in every turn.
     private var probeNews: [ProbeNews] = []
-    private var divergences: [Divergence] = []
+    private var divergences: [ForgeryEvidence] = []
     /// When an upstream was asked last, and when one of its answers was cached last.
     private(set) var askedAt: Instant?
     private(set) var learnedAt: Instant?
-    private var portalNews: [PortalNews] = []
+    private var portalNews: [PortalEvent] = []
     /// Notices of serving threads, read in this turn.
     private var notices: [Notice] = []
     /// Rate limit for all requests except those of unrestricted users of the control socket.
@@ -94,8 +94,8 @@ final class ResolvingLoop {
     func settle(now: Instant) {
         settledAt = now
         takeNotices(now: now)
-        for question in streams.takeDue() { handle(.foundDue(question), now: now) }
-        for question in streams.takeAwaited() { handle(.givenAgain(question), now: now) }
+        for question in streams.takeDue() { handle(.prefetchDue(question), now: now) }
+        for question in streams.takeAwaited() { handle(.servedAgain(question), now: now) }
         for miss in streams.takeMisses() {
             let client = Client(
                 query: miss.query, packet: miss.packet, path: .stream(miss.connection),
@@ -151,20 +151,20 @@ final class ResolvingLoop {
         return probeNews
     }
 
-    func takeDivergences() -> [Divergence] {
+    func takeDivergences() -> [ForgeryEvidence] {
         defer { divergences = [] }
         return divergences
     }
 
     // MARK: captive portal
 
-    func takePortalNews() -> [PortalNews] {
+    func takePortalNews() -> [PortalEvent] {
         defer { portalNews = [] }
         return portalNews
     }
 
     /// Removes cached answers for these names: they would keep clients from the portal.
-    private func heard(_ news: PortalNews) {
+    private func heard(_ news: PortalEvent) {
         portalNews.append(news)
         switch news {
         case .suspected: answers.remove { PortalNames().cover($0) }
@@ -180,8 +180,8 @@ final class ResolvingLoop {
         defer { notices.removeAll(keepingCapacity: true) }
         for notice in notices {
             switch notice {
-            case .due(let question): handle(.foundDue(question), now: now)
-            case .givenAgain(let question): handle(.givenAgain(question), now: now)
+            case .due(let question): handle(.prefetchDue(question), now: now)
+            case .servedAgain(let question): handle(.servedAgain(question), now: now)
             case .asked(let handover):
                 let client = Client(handover, in: view.subnet(of: Address(handover.peer)))
                 if answeredFromCache(client, now: now) {
@@ -235,8 +235,8 @@ final class ResolvingLoop {
                 to: packet.span, from: client, nowMilliseconds: milliseconds, streamLimitBytes: limit, into: &output)
         }
         switch outcome {
-        case .answeredAndDue(_, let question): handle(.foundDue(question), now: now)
-        case .answeredAwaited(_, let question): handle(.givenAgain(question), now: now)
+        case .answeredAndDue(_, let question): handle(.prefetchDue(question), now: now)
+        case .answeredAwaited(_, let question): handle(.servedAgain(question), now: now)
         case .answered, .local, .refused, .limited, .dropped, .miss: break
         }
         return outcome

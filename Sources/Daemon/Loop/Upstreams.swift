@@ -13,12 +13,12 @@ final class Upstreams {
     private let files: LocalFiles
     private let ports: PortBinding
     private let resolving: ResolvingLoop
-    private let translation: Translation
+    private let translation: NAT64
     private let nodeLists: NodeLists
     private var accounts: [ProviderAccount] = []
 
     init(
-        files: LocalFiles, ports: PortBinding, resolving: ResolvingLoop, translation: Translation, nodeLists: NodeLists
+        files: LocalFiles, ports: PortBinding, resolving: ResolvingLoop, translation: NAT64, nodeLists: NodeLists
     ) {
         self.files = files
         self.ports = ports

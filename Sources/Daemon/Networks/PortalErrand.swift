@@ -29,7 +29,7 @@ final class PortalErrand {
 
     var nextDeadline: Instant? { askAt }
 
-    func take(_ news: PortalNews, now: Instant) {
+    func take(_ news: PortalEvent, now: Instant) {
         switch news {
         case .suspected: askAt = now
         case .redirects: break

@@ -53,7 +53,7 @@ final class EvidenceLog {
     ///
     /// - Returns: the sources of the forged answers, without those returned within the last `namingPause`.
     @discardableResult
-    func add(_ divergences: [Divergence], network: Partition, wallMilliseconds: Int64, now: Instant) -> [Source] {
+    func add(_ divergences: [ForgeryEvidence], network: Partition, wallMilliseconds: Int64, now: Instant) -> [Source] {
         var named: [Source] = []
         for divergence in divergences {
             let report = EvidenceReport(

@@ -48,7 +48,7 @@ extension CertificateReport {
 }
 
 extension EvidenceReport.Claim {
-    init(_ claim: Divergence.Claim, nameOfSource: (Source) -> String) {
+    init(_ claim: ForgeryEvidence.Claim, nameOfSource: (Source) -> String) {
         self.init(
             source: nameOfSource(claim.source), addresses: claim.addresses.map(\.description),
             address: claim.target.address.description, port: Int(claim.target.port),

@@ -82,7 +82,7 @@ struct Provider {
         let others = configuredEndpoints.filter { !listed.contains($0) }
         guard !listed.isEmpty, listed + others != endpoints else { return }
         endpoints = listed + others
-        addresses = AddressChoice(count: endpoints.count, inReserve: others.count, seed: seed)
+        addresses = AddressChoice(count: endpoints.count, trialPending: others.count, seed: seed)
     }
 
     /// Returns the client subnet to send to the provider; nil to send none.
@@ -102,13 +102,13 @@ struct Provider {
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// Returns the endpoint to dial first, the alternatives, and how long the first may be silent. `passage` decides
+    /// Returns the endpoint to dial first, the alternatives, and how long the first may be silent. `reachability` decides
     /// how each is reached.
     mutating func chooseEndpoints(
-        by passage: Passage = Passage(), now: Instant
+        by reachability: Reachability = Reachability(), now: Instant
     ) -> (first: HTTPEndpoint, others: [HTTPEndpoint], silence: Duration) {
         let endpoints = endpoints
-        let isReachable = { passage.way(to: endpoints[$0]) != nil }
+        let isReachable = { reachability.way(to: endpoints[$0]) != nil }
         let chosen = addresses.choose(where: isReachable, now: now)
         let others = addresses.others(than: chosen, where: isReachable, now: now).map { endpoints[$0] }
         return (endpoints[chosen], others, addresses.silence(of: chosen))
@@ -117,7 +117,7 @@ struct Provider {
     /// How long a request may wait for a free place: about as long as an answer takes.
     var usualLatency: Duration { addresses.usualLatency }
 
-    func isReachable(by passage: Passage) -> Bool { endpoints.contains { passage.way(to: $0) != nil } }
+    func isReachable(by reachability: Reachability) -> Bool { endpoints.contains { reachability.way(to: $0) != nil } }
 
     /// Makes all addresses eligible again.
     mutating func resetAddresses() { addresses.reset() }

@@ -15,7 +15,7 @@ final class ProviderFetches {
     let http: HTTPClient
     private(set) var providers: [Provider] = []
     private var nextProviderID = 0
-    var passage = Passage()
+    var reachability = Reachability()
     /// Fetches that wait to share a request.
     var batches = FetchBatches()
     /// Decides which requests run; one-off requests (`errands`) are not included.
@@ -106,12 +106,12 @@ final class ProviderFetches {
     }
 
     /// Sets what is dialled from now on, and how; open connections stay.
-    func setReach(_ reach: NetworkReach, _ prefixes: [TranslationPrefix]) {
-        passage = Passage(reach: reach, prefixes: prefixes)
+    func setReach(_ reach: NetworkReach, _ prefixes: [NAT64Prefix]) {
+        reachability = Reachability(reach: reach, prefixes: prefixes)
     }
 
     /// Providers without an address that a route or a NAT64 prefix reaches.
-    var unreachable: Set<ProviderID> { Set(providers.filter { !$0.isReachable(by: passage) }.map(\.id)) }
+    var unreachable: Set<ProviderID> { Set(providers.filter { !$0.isReachable(by: reachability) }.map(\.id)) }
 
     /// Starts a fetch. If the provider's requests can carry several questions, it may wait shortly for others to
     /// join.
@@ -176,7 +176,7 @@ final class ProviderFetches {
     ) -> TransferID {
         let transfer = http.start(
             TransferRequest(
-                request, to: passage.way(to: endpoint) ?? endpoint, timeout: ProviderFetches.timeout,
+                request, to: reachability.way(to: endpoint) ?? endpoint, timeout: ProviderFetches.timeout,
                 connectTimeout: ProviderFetches.connectTimeout, needsOwnConnection: isOnOwnConnection,
                 wantsCertificate: isOnOwnConnection), now: now)
         errands[transfer] = finish
@@ -258,8 +258,8 @@ final class ProviderFetches {
         }
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
-        let (endpoint, others, silence) = providers[index].chooseEndpoints(by: passage, now: now)
-        let ways = ([endpoint] + others).map { (passage.way(to: $0) ?? $0, $0) }
+        let (endpoint, others, silence) = providers[index].chooseEndpoints(by: reachability, now: now)
+        let ways = ([endpoint] + others).map { (reachability.way(to: $0) ?? $0, $0) }
         let transfer = http.start(
             TransferRequest(
                 message, to: ways[0].0, timeout: ProviderFetches.timeout,

@@ -44,7 +44,7 @@ extension ProviderFetches {
 
     /// Returns how many requests the provider's connections carry at once.
     func places(at provider: Provider) -> Int {
-        provider.endpoints.map { http.parallelRequests(to: passage.way(to: $0) ?? $0) }.max() ?? 1
+        provider.endpoints.map { http.parallelRequests(to: reachability.way(to: $0) ?? $0) }.max() ?? 1
     }
 
     /// Starts and ends requests as `shares` decides.

@@ -62,7 +62,7 @@ extension ProviderFetches {
     static let deadPathTimeout = Bounds.providerTimeout - .milliseconds(300)
 
     func connections(of provider: Provider) -> ConnectionCounts {
-        provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: passage.way(to: $1) ?? $1) }
+        provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: reachability.way(to: $1) ?? $1) }
     }
 
     func context(of provider: Provider, _ subnet: ClientSubnet = .none) -> DialectContext {

@@ -16,7 +16,7 @@ struct ConnectionQuota {
     /// A group of connections with a common bound.
     enum Share: Equatable {
         case client(Address)
-        case prefix(Neighbourhood)
+        case prefix(AggregatePrefix)
         case thisMachine
         case elsewhere
 
@@ -35,7 +35,7 @@ struct ConnectionQuota {
     private(set) var count = 0
     private var fromElsewhere = 0
     private var ofClient: [Address: Int] = [:]
-    private var ofPrefix: [Neighbourhood: Int] = [:]
+    private var ofPrefix: [AggregatePrefix: Int] = [:]
 
     init(limit: Int = maxConnections) {
         self.limit = limit
@@ -78,8 +78,8 @@ struct ConnectionQuota {
     }
 
     /// The client's /24 or /56; nil for loopback.
-    private static func prefix(of client: Address) -> Neighbourhood? {
+    private static func prefix(of client: Address) -> AggregatePrefix? {
         guard !client.isLoopback else { return nil }
-        return Neighbourhood(of: client)
+        return AggregatePrefix(of: client)
     }
 }

@@ -24,12 +24,12 @@ enum Notice: Sendable {
     /// An answer close to its expiry was served.
     case due(Question)
     /// An answer was served that `AnswerCache.awaitHit` had marked.
-    case givenAgain(Question)
+    case servedAgain(Question)
 
     var isQuestion: Bool {
         switch self {
         case .asked: true
-        case .due, .givenAgain: false
+        case .due, .servedAgain: false
         }
     }
 }
@@ -119,7 +119,7 @@ struct ServingThread: ~Copyable {
             switch outcome {
             case .answered, .local, .refused, .limited, .dropped: continue
             case .answeredAndDue(_, let question): notices.append(.due(question))
-            case .answeredAwaited(_, let question): notices.append(.givenAgain(question))
+            case .answeredAwaited(_, let question): notices.append(.servedAgain(question))
             case .miss(let query):
                 let handover = Handover(
                     query: query, packet: batch.bytes(place), peer: peer, askedAddress: batch.askedAddress(place),
@@ -150,7 +150,7 @@ struct ServingThread: ~Copyable {
     }
 
     /// Hands over the notices and returns how many questions were refused. A lost `due` notice leaves the answer to
-    /// the prefetch plan or to expiry. A lost `givenAgain` notice is not repeated until another answer is stored.
+    /// the prefetch plan or to expiry. A lost `servedAgain` notice is not repeated until another answer is stored.
     private mutating func handOver() -> Int {
         guard !notices.isEmpty else { return 0 }
         let accepted = mailbox.post(contentsOf: notices)

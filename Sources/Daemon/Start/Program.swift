@@ -55,7 +55,7 @@ package enum Program {
             try ServingUser(settings.server.user).takeOver()
             _ = try SettingsFile.read(options)
         }
-        _ = try Provisions(for: settings, options)
+        _ = try LoadedSecrets(for: settings, options)
         StandardStreams.writeOutput("httpdnsd: settings are valid\n")
     }
 
@@ -65,12 +65,12 @@ package enum Program {
         // If this fails, the daemon serves within the soft limit, which `status` shows.
         try? Machine.raiseDescriptorLimit()
         let user = try ServingUser(settings.server.user)
-        let openings = try Openings(settings, options, inherited)
+        let openings = try BoundListeners(settings, options, inherited)
         user.leaveDirectories(settings, sparing: SettingsFile.path(options))
         try user.takeOver()
         // Every reload has to read the file with these privileges.
         if user.account != nil { _ = try SettingsFile.read(options) }
-        let provisions = try Provisions(for: settings, options, bound: openings.ports)
+        let provisions = try LoadedSecrets(for: settings, options, bound: openings.ports)
         // Must precede the start of other threads.
         let filter = CallFilter()
         if let account = user.account {

@@ -84,7 +84,7 @@ struct ServingUser {
             files[directory, default: []] += FlightFiles.names.flatMap { [$0, $0 + ".1"] }
         }
         for (directory, names) in files.sorted(by: { $0.key < $1.key }) {
-            try? Bequest.leave(
+            try? StateDirectoryOwnership.leave(
                 directory: directory, ownName: ServingUser.ownName, sparing: spared, files: names, to: account)
         }
     }

@@ -18,7 +18,7 @@ final class SystemFetches {
     /// Foreign replies of lookups that have ended.
     private(set) var foreignReplies: UInt64 = 0
 
-    private var passage = Passage()
+    private var reachability = Reachability()
     private let loop: EventLoop
     private var randomness = SystemEntropy()
     private var jobs: [UInt64: Job] = [:]
@@ -78,7 +78,7 @@ final class SystemFetches {
     }
 
     /// Skips servers without a route from now on.
-    func setReach(_ reach: NetworkReach) { passage = Passage(reach: reach) }
+    func setReach(_ reach: NetworkReach) { reachability = Reachability(reach: reach) }
 
     /// - Returns: true for a check question of the daemon, which a client can only know from one of its servers. It
     ///   gets no answer then.
@@ -157,7 +157,7 @@ final class SystemFetches {
 
     var hasReachableServer: Bool { !reachableServers.isEmpty }
 
-    private var reachableServers: [Nameserver] { servers.filter { passage.leads(to: $0) } }
+    private var reachableServers: [Nameserver] { servers.filter { reachability.leads(to: $0) } }
 
     private func begin(
         _ question: Question, of servers: [Nameserver], for purpose: Purpose, now: Instant

@@ -57,7 +57,7 @@ struct Lookup {
     var untried: ArraySlice<ProviderID>
     var attemptsLeft = Bounds.maxProviderAttempts
     /// Those that another lookup tries just now: only asked when the system resolver does not stand in for them.
-    var inReserve: [ProviderID]
+    var trialPending: [ProviderID]
     /// Those that want to be asked less: only asked when nobody else has anything to say.
     var withheld: [ProviderID]
     /// When the first of them is asked: at once after a failure, else as a hedge.
@@ -69,7 +69,7 @@ struct Lookup {
     /// Nothing came back from a source that cannot tell; believed when nobody knows better.
     var unproven: (answer: Answer, source: Source, at: Instant)?
     /// Leads nowhere, or to somebody else, as is known; given when nobody knows better.
-    var useless: (answer: Answer, source: Source, at: Instant)?
+    var unreachableAnswer: (answer: Answer, source: Source, at: Instant)?
     /// It has no IPv6 address, was said; whether it is given one depends on what its IPv4 addresses are.
     var withoutIPv6: (answer: Answer, source: Source, at: Instant)?
     /// Whose answer is to be replaced.
@@ -79,11 +79,11 @@ struct Lookup {
     /// The answer that stands is better than all that was heard.
     var foundNothingBetter = false
     /// Who failed, or kept silent, may know better.
-    var someoneIsUnheard = false
+    var hasSilentUpstream = false
     /// A request found no place within the daemon's own bounds: no reason to ask the system resolver.
     var lacksRoom = false
     /// An upstream did more than to keep silent.
-    var someoneFailed = false
+    var hasFailedUpstream = false
     /// Until then the providers in reserve get the time of another lookup's trial; nil: not any more.
     private(set) var trialUntil: Instant?
     /// What upstreams replied about the name without an answer.
@@ -118,9 +118,9 @@ struct Lookup {
         expiredAt = now + policy.stale.clientTimeout
         holdUntil = now + terms.patience
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
-        inReserve = Array(route.inReserve.prefix(Bounds.maxProviderAttempts - untried.count))
+        trialPending = Array(route.trialPending.prefix(Bounds.maxProviderAttempts - untried.count))
         // A refresh was paid for now, and its request must not come later together with others.
-        trialUntil = inReserve.isEmpty || isRefresh ? nil : now + route.trialPatience
+        trialUntil = trialPending.isEmpty || isRefresh ? nil : now + route.trialPatience
         withheld = route.withheld
         nextProviderAt = now
         system = route.hasSystem ? .waiting(until: now + terms.hedge) : .absent
@@ -169,7 +169,7 @@ struct Lookup {
         }
         earliest = min(earliest, giveUpAt)
         if let awaitsNetworkUntil, running.isEmpty { earliest = min(earliest, awaitsNetworkUntil) }
-        if !inReserve.isEmpty || mayAskWithheld(at: holdUntil) { earliest = min(earliest, holdUntil) }
+        if !trialPending.isEmpty || mayAskWithheld(at: holdUntil) { earliest = min(earliest, holdUntil) }
         if let nextProviderAt { earliest = min(earliest, nextProviderAt) }
         if let trialUntil { earliest = min(earliest, trialUntil) }
         if expired != nil, !waiters.isEmpty { earliest = min(earliest, expiredDueAt) }
@@ -179,34 +179,34 @@ struct Lookup {
     // MARK: what happens
 
     /// Other terms turn out to be in force, from the beginning.
-    mutating func hurry(_ terms: SystemTerms, now: Instant, _ around: inout Surroundings) {
+    mutating func hurry(_ terms: SystemTerms, now: Instant, _ state: inout ResolverState) {
         holdUntil = min(holdUntil, startedAt + terms.patience)
         if case .waiting(let until) = system { system = .waiting(until: min(until, startedAt + terms.hedge)) }
-        proceed(now: now, &around)
+        proceed(now: now, &state)
     }
 
     /// - Parameter expired: for all who wait, where there was none so far.
-    mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ around: inout Surroundings) {
+    mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ state: inout ResolverState) {
         dropTooOld(now)
         if ownExpired == nil, let expired { hold(expired) }
         // What the cache keeps of a provider is not for this client: the system resolver's answer is.
         if self.expired?.origin != .provider { hasProviderRecords = false }
         // A refresh spares those who want to be asked less; for a client they are asked, and have their time.
         if isRefresh, waiters.isEmpty, !withheld.isEmpty { expiredAt = now + policy.stale.clientTimeout }
-        if self.expired != nil { hurryExpired(areProvidersUnresponsive(around.ranking, now), now: now) }
-        settleInsteadOfExpired(now: now, &around)
+        if self.expired != nil { hurryExpired(areProvidersUnresponsive(state.ranking, now), now: now) }
+        settleInsteadOfExpired(now: now, &state)
         if case .settled(let answer, let learnedAt) = system {
-            let arranged = around.verification.arranged(question, answer, now: now)
-            around.actions.append(.reply(waiter, arranged.aged(since: learnedAt, now: now), .system))
+            let arranged = state.verification.arranged(question, answer, now: now)
+            state.actions.append(.reply(waiter, arranged.aged(since: learnedAt, now: now), .system))
         } else if isExpiredDue(now), let expired = self.expired {
-            around.actions.append(.replyExpired(waiter, expired, expired.cause(staleCause)))
+            state.actions.append(.replyExpired(waiter, expired, expired.cause(staleCause)))
         } else if waiters.count < Bounds.maxWaiters {
             let wasOutranked = systemIsOutranked
             waiters.append(waiter)
-            compareSystemAnswer(around.verification)
-            if askLeftOut(now: now) || mayAskWithheld(at: now) || wasOutranked { proceed(now: now, &around) }
+            compareSystemAnswer(state.verification)
+            if askLeftOut(now: now) || mayAskWithheld(at: now) || wasOutranked { proceed(now: now, &state) }
         } else {
-            around.refuse(waiter, self.expired)
+            state.refuse(waiter, self.expired)
         }
     }
 
@@ -233,14 +233,14 @@ struct Lookup {
     }
 
     /// The answer comes from elsewhere now: nobody else is asked, and who waits is answered all the same.
-    mutating func keepNothing() {
+    mutating func disableCaching() {
         keepsAnswers = false
         askNobodyElse()
     }
 
     mutating func askNobodyElse() {
         untried = []
-        inReserve = []
+        trialPending = []
         trialUntil = nil
         withheld = []
     }
@@ -265,51 +265,51 @@ struct Lookup {
     }
 
     mutating func fetchFinished(
-        _ id: FetchID, _ result: FetchResult, now: Instant, _ around: inout Surroundings
+        _ id: FetchID, _ result: FetchResult, now: Instant, _ state: inout ResolverState
     ) {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return }
         let attempt = running.remove(at: index)
-        around.heard(attempt.upstream, result, now: now)
-        around.end(attempt, isHeard: result.isHeard, now: now)
+        state.heard(attempt.upstream, result, now: now)
+        state.end(attempt, isHeard: result.isHeard, now: now)
         switch result {
-        case .success(let answer): answered(attempt, answer, now: now, &around)
-        case .nameFailed(let failure): nameFailed(attempt, failure, now: now, &around)
-        case .failure(let failure): failed(attempt, failure, now: now, &around)
+        case .success(let answer): answered(attempt, answer, now: now, &state)
+        case .nameFailed(let failure): nameFailed(attempt, failure, now: now, &state)
+        case .failure(let failure): failed(attempt, failure, now: now, &state)
         }
-        proceed(now: now, &around)
+        proceed(now: now, &state)
     }
 
-    mutating func timePassed(now: Instant, _ around: inout Surroundings) {
+    mutating func timePassed(now: Instant, _ state: inout ResolverState) {
         for attempt in running where attempt.until <= now {
-            around.abandon(attempt, now: now)
-            failed(attempt, .timeout, now: now, &around)
+            state.abandon(attempt, now: now)
+            failed(attempt, .timeout, now: now, &state)
         }
         running.removeAll { $0.until <= now }
-        proceed(now: now, &around)
+        proceed(now: now, &state)
     }
 
     /// What follows from the state alone, after every event.
-    mutating func proceed(now: Instant, _ around: inout Surroundings) {
+    mutating func proceed(now: Instant, _ state: inout ResolverState) {
         guard !isFinished else { return }
         if let until = awaitsNetworkUntil, until <= now { awaitsNetworkUntil = nil }
         dropTooOld(now)
-        if withoutIPv6 != nil { return awaitIPv4(now: now, &around) }
-        if case .settled = system { return goOnAfterSettling(now: now, &around) }
-        dropWithheld(around)
-        dropStandIn(now: now, &around)
-        compareSystemAnswer(around.verification)
-        if now < giveUpAt { askFurther(now: now, &around) }
-        settleInsteadOfExpired(now: now, &around)
+        if withoutIPv6 != nil { return awaitIPv4(now: now, &state) }
+        if case .settled = system { return goOnAfterSettling(now: now, &state) }
+        dropWithheld(state)
+        dropStandIn(now: now, &state)
+        compareSystemAnswer(state.verification)
+        if now < giveUpAt { askFurther(now: now, &state) }
+        settleInsteadOfExpired(now: now, &state)
         if case .settled = system { return }
         if withoutIPv6 != nil { return }
         if case .answered(let answer, let learnedAt) = system, !systemIsOutranked,
             providersAreDone || holdUntil <= now
         {
-            settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
+            settle(with: answer.aged(since: learnedAt, now: now), now: now, &state)
         } else if isIdle(now) || giveUpAt <= now {
-            conclude(now: now, &around)
+            conclude(now: now, &state)
         } else if !waiters.isEmpty, isExpiredDue(now) {
-            replyExpired(staleCause, &around)
+            replyExpired(staleCause, &state)
         }
     }
 
@@ -335,17 +335,17 @@ struct Lookup {
 
     /// A provider whose trial succeeded is asked, and so is one whose trial takes too long. One whose trial failed
     /// stays in reserve.
-    private mutating func endTrialWait(now: Instant, _ around: Surroundings) {
+    private mutating func endTrialWait(now: Instant, _ state: ResolverState) {
         guard let until = trialUntil else { return }
-        let ranking = around.ranking
-        guard until <= now || !inReserve.contains(where: { ranking.isOnTrial($0, now) }) else { return }
+        let ranking = state.ranking
+        guard until <= now || !trialPending.contains(where: { ranking.isOnTrial($0, now) }) else { return }
         trialUntil = nil
         let mayAnswer = { (provider: ProviderID) in
             !ranking.isInTrouble(provider, now) || ranking.isAsked(provider) && !ranking.isOnTrial(provider, now)
         }
-        let ready = inReserve.filter(mayAnswer)
+        let ready = trialPending.filter(mayAnswer)
         guard !ready.isEmpty else { return }
-        inReserve.removeAll(where: mayAnswer)
+        trialPending.removeAll(where: mayAnswer)
         if ready.contains(where: { !ranking.isInTrouble($0, now) }) {
             // The outage is over, and with it the short terms of the system resolver.
             if case .waiting = system { system = .waiting(until: now + Bounds.systemHedge) }
@@ -355,47 +355,49 @@ struct Lookup {
         nextProviderAt = now
     }
 
-    mutating func askFurther(now: Instant, _ around: inout Surroundings) {
-        endTrialWait(now: now, around)
-        if !inReserve.isEmpty, systemHasFailed || systemIsOutranked || holdUntil <= now {
-            untried += inReserve
-            inReserve = []
+    mutating func askFurther(now: Instant, _ state: inout ResolverState) {
+        endTrialWait(now: now, state)
+        if !trialPending.isEmpty, systemHasFailed || systemIsOutranked || holdUntil <= now {
+            untried += trialPending
+            trialPending = []
             nextProviderAt = now
         }
         if let due = nextProviderAt, due <= now {
             nextProviderAt = nil
-            withheld += untried.filter { around.ranking.isWithheld($0, now) }
-            untried.removeAll { around.ranking.isWithheld($0, now) }
-            askNextProvider(now: now, &around)
+            withheld += untried.filter { state.ranking.isWithheld($0, now) }
+            untried.removeAll { state.ranking.isWithheld($0, now) }
+            askNextProvider(now: now, &state)
         }
         if case .waiting(let until) = system, isSystemDue(at: until, now: now) {
             system = .running
-            begin(.system, until: giveUpAt, now: now, &around)
+            begin(.system, until: giveUpAt, now: now, &state)
         }
         if mayAskWithheld(at: now) {
             untried = (untried + withheld).prefix(attemptsLeft)
             withheld = []
-            askNextProvider(now: now, &around)
+            askNextProvider(now: now, &state)
         }
     }
 
-    private mutating func askNextProvider(now: Instant, _ around: inout Surroundings) {
-        untried.removeAll { !around.ranking.knows($0) || around.ranking.isUnreachable($0) }
+    private mutating func askNextProvider(now: Instant, _ state: inout ResolverState) {
+        untried.removeAll { !state.ranking.knows($0) || state.ranking.isUnreachable($0) }
         guard let provider = untried.popFirst() else { return }
         // The first one of a refresh was charged before.
-        if isRefresh, attemptsLeft < Bounds.maxProviderAttempts { _ = around.ranking.spend(on: provider, now: now) }
+        if isRefresh, attemptsLeft < Bounds.maxProviderAttempts { _ = state.ranking.spend(on: provider, now: now) }
         attemptsLeft -= 1
-        begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &around)
+        begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &state)
         guard !untried.isEmpty else { return }
         let share = max(now.duration(to: startedAt + Bounds.allAskedWithin) / untried.count, Bounds.hedgeFloor)
-        nextProviderAt = now + min(around.ranking.hedgeDelay(provider), share)
+        nextProviderAt = now + min(state.ranking.hedgeDelay(provider), share)
     }
 
     /// A provider that wants to be asked less is asked rather than to fail a client. A name that fails at another
     /// provider is no reason for that.
     private func mayAskWithheld(at instant: Instant) -> Bool {
         if lacksRoom || isStandInOver { return false }
-        if withheld.isEmpty || attemptsLeft <= 0 || !inReserve.isEmpty || isRefresh && waiters.isEmpty { return false }
+        if withheld.isEmpty || attemptsLeft <= 0 || !trialPending.isEmpty || isRefresh && waiters.isEmpty {
+            return false
+        }
         switch system {
         case .absent, .failed: return providersAreDone || holdUntil <= instant
         case .running: return holdUntil <= instant
@@ -404,9 +406,9 @@ struct Lookup {
         }
     }
 
-    mutating func begin(_ upstream: Upstream, until: Instant, now: Instant, _ around: inout Surroundings) {
-        let attempt = around.begin(upstream, question, until: until, now: now)
+    mutating func begin(_ upstream: Upstream, until: Instant, now: Instant, _ state: inout ResolverState) {
+        let attempt = state.begin(upstream, question, until: until, now: now)
         running.append(attempt)
-        around.actions.append(.fetch(attempt.id, question, upstream))
+        state.actions.append(.fetch(attempt.id, question, upstream))
     }
 }

@@ -4,19 +4,19 @@ import DNSWire
 
 extension Lookup {
     /// Clients get the system resolver's answer; providers that are still running may fill the cache.
-    mutating func settle(with answer: Answer, now: Instant, _ around: inout Surroundings) {
-        if around.synthesis.isWanted(for: question, answer) {
-            return beginAwaitingIPv4(answer, .system, now: now, &around)
+    mutating func settle(with answer: Answer, now: Instant, _ state: inout ResolverState) {
+        if state.synthesis.isWanted(for: question, answer) {
+            return beginAwaitingIPv4(answer, .system, now: now, &state)
         }
-        let kept = keep(answer, from: .system, isSubstitute: true, now: now, &around)
-        replyToAll(kept, from: .system, &around)
+        let kept = keep(answer, from: .system, isSubstitute: true, now: now, &state)
+        replyToAll(kept, from: .system, &state)
         system = .settled(kept, at: now)
         isFinished = running.isEmpty && untried.isEmpty
     }
 
     /// The clients have the system resolver's answer. Providers that were not asked yet may replace it in the cache.
-    mutating func goOnAfterSettling(now: Instant, _ around: inout Surroundings) {
-        if now < giveUpAt { askFurther(now: now, &around) } else { askNobodyElse() }
+    mutating func goOnAfterSettling(now: Instant, _ state: inout ResolverState) {
+        if now < giveUpAt { askFurther(now: now, &state) } else { askNobodyElse() }
         isFinished = running.isEmpty && untried.isEmpty
     }
 
@@ -24,76 +24,77 @@ extension Lookup {
     /// else for the clients. Other requests would show whether the provider works.
     func providerToRepeat(_ ranking: UpstreamRanking, now: Instant) -> ProviderID? {
         guard now < giveUpAt, running.isEmpty, attemptsLeft == Bounds.maxProviderAttempts - 1, !waiters.isEmpty,
-            expired == nil, unproven == nil, useless == nil, policy.fallback(for: question) == nil, keepsAnswers,
+            expired == nil, unproven == nil, unreachableAnswer == nil, policy.fallback(for: question) == nil,
+            keepsAnswers,
             let provider = timedOut.first, ranking.knows(provider), !ranking.isUnreachable(provider)
         else { return nil }
         return ranking.isAsked(provider) || ranking.isWithheld(provider, now) ? nil : provider
     }
 
     /// Sends the request once more, for the time that is left. The former one took its connection with it.
-    mutating func repeatRequest(to provider: ProviderID, now: Instant, _ around: inout Surroundings) {
+    mutating func repeatRequest(to provider: ProviderID, now: Instant, _ state: inout ResolverState) {
         attemptsLeft -= 1
-        begin(.provider(provider), until: giveUpAt, now: now, &around)
+        begin(.provider(provider), until: giveUpAt, now: now, &state)
     }
 
     /// Nothing more will come, or not in time.
-    mutating func conclude(now: Instant, _ around: inout Surroundings) {
-        if let provider = providerToRepeat(around.ranking, now: now) {
-            return repeatRequest(to: provider, now: now, &around)
+    mutating func conclude(now: Instant, _ state: inout ResolverState) {
+        if let provider = providerToRepeat(state.ranking, now: now) {
+            return repeatRequest(to: provider, now: now, &state)
         }
-        if let useless { return concludeWithoutBetter(useless, now: now, &around) }
+        if let unreachableAnswer { return concludeWithoutBetter(unreachableAnswer, now: now, &state) }
         // Nothing proven hides nothing good: no more than a failure would.
         let isHeld = leftOut != nil || ownExpired.map { !$0.answer.isNegative } ?? hasGoodAnswer
         // Behind a portal its address is what stands for every name.
-        let isPortals = around.portal.isSuspected && unproven?.source == .system
-        if let unproven, !isPortals, !isHeld || around.synthesis.isOn(for: question) {
+        let isPortals = state.portal.isSuspected && unproven?.source == .system
+        if let unproven, !isPortals, !isHeld || state.synthesis.isOn(for: question) {
             let empty = Answer(negative: .noData, ttlSeconds: unproven.answer.ttlSeconds)
             // Limited first: the time that it was held counts.
             let answer = policy.cache.applied(to: empty).aged(since: unproven.at, now: now)
-            return finish(with: answer.remarked(unproven.answer.remark), from: unproven.source, now: now, &around)
+            return finish(with: answer.remarked(unproven.answer.remark), from: unproven.source, now: now, &state)
         }
-        fail(now: now, &around)
+        fail(now: now, &state)
     }
 
-    mutating func fail(now: Instant, _ around: inout Surroundings) {
-        var failure = LookupFailure(someoneFailed ? .networkError : .noReachableAuthority)
+    mutating func fail(now: Instant, _ state: inout ResolverState) {
+        var failure = LookupFailure(hasFailedUpstream ? .networkError : .noReachableAuthority)
         if let verdict { failure = LookupFailure(verdict) }
         if lacksRoom { failure = LookupFailure(.notReady) }
-        if around.portal.isSuspected { failure = LookupFailure(.portalSuspected) }
-        replyExpired(.failure, &around)
-        if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &around) }
-        around.actions += waiters.map { .fail($0, failure.extendedError, failure.responseCode) }
+        if state.portal.isSuspected { failure = LookupFailure(.portalSuspected) }
+        replyExpired(.failure, &state)
+        if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &state) }
+        state.actions += waiters.map { .fail($0, failure.extendedError, failure.responseCode) }
         waiters = []
-        abandonAll(now: now, &around)
+        abandonAll(now: now, &state)
         // Whoever was left out has not failed, nor who was not asked on this network because time was over. A shortage
         // of our own may be over with the next question.
         self.failure = leftOut == nil && !lacksRoom && startedAt < giveUpAt ? failure : nil
         isFinished = true
     }
 
-    mutating func finish(with answer: Answer, from source: Source, now: Instant, _ around: inout Surroundings) {
-        if around.synthesis.isWanted(for: question, answer) {
-            return beginAwaitingIPv4(answer, source, now: now, &around)
+    mutating func finish(with answer: Answer, from source: Source, now: Instant, _ state: inout ResolverState) {
+        if state.synthesis.isWanted(for: question, answer) {
+            return beginAwaitingIPv4(answer, source, now: now, &state)
         }
-        end(with: answer, from: source, isSubstitute: false, now: now, &around)
+        end(with: answer, from: source, isSubstitute: false, now: now, &state)
     }
 
     mutating func end(
-        with answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ around: inout Surroundings
+        with answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ state: inout ResolverState
     ) {
         if case .provider = source, answer.kind == .records {
-            for provider in refusedBy { around.ranking.contradicted(provider, now: now) }
+            for provider in refusedBy { state.ranking.contradicted(provider, now: now) }
         }
-        let kept = keep(answer, from: source, isSubstitute: isSubstitute, now: now, &around)
-        replyToAll(kept, from: source, &around)
-        abandonAll(now: now, &around)
+        let kept = keep(answer, from: source, isSubstitute: isSubstitute, now: now, &state)
+        replyToAll(kept, from: source, &state)
+        abandonAll(now: now, &state)
         isFinished = true
     }
 
     /// A name that a portal is found by; who has waited for it so far waits for where it leads now.
-    mutating func finishForPortal(with answer: Answer, now: Instant, _ around: inout Surroundings) {
-        keepNothing()
-        finish(with: answer.withTTL(to: 0), from: .system, now: now, &around)
+    mutating func finishForPortal(with answer: Answer, now: Instant, _ state: inout ResolverState) {
+        disableCaching()
+        finish(with: answer.withTTL(to: 0), from: .system, now: now, &state)
     }
 
     /// Keeps the answer, and notes where the system resolver stood in. TTL 0 is for those who asked, and is not kept
@@ -101,54 +102,54 @@ extension Lookup {
     ///
     /// - Returns: the answer as it is to be given.
     private mutating func keep(
-        _ answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ around: inout Surroundings
+        _ answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ state: inout ResolverState
     ) -> Answer {
         var answer = answer
         if isSubstitute {
-            let reason: StandInReason = !providersAreDone ? .late : someoneIsUnheard ? .failed : .down
-            around.standIns[reason, default: 0] += 1
-            around.words.stoodIn(question, reason, now: now)
+            let reason: StandInReason = !providersAreDone ? .late : hasSilentUpstream ? .failed : .down
+            state.standIns[reason, default: 0] += 1
+            state.words.stoodIn(question, reason, now: now)
             answer = answer.remarked(reason.extendedError)
         }
-        guard around.isSettled else {
+        guard state.isSettled else {
             hasAnsweredUnsettled = true
-            return around.verification.arranged(question, answer, now: now)
+            return state.verification.arranged(question, answer, now: now)
         }
-        around.learned = Learned(
+        state.learned = Learned(
             ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute,
             isProviders: source.isProvider)
-        around.shadows.used(question, answer)
+        state.shadows.used(question, answer)
         hasLearned = true
         // The cache would go on giving what is known to lead nowhere before anything of the system resolver.
-        if besides != nil, source == .system { around.actions.append(.remove(question)) }
+        if besides != nil, source == .system { state.actions.append(.remove(question)) }
         // The cache gives a provider's answer first: what stands in for its refresh, and ends before it, is for nobody.
         let isIdle =
             isRefresh && isSubstitute && besides == nil
-            && around.verification.outlives(answer.ttlSeconds, question, now: now)
+            && state.verification.outlives(answer.ttlSeconds, question, now: now)
         guard answer.ttlSeconds > 0, keepsAnswers, !isIdle else {
-            if keepsAnswers { around.verification.heard(question, answer, from: source, policy.probes, now: now) }
-            return around.verification.arranged(question, answer, now: now)
+            if keepsAnswers { state.verification.heard(question, answer, from: source, policy.probes, now: now) }
+            return state.verification.arranged(question, answer, now: now)
         }
-        return around.store(
+        return state.store(
             question, answer, from: source, policy, isInUse: isRefresh, isDoubted: isSubstitute, now: now)
     }
 
-    private mutating func replyToAll(_ answer: Answer, from source: Source, _ around: inout Surroundings) {
-        around.actions += waiters.map { .reply($0, answer, source) }
+    private mutating func replyToAll(_ answer: Answer, from source: Source, _ state: inout ResolverState) {
+        state.actions += waiters.map { .reply($0, answer, source) }
         waiters = []
     }
 
-    mutating func replyExpired(_ cause: StaleCause, _ around: inout Surroundings) {
+    mutating func replyExpired(_ cause: StaleCause, _ state: inout ResolverState) {
         guard let expired else { return }
-        around.actions += waiters.map { .replyExpired($0, expired, expired.cause(cause)) }
+        state.actions += waiters.map { .replyExpired($0, expired, expired.cause(cause)) }
         waiters = []
     }
 
-    mutating func abandonAll(now: Instant, _ around: inout Surroundings) {
+    mutating func abandonAll(now: Instant, _ state: inout ResolverState) {
         for attempt in running {
-            around.abandon(attempt, now: now)
+            state.abandon(attempt, now: now)
             if case .provider(let provider) = attempt.upstream {
-                around.ranking.overtaken(provider, after: attempt.startedAt.duration(to: now))
+                state.ranking.overtaken(provider, after: attempt.startedAt.duration(to: now))
             }
         }
         running = []
@@ -157,33 +158,33 @@ extension Lookup {
     // MARK: networks
 
     /// What was asked there does not come any more, and nobody is to blame for that. Without clients it is over.
-    mutating func leaveNetwork(now: Instant, _ around: inout Surroundings) {
-        for attempt in running { around.abandon(attempt, now: now) }
+    mutating func leaveNetwork(now: Instant, _ state: inout ResolverState) {
+        for attempt in running { state.abandon(attempt, now: now) }
         running = []
         isFinished = waiters.isEmpty
     }
 
     /// Providers that no route leads to any more have not failed; the next one is asked.
-    mutating func leaveUnreachable(now: Instant, _ around: inout Surroundings) {
-        let ranking = around.ranking
+    mutating func leaveUnreachable(now: Instant, _ state: inout ResolverState) {
+        let ranking = state.ranking
         let isLost = { (attempt: Attempt) in
             if case .provider(let provider) = attempt.upstream { ranking.isUnreachable(provider) } else { false }
         }
         for attempt in running where isLost(attempt) {
-            around.abandon(attempt, now: now)
-            someoneIsUnheard = true
+            state.abandon(attempt, now: now)
+            hasSilentUpstream = true
             nextProviderAt = now
         }
         running.removeAll(where: isLost)
         untried.removeAll(where: ranking.isUnreachable)
-        inReserve.removeAll(where: ranking.isUnreachable)
+        trialPending.removeAll(where: ranking.isUnreachable)
         withheld.removeAll(where: ranking.isUnreachable)
-        proceed(now: now, &around)
+        proceed(now: now, &state)
     }
 
     /// We know it ourselves by now.
-    mutating func answeredHere(_ answer: Answer, _ around: inout Surroundings) {
-        replyToAll(answer, from: .local, &around)
+    mutating func answeredHere(_ answer: Answer, _ state: inout ResolverState) {
+        replyToAll(answer, from: .local, &state)
         isFinished = true
     }
 
@@ -192,45 +193,48 @@ extension Lookup {
     /// What there is leads nowhere, or to somebody else, as far as is known: an answer that stands and leads further
     /// goes before it, and it goes before none.
     private mutating func concludeWithoutBetter(
-        _ useless: (answer: Answer, source: Source, at: Instant), now: Instant, _ around: inout Surroundings
+        _ unreachableAnswer: (answer: Answer, source: Source, at: Instant), now: Instant, _ state: inout ResolverState
     ) {
-        guard !around.isWithheld(question, useless.answer) else { return fail(now: now, &around) }
-        let isCertain = !someoneIsUnheard && running.isEmpty
+        guard !state.isWithheld(question, unreachableAnswer.answer) else { return fail(now: now, &state) }
+        let isCertain = !hasSilentUpstream && running.isEmpty
         // The system resolver's has no verified address, else it would lead somewhere.
         let stands =
-            useless.source == .system && isOutranked(useless.answer, around.verification)
-            || standsBefore(useless.answer, useless.source, around.verification)
+            unreachableAnswer.source == .system && isOutranked(unreachableAnswer.answer, state.verification)
+            || standsBefore(unreachableAnswer.answer, unreachableAnswer.source, state.verification)
         if isCertain || !stands {
             let pause = isCertain ? Bounds.noneBetterPause : Bounds.elsewherePause
-            around.verification.noneBetter(question, for: pause, now: now)
+            state.verification.recordNoBetterSource(question, for: pause, now: now)
         }
         if !stands {
-            let left = useless.answer.aged(since: useless.at, now: now)
+            let left = unreachableAnswer.answer.aged(since: unreachableAnswer.at, now: now)
             let answer = isCertain ? left : left.withTTL(to: Bounds.uselessTTLSeconds)
-            finish(with: answer, from: useless.source, now: now, &around)
+            finish(with: answer, from: unreachableAnswer.source, now: now, &state)
         } else if waiters.isEmpty {
-            abandonAll(now: now, &around)
+            abandonAll(now: now, &state)
             // Else what stands has its own end, and its own refresh.
             foundNothingBetter = besides == nil
             isFinished = true
         } else {
-            fail(now: now, &around)
+            fail(now: now, &state)
         }
     }
 
     /// It was not known to be forged when it came.
-    mutating func dropWithheld(_ around: Surroundings) {
-        guard case .answered(let answer, let learnedAt) = system, around.isWithheld(question, answer) else { return }
+    mutating func dropWithheld(_ state: ResolverState) {
+        guard case .answered(let answer, let learnedAt) = system, state.isWithheld(question, answer) else { return }
         system = .failed
-        holdUseless(answer, .system, around.verification, now: learnedAt)
+        holdUnreachable(answer, .system, state.verification, now: learnedAt)
     }
 
     /// The best of them is given in the end.
-    mutating func holdUseless(_ answer: Answer, _ source: Source, _ verification: Verification, now: Instant) {
-        if let useless, !verification.mayReplace(question, (useless.answer, useless.source), by: (answer, source)) {
+    mutating func holdUnreachable(_ answer: Answer, _ source: Source, _ verification: Verification, now: Instant) {
+        if let unreachableAnswer,
+            !verification.mayReplace(
+                question, (unreachableAnswer.answer, unreachableAnswer.source), by: (answer, source))
+        {
             return
         }
-        useless = (answer, source, now)
+        unreachableAnswer = (answer, source, now)
     }
 
     /// Others are asked because of what this source said.
@@ -243,7 +247,7 @@ extension Lookup {
     ) {
         besides = source
         if let forged {
-            holdUseless(forged, source, verification, now: now)
+            holdUnreachable(forged, source, verification, now: now)
             hasGoodAnswer = false
             leftOut = nil
             // It is not given to those who come now either.

@@ -23,22 +23,22 @@ extension Lookup {
     }
 
     /// Resumes the lookup on the same network.
-    mutating func networkIsSettled(now: Instant, _ around: inout Surroundings) {
+    mutating func networkIsSettled(now: Instant, _ state: inout ResolverState) {
         let isRestored = expiredBeforeDoubt != nil
-        rankExpired(on: .same, now: now, &around)
+        rankExpired(on: .same, now: now, &state)
         let hasAwaited = awaitsNetworkUntil.take() != nil
         guard hasAwaited || isRestored else { return }
         if hasAwaited, case .waiting = system { system = .waiting(until: now) }
-        proceed(now: now, &around)
+        proceed(now: now, &state)
     }
 
     /// Ranks the expired answer by the current network. During a suspected change, its rank is lower.
-    mutating func rankExpired(on network: NetworkStanding, now: Instant, _ around: inout Surroundings) {
+    mutating func rankExpired(on network: NetworkStanding, now: Instant, _ state: inout ResolverState) {
         switch network {
         case .same:
             guard let before = expiredBeforeDoubt.take(), ownExpired == nil else { return }
             // A probe may have found its addresses mismatched meanwhile.
-            expired = around.arranged(before, question, now: now)
+            expired = state.arranged(before, question, now: now)
         case .inDoubt:
             expiredBeforeDoubt = expiredBeforeDoubt ?? ownExpired
             expired = expired?.onOtherNetwork

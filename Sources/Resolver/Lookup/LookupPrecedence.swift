@@ -39,21 +39,21 @@ extension Lookup {
     }
 
     /// Gives the system resolver's answer when the time of a lower-ranked expired answer has come.
-    mutating func settleInsteadOfExpired(now: Instant, _ around: inout Surroundings) {
-        compareSystemAnswer(around.verification)
+    mutating func settleInsteadOfExpired(now: Instant, _ state: inout ResolverState) {
+        compareSystemAnswer(state.verification)
         guard case .answered(let answer, let learnedAt) = system, expired != nil, expiredDueAt <= now,
             !systemIsOutranked
         else { return }
-        settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
+        settle(with: answer.aged(since: learnedAt, now: now), now: now, &state)
     }
 
     /// Holds the system resolver's answer until the providers had their time. If a better answer stands, this one is
     /// only probed, so that a verified address can replace the expired answer later.
-    mutating func hold(systemAnswer answer: Answer, now: Instant, _ around: inout Surroundings) {
-        let substitute = policy.cache.applied(to: answer).withTTL(to: around.substituteTTLSeconds)
+    mutating func hold(systemAnswer answer: Answer, now: Instant, _ state: inout ResolverState) {
+        let substitute = policy.cache.applied(to: answer).withTTL(to: state.substituteTTLSeconds)
         system = .answered(substitute, at: now)
-        guard isOutranked(substitute, around.verification) else { return }
-        around.verification.heard(
+        guard isOutranked(substitute, state.verification) else { return }
+        state.verification.heard(
             question, substitute, from: .system, policy.probes, isDoubted: true, now: now)
     }
 }

@@ -6,7 +6,7 @@ extension Lookup {
         /// In the order to ask them.
         let providers: [ProviderID]
         /// Another lookup's request tells whether they are back; asked then, or when the system resolver fails too.
-        let inReserve: [ProviderID]
+        let trialPending: [ProviderID]
         /// So long this lookup waits for that request: what it usually takes.
         let trialPatience: Duration
         /// Asked when nobody else has anything to say.
@@ -21,13 +21,13 @@ extension Lookup {
         /// What the slowest of those that will be asked, and work, usually takes; nil while one was not measured.
         let patience: Duration?
 
-        var isEmpty: Bool { providers.isEmpty && inReserve.isEmpty && withheld.isEmpty && !hasSystem }
+        var isEmpty: Bool { providers.isEmpty && trialPending.isEmpty && withheld.isEmpty && !hasSystem }
 
         /// Everybody else.
         func without(_ source: Source) -> Route {
             let isOther = { (provider: ProviderID) in source != .provider(provider) }
             return Route(
-                providers: providers.filter(isOther), inReserve: inReserve.filter(isOther),
+                providers: providers.filter(isOther), trialPending: trialPending.filter(isOther),
                 trialPatience: trialPatience, withheld: withheld.filter(isOther), upstreams: upstreams,
                 hasSystem: hasSystem && source != .system,
                 inTrouble: inTrouble, isUnresponsive: isUnresponsive, patience: patience)
@@ -35,7 +35,7 @@ extension Lookup {
 
         func includes(_ source: Source) -> Bool {
             switch source {
-            case .provider(let provider): (providers + inReserve + withheld).contains(provider)
+            case .provider(let provider): (providers + trialPending + withheld).contains(provider)
             case .system: hasSystem
             case .local, .fallback: false
             }
@@ -60,6 +60,6 @@ extension Lookup {
         }
 
         /// Nobody is to be asked as long as nobody waits.
-        var hasOnlyWithheld: Bool { providers.isEmpty && inReserve.isEmpty && !hasSystem && !withheld.isEmpty }
+        var hasOnlyWithheld: Bool { providers.isEmpty && trialPending.isEmpty && !hasSystem && !withheld.isEmpty }
     }
 }

@@ -44,7 +44,7 @@ struct PortalWatch {
     private var question: Question?
     /// Counts trials, to rotate through the providers.
     private var turn = 0
-    private var news: [PortalNews] = []
+    private var news: [PortalEvent] = []
 
     // MARK: state
 
@@ -85,7 +85,7 @@ struct PortalWatch {
         clear()
     }
 
-    mutating func heard(_ news: NetworkNews, now: Instant) {
+    mutating func heard(_ news: NetworkEvent, now: Instant) {
         switch news {
         case .changed: networkChanged(now: now)
         case .unreachable(let providers): unreachable = providers
@@ -154,7 +154,7 @@ struct PortalWatch {
 
     // MARK: effects
 
-    mutating func takeNews() -> [PortalNews] {
+    mutating func takeNews() -> [PortalEvent] {
         defer { news = [] }
         return news
     }
@@ -225,7 +225,7 @@ struct PortalWatch {
     }
 }
 
-package enum PortalNews: Equatable, Sendable {
+package enum PortalEvent: Equatable, Sendable {
     case suspected
     /// The portal redirects to this host. Reported once for each host.
     case redirects(Name)

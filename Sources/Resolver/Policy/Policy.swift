@@ -21,7 +21,7 @@ package struct Policy: Equatable, Sendable {
     /// are not cached.
     var exceptions: PortalNames?
     /// NAT64 prefixes of the network in use.
-    var translationPrefixes: [TranslationPrefix] = []
+    var translationPrefixes: [NAT64Prefix] = []
 
     package init() {}
 
@@ -179,7 +179,7 @@ struct NamePolicy {
 extension NamePolicy {
     /// Creates the policy of portal names. With TTL 0 no answer is cached. There are no probes, as a portal has no
     /// certificate for the name.
-    fileprivate init(ofPortalNames stale: StalePolicy, allowsPrivate: Bool, _ prefixes: [TranslationPrefix]) {
+    fileprivate init(ofPortalNames stale: StalePolicy, allowsPrivate: Bool, _ prefixes: [NAT64Prefix]) {
         self.init(
             direction: Direction(upstreams: .system, grounds: .portal), standsIn: .unreachable, systemPatience: .zero,
             allowsPrivate: allowsPrivate,

@@ -53,7 +53,7 @@ struct Routing {
         let inTrouble = working.isEmpty
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
-            providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial,
+            providers: order.filter { !onTrial.contains($0) }, trialPending: onTrial,
             trialPatience: onTrial.map(ranking.hedgeDelay).max() ?? .zero, withheld: withheld, upstreams: upstreams,
             hasSystem: hasSystem, inTrouble: inTrouble,
             isUnresponsive: ranking.areUnresponsive(working, for: question.name.registrableDomain, now),

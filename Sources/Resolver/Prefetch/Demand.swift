@@ -40,7 +40,7 @@ struct Demand: Equatable {
     mutating func count(_ more: Int, now: Instant) {
         let elapsed = max(.zero, countedAt.duration(to: now))
         countedAt = max(countedAt, now)
-        let fading = Fading.part(after: elapsed, memory: Demand.memory)
+        let fading = Decay.part(after: elapsed, memory: Demand.memory)
         asks = asks * fading + Double(more)
         seconds = (seconds + elapsed.seconds) * fading
     }

@@ -88,7 +88,7 @@ struct RefreshPlan {
     private(set) var entries: [Entry] = []
     private var numberOf: [Question: Int] = [:]
     private(set) var deadlines = DeadlineQueue()
-    var chance: Chance
+    var chance: SeededGenerator
     /// Upstream latency that the current leads were planned with: for each address type, and under nil for all other
     /// types.
     var plannedPatience: [RecordType?: Duration] = [:]
@@ -96,7 +96,7 @@ struct RefreshPlan {
     private var hand = 0
 
     init(seed: UInt64) {
-        chance = Chance(seed: seed)
+        chance = SeededGenerator(seed: seed)
     }
 
     /// When `popDue` returns something; nil if nothing is scheduled.
@@ -155,7 +155,7 @@ struct RefreshPlan {
 
     /// The cache gave the answer near its expiry and counted that hit as any other.
     /// - Returns: whether to refresh it now. False if a refresh is planned, or should wait for the expiry.
-    mutating func foundDue(_ question: Question, now: Instant) -> Bool {
+    mutating func prefetchDue(_ question: Question, now: Instant) -> Bool {
         guard let number = numberOf[question] else {
             asked(question, now: now)
             if let number = numberOf[question] { entries[number].providerRecordsEnd = now }

@@ -8,8 +8,8 @@ struct ProviderStanding {
     /// Milliseconds that it is presumed to take since it was overtaken; nil from its next answer on. Kept apart, so
     /// that a provider that comes back is as quick as it was before.
     private var doubt: Double?
-    private var answers = FadingCount(memory: ProviderStanding.memory)
-    private var failures = FadingCount(memory: ProviderStanding.memory)
+    private var answers = DecayingCount(memory: ProviderStanding.memory)
+    private var failures = DecayingCount(memory: ProviderStanding.memory)
     private var breaker = Breaker()
     /// The breaker was opened by failures that no name can cause.
     private var hasLostConnection = false
@@ -36,7 +36,7 @@ struct ProviderStanding {
     /// When it was asked last.
     private(set) var triedAt: Instant?
     /// Lookups that began with it.
-    private(set) var firstChoices = FadingCount(memory: ProviderStanding.memory)
+    private(set) var firstChoices = DecayingCount(memory: ProviderStanding.memory)
     /// As it was reported last.
     var reportedState = ProviderState.unmeasured
 
@@ -294,8 +294,8 @@ struct ProviderStanding {
         }
     }
 
-    mutating func toldTruth(about name: Name, now: Instant) { trust.toldTruth(about: name, now: now) }
-    mutating func toldFalsehood(about name: Name, now: Instant) { trust.toldFalsehood(about: name, now: now) }
+    mutating func recordConfirmed(about name: Name, now: Instant) { trust.recordConfirmed(about: name, now: now) }
+    mutating func recordForged(about name: Name, now: Instant) { trust.recordForged(about: name, now: now) }
 
     /// Charges the budget for one refresh. Nil: it may begin; else when it may.
     mutating func spend(now: Instant) -> Instant? {

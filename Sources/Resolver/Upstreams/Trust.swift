@@ -39,13 +39,13 @@ struct Trust {
         isLost(now) ? Trust.costOfMistrust : (1 - share(now)) * Trust.costOfDoubt
     }
 
-    mutating func toldTruth(about name: Name, now: Instant) { truths.add(name, now: now) }
-    mutating func toldFalsehood(about name: Name, now: Instant) { falsehoods.add(name, now: now) }
+    mutating func recordConfirmed(about name: Name, now: Instant) { truths.add(name, now: now) }
+    mutating func recordForged(about name: Name, now: Instant) { falsehoods.add(name, now: now) }
 }
 
 /// A decaying count of registrable domains, each counted once per hour.
 struct CountedDomains {
-    private var count = FadingCount(memory: CountedDomains.memory)
+    private var count = DecayingCount(memory: CountedDomains.memory)
     /// When each was counted last, at most `Bounds.maxCountedDomains`.
     private var countedAt: [Name: Instant] = [:]
     /// Domains evicted within their hour, which may count again in it.

@@ -8,7 +8,7 @@ struct UpstreamRanking {
     private(set) var standings: [ProviderStanding] = []
     /// No route leads to them: they are not asked, and nothing is held against them.
     private var unreachable: Set<ProviderID> = []
-    private var chance: Chance
+    private var chance: SeededGenerator
     private var lookupsSinceExploration = 0
     /// A provider that had failed has answered; whoever reads it sets it back.
     var hasRecovered = false
@@ -16,7 +16,7 @@ struct UpstreamRanking {
     var hasTrialEnded = false
 
     init(seed: UInt64) {
-        chance = Chance(seed: seed)
+        chance = SeededGenerator(seed: seed)
     }
 
     /// Providers that stay keep what was measured; new ones start without.
@@ -309,12 +309,12 @@ struct UpstreamRanking {
         update(provider) { $0.overtaken(after: elapsed) }
     }
 
-    mutating func toldTruth(_ provider: ProviderID, about name: Name, now: Instant) {
-        update(provider) { $0.toldTruth(about: name, now: now) }
+    mutating func recordConfirmed(_ provider: ProviderID, about name: Name, now: Instant) {
+        update(provider) { $0.recordConfirmed(about: name, now: now) }
     }
 
-    mutating func toldFalsehood(_ provider: ProviderID, about name: Name, now: Instant) {
-        update(provider) { $0.toldFalsehood(about: name, now: now) }
+    mutating func recordForged(_ provider: ProviderID, about name: Name, now: Instant) {
+        update(provider) { $0.recordForged(about: name, now: now) }
     }
 
     /// - Parameters:

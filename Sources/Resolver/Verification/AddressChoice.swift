@@ -24,9 +24,9 @@ package struct AddressChoice: Sendable {
     ///   - count: 1 or more; 0 counts as 1.
     ///   - inReserve: number of addresses at the end that are used only if the others fail; 0 if it equals the count.
     ///   - seed: selects the first of the other addresses, so that not all daemons start with the same one.
-    package init(count: Int, inReserve: Int = 0, seed: UInt64) {
+    package init(count: Int, trialPending: Int = 0, seed: UInt64) {
         addresses = Array(repeating: Address(), count: max(1, count))
-        preferred = (1..<addresses.count).contains(inReserve) ? addresses.count - inReserve : addresses.count
+        preferred = (1..<addresses.count).contains(trialPending) ? addresses.count - trialPending : addresses.count
         first = Int(seed % UInt64(preferred))
         current = first
     }

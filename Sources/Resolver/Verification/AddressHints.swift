@@ -3,7 +3,7 @@
 
 import DNSWire
 
-extension NameKnowledge {
+extension NameVerification {
     /// Returns the answer with only those hints that the name's own address answers contain. An answer that is too
     /// large to be held gets no hints.
     func withKnownHints(_ question: Question, _ answer: Answer) -> Answer {

@@ -69,7 +69,7 @@ struct AddressOrder {
     var addresses: [Address] { handedOut.map(\.address) }
 
     /// Rotates the addresses that are about equally quick, to share the load.
-    mutating func rotate(_ chance: inout Chance) {
+    mutating func rotate(_ chance: inout SeededGenerator) {
         let count = handedOut.prefix { $0.rank == .quickest }.count
         guard count > 1 else { return }
         handedOut[..<count].shuffle(using: &chance)

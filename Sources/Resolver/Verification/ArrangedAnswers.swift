@@ -2,7 +2,7 @@
 
 import DNSWire
 
-extension NameKnowledge {
+extension NameVerification {
     func arranged(_ question: Question, _ answer: Answer) -> Answer {
         guard answer.kind == .records else { return answer }
         if question.type.isServiceBinding { return withKnownHints(question, answer) }
@@ -10,7 +10,7 @@ extension NameKnowledge {
     }
 
     /// - Parameter chance: rotates addresses that are about equally quick.
-    func arranged(_ question: Question, _ answer: Answer, _ chance: inout Chance) -> Answer {
+    func arranged(_ question: Question, _ answer: Answer, _ chance: inout SeededGenerator) -> Answer {
         guard question.type.isAddress, answer.kind == .records else { return arranged(question, answer) }
         var order = order(of: answer.addresses)
         order.rotate(&chance)
@@ -18,7 +18,7 @@ extension NameKnowledge {
     }
 
     /// Returns whether the current verdicts require other addresses or another order than the cached answer has.
-    func isOutdated(_ kept: KnownQuestion.Kept, _ question: Question) -> Bool {
+    func isOutdated(_ kept: VerifiedQuestion.Kept, _ question: Question) -> Bool {
         guard question.type.isAddress else { return arranged(question, kept.answer) != kept.handedOut }
         return order(of: kept.answer.addresses).isNews(to: kept.handedOut.addresses)
     }
@@ -58,20 +58,20 @@ extension NameKnowledge {
     // MARK: due probes
 
     /// Returns whether a cached address is due for a probe.
-    func hasDue(_ known: KnownQuestion, _ now: Instant) -> Bool {
+    func hasDue(_ known: VerifiedQuestion, _ now: Instant) -> Bool {
         guard let kept = known.kept, isWorthProbing(known) else { return false }
         return checks(of: kept).contains { $0.isDue(now) && !leavesAlone($0, now) }
     }
 
     /// Returns when the next cached address that is not due now becomes due.
-    func nextDue(_ kept: KnownQuestion.Kept, after now: Instant) -> Instant? {
+    func nextDue(_ kept: VerifiedQuestion.Kept, after now: Instant) -> Instant? {
         let instants = checks(of: kept).map { check in
             max(check.nextAt ?? now, leavesAlone(check, now) ? leftAloneUntil ?? now : now)
         }
         return instants.filter { $0 > now }.min()
     }
 
-    private func checks(of kept: KnownQuestion.Kept) -> [Check] {
+    private func checks(of kept: VerifiedQuestion.Kept) -> [Check] {
         kept.answer.addresses.compactMap(known).filter { terms.allows($0.address) }.flatMap(\.checks)
     }
 }

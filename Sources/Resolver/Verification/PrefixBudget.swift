@@ -12,11 +12,11 @@ struct PrefixBudget {
         }
     }
 
-    private var uses: [Neighbourhood: Use] = [:]
+    private var uses: [AggregatePrefix: Use] = [:]
 
     /// Returns when a probe may start; nil: not before another one ends.
     func readyAt(_ address: Address, now: Instant) -> Instant? {
-        guard let use = uses[Neighbourhood(of: address)] else { return now }
+        guard let use = uses[AggregatePrefix(of: address)] else { return now }
         return use.running < Bounds.maxProbesPerNeighbourhood ? use.readyAt(now) : nil
     }
 
@@ -24,11 +24,11 @@ struct PrefixBudget {
         if uses.count >= 2 * Bounds.maxProbes {
             uses = uses.filter { $0.value.running > 0 || $0.value.readyAt(now) > now }
         }
-        var use = uses[Neighbourhood(of: address)] ?? Use()
+        var use = uses[AggregatePrefix(of: address)] ?? Use()
         use.running += 1
         _ = use.starts.spend(perSecond: Bounds.probesPerSecondPerNeighbourhood, now: now)
-        uses[Neighbourhood(of: address)] = use
+        uses[AggregatePrefix(of: address)] = use
     }
 
-    mutating func ended(_ address: Address) { uses[Neighbourhood(of: address)]?.running -= 1 }
+    mutating func ended(_ address: Address) { uses[AggregatePrefix(of: address)]?.running -= 1 }
 }

@@ -121,7 +121,7 @@ package enum ProbeNews: Equatable, Sendable {
 }
 
 /// Forgery evidence: one source gave a mismatched address of a name, and another source gave a verified one.
-package struct Divergence: Equatable, Sendable {
+package struct ForgeryEvidence: Equatable, Sendable {
     package struct Claim: Equatable, Sendable {
         /// Never `local` or `fallback`.
         package let source: Source

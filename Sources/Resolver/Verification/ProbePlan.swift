@@ -26,7 +26,7 @@ struct ProbePlan {
     private var known: Set<ProbeTarget> = []
     private var starts = TokenBucket()
     private var prefixes = PrefixBudget()
-    private var chance: Chance
+    private var chance: SeededGenerator
     private var nextNumber: UInt64 = 0
     /// Whether anything changed since the last `begin`.
     private var hasChanged = false
@@ -40,7 +40,7 @@ struct ProbePlan {
     private(set) var overflows: UInt64 = 0
 
     init(seed: UInt64) {
-        chance = Chance(seed: seed)
+        chance = SeededGenerator(seed: seed)
     }
 
     var runningCount: Int { running.count }

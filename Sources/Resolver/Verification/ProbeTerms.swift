@@ -24,9 +24,9 @@ struct ProbeTerms: Equatable {
     let scope: Scope
     let ports: [UInt16]
     /// NAT64 prefixes of the current network. An address that embeds a private IPv4 address is private.
-    let translationPrefixes: [TranslationPrefix]
+    let translationPrefixes: [NAT64Prefix]
 
-    init(_ policy: ProbePolicy, _ rule: Rule, translationPrefixes: [TranslationPrefix] = []) {
+    init(_ policy: ProbePolicy, _ rule: Rule, translationPrefixes: [NAT64Prefix] = []) {
         self.translationPrefixes = translationPrefixes
         switch rule.probe {
         case nil: scope = policy.isEnabled ? .publicAddresses : .nothing

@@ -19,17 +19,17 @@ struct Verification {
         /// - Parameter forged: the cached answer if it has mismatched addresses. It is withheld during the lookup, and
         ///   given again if no source has a better one.
         case askElsewhere(Question, besides: Source, forged: Answer?)
-        case diverged(Divergence)
+        case diverged(ForgeryEvidence)
         /// The source gave a verified address for the name.
-        case toldTruth(Source, Name)
+        case recordConfirmed(Source, Name)
     }
 
-    var known = KnownNames()
+    var known = NameVerificationTable()
     var plan: ProbePlan
-    private var chance: Chance
+    private var chance: SeededGenerator
     var consequences: [Consequence] = []
     var tally = ProbeCounts()
-    var ownTrouble = OwnTrouble()
+    var ownTrouble = LocalFault()
     /// False while the network changes: no probe starts, and no result is learned.
     var isSettled = true {
         didSet { plan.isHeld = !isSettled }
@@ -41,7 +41,7 @@ struct Verification {
     /// - Parameter seed: for the spreading of probes in time and the shuffling of about equally quick addresses.
     init(seed: UInt64) {
         plan = ProbePlan(seed: seed)
-        chance = Chance(seed: ~seed)
+        chance = SeededGenerator(seed: ~seed)
     }
 
     /// When `timePassed` is due; nil if nothing is scheduled.
@@ -59,7 +59,7 @@ struct Verification {
     }
 
     /// Counts the cache's first reply with the answer since `awaitAsk`, and probes its addresses.
-    mutating func givenAgain(_ question: Question, now: Instant) {
+    mutating func servedAgain(_ question: Question, now: Instant) {
         guard let number = known.number(of: question.name) else { return }
         known.change(number) { $0.change(question, now: now) { $0.asked() } }
         probeKept(question, number, now: now)
@@ -107,7 +107,7 @@ struct Verification {
 
     /// No other source had a better answer: the present one is given, and other sources are not asked again during
     /// `pause`.
-    mutating func noneBetter(_ question: Question, for pause: Duration, now: Instant) {
+    mutating func recordNoBetterSource(_ question: Question, for pause: Duration, now: Instant) {
         guard let number = known.number(of: question.name) else { return }
         known.change(number) { $0.change(question, now: now) { $0.noneBetterUntil = now + pause } }
         consequences.removeAll {
@@ -195,7 +195,7 @@ struct Verification {
     // MARK: queries
 
     /// Returns whether every address is mismatched or unreachable while another source may have a better answer.
-    func isUseless(_ question: Question, _ answer: Answer, now: Instant) -> Bool {
+    func isUnreachableAnswer(_ question: Question, _ answer: Answer, now: Instant) -> Bool {
         guard question.type.isAddress, let name = known[question.name], name.leadsNowhere(answer.addresses),
             name.wasAlive(question.type), !isOurTrouble(answer.addresses, name)
         else { return false }
@@ -242,7 +242,7 @@ struct Verification {
         return (kept.answer, kept.source)
     }
 
-    func worth(_ question: Question, _ answer: Answer) -> Worth {
+    func worth(_ question: Question, _ answer: Answer) -> AnswerQuality {
         answer.addresses.isEmpty ? .empty : known[question.name]?.worth(answer.addresses) ?? .open
     }
 
@@ -254,7 +254,7 @@ struct Verification {
     }
 
     /// Returns the worth of the cached answer; `open` if none is known.
-    func worthKept(_ question: Question) -> Worth {
+    func worthKept(_ question: Question) -> AnswerQuality {
         guard let name = known[question.name], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
         else { return .open }
         return worth(question, kept.answer)
@@ -326,7 +326,7 @@ struct Verification {
         askElsewhere(number, now: now) { $0.answer.addresses.contains(target.address) }
         if result.verdict == .verified {
             let name = known.names[number]
-            askElsewhere(number, now: now, somebodyKnows: true) {
+            askElsewhere(number, now: now, hasBetterSource: true) {
                 $0.answer.addresses.first?.recordType == target.address.recordType
                     && name.isSaid(target.address, besides: $0.source, now: now)
             }
@@ -341,11 +341,11 @@ struct Verification {
         for divergence in divergences {
             tally.divergences += 1
             consequences.append(.diverged(divergence))
-            askElsewhere(number, now: now, somebodyKnows: true) { $0.source == divergence.condemned.source }
+            askElsewhere(number, now: now, hasBetterSource: true) { $0.source == divergence.condemned.source }
         }
         let truths = known.change(number) { $0.takeTruths(now: now) }
         let name = known.names[number].name
-        consequences += truths.map { .toldTruth($0, name) }
+        consequences += truths.map { .recordConfirmed($0, name) }
     }
 
     private mutating func rearrange(_ number: Int) {
@@ -361,9 +361,9 @@ struct Verification {
     /// Starts a lookup at other sources for each cached answer without a usable address, at most once per
     /// `Bounds.elsewherePause`.
     ///
-    /// - Parameter somebodyKnows: a source has a better answer. This overrides an earlier `noneBetter`.
+    /// - Parameter somebodyKnows: a source has a better answer. This overrides an earlier `recordNoBetterSource`.
     private mutating func askElsewhere(
-        _ number: Int, now: Instant, somebodyKnows: Bool = false, where isMeant: (KnownQuestion.Kept) -> Bool
+        _ number: Int, now: Instant, hasBetterSource: Bool = false, where isMeant: (VerifiedQuestion.Kept) -> Bool
     ) {
         let name = known.names[number]
         for (index, question) in name.questions.enumerated() where question.question.type.isAddress {
@@ -371,17 +371,17 @@ struct Verification {
                 !isOurTrouble(kept.answer.addresses, name)
             else { continue }
             let isWithheld = isGuarded && kept.endsAt > now && isForged(question.question, kept.answer)
-            guard isWithheld || somebodyKnows || !question.hasNoneBetter(now) else { continue }
+            guard isWithheld || hasBetterSource || !question.hasNoneBetter(now) else { continue }
             let pause = name.wasAlive(question.question.type) ? Bounds.elsewherePause : nil
             let isTooSoon = question.askedElsewhereAt.map { asked in pause.map { now - asked < $0 } ?? true } ?? false
             // A verdict may arrive after others were asked. They are then asked once more at once, but not twice at the
             // same instant.
-            let isVerifiedSince = somebodyKnows && question.askedElsewhereAt != now
+            let isVerifiedSince = hasBetterSource && question.askedElsewhereAt != now
             guard isWithheld || isVerifiedSince || !isTooSoon else { continue }
             known.change(number) {
                 $0.change(index) { known in
                     known.askedElsewhereAt = now
-                    if somebodyKnows { known.noneBetterUntil = nil }
+                    if hasBetterSource { known.noneBetterUntil = nil }
                     if isWithheld { known.kept = nil }
                 }
             }
@@ -394,7 +394,7 @@ struct Verification {
         }
     }
 
-    private func isOurTrouble(_ addresses: [Address], _ name: NameKnowledge) -> Bool {
+    private func isOurTrouble(_ addresses: [Address], _ name: NameVerification) -> Bool {
         addresses.allSatisfy { ownTrouble.explains(name.judgement(of: $0).verdict, in: $0.recordType) }
     }
 }

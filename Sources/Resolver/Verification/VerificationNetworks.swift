@@ -7,12 +7,12 @@ extension Verification {
     /// - Parameters:
     ///   - names: the stored state of the network now in use; nil: keep the present state.
     ///   - hottest: names, the most asked first.
-    mutating func networkChanged(_ names: [NameKnowledge]?, hottest: [Name], now: Instant) {
+    mutating func networkChanged(_ names: [NameVerification]?, hottest: [Name], now: Instant) {
         for target in plan.reset() {
             consequences.append(.news(.found(target, ProbeResult(.unprobed, detail: "the network has changed"))))
         }
-        ownTrouble = OwnTrouble()
-        if let names { known = KnownNames(names, after: known) }
+        ownTrouble = LocalFault()
+        if let names { known = NameVerificationTable(names, after: known) }
         for number in known.names.indices { known.change(number) { $0.becomesDue() } }
         reverify(hottest, now: now)
         begin(now: now)
@@ -34,7 +34,7 @@ extension Verification {
     }
 }
 
-extension NameKnowledge {
+extension NameVerification {
     /// Targets of cached answers in use.
     fileprivate func targetsInUse(_ now: Instant) -> [ProbeTarget] {
         let inUse = questions.filter(isWorthProbing).compactMap(\.kept).filter { $0.endsAt > now }

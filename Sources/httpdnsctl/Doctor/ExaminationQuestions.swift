@@ -9,17 +9,17 @@ import Takeover
 /// Version queries to one listen address of the daemon, over UDP and TCP.
 struct DaemonQuestions {
     let place: SocketAddress
-    let udp: QuestionErrand
-    let tcp: QuestionErrand
+    let udp: QueryCheck
+    let tcp: QueryCheck
 
     /// - Parameter place: the listen address; a wildcard is queried at loopback.
     init(place: SocketAddress, _ entropy: SystemEntropy) {
         self.place = place
         let loopback = SocketAddress(place.isIPv6 ? "[::1]:\(place.port)" : "127.0.0.1:\(place.port)")
         let target = place.isWildcard ? loopback ?? place : place
-        udp = QuestionErrand(
+        udp = QueryCheck(
             DaemonProof.version.question, to: target, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
-        tcp = QuestionErrand(
+        tcp = QueryCheck(
             DaemonProof.version.question, to: target, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 
@@ -36,7 +36,7 @@ struct DaemonQuestions {
         return Header(reply.span)?.responseCode == refusedCode && Address(bytes: place.ipBytes)?.isLoopback == false
     }
 
-    private static func reply(_ errand: QuestionErrand) -> DaemonCheck.Reply {
+    private static func reply(_ errand: QueryCheck) -> DaemonCheck.Reply {
         switch errand.outcome {
         case .answer(let bytes) where DaemonProof.version.isProved(by: bytes, id: errand.id): .ours
         case .answer(let bytes): isDeclined(bytes, errand.place) ? .declined : .foreign
@@ -51,19 +51,19 @@ struct DaemonQuestions {
 /// Queries to one of the system resolver's nameservers.
 struct NameserverQuestions {
     private let place: SocketAddress
-    private let udp: QuestionErrand
-    private let tcp: QuestionErrand
-    private let largeUDP: QuestionErrand
+    private let udp: QueryCheck
+    private let tcp: QueryCheck
+    private let largeUDP: QueryCheck
 
     /// Nil if the interface of a link-local address is gone.
     init?(_ server: Nameserver, _ entropy: SystemEntropy) {
         guard let place = SocketAddress(server.description) else { return nil }
         self.place = place
-        udp = QuestionErrand(
+        udp = QueryCheck(
             ExaminingQuestion.short.message, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
-        tcp = QuestionErrand(
+        tcp = QueryCheck(
             ExaminingQuestion.long.message, to: place, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
-        largeUDP = QuestionErrand(
+        largeUDP = QueryCheck(
             ExaminingQuestion.long.message, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 
@@ -75,7 +75,7 @@ struct NameserverQuestions {
             largeUDP: NameserverQuestions.reply(largeUDP))
     }
 
-    private static func reply(_ errand: QuestionErrand) -> NameserverCheck.Reply {
+    private static func reply(_ errand: QueryCheck) -> NameserverCheck.Reply {
         switch errand.outcome {
         case .answer(let bytes):
             .answered(code: Header(bytes.span).map(\.responseCode) ?? 0, bytes: bytes.count)
@@ -90,12 +90,12 @@ struct NameserverQuestions {
 /// A query to a nameserver of resolv.conf that is not the daemon, but may forward queries to it.
 struct PassageQuestion {
     let server: Nameserver
-    let errand: QuestionErrand
+    let errand: QueryCheck
 
     init?(_ server: Nameserver, _ entropy: SystemEntropy) {
         guard let place = SocketAddress(server.description) else { return nil }
         self.server = server
-        errand = QuestionErrand(
+        errand = QueryCheck(
             DaemonProof.zone.question, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 

@@ -8,7 +8,7 @@ import LinuxIO
 import Settings
 
 struct ProviderDialling {
-    let errands: [DiallingErrand]
+    let errands: [ConnectionCheck]
     let authorities: AuthorityCheck
     let releasedAt: Int64
     private let omitted: [ProviderCheck.Place]
@@ -21,7 +21,7 @@ struct ProviderDialling {
     /// - Parameter now: seconds since 1970.
     init(_ settings: Settings, now: Int64, releasedAt: Int64) {
         var contexts = Contexts()
-        var errands: [DiallingErrand] = []
+        var errands: [ConnectionCheck] = []
         var omitted: [ProviderCheck.Place] = []
         var usersOfSystem = settings.probe.enabled && settings.probe.caFile == nil ? ["probe"] : []
         var files: [AuthorityCheck.File] = []
@@ -36,7 +36,7 @@ struct ProviderDialling {
             }
             let terms = ProviderDialling.terms(provider, &contexts, now)
             for (index, target) in ProviderDialling.targets(provider).enumerated() {
-                let errand = DiallingErrand(
+                let errand = ConnectionCheck(
                     provider: provider.name, place: target, kind: ProviderDialling.kind(provider), terms)
                 if index < ProviderDialling.maxAddresses, errands.count < ProviderDialling.maxErrands {
                     errands.append(errand)
@@ -74,7 +74,7 @@ struct ProviderDialling {
             worksByIPv4: errands.contains { !$0.place.isIPv6 && $0.outcome == .fine })
     }
 
-    private static func place(_ errand: DiallingErrand, _ outcome: ProviderCheck.Outcome) -> ProviderCheck.Place {
+    private static func place(_ errand: ConnectionCheck, _ outcome: ProviderCheck.Outcome) -> ProviderCheck.Place {
         ProviderCheck.Place(
             provider: errand.provider, place: "\(errand.place)", isIPv6: errand.place.isIPv6, kind: errand.kind,
             outcome: outcome)
@@ -95,13 +95,13 @@ struct ProviderDialling {
     /// a provider that has only an address.
     private static func terms(
         _ provider: Settings.Provider, _ contexts: inout Contexts, _ now: Int64
-    ) -> DiallingErrand.Terms? {
+    ) -> ConnectionCheck.Terms? {
         guard provider.url.isSecure, provider.proxy == nil, let context = contexts.context(provider.caFile) else {
             return nil
         }
         let host: String? = if case .name(let name) = provider.url.host { name } else { nil }
         guard let name = provider.sni ?? host else { return nil }
-        return DiallingErrand.Terms(
+        return ConnectionCheck.Terms(
             context: context, name: name, checksName: provider.verifyName == nil || provider.verifyName == name,
             now: now)
     }

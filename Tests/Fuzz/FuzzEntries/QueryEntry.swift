@@ -19,9 +19,9 @@ extension FuzzEntry {
     private static let neighbour = Address.v4(0xC0A8_0001)
     private static let openGate = gate(clientRate: nil)
 
-    private static func gate(clientRate: Int?) -> ClientGate {
-        ClientGate(
-            ClientGate.Rates(client: clientRate, prefix: nil), seed: (1, 2), cookieSecret: (3, 4),
+    private static func gate(clientRate: Int?) -> ClientRateLimit {
+        ClientRateLimit(
+            ClientRateLimit.Rates(client: clientRate, prefix: nil), seed: (1, 2), cookieSecret: (3, 4),
             secondsAtBoot: 1_700_000_000)
     }
 
@@ -54,7 +54,7 @@ extension FuzzEntry {
             partition: partition, provenance: .provider, nowMilliseconds: 0)
     }
 
-    private static func check(_ packet: [UInt8], from client: Address, isStream: Bool, gate: ClientGate? = nil) {
+    private static func check(_ packet: [UInt8], from client: Address, isStream: Bool, gate: ClientRateLimit? = nil) {
         let view = ServingView(partition, seed: 1)
         var path = FastPath(cache: cache, access: access, view: view, gate: gate, version: ServingStand.version)
         var outcome = FastPath.Outcome.dropped(.short)

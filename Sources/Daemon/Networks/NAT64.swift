@@ -1,0 +1,109 @@
+// Follows the network's reachability of IPv4 and IPv6: discovers the NAT64 prefix, passes it to the resolver and the
+// fetches, and filters AAAA if the settings ask for it. `NAT64Discovery` decides when to ask and which prefixes to
+// trust.
+
+import AnswerCache
+import DNSWire
+import LinuxIO
+import Network
+import Resolver
+import Settings
+
+final class NAT64 {
+    private let resolving: ResolvingLoop
+    private let cache: AnswerCache
+    private let view: ServingView
+    private var discovery = NAT64Discovery()
+    private var reach = NetworkReach.everything
+    private var settings = Settings.defaults.server
+    private var errand: SystemFetches.Errand?
+    /// State at the last change.
+    private var ways: Ways?
+
+    private static let everyAAAA = QuestionScope(.root, includesDescendants: true, type: .aaaa)
+
+    init(_ resolving: ResolvingLoop, _ cache: AnswerCache, _ view: ServingView) {
+        self.resolving = resolving
+        self.cache = cache
+        self.view = view
+    }
+
+    var nextDeadline: Instant? { discovery.askAt }
+
+    /// Prefixes in force; empty if the network has no NAT64, or needs none.
+    var prefixes: [NAT64Prefix] { discovery.prefixes }
+
+    func configure(_ settings: Settings.Server, now: Instant) {
+        let isOther = settings.dns64 != self.settings.dns64
+        self.settings = settings
+        if isOther, !prefixes.isEmpty { forgetAAAA(now: now) }
+        announce(now: now)
+    }
+
+    /// Notes another network, or changed routes.
+    ///
+    /// - Parameters:
+    ///   - network: nil while the network is not identified.
+    ///   - advertised: the prefixes of router advertisements.
+    func networkChanged(
+        to network: NetworkID?, reach: NetworkReach, advertised: [NAT64Prefix], now: Instant
+    ) {
+        let ways = Ways(network, reach, advertised)
+        self.reach = reach
+        // A container's route is no reason to repeat the discovery.
+        guard ways != self.ways else { return announce(now: now) }
+        self.ways = ways
+        if let errand = errand.take() { resolving.system.cancel(errand) }
+        let isNews = discovery.networkChanged(to: network, reach, advertised: advertised, now: now)
+        if isNews, settings.dns64 == .auto { forgetAAAA(now: now) }
+        announce(now: now)
+    }
+
+    /// Notes new providers or new addresses of one.
+    func providersChanged(now: Instant) { announce(now: now) }
+
+    func timePassed(now: Instant) {
+        guard let askAt = discovery.askAt, askAt <= now else { return }
+        discovery.asked()
+        errand = resolving.system.ask(NAT64Discovery.question, now: now) { [weak self] in self?.answered($0) }
+    }
+
+    private func answered(_ result: FetchResult) {
+        let now = Clock.now()
+        errand = nil
+        guard case .success(let answer) = result else { return discovery.failed(now: now) }
+        guard discovery.answered(answer.addresses, ttlSeconds: answer.ttlSeconds, now: now) else { return }
+        if settings.dns64 == .auto { forgetAAAA(now: now) }
+        announce(now: now)
+    }
+
+    /// Removes AAAA answers: "no data" from before the prefix was known, and addresses synthesised with another
+    /// prefix.
+    private func forgetAAAA(now: Instant) {
+        _ = cache.remove(NAT64.everyAAAA)
+        resolving.store?.forget(NAT64.everyAAAA, now: now)
+    }
+
+    private func announce(now: Instant) {
+        view.setAAAAFilter(settings.filterAAAA == .noRoute && !reach.hasWayOut(.aaaa))
+        resolving.providers.setReach(reach, prefixes)
+        resolving.system.setReach(reach)
+        resolving.handle(.network(.unreachable(resolving.providers.unreachable)), now: now)
+        resolving.handle(.translation(prefixes, synthesises: settings.dns64 == .auto), now: now)
+    }
+}
+
+/// The inputs of prefix discovery.
+private struct Ways: Equatable {
+    let network: NetworkID?
+    let advertised: [NAT64Prefix]
+    let hasIPv4: Bool
+    let hasIPv6: Bool
+
+    init(_ network: NetworkID?, _ reach: NetworkReach, _ advertised: [NAT64Prefix]) {
+        self.network = network
+        self.advertised = advertised
+        hasIPv4 = reach.hasWayOut(.a)
+        hasIPv6 = reach.hasWayOut(.aaaa)
+    }
+}

@@ -1,0 +1,157 @@
+// Carries out a network change: serves another partition of the cache, renews connections and servers, then informs
+// the resolver, in this order. Makes no decisions; returns log events.
+
+import AnswerCache
+import DNSWire
+import LinuxIO
+import Network
+import Resolver
+import Settings
+
+final class NetworkChangeHandler {
+    let network: NetworkMonitor
+
+    private let cache: AnswerCache
+    private let view: ServingView
+    private let resolving: ResolvingLoop
+    private let translation: NAT64
+    private let upstreams: Upstreams
+    /// The route out is changing or gone: entries of the network in force are not served.
+    private var isInTransit = false
+    /// The network whose partition is served in transit; nil: none.
+    private var candidate: NetworkID?
+    private var served: Partition?
+    /// `NetworkMonitor.routeChanges` at the last renewal of connections.
+    private var renewedFor = 0
+    /// The stored notes have been delivered; an earlier note would overwrite them.
+    private var knowsPast = false
+
+    init(
+        _ network: NetworkMonitor, _ cache: AnswerCache, _ view: ServingView, _ resolving: ResolvingLoop,
+        _ translation: NAT64, _ upstreams: Upstreams
+    ) {
+        self.network = network
+        self.cache = cache
+        self.view = view
+        self.resolving = resolving
+        self.translation = translation
+        self.upstreams = upstreams
+        resolving.handle(.network(.changed(NetworkID(network.id.rawValue))), now: Clock.now())
+    }
+
+    var nextDeadline: Instant? { network.nextDeadline }
+
+    /// Follows the network; call it in every turn of the loop.
+    ///
+    /// - Parameter lateBy: delay of the turn after its deadline; zero if there was no deadline.
+    func follow(_ settings: Settings, lateBy: Duration, now: Instant) -> [LogEvent] {
+        let hadWayOut = network.hasWayOut
+        network.timePassed(lateBy: lateBy, now: now)
+        var news: [LogEvent] = hadWayOut && !network.hasWayOut ? [.networkLost] : []
+        let enteredAt = network.enteredAt
+        for action in network.takeActions() {
+            switch action {
+            case .unsettled: unsettled(settings, now: now)
+            case .unchanged: settled(settings, now: now)
+            case .changed(let change): news += enter(change, settings, now: now)
+            case .reach, .solicit: break
+            }
+        }
+        // Answers that arrive without a route out belong to another network: a nameserver on the link may still
+        // answer.
+        if hadWayOut, !network.hasWayOut { unsettled(settings, now: now) }
+        if !hadWayOut, network.enteredAt == enteredAt, !network.isUnsettled { settled(settings, now: now) }
+        // A connection may use a route that has changed since. Without a route out, these changes may be the start of
+        // the next network change.
+        if isInTransit, network.routeChanges != renewedFor { unsettled(settings, now: now) }
+        if isInTransit, network.candidate != candidate { setView(settings, now: now) }
+        if network.takeReachNews(now: now) { followRoutes(now: now) }
+        return news
+    }
+
+    /// Starts the transit to another network: what was learned so far no longer counts as fresh on any thread.
+    private func unsettled(_ settings: Settings, now: Instant) {
+        isInTransit = true
+        renewedFor = network.routeChanges
+        setView(settings, now: now)
+        resolving.networkUnsettled(now: now)
+    }
+
+    /// Ends the transit: the network is the same as before.
+    private func settled(_ settings: Settings, now: Instant) {
+        guard network.hasWayOut else { return }
+        isInTransit = false
+        setView(settings, now: now)
+        resolving.handle(.network(.unchanged), now: now)
+        followRoutes(now: now)
+    }
+
+    /// Reports the search domains of resolv.conf.
+    func found(searchDomains: [Name], now: Instant) { network.found(searchDomains: searchDomains, now: now) }
+
+    /// Returns the recovery event for the first upstream answer after a network change; nil otherwise.
+    func noteRecovery() -> LogEvent? {
+        network.noteAnswers(askedAt: resolving.askedAt, learnedAt: resolving.learnedAt).map {
+            .networkRecovered(after: $0)
+        }
+    }
+
+    /// Restores the stored notes.
+    func restore(_ notes: [String: String], _ settings: Settings, now: Instant) {
+        knowsPast = true
+        forget(network.restore(notes), settings, now: now)
+        keepHistory(now: now)
+        setView(settings, now: now)
+    }
+
+    private func keepHistory(now: Instant) {
+        if knowsPast { resolving.store?.note(NetworkMonitor.note, network.history.encoded, now: now) }
+    }
+
+    /// Selects the partition of the cache to serve, and the partitions for last-resort answers.
+    func setView(_ settings: Settings, now: Instant) {
+        candidate = network.candidate
+        let inUse = isInTransit ? candidate : network.id
+        let partition = inUse.map { Partition($0, settings.providers) } ?? .inTransit
+        view.set(partition, settings.providers)
+        // Latest first.
+        let known = [network.id] + network.history.known.map(\.id).filter { $0 != network.id }
+        resolving.setOtherNetworks(known.filter { $0 != inUse }.map { Partition($0, settings.providers) })
+        if served != partition { resolving.answerFromCache(now: now) }
+        served = partition
+    }
+
+    private func enter(_ change: NetworkChange, _ settings: Settings, now: Instant) -> [LogEvent] {
+        let forgotten = network.entered(change, now: now)
+        // In transit, connections were renewed at the last route change, so the present ones use the new network.
+        if !isInTransit { resolving.renewConnections(now: now) }
+        isInTransit = false
+        setView(settings, now: now)
+        let news = upstreams.readNameservers(settings.systemResolver, areOthers: true, now: now)
+        followRoutes(now: now)
+        resolving.networkChanged(to: NetworkID(network.id.rawValue), now: now)
+        forget(forgotten, settings, now: now)
+        keepHistory(now: now)
+        let words = change.identity.words
+        return [.networkChanged(id: network.id.description, words: words, cause: change.cause)] + news
+    }
+
+    private func followRoutes(now: Instant) {
+        // Reachability is reported here, so its pending news is dropped.
+        _ = network.takeReachNews(now: now)
+        // Routes change before their network is known.
+        translation.networkChanged(
+            to: network.isUnsettled ? nil : network.id, reach: network.reach,
+            advertised: network.advertisedPrefixes(now: now), now: now)
+        upstreams.announce(now: now)
+    }
+
+    private func forget(_ networks: [NetworkID], _ settings: Settings, now: Instant) {
+        for network in networks {
+            let partition = Partition(network, settings.providers)
+            _ = cache.remove(partition)
+            resolving.store?.forget(partition.rawValue, now: now)
+            resolving.handle(.network(.forgotten(NetworkID(network.rawValue))), now: now)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+// Binds the DNS ports and the metrics listener, which may need more privileges than serving. Runs before everything
+// else, so that privileges can be dropped afterwards. Starts no thread and reads no network data.
+
+import LinuxIO
+import Settings
+
+struct BoundListeners {
+    let ports: PortBinding
+    /// Listener of metrics and status page; nil if not configured.
+    let pages: Listener?
+    /// Number of serving threads.
+    let threads: Int
+
+    /// - Parameter inherited: sockets from the service manager; if there are any, they replace the configured
+    ///   addresses.
+    /// - Throws: `StartFailure` with a message for the operator.
+    init(_ settings: Settings, _ options: Options, _ inherited: InheritedSockets) throws(StartFailure) {
+        threads = settings.server.threads == 0 ? Machine.coreCount : settings.server.threads
+        ports =
+            inherited.isEmpty
+            ? try BoundListeners.bind(settings, options, threads: threads)
+            : try PortBinding(inherited, threads: threads)
+        pages = try settings.control.metricsListen.map(BoundListeners.openPages)
+    }
+
+    private static func bind(
+        _ settings: Settings, _ options: Options, threads: Int
+    ) throws(StartFailure) -> PortBinding {
+        let isDefault = options.listen.isEmpty && settings.server.listen == Settings.defaults.server.listen
+        let addresses = options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen
+        do throws(PortBinding.Failure) {
+            return try PortBinding(addresses, threads: threads, mayLackSome: isDefault)
+        } catch {
+            throw StartFailure(error)
+        }
+    }
+
+    private static func openPages(on endpoint: Settings.Endpoint) throws(StartFailure) -> Listener {
+        let address = SocketAddress(endpoint)
+        do throws(SystemError) {
+            return try Listener(on: address)
+        } catch {
+            throw StartFailure(metrics: address, error)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+// Keys, templates and certificate authorities that settings need before they take effect. The initializer succeeds
+// completely or throws.
+
+import Crypto
+import LinuxIO
+import Settings
+
+struct LoadedSecrets {
+    let accounts: [ProviderAccount]
+    let probes: ProbeSetup
+
+    /// Reports all errors together.
+    ///
+    /// - Parameter bound: nil before ports are bound; the addresses of the settings count then.
+    init(for settings: Settings, _ options: Options, bound: PortBinding? = nil) throws(SettingsFile.Unusable) {
+        let wanted = options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen
+        var listen = bound?.addresses ?? []
+        if bound?.areHandedOver != true { listen = wanted + listen.filter { !wanted.contains($0) } }
+        var complaints = [OpenResolverCheck.complaint(listen: listen, allow: settings.server.allow)].compactMap { $0 }
+            .map { "\(SettingsFile.path(options)): \($0)" }
+        var accounts: [ProviderAccount] = []
+        var probes = ProbeSetup.off
+        do throws(SettingsFile.Unusable) {
+            accounts = try ProviderAccount.all(in: settings, options)
+        } catch {
+            complaints += error.complaints
+        }
+        do throws(CryptoError) {
+            probes = try ProbeSetup(settings.probe)
+        } catch {
+            complaints.append(
+                "\(SettingsFile.path(options)): probe.ca-file: found a file that can't be used (\(error.text)); "
+                    + "allowed: a readable file with certificates in PEM, or \"\" for the system's")
+        }
+        guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
+        self.accounts = accounts
+        self.probes = probes
+    }
+}

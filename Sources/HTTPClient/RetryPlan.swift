@@ -1,0 +1,31 @@
+// Retry plan of a request with several endpoints: the endpoints left and the number of running attempts. Starts no
+// request itself.
+
+struct RetryPlan {
+    private let startedAt: ContinuousClock.Instant
+    /// The original request, without the endpoints already tried.
+    private var request: TransferRequest
+    private(set) var runningCount = 1
+
+    init(_ request: TransferRequest, startedAt: ContinuousClock.Instant) {
+        self.request = request
+        self.startedAt = startedAt
+    }
+
+    /// Returns the request for the next endpoint with the remaining time; nil if none is left.
+    mutating func next(after failure: TransferFailure, now: ContinuousClock.Instant) -> TransferRequest? {
+        let elapsed = startedAt.duration(to: now)
+        let pathLeft = request.deadPathTimeout.map { $0 - elapsed }
+        guard !request.elsewhere.isEmpty, request.timeout > elapsed else { return nil }
+        // The deadline applies to all endpoints, so the other attempts end now as well.
+        if failure == .unacknowledged, let pathLeft, pathLeft <= .zero { return nil }
+        request.endpoint = request.elsewhere.removeFirst()
+        runningCount += 1
+        var next = request
+        next.timeout -= elapsed
+        next.deadPathTimeout = pathLeft.flatMap { $0 > .zero ? $0 : nil }
+        return next
+    }
+
+    mutating func ended() { runningCount -= 1 }
+}

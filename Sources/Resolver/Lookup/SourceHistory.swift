@@ -1,0 +1,114 @@
+// Bounded table of each source's last answer and last failure per question, for reports. No decision reads it.
+//
+// Invariants: `numberOf` maps every entry's question to its place, and nothing else. An entry has at most one answer
+// and one failure per source.
+
+package import DNSWire
+
+/// A source's answer before filtering and truncation.
+package struct SourceAnswer: Equatable, Sendable {
+    package let source: Source
+    package let kind: Answer.Kind
+    /// The addresses of the answer, as far as they are stored.
+    package let addresses: [Address]
+    /// Addresses among them that no public name may have, filtered from replies.
+    package let filtered: [Address]
+    package let ttlSeconds: UInt32
+    /// Time until the answer; nil for an unsolicited answer.
+    package let took: Duration?
+    package let saidAt: Instant
+    /// When it was stored in the cache; nil if it was not.
+    package fileprivate(set) var keptAt: Instant?
+}
+
+package struct SourceFailure: Equatable, Sendable {
+    package enum Cause: Equatable, Sendable {
+        /// The fetch failed without a reply about the name.
+        case fetch(FetchFailure)
+        /// The reply had an error code instead of an answer.
+        case name(NameFailure)
+    }
+
+    package let source: Source
+    package let cause: Cause
+    package let failedAt: Instant
+}
+
+struct SourceHistory {
+    private struct Entry {
+        let question: Question
+        /// The latest last.
+        var words: [SourceAnswer] = []
+        var failures: [SourceFailure] = []
+        var standIn: StandIn?
+    }
+
+    private var entries: [Entry] = []
+    private var numberOf: [Question: Int] = [:]
+    /// The entry to replace next.
+    private var oldest = 0
+
+    /// - Parameters:
+    ///   - answer: as received.
+    ///   - usable: the answer without addresses that no public name may have; nil: nothing is left.
+    mutating func said(
+        _ question: Question, _ answer: Answer, usable: Answer?, by source: Source, took: Duration?, now: Instant
+    ) {
+        let addresses = Array(answer.addresses.prefix(Bounds.maxHeldAddresses))
+        let left = usable?.addresses ?? []
+        let word = SourceAnswer(
+            source: source, kind: answer.kind, addresses: addresses,
+            filtered: left.count == answer.addresses.count ? [] : addresses.filter { !left.contains($0) },
+            ttlSeconds: answer.ttlSeconds, took: took, saidAt: now)
+        change(question) { entry in
+            entry.words.removeAll { $0.source == source }
+            entry.failures.removeAll { $0.source == source }
+            entry.words.append(word)
+            if entry.words.count > Bounds.maxSourcesPerName { entry.words.removeFirst() }
+        }
+    }
+
+    /// Records a failure of a source. Its next answer removes it.
+    mutating func failed(_ question: Question, _ cause: SourceFailure.Cause, by source: Source, now: Instant) {
+        change(question) { entry in
+            entry.failures.removeAll { $0.source == source }
+            entry.failures.append(SourceFailure(source: source, cause: cause, failedAt: now))
+            if entry.failures.count > Bounds.maxSourcesPerName { entry.failures.removeFirst() }
+        }
+    }
+
+    /// Records that the system resolver's answer was given in place of a provider's.
+    mutating func stoodIn(_ question: Question, _ reason: StandInReason, now: Instant) {
+        change(question) { $0.standIn = StandIn(reason: reason, at: now) }
+    }
+
+    func standIn(on question: Question) -> StandIn? { numberOf[question].flatMap { entries[$0].standIn } }
+
+    /// Records that the source's last answer was stored in the cache. Ignored if that answer is forgotten.
+    mutating func kept(_ question: Question, from source: Source, now: Instant) {
+        guard let number = numberOf[question],
+            let index = entries[number].words.firstIndex(where: { $0.source == source })
+        else { return }
+        entries[number].words[index].keptAt = now
+    }
+
+    /// The latest last.
+    func words(on question: Question) -> [SourceAnswer] { numberOf[question].map { entries[$0].words } ?? [] }
+
+    func failures(on question: Question) -> [SourceFailure] { numberOf[question].map { entries[$0].failures } ?? [] }
+
+    private mutating func change(_ question: Question, _ body: (inout Entry) -> Void) {
+        if let number = numberOf[question] { return body(&entries[number]) }
+        var new = Entry(question: question)
+        body(&new)
+        if entries.count < Bounds.maxWordedQuestions {
+            numberOf[question] = entries.count
+            entries.append(new)
+        } else {
+            numberOf[entries[oldest].question] = nil
+            numberOf[question] = oldest
+            entries[oldest] = new
+            oldest = (oldest + 1) % entries.count
+        }
+    }
+}

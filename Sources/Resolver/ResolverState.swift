@@ -1,0 +1,293 @@
+// What a lookup reads and writes outside itself: the one place where fetches begin and end, so that ranking, tables and
+// actions agree about them.
+
+import DNSWire
+import PublicSuffix
+
+struct ResolverState {
+    var ranking: UpstreamRanking
+    var actions: [Action] = []
+    /// By the event in hand, for the resolver's tables.
+    var begun: [FetchID] = []
+    var ended: [FetchID] = []
+    var learned: Learned?
+    var privateAnswers: [ProviderID: UInt64] = [:]
+    var shadows = ShadowFetches()
+    var substitutes = Substitutes()
+    var portal = PortalWatch()
+    var verification: Verification
+    var synthesis = DNS64()
+    var words = SourceHistory()
+    /// What comes now is of the network in use; else of that one or of another, and it is not kept.
+    var isSettled = true {
+        didSet { verification.isSettled = isSettled }
+    }
+    /// How far the system resolver's word can be trusted.
+    var systemTrust = Trust()
+    /// How often the system resolver's answer was given in place of a provider's.
+    var standIns: [StandInReason: UInt64] = [:]
+    private var nextFetch: UInt64 = 0
+
+    /// - Parameter seed: for the choice among providers and addresses.
+    init(seed: UInt64) {
+        ranking = UpstreamRanking(seed: seed)
+        verification = Verification(seed: seed &+ 1)
+    }
+
+    mutating func begin(
+        _ upstream: Upstream, _ question: Question, until: Instant, now: Instant
+    ) -> Lookup.Attempt {
+        let id = nextID()
+        begun.append(id)
+        var domain = question.name
+        if case .provider(let provider) = upstream {
+            domain = question.name.registrableDomain
+            ranking.begun(provider, domain, now: now)
+        }
+        return Lookup.Attempt(id: id, upstream: upstream, domain: domain, startedAt: now, until: until)
+    }
+
+    /// There is no room for this client. An upstream that cannot be asked is as good as one that fails.
+    mutating func refuse(_ waiter: Waiter, _ expired: ExpiredAnswer?) {
+        if let expired {
+            actions.append(.replyExpired(waiter, expired, expired.cause(.failure)))
+        } else {
+            actions.append(.fail(waiter, .notReady))
+        }
+    }
+
+    /// Of those that are not configured any more nobody asks for the counts.
+    mutating func keep(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {
+        portal.keep(providers, hasSystem: hasSystem, now: now)
+        ranking.setProviders(providers)
+        shadows.keep(providers)
+        privateAnswers = privateAnswers.filter { known in providers.contains { $0.id == known.key } }
+    }
+
+    mutating func end(_ attempt: Lookup.Attempt, isHeard: Bool, now: Instant) {
+        ended.append(attempt.id)
+        guard case .provider(let provider) = attempt.upstream else { return }
+        ranking.ended(provider, attempt.domain, isHeard: isHeard, now: now)
+    }
+
+    /// Nothing is heard of it any more.
+    mutating func abandon(_ attempt: Lookup.Attempt, now: Instant) {
+        actions.append(.abandon(attempt.id))
+        end(attempt, isHeard: false, now: now)
+    }
+
+    /// Keeps an answer, without the addresses that nobody is to be led to.
+    ///
+    /// - Returns: what is kept.
+    @discardableResult
+    mutating func store(
+        _ question: Question, _ answer: Answer, from source: Source, _ policy: NamePolicy, isInUse: Bool,
+        isDoubted: Bool, now: Instant
+    ) -> Answer {
+        if isDoubted {
+            substitutes.stoodIn(question, until: now + .seconds(Int64(answer.ttlSeconds)), now: now)
+        } else {
+            substitutes.answered(question)
+        }
+        words.kept(question, from: source, now: now)
+        verification.kept(
+            question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
+        let arranged = verification.arranged(question, answer, now: now)
+        actions.append(.store(question, arranged, source))
+        synthesis.learned(question, answer, from: source, now: now)
+        return arranged
+    }
+
+    /// Known to lead nowhere. That it was said counts all the same.
+    mutating func isUnreachableAnswer(
+        _ question: Question, _ answer: Answer, from source: Source, _ policy: NamePolicy, now: Instant
+    ) -> Bool {
+        guard verification.isUnreachableAnswer(question, answer, now: now) else { return false }
+        verification.heard(question, answer, from: source, policy.probes, now: now)
+        return true
+    }
+
+    /// As it is to be given now: the cache may have kept it from a time when less was known.
+    ///
+    /// - Returns: nil when it is not to be given.
+    mutating func arranged(_ expired: ExpiredAnswer, _ question: Question, now: Instant) -> ExpiredAnswer? {
+        guard !expired.answer.isNegative, question.type.leadsToAddresses else { return expired }
+        do throws(MalformedMessage) {
+            let answer = Answer(records: try expired.answer.records(of: question))
+            guard !isWithheld(question, answer) else { return nil }
+            let arranged = verification.arranged(question, answer, now: now)
+            guard arranged != answer else { return expired }
+            return expired.with(RenderedAnswer(arranged, to: question))
+        } catch {
+            // What is in the cache was rendered from records; what can't be read is as good as it was.
+            return expired
+        }
+    }
+
+    // MARK: beside lookups
+
+    /// A lookup begins, and with it what is measured by the way.
+    mutating func beginBeside(_ question: Question, _ first: ProviderID, now: Instant) {
+        for provider in ranking.begunLookup(with: first, for: question.type, now: now) {
+            guard shadows.hasRoom, let traits = ranking.traits(of: provider),
+                // One that was away meanwhile may still be asked from before.
+                traits.shadowShare != nil || !shadows.areAsking(provider)
+            else { continue }
+            _ = beginShadow(question, traits, now: now)
+        }
+    }
+
+    private mutating func beginShadow(_ question: Question, _ traits: ProviderTraits, now: Instant) -> FetchID {
+        let id = nextID()
+        let domain = question.name.registrableDomain
+        ranking.begun(traits.id, domain, now: now)
+        shadows.begin(id, question, traits, of: domain, now: now)
+        actions.append(.shadow(id, question, traits.id))
+        return id
+    }
+
+    /// Of a fetch that is not a lookup's; one that is nobody's any more is ignored.
+    ///
+    /// - Returns: which one it was.
+    mutating func fetchFinishedBeside(
+        _ id: FetchID, _ result: FetchResult, now: Instant
+    ) -> ShadowFetches.Pending? {
+        guard let fetch = shadows.finished(id, result) else { return nil }
+        heard(.provider(fetch.provider), result, now: now)
+        portal.trialEnded(id)
+        ranking.ended(fetch.provider, fetch.domain, isHeard: result.isHeard, now: now)
+        switch result {
+        case .success: ranking.answered(fetch.provider, after: fetch.startedAt.duration(to: now), now: now)
+        case .nameFailed: ranking.replied(fetch.provider, now: now)
+        case .failure(let failure):
+            ranking.failed(fetch.provider, failure, of: fetch.domain, startedAt: fetch.startedAt, now: now)
+        }
+        return fetch
+    }
+
+    /// A provider has said it beside a lookup, or of its own accord.
+    ///
+    /// - Returns: the answer without addresses that no public name may have; nil when none is left.
+    mutating func heardBeside(
+        _ question: Question, _ answer: Answer, _ policy: NamePolicy, from provider: ProviderID, took: Duration?,
+        now: Instant
+    ) -> Answer? {
+        let usable = policy.withoutPrivateAddresses(answer)
+        words.said(question, answer, usable: usable, by: .provider(provider), took: took, now: now)
+        return usable
+    }
+
+    mutating func timePassedBeside(now: Instant) {
+        for fetch in shadows.popDue(now) {
+            actions.append(.abandon(fetch.id))
+            portal.trialEnded(fetch.id)
+            ranking.ended(fetch.provider, fetch.domain, isHeard: false, now: now)
+            ranking.failed(fetch.provider, .timeout, of: fetch.domain, startedAt: fetch.startedAt, now: now)
+        }
+    }
+
+    // MARK: portal
+
+    /// An upstream has said something, or failed to.
+    mutating func heard(_ upstream: Upstream, _ result: FetchResult, now: Instant) {
+        portal.heard(upstream, result, now: now)
+        verification.isGuarded = portal.isSuspected
+    }
+
+    /// Behind a portal a forged answer is worse than none.
+    func isWithheld(_ question: Question, _ answer: Answer) -> Bool {
+        verification.isGuarded && verification.isForged(question, answer)
+    }
+
+    /// What stands in for a provider's answer is kept for so long at most.
+    var substituteTTLSeconds: UInt32 {
+        portal.isSuspected ? Bounds.portalSubstituteTTLSeconds : Bounds.systemSubstituteTTLSeconds
+    }
+
+    mutating func tryBehindPortal(now: Instant) {
+        portal.timePassed(now: now)
+        guard shadows.hasRoom,
+            // What is on its way to one tells as much as a trial.
+            let trial = portal.takeTrial(
+                now: now,
+                mayAsk: { !ranking.isWithheld($0, now) && !ranking.isAsked($0) && !shadows.areAsking($0) }),
+            let traits = ranking.traits(of: trial.provider)
+        else { return }
+        // Everybody can be asked for A.
+        let question = traits.supports(trial.question.type) ? trial.question : trial.question.with(.a)
+        portal.trialBegan(beginShadow(question, traits, now: now))
+    }
+
+    /// Nobody is to blame for what does not come any more.
+    mutating func dropBeside(now: Instant, where isMeant: (ProviderID) -> Bool = { _ in true }) {
+        for fetch in shadows.drop(where: isMeant) {
+            portal.trialEnded(fetch.id)
+            actions.append(.abandon(fetch.id))
+            ranking.ended(fetch.provider, fetch.domain, isHeard: false, now: now)
+        }
+    }
+
+    // MARK: networks
+
+    /// All that was learned here.
+    func past(_ key: NetworkID) -> KnownNetworks.Past {
+        KnownNetworks.Past(
+            key, providers: ranking.standings, systemTrust: systemTrust,
+            names: verification.known.touchedLast(atMost: Bounds.maxPastNames))
+    }
+
+    /// - Parameters:
+    ///   - known: what was learned there; nil: it is new.
+    ///   - hottest: names, the most asked first.
+    mutating func move(to known: KnownNetworks.Past?, hottest: [Name], now: Instant) {
+        ranking.moved(to: known?.providers ?? [])
+        substitutes.removeAll()
+        words = SourceHistory()
+        systemTrust = known?.systemTrust ?? Trust()
+        verification.networkChanged(known?.names ?? [], hottest: hottest, now: now)
+    }
+
+    /// To the network that was in use: after a sleep, or a gap.
+    mutating func comeBack(hottest: [Name], now: Instant) {
+        ranking.moved(to: ranking.standings)
+        verification.networkChanged(nil, hottest: hottest, now: now)
+    }
+
+    /// Just after a change of the network.
+    func termsAtFirst(_ now: Instant) -> Lookup.SystemTerms {
+        systemTrust.isLost(now) ? .mistrustedAtFirst : .atFirst
+    }
+
+    // MARK: truth
+
+    mutating func recordConfirmed(_ source: Source, about name: Name, now: Instant) {
+        switch source {
+        case .provider(let provider): ranking.recordConfirmed(provider, about: name, now: now)
+        case .system: systemTrust.recordConfirmed(about: name, now: now)
+        case .local, .fallback: break
+        }
+    }
+
+    mutating func recordForged(_ source: Source, about name: Name, now: Instant) {
+        switch source {
+        case .provider(let provider): ranking.recordForged(provider, about: name, now: now)
+        case .system: systemTrust.recordForged(about: name, now: now)
+        case .local, .fallback: break
+        }
+    }
+
+    private mutating func nextID() -> FetchID {
+        defer { nextFetch += 1 }
+        return FetchID(number: nextFetch)
+    }
+}
+
+/// What a lookup has learned, for those who plan ahead.
+struct Learned {
+    /// As it is kept; 0 when it is not.
+    let ttlSeconds: UInt32
+    let isNegative: Bool
+    /// The system resolver's, where a provider's was wanted.
+    let isSubstitute: Bool
+    let isProviders: Bool
+}

@@ -1,0 +1,75 @@
+// Finds forgery evidence: one source gave a mismatched address of a name while another gave a verified one. Also finds
+// sources with true answers. An address that all sources give is no evidence, as a certificate alone proves no forgery.
+
+import DNSWire
+
+/// A reported divergence, remembered so that it is not reported twice.
+struct DivergenceTold {
+    let address: Address
+    let source: Source
+    let at: Instant
+}
+
+extension NameVerification {
+    /// Returns the divergences not reported within `Bounds.saidLately`.
+    mutating func takeDivergences(now: Instant) -> [ForgeryEvidence] {
+        guard hasCondemned else { return [] }
+        divergencesTold.removeAll { now - $0.at > Bounds.saidLately }
+        let found = divergences(among: statements.filter { !$0.isLate(now) })
+        divergencesTold += found.map {
+            DivergenceTold(address: $0.condemned.target.address, source: $0.condemned.source, at: now)
+        }
+        return found
+    }
+
+    private func divergences(among statements: [Statement]) -> [ForgeryEvidence] {
+        var found: [ForgeryEvidence] = []
+        for statement in statements {
+            for address in statement.addresses where judgement(of: address).verdict.isCondemned {
+                let isTold = divergencesTold.contains { $0.address == address && $0.source == statement.source }
+                let others = statements.filter { $0.contradicts(statement, about: address) }
+                guard !isTold, let condemned = claim(statement, address),
+                    let verified = others.lazy.compactMap({ verifiedClaim($0) }).first
+                else { continue }
+                found.append(ForgeryEvidence(statement.question, condemned: condemned, verified: verified))
+            }
+        }
+        return found
+    }
+
+    /// Returns the sources with a verified and no mismatched address, once per answer. All addresses that may be probed
+    /// must have a verdict first.
+    mutating func takeTruths(now: Instant) -> [Source] {
+        var sources: [Source] = []
+        for index in statements.indices where !statements[index].isProven && !statements[index].isLate(now) {
+            let verdicts = statements[index].addresses.compactMap(known).map {
+                (verdict: $0.judgement.verdict, address: $0.address)
+            }
+            let isOpen = verdicts.contains { $0.verdict == .unprobed && terms.allows($0.address) }
+            guard !isOpen, verdicts.contains(where: { $0.verdict == .verified }),
+                !verdicts.contains(where: \.verdict.isCondemned)
+            else { continue }
+            statements[index].isProven = true
+            sources.append(statements[index].source)
+        }
+        return sources
+    }
+
+    private func verifiedClaim(_ statement: Statement) -> ForgeryEvidence.Claim? {
+        statement.addresses.first { judgement(of: $0).verdict == .verified }.flatMap { claim(statement, $0) }
+    }
+
+    private func claim(_ statement: Statement, _ address: Address) -> ForgeryEvidence.Claim? {
+        known(address)?.decidingCheck.map { check in
+            ForgeryEvidence.Claim(
+                statement.source, statement.addresses, ProbeTarget(name, address, port: check.port), check.result)
+        }
+    }
+}
+
+extension Statement {
+    /// Another source's answer for the same family does not contain the address.
+    fileprivate func contradicts(_ other: Statement, about address: Address) -> Bool {
+        source != other.source && question.type == other.question.type && !addresses.contains(address)
+    }
+}

@@ -1,0 +1,285 @@
+// Verification state of one name: each source's last answer, the cached answers, and the verdicts on addresses. Every
+// part is bounded; addresses beyond a bound are not judged and are handed out unchanged.
+
+import DNSWire
+
+struct NameVerification {
+    let name: Name
+    var touchedAt: Instant
+    private(set) var terms = ProbeTerms(ProbePolicy(), Rule())
+    private(set) var addresses: [KnownAddress] = []
+    /// The latest last.
+    var statements: [Statement] = []
+    private(set) var questions: [VerifiedQuestion] = []
+    /// No probe before this time, because the name has no TLS.
+    private(set) var leftAloneUntil: Instant?
+    /// Address families in which an address was ever reachable.
+    private var everAlive: Set<RecordType> = []
+    private var hasSpokenTLS = false
+    /// An address was verified at some time. Without one, certificates prove nothing, and the name is treated as one
+    /// without TLS.
+    private(set) var wasVerified = false
+    var divergencesTold: [DivergenceTold] = []
+
+    init(_ name: Name, now: Instant) {
+        self.name = name
+        touchedAt = now
+    }
+
+    // MARK: queries
+
+    func judgement(of address: Address) -> Judgement { known(address)?.judgement ?? .none }
+
+    func known(_ address: Address) -> KnownAddress? { addresses.first { $0.address == address } }
+
+    var hasCondemned: Bool { addresses.contains { $0.judgement.verdict.isCondemned } }
+
+    /// Answers may omit addresses of this name.
+    var hasBad: Bool {
+        addresses.contains { $0.judgement.verdict.isCondemned || $0.judgement.verdict.isDead }
+    }
+
+    func order(of addresses: [Address]) -> AddressOrder {
+        AddressOrder(addresses, wasVerified: wasVerified) { judgement(of: $0) }
+    }
+
+    /// Returns the worth of the best address. A certificate for another name disqualifies an address only if the name
+    /// was ever verified.
+    func worth(_ addresses: [Address]) -> AnswerQuality {
+        let worth = shownWorth(addresses)
+        return worth == .somebodyElses && !wasVerified ? .open : worth
+    }
+
+    /// Returns the worth of the best address by verdicts alone: a reason to ask other sources, not to believe them.
+    func shownWorth(_ addresses: [Address]) -> AnswerQuality {
+        addresses.map { address -> AnswerQuality in
+            let verdict = judgement(of: address).verdict
+            if verdict == .verified { return .verified }
+            if verdict.isCondemned { return .somebodyElses }
+            return verdict.isDead ? .nobodys : .open
+        }.max() ?? .open
+    }
+
+    func leadsNowhere(_ addresses: [Address]) -> Bool { shownWorth(addresses) < .open }
+
+    /// Returns whether another source recently gave the address.
+    func isSaid(_ address: Address, besides source: Source, now: Instant) -> Bool {
+        statements.contains { $0.source != source && !$0.isLate(now) && $0.addresses.contains(address) }
+    }
+
+    /// Returns whether a source recently gave a better answer.
+    func knowsBetter(than worth: AnswerQuality, _ family: RecordType, now: Instant) -> Bool {
+        statements.contains {
+            $0.question.type == family && !$0.isLate(now) && self.worth($0.addresses) > worth
+        }
+    }
+
+    func wasAlive(_ family: RecordType) -> Bool { everAlive.contains(family) }
+
+    func index(of question: Question) -> Int? { questions.firstIndex { $0.question == question } }
+
+    /// Returns whether the question is in use or doubtful.
+    func isWorthProbing(_ known: VerifiedQuestion) -> Bool { known.isInUse || known.isDoubted || hasCondemned }
+
+    // MARK: updates
+
+    mutating func change(_ question: Question, now: Instant, _ body: (inout VerifiedQuestion) -> Void) {
+        touchedAt = now
+        if let index = index(of: question) {
+            questions[index].touchedAt = now
+            return body(&questions[index])
+        }
+        var new = VerifiedQuestion(question, now: now)
+        body(&new)
+        if questions.count >= Bounds.maxQuestionsPerName,
+            let oldest = questions.indices.min(by: { questions[$0].touchedAt < questions[$1].touchedAt })
+        {
+            questions.remove(at: oldest)
+        }
+        questions.append(new)
+    }
+
+    mutating func change(_ index: Int, _ body: (inout VerifiedQuestion) -> Void) { body(&questions[index]) }
+
+    /// Sets the probe rules of the name. A name that is not probed is not judged either.
+    mutating func setTerms(_ terms: ProbeTerms) {
+        guard terms != self.terms else { return }
+        self.terms = terms
+        if terms.scope == .nothing {
+            addresses = []
+            leftAloneUntil = nil
+        } else {
+            for index in addresses.indices { addresses[index].setPorts(terms.ports) }
+            for statement in statements { enter(statement) }
+        }
+    }
+
+    /// Stores a cached answer. One that is too large to be rearranged later is not held.
+    mutating func keep(_ question: Question, _ answer: Answer, from source: Source, now: Instant) {
+        let isAddress = question.type.isAddress
+        let held = isAddress ? answer.with(Array(answer.addresses.prefix(Bounds.maxHeldAddresses))) : answer
+        let kept = VerifiedQuestion.Kept(
+            answer: held, source: source, endsAt: now + .seconds(Int64(answer.ttlSeconds)),
+            handedOut: arranged(question, held))
+        change(question, now: now) { $0.kept = isAddress || answer.isHeld ? kept : nil }
+    }
+
+    mutating func said(_ statement: Statement) {
+        statements.removeAll { $0.source == statement.source && $0.question.type == statement.question.type }
+        statements.append(statement)
+        let sources = statements.map(\.source)
+        if Set(sources).count > Bounds.maxSourcesPerName, let oldest = sources.first(where: { $0 != statement.source })
+        {
+            statements.removeAll { $0.source == oldest }
+        }
+        if terms.scope != .nothing { enter(statement) }
+    }
+
+    /// - Returns: false when the address or its port is not known any more.
+    mutating func found(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) -> Bool {
+        guard let index = addresses.firstIndex(where: { $0.address == target.address }),
+            addresses[index].found(result, port: target.port, now: now)
+        else { return false }
+        let verdict = result.verdict
+        if verdict != .unprobed, !verdict.isDead { everAlive.insert(target.address.recordType) }
+        hasSpokenTLS = hasSpokenTLS || verdict.speaksTLS
+        wasVerified = wasVerified || verdict == .verified
+        leftAloneUntil = !hasSpokenTLS && isProbed ? now + Bounds.leftAlonePause : nil
+        return true
+    }
+
+    /// Postpones a probe for which there was no room.
+    mutating func putOff(_ target: ProbeTarget, until instant: Instant) {
+        guard let index = addresses.firstIndex(where: { $0.address == target.address }) else { return }
+        addresses[index].putOff(port: target.port, until: instant)
+    }
+
+    /// Makes every verdict due again after a network change, and allows lookups at all sources.
+    mutating func becomesDue() {
+        for index in addresses.indices { addresses[index].becomesDue() }
+        for index in questions.indices {
+            questions[index].noneBetterUntil = nil
+            questions[index].askedElsewhereAt = nil
+        }
+    }
+
+    /// Forgets answers that the cache no longer holds.
+    mutating func forget(_ scope: QuestionScope) {
+        for index in questions.indices where scope.contains(questions[index].question) { questions[index].kept = nil }
+    }
+
+    /// Returns whether a probe is skipped because the name has no TLS. Ports never probed are not skipped.
+    func leavesAlone(_ check: Check, _ now: Instant) -> Bool {
+        check.probedAt != nil && leftAloneUntil.map { now < $0 } ?? false
+    }
+
+    /// Every address that is handed out has a verdict.
+    private var isProbed: Bool {
+        let inUse = Set(questions.flatMap { $0.kept?.answer.addresses ?? [] })
+        return addresses.allSatisfy { $0.hasVerdict || !inUse.contains($0.address) }
+    }
+
+    private mutating func enter(_ statement: Statement) {
+        for address in statement.addresses {
+            if let index = addresses.firstIndex(where: { $0.address == address }) {
+                addresses[index].named(ttlSeconds: statement.ttlSeconds, now: statement.saidAt)
+                continue
+            }
+            if addresses.count >= Bounds.maxAddressesPerName {
+                guard let gone = leastNeeded(statement.saidAt) else { return }
+                addresses.remove(at: gone)
+            }
+            addresses.append(
+                KnownAddress(address, ports: terms.ports, ttlSeconds: statement.ttlSeconds, now: statement.saidAt))
+        }
+    }
+
+    /// Returns the address to evict: the one not in use that was given longest ago. A mismatched address goes only if
+    /// there is no other.
+    private func leastNeeded(_ now: Instant) -> Int? {
+        let said = statements.filter { !$0.isLate(now) }.flatMap(\.addresses)
+        let kept = questions.compactMap(\.kept).filter { $0.endsAt > now }.flatMap(\.answer.addresses)
+        let inUse = Set(said + kept)
+        return addresses.indices.filter { !inUse.contains(addresses[$0].address) }.min {
+            let condemned = (
+                addresses[$0].judgement.verdict.isCondemned, addresses[$1].judgement.verdict.isCondemned
+            )
+            if condemned.0 != condemned.1 { return condemned.1 }
+            return addresses[$0].namedAt < addresses[$1].namedAt
+        }
+    }
+}
+
+/// Quality of an answer, the worst first.
+enum AnswerQuality: Comparable {
+    /// It has no address.
+    case empty
+    /// All its addresses are mismatched.
+    case somebodyElses
+    /// None of its addresses is reachable.
+    case nobodys
+    /// No verdict speaks against it.
+    case open
+    /// One of its addresses is verified.
+    case verified
+}
+
+/// A source's last answer for one address family of a name.
+struct Statement {
+    let source: Source
+    let question: Question
+    let addresses: [Address]
+    let ttlSeconds: UInt32
+    let saidAt: Instant
+    /// Counted as true by `takeTruths`.
+    var isProven = false
+
+    init(_ source: Source, _ question: Question, _ answer: Answer, now: Instant) {
+        self.source = source
+        self.question = question
+        addresses = Array(answer.addresses.prefix(Bounds.maxHeldAddresses))
+        ttlSeconds = answer.ttlSeconds
+        saidAt = now
+    }
+
+    func isLate(_ now: Instant) -> Bool { now - saidAt > Bounds.saidLately }
+}
+
+/// Invariant: `kept` is of this question.
+struct VerifiedQuestion {
+    struct Kept {
+        /// The complete answer as it was received.
+        let answer: Answer
+        let source: Source
+        let endsAt: Instant
+        /// The form of the answer in the cache.
+        var handedOut: Answer
+
+        /// Returns the answer with its remaining TTL.
+        func left(_ now: Instant) -> Answer {
+            answer.withTTL(to: UInt32(clamping: now.duration(to: endsAt).components.seconds))
+        }
+    }
+
+    let question: Question
+    var touchedAt: Instant
+    var kept: Kept?
+    private var asks = 0
+    var isDoubted = false
+    var noneBetterUntil: Instant?
+    /// When other sources were asked because of a probe's result.
+    var askedElsewhereAt: Instant?
+
+    init(_ question: Question, now: Instant) {
+        self.question = question
+        touchedAt = now
+    }
+
+    /// Asked for the second time.
+    var isInUse: Bool { asks >= 2 }
+
+    mutating func asked() { asks = min(asks + 1, 2) }
+    mutating func isRefreshed() { asks = 2 }
+
+    func hasNoneBetter(_ now: Instant) -> Bool { noneBetterUntil.map { now < $0 } ?? false }
+}

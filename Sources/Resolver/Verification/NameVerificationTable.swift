@@ -1,0 +1,82 @@
+// Bounded LRU table of per-name verification state.
+//
+// Invariants: `numberOf` has every name of `names` at its place, and nothing else; `marks` has places of `names` only.
+
+import DNSWire
+
+struct NameVerificationTable {
+    private(set) var names: [NameVerification] = []
+    private var numberOf: [Name: Int] = [:]
+    private var hand = 0
+    /// When an address of a name in use is due for a probe. The next query for the name starts it.
+    private var marks = DeadlineQueue()
+    private(set) var evictions: UInt64 = 0
+
+    var nextMark: Instant? { marks.earliest }
+
+    init() {}
+
+    /// - Parameters:
+    ///   - names: unique, and at most `Bounds.maxKnownNames`.
+    ///   - former: the former table. Its eviction count continues.
+    init(_ names: [NameVerification], after former: NameVerificationTable) {
+        self.names = names
+        for (number, name) in names.enumerated() { numberOf[name.name] = number }
+        evictions = former.evictions
+    }
+
+    /// Returns the names used last, the latest first.
+    func touchedLast(atMost count: Int) -> [NameVerification] {
+        Array(names.sorted { $0.touchedAt > $1.touchedAt }.prefix(count))
+    }
+
+    func number(of name: Name) -> Int? { numberOf[name] }
+
+    subscript(name: Name) -> NameVerification? { numberOf[name].map { names[$0] } }
+
+    /// Returns the name's place, and adds the name if it is unknown.
+    mutating func enter(_ name: Name, now: Instant) -> Int {
+        if let number = numberOf[name] { return number }
+        let new = NameVerification(name, now: now)
+        let number: Int
+        if names.count < Bounds.maxKnownNames {
+            number = names.count
+            names.append(new)
+        } else {
+            number = leastNeeded()
+            numberOf[names[number].name] = nil
+            marks.remove(number)
+            names[number] = new
+            evictions += 1
+        }
+        numberOf[name] = number
+        return number
+    }
+
+    /// - Parameter body: must not change the `name` property.
+    mutating func change<Result>(_ number: Int, _ body: (inout NameVerification) -> Result) -> Result {
+        body(&names[number])
+    }
+
+    mutating func mark(_ number: Int, at instant: Instant?) {
+        if let instant { marks.set(instant, for: number) } else { marks.remove(number) }
+    }
+
+    mutating func popMark(_ now: Instant) -> Int? { marks.popDue(now) }
+
+    /// Returns the name to evict from a rotating sample. Names without an answer go first, then names without a
+    /// verdict, as scans may ask for many names once. Names with mismatched addresses go last.
+    private mutating func leastNeeded() -> Int {
+        let worth = { (name: NameVerification) in
+            name.statements.isEmpty ? 0 : name.hasCondemned ? 3 : name.addresses.contains(where: \.hasVerdict) ? 2 : 1
+        }
+        var least = hand
+        for _ in 0..<Bounds.knownNamesSample {
+            hand = (hand + 1) % names.count
+            let (candidate, best) = (names[hand], names[least])
+            if (worth(candidate), candidate.touchedAt) < (worth(best), best.touchedAt) { least = hand }
+        }
+        hand = (hand + 1) % names.count
+        return least
+    }
+}

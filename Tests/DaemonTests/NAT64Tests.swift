@@ -1,0 +1,97 @@
+// What cache and resolver learn when the default routes change. PrefixDiscoveryTests and the end-to-end tests cover the
+// query for the prefix itself.
+
+import AnswerCache
+import DNSWire
+import LinuxIO
+import Network
+import Resolver
+import Settings
+import Testing
+
+@testable import Daemon
+
+@Suite("Translation")
+struct NAT64Tests {
+    private let stand: ResolvingStand
+    private let translation: NAT64
+    private let now = Clock.now()
+    private let home = NetworkID(rawValue: 1)
+    private let onlyIPv6: NetworkReach
+    private let onlyIPv4: NetworkReach
+    private let prefix: NAT64Prefix
+
+    init() throws {
+        stand = try ResolvingStand()
+        translation = NAT64(stand.resolving, stand.cache, stand.view)
+        onlyIPv6 = NetworkReach(prefixes: [try #require(Prefix("::/0"))])
+        onlyIPv4 = NetworkReach(prefixes: [try #require(Prefix("0.0.0.0/0"))])
+        prefix = try #require(Prefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) })
+    }
+
+    private func settings(_ lines: String) throws -> Settings.Server {
+        try Settings.parse(bytes: Array("[server]\n\(lines)".utf8), file: "test").server
+    }
+
+    @Test("a provider with IPv4 addresses is out of reach on IPv6 alone, until a prefix is known")
+    func unreachable() throws {
+        try stand.setProviders([Settings.Provider.builtIn[0]], now: now)
+        let id = try #require(stand.resolving.providers.providers.first?.id)
+        translation.networkChanged(to: home, reach: .everything, advertised: [], now: now)
+        #expect(stand.resolving.providers.unreachable == [])
+        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
+        #expect(stand.resolving.providers.unreachable == [id])
+        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
+        #expect(stand.resolving.providers.unreachable == [] && translation.prefixes == [prefix])
+        translation.networkChanged(to: home, reach: NetworkReach(prefixes: []), advertised: [], now: now)
+        #expect(stand.resolving.providers.unreachable == [id] && translation.prefixes == [])
+    }
+
+    @Test("the prefix is asked for where there is IPv6 alone, and a failure is tried again later")
+    func asks() {
+        #expect(translation.nextDeadline == nil)
+        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
+        #expect(translation.nextDeadline == now)
+        // There is no nameserver.
+        translation.timePassed(now: now)
+        #expect(translation.nextDeadline == nil && stand.resolving.system.hasFinished)
+        stand.resolving.settle(now: now)
+        #expect(translation.nextDeadline.map { $0 > now } == true)
+        translation.networkChanged(to: home, reach: onlyIPv4, advertised: [], now: now)
+        #expect(translation.nextDeadline == nil)
+    }
+
+    @Test("AAAA is filtered where the settings want it and IPv6 has no way out, and nowhere else")
+    func filter() throws {
+        translation.networkChanged(to: home, reach: onlyIPv4, advertised: [], now: now)
+        #expect(!stand.view.filtersAAAA)
+        translation.configure(try settings("filter-aaaa = \"no-route\""), now: now)
+        #expect(stand.view.filtersAAAA)
+        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
+        #expect(!stand.view.filtersAAAA)
+        translation.networkChanged(to: home, reach: NetworkReach(prefixes: []), advertised: [], now: now)
+        #expect(stand.view.filtersAAAA)
+        translation.configure(try settings("filter-aaaa = \"never\""), now: now)
+        #expect(!stand.view.filtersAAAA)
+    }
+
+    @Test("AAAA that was learned with another prefix, or none, leaves the cache, where addresses are made")
+    func forgetting() throws {
+        let name = try #require(Name("www.example"))
+        let keep = {
+            stand.keep(Question(name, .a), from: .provider, now: now)
+            stand.keep(Question(name, .aaaa), from: .provider, addresses: [.v6(high: 1, low: 1)], now: now)
+        }
+        keep()
+        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [.wellKnown], now: now)
+        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
+        #expect(stand.kept.count == 2, "no addresses are made without dns64")
+        translation.configure(try settings("dns64 = \"auto\""), now: now)
+        #expect(stand.kept == ["www.example provider"])
+        keep()
+        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
+        #expect(stand.kept.count == 2)
+        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [.wellKnown], now: now)
+        #expect(stand.kept == ["www.example provider"])
+    }
+}

@@ -1,0 +1,126 @@
+// Who is blamed for a forged address, who is not, and a hijack from its first answer to its end.
+
+import DNSWire
+import TestSupport
+import Testing
+
+@testable import Resolver
+
+@Suite("Divergences")
+struct ForgeryEvidenceTests {
+    private let alpha = VerificationStand.alpha
+    private let beta = VerificationStand.beta
+    private var stand: VerificationStand
+
+    init() throws {
+        stand = try VerificationStand()
+    }
+
+    private mutating func takeDivergences() -> [ForgeryEvidence] {
+        stand.take().compactMap { if case .diverged(let divergence) = $0 { divergence } else { nil } }
+    }
+
+    @Test("a hijack: the forged address is gone with its verdict, its source is blamed once, and recovers")
+    mutating func hijack() throws {
+        stand.asked()
+        stand.kept([66], from: beta, isInUse: false)
+        #expect(stand.awaits(beta))
+        let first = stand.handedOut([66])
+        #expect(first == [66], "a name is never blanked")
+        stand.servedAgain()
+        try stand.learn([66: .nameMismatch])
+        #expect(stand.asksElsewhere(besides: beta))
+        let isUnreachableAnswer = stand.verification.isUnreachableAnswer(
+            stand.question, stand.answer([66]), now: stand.now)
+        #expect(!isUnreachableAnswer, "nothing of the name was verified yet")
+        _ = stand.take()
+
+        stand.kept([1], from: alpha)
+        try stand.learn([1: .verified])
+        let divergence = try #require(takeDivergences().first)
+        #expect(divergence.question == stand.question)
+        #expect(divergence.condemned.source == beta && divergence.verified.source == alpha)
+        #expect(divergence.condemned.addresses == [VerificationStand.address(66)])
+        #expect(divergence.condemned.target.address == VerificationStand.address(66))
+        #expect(divergence.condemned.result.verdict == .nameMismatch && divergence.verified.result.verdict == .verified)
+        #expect(stand.verification.counts.divergences == 1)
+
+        let both = stand.handedOut([66, 1])
+        #expect(both == [1])
+        stand.heard([66], from: beta)
+        var again = takeDivergences()
+        #expect(again.isEmpty, "the same within ten minutes")
+        stand.pass(.seconds(601))
+        stand.kept([1], from: alpha)
+        stand.heard([66], from: beta)
+        again = takeDivergences()
+        #expect(again.count == 1)
+
+        stand.heard([1], from: beta)
+        let honest = stand.take()
+        #expect(
+            honest.contains(.recordConfirmed(beta, stand.name))
+                && !honest.contains { if case .diverged = $0 { true } else { false } })
+    }
+
+    @Test("an address that all sources return counts against none of them")
+    mutating func everybody() throws {
+        stand.kept([1, 66], from: alpha)
+        stand.heard([1, 66], from: beta)
+        try stand.learn([1: .verified, 66: .untrusted])
+        let divergences = takeDivergences()
+        #expect(divergences.isEmpty)
+    }
+
+    @Test("without a verified address of another source there is no proof")
+    mutating func noProof() throws {
+        stand.kept([66], from: beta)
+        stand.heard([1], from: alpha)
+        try stand.learn([66: .untrusted, 1: .timeout])
+        let divergences = takeDivergences()
+        #expect(divergences.isEmpty)
+    }
+
+    @Test("a source is not blamed for what it said long ago")
+    mutating func longAgo() throws {
+        stand.kept([66], from: beta)
+        stand.pass(Bounds.saidLately + .seconds(1))
+        stand.kept([1], from: alpha)
+        stand.wanted(nil)
+        stand.pass(Bounds.probeJitter)
+        try stand.found(1, .verified)
+        let divergences = takeDivergences()
+        #expect(divergences.isEmpty)
+    }
+
+    @Test("each answer with verified addresses is credited once, unless it has a forged address, too")
+    mutating func truths() throws {
+        stand.kept([1], from: alpha)
+        stand.heard([1, 66], from: beta)
+        try stand.learn([66: .untrusted, 1: .verified])
+        let first = stand.take()
+        #expect(
+            first.count { $0 == .recordConfirmed(alpha, stand.name) } == 1
+                && !first.contains(.recordConfirmed(beta, stand.name)))
+        stand.pass(.seconds(60))
+        try stand.learn([:])
+        let quiet = stand.take()
+        #expect(!quiet.contains(.recordConfirmed(alpha, stand.name)))
+        stand.kept([1], from: alpha)
+        let second = stand.take()
+        #expect(second.count { $0 == .recordConfirmed(alpha, stand.name) } == 1)
+    }
+
+    @Test("a mismatched answer is queried again once another source turns out to have a verified one")
+    mutating func hasBetterSource() throws {
+        stand.kept([66], from: beta)
+        try stand.learn([66: .untrusted])
+        stand.recordNoBetterSource()
+        stand.pass(Bounds.elsewherePause)
+        _ = stand.take()
+        stand.heard([1], from: alpha)
+        #expect(!stand.asksElsewhere(besides: beta))
+        try stand.learn([1: .verified])
+        #expect(stand.asksElsewhere(besides: beta))
+    }
+}
