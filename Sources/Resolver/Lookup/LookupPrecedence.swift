@@ -21,12 +21,13 @@ extension Lookup {
         return isRefresh && hasProviderRecords && waiters.isEmpty
     }
 
-    /// None of the providers that this lookup waits for replies to names of its domain.
+    /// None of the providers that this lookup may still ask, or waits for, replies to names of its domain. Withheld ones
+    /// count: they are asked before an expired answer is given.
     func areProvidersUnresponsive(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
         let asked = running.compactMap { attempt -> ProviderID? in
             if case .provider(let provider) = attempt.upstream { provider } else { nil }
         }
-        return ranking.areUnresponsive(asked + untried, for: question.name.registrableDomain, now)
+        return ranking.areUnresponsive(asked + untried + inReserve + withheld, for: question.name.registrableDomain, now)
     }
 
     /// Updates `systemIsOutranked` after an event: a probe may have verified the answer meanwhile.
