@@ -1,4 +1,5 @@
-// Who may ask. Judged before a question is looked up or handed over, and over TCP when the connection is accepted.
+// Networks whose clients may query. Checked before a query is looked up or handed over, and over TCP when the
+// connection is accepted.
 
 package import DNSWire
 
@@ -9,7 +10,7 @@ package struct AccessList: Sendable {
         self.prefixes = prefixes
     }
 
-    /// An IPv4 client of an IPv6 socket counts as the IPv4 client it is.
+    /// Treats an IPv4 client of an IPv6 socket as an IPv4 client.
     package func allows(_ client: Address) -> Bool {
         let client = client.mapped ?? client
         for index in prefixes.indices where prefixes[index].contains(client) { return true }

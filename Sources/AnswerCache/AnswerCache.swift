@@ -1,16 +1,17 @@
-// The cache that all threads share: shards, each a table behind a mutex. Knows answers and time, nothing of sockets.
+// The answer cache that all threads share: 16 shards, each a table behind a mutex. It knows answers and time, but no
+// sockets.
 
 package import DNSWire
 import Synchronization
 
-/// Instants are milliseconds since boot here: a hit compares and subtracts them, and a batch converts the clock once.
+/// Instants are milliseconds since boot: a hit compares and subtracts them, and a batch converts the clock once.
 ///
 /// `@unchecked Sendable`: `shards` is set in `init` and freed in `deinit`; between them only its mutexes are touched.
 @safe package final class AnswerCache: @unchecked Sendable {
     /// Enough that two of a few threads seldom meet; few enough that a shard of a small cache holds a large answer.
     package static let shardCount = 16
 
-    /// Each mutex protects its table. They never move, so that threads reach them without counting references.
+    /// Each mutex protects its table. They never move, so that threads reach them without reference counting.
     private let shards: UnsafeMutablePointer<Mutex<AnswerTable>>
     let hashing: NameHash
 
@@ -22,7 +23,7 @@ import Synchronization
     }
 
     /// - Parameters:
-    ///   - limitBytes: for entries and their bookkeeping together.
+    ///   - limitBytes: limit for entries and their bookkeeping together.
     ///   - seed: random; keeps clients from choosing names that collide.
     package init(limitBytes: Int, seed: (UInt64, UInt64)) {
         hashing = NameHash(seed: seed)
@@ -32,7 +33,7 @@ import Synchronization
         }
     }
 
-    /// The most that fit within this limit, if all are small.
+    /// Returns the largest number of entries within this limit, if all are small.
     package static func maxEntries(limitBytes: Int) -> Int { limitBytes / AnswerTable.smallEntryBytes }
 
     deinit {
@@ -40,8 +41,8 @@ import Synchronization
         unsafe shards.deallocate()
     }
 
-    /// Keeps an answer for `lifetimeSeconds`, in place of an older one of the same provenance; a provider's in place of
-    /// the system resolver's as well, which stood in for it. An answer that is larger than a whole shard is not kept.
+    /// Stores an answer for `lifetimeSeconds`. It replaces an older one of the same provenance; a provider's answer
+    /// also replaces the system resolver's substitute. An answer larger than a whole shard is not stored.
     package func store(
         _ answer: RenderedAnswer, lifetimeSeconds: UInt32, for question: Question, partition: Partition,
         provenance: Provenance, nowMilliseconds: Int64
@@ -55,12 +56,12 @@ import Synchronization
         }
     }
 
-    /// Puts other records, or the same ones in another order, into the entry that stands under exactly this key. It
-    /// ages on as before: lifetime, hits and marks stay. Others may be evicted for it.
+    /// Replaces the records of the entry under exactly this key. Its lifetime, hits and marks stay. May evict other
+    /// entries.
     ///
-    /// - Returns: when that entry was stored and for how long, so that a copy elsewhere can be changed, too. Nil when
-    ///   there is none now: there was none, or it has no room and is evicted; an answer that must not be handed out
-    ///   does not stay because a better one is too large.
+    /// - Returns: when that entry was stored and for how long, so that a copy elsewhere can be changed, too. Nil if
+    ///   there is no entry, or no room: the entry is then evicted, because its old answer must not be served any
+    ///   more.
     package func rearrange(
         _ answer: RenderedAnswer, for question: Question, partition: Partition, provenance: Provenance
     ) -> KeptTimes? {
@@ -68,8 +69,8 @@ import Synchronization
         return withTable(key.hash) { $0.rearrange(answer, under: key) }
     }
 
-    /// The next reply from the entry under exactly this key says so, once: `FastPath.Outcome.answeredAwaited`.
-    /// Forgotten with the entry, and when another answer is stored there.
+    /// Marks the entry under exactly this key, so that its next reply yields `FastPath.Outcome.answeredAwaited`,
+    /// once. The mark ends with the entry, and when another answer is stored there.
     package func awaitHit(_ question: Question, partition: Partition, provenance: Provenance) {
         let key = key(for: question, partition, provenance)
         withTable(key.hash) { table in
@@ -77,12 +78,12 @@ import Synchronization
         }
     }
 
-    /// The hits on a question's entries since the last call, all provenances together.
+    /// Returns and resets the hits on a question's entries, all provenances together.
     package func takeHits(_ question: Question, partition: Partition) -> Int {
         hits(question, partition) { Int($0.takeHits($1)) }
     }
 
-    /// The same for one who only looks: they are still to be taken.
+    /// Returns the hits without resetting them.
     package func hits(_ question: Question, partition: Partition) -> Int {
         hits(question, partition) { Int($0.hits($1)) }
     }
@@ -101,7 +102,7 @@ import Synchronization
         }
     }
 
-    /// Copies of what is kept for a question, in the order in which they are looked at. Counts no hit.
+    /// Returns copies of a question's entries in the order of lookup. Counts no hit.
     package func entries(of question: Question, partition: Partition) -> [CachedEntry] {
         var key = key(for: question, partition, .provider)
         return withTable(key.hash) { table in
@@ -116,7 +117,7 @@ import Synchronization
         }
     }
 
-    /// A copy of what is kept, has expired and is still usable; the provider's before the system resolver's.
+    /// Returns a copy of an expired, still usable answer; the provider's before the system resolver's.
     package func expired(
         _ question: Question, within limits: Freshness.Limits, partition: Partition, nowMilliseconds: Int64
     ) -> AgedAnswer? {
@@ -134,10 +135,10 @@ import Synchronization
         }
     }
 
-    /// A copy of what a provider has said on another network, for when there is nothing else: fresh or not, as long as
-    /// it may be given at all. Never the system resolver's, which is for its own network alone.
+    /// Returns a copy of a provider's answer from another network as a last resort: fresh or stale, within the
+    /// limits. Never the system resolver's, which is valid on its own network only.
     ///
-    /// - Parameter partitions: of other networks, in the order in which they are looked at.
+    /// - Parameter partitions: partitions of other networks, in the order of lookup.
     package func lastResort(
         _ question: Question, within limits: Freshness.Limits, partitions: [Partition], nowMilliseconds: Int64
     ) -> AgedAnswer? {
@@ -154,10 +155,10 @@ import Synchronization
         }
     }
 
-    /// Brings back an answer that was stored before this process began, unless something has been learned since under
-    /// its key, or there is no room left without evicting.
+    /// Restores an answer that was stored before this process began, unless its key has a newer entry or it would
+    /// evict another.
     ///
-    /// - Parameter storedAtMilliseconds: since boot, like all instants here; negative for what is older.
+    /// - Parameter storedAtMilliseconds: since boot, like all instants here; negative if older than the boot.
     /// - Returns: whether it is in the cache now.
     package func restore(
         _ answer: RenderedAnswer, lifetimeSeconds: UInt32, for question: Question, partition: Partition,
@@ -183,7 +184,7 @@ import Synchronization
         return total
     }
 
-    /// The high bits choose the shard, the low ones the place in it.
+    /// The high bits choose the shard, the low bits the position in it.
     func withTable<Result>(_ hash: UInt64, _ body: (inout AnswerTable) -> Result) -> Result {
         unsafe shards[Int(hash >> 60)].withLock { table in body(&table) }
     }
@@ -206,9 +207,9 @@ extension Provenance {
     }
 }
 
-/// Of an answer that is kept.
+/// Storage time and lifetime of a cached answer.
 package struct KeptTimes: Equatable, Sendable {
-    /// Since boot; negative for what was learned before.
+    /// Since boot; negative if stored before the boot.
     package let storedAtMilliseconds: Int64
     package let lifetimeSeconds: UInt32
 }

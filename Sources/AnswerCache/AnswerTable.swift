@@ -11,14 +11,14 @@
 
 import DNSWire
 
-/// `@unchecked Sendable`: sole owner of what its pointers lead to, so it may move between threads as a whole.
+/// `@unchecked Sendable`: sole owner of the memory behind its pointers, so it may move between threads as a whole.
 @safe struct AnswerTable: ~Copyable, @unchecked Sendable {
     private(set) var count = 0
     private(set) var bytes = 0
     private(set) var insertions: UInt64 = 0
     private(set) var evictions: UInt64 = 0
 
-    // Readable in this module, so that a test can walk it all and check the invariants.
+    // Internal, so that a test can walk the table and check the invariants.
     let limitBytes: Int
     let maxEntries: Int
     private(set) var indexMask: Int
@@ -35,8 +35,8 @@ import DNSWire
     /// has one slot for each; where entries are smaller still, slots run out before bytes do.
     static let smallEntryBytes = 128
 
-    /// The index grows with the entries: a hit reads a random place of it, and one made for a full cache would be out
-    /// of the processor's caches, half of what a look-up costs. A power of two; 256 bytes.
+    /// The index grows with the entries. A hit reads a random position of it; an index for a full cache would miss the
+    /// processor's caches, which is half the cost of a lookup. A power of two; 256 bytes.
     private static let firstPositions = 64
 
     /// Allocates slots at once; untouched ones cost no memory.
@@ -74,7 +74,7 @@ import DNSWire
             isNegative: slot.isNegative, limits: limits)
     }
 
-    /// Not a hit.
+    /// Returns a copy of the answer. Counts no hit.
     func copy(_ entry: UInt32, origin: AgedAnswer.Origin, nowMilliseconds: Int64) -> AgedAnswer {
         let slot = unsafe slots[Int(entry)]
         let answer = unsafe slot.withReplyBody { unsafe RenderedAnswer(copying: $0, isNegative: slot.isNegative) }
@@ -93,24 +93,24 @@ import DNSWire
         return unsafe slot.withReplyBody { body($0, age) }
     }
 
-    /// True the first time; false until another answer stands there.
+    /// Returns true the first time; then false until another answer is stored there.
     mutating func askForRefresh(_ entry: UInt32) -> Bool { unsafe slots[Int(entry)].askForRefresh() }
 
     mutating func awaitHit(_ entry: UInt32) { unsafe slots[Int(entry)].awaitHit() }
 
-    /// True once after `awaitHit`, unless another answer was stored since.
+    /// Returns true once after `awaitHit`, unless another answer was stored since.
     mutating func takeAwaited(_ entry: UInt32) -> Bool { unsafe slots[Int(entry)].takeAwaited() }
 
-    /// The hits since the last call.
+    /// Returns and resets the hits.
     mutating func takeHits(_ entry: UInt32) -> UInt16 { unsafe slots[Int(entry)].takeHits() }
 
-    /// The same for one who only looks.
+    /// Returns the hits without resetting them.
     func hits(_ entry: UInt32) -> UInt16 { unsafe slots[Int(entry)].hits }
 
     // MARK: changing
 
-    /// Puts an answer in place of what stood under the key, whose uncounted hits it takes over, evicting others as
-    /// needed. False when the answer alone is larger than the shard: it is not kept.
+    /// Stores an answer under the key. Takes over the uncounted hits of its predecessor, and evicts others as needed.
+    /// Returns false if the answer alone is larger than the shard: it is not stored.
     @discardableResult mutating func store(
         _ answer: borrowing RenderedAnswer, lifetimeSeconds: UInt32, under key: borrowing AnswerKey,
         nowMilliseconds: Int64
@@ -132,8 +132,8 @@ import DNSWire
         return true
     }
 
-    /// Puts an answer from an earlier life under a key that nothing stands under. False, and nothing changed, when
-    /// something does or when others would have to go: they were learned since.
+    /// Restores an answer of an earlier process under a free key. Returns false, without a change, if the key is
+    /// taken or other entries would be evicted: they are newer.
     mutating func restore(
         _ answer: borrowing RenderedAnswer, lifetimeSeconds: UInt32, under key: borrowing AnswerKey,
         storedAtMilliseconds: Int64
@@ -150,10 +150,10 @@ import DNSWire
         return true
     }
 
-    /// Puts another answer into the entry under the key: its times, hits, marks and its turn to be evicted stay.
+    /// Replaces the answer of the entry under the key; its times, hits, marks and eviction position stay.
     ///
-    /// - Returns: nil, and nothing under the key, when there was no entry or no room for it. The old answer may not be
-    ///   handed out any more, so it goes all the same, and counts as evicted.
+    /// - Returns: nil if there was no entry or no room for it. The key is then empty: the old answer must not be
+    ///   served any more, so it counts as evicted.
     mutating func rearrange(_ answer: borrowing RenderedAnswer, under key: borrowing AnswerKey) -> KeptTimes? {
         guard let entry = find(key) else { return nil }
         let times = unsafe slots[Int(entry)].times
@@ -172,7 +172,7 @@ import DNSWire
         return times
     }
 
-    /// False when the entry itself had to go: because it is larger than the shard now, or because its turn came first.
+    /// Returns false if the entry itself was evicted: it is larger than the shard now, or its turn came first.
     private mutating func makeRoom(_ cost: Int, inPlaceOf entry: UInt32) -> Bool {
         guard cost <= limitBytes else {
             remove(entry)
@@ -223,7 +223,7 @@ import DNSWire
         if count * 4 > (indexMask + 1) * 3 { growIndex() } else { enterIndex(entry) }
     }
 
-    /// At most one round: each step clears a mark or ends. Returns which entry went.
+    /// Evicts one entry and returns it. Takes one round at most: each step clears a mark or ends.
     @discardableResult private mutating func evictOne() -> UInt32 {
         var entry = hand == AnswerTable.none ? oldest : hand
         while unsafe slots[Int(entry)].wasUsed {
@@ -251,8 +251,8 @@ import DNSWire
         unsafe index[position] = entry + 1
     }
 
-    /// Twice the positions, with every entry of the queue. With 32 MiB the last time is some 10,000 entries: well under
-    /// a millisecond, and all times before add up to as much.
+    /// Doubles the positions and reinserts every entry of the queue. With 32 MiB the last growth moves some 10,000
+    /// entries: well under a millisecond, and all earlier ones together take as long.
     private mutating func growIndex() {
         let positions = (indexMask + 1) * 2
         unsafe index.deallocate()
@@ -271,8 +271,8 @@ import DNSWire
         return unsafe index
     }
 
-    /// Closes the gap, so that no search stops at it: entries behind it move up as long as that brings them no nearer
-    /// than home.
+    /// Removes an entry from the index and closes the gap, so that no search stops at it: later entries move up if
+    /// that does not place them before their home position.
     private mutating func unindex(_ entry: UInt32) {
         var gap = home(of: entry)
         while unsafe index[gap] != entry + 1 { gap = (gap + 1) & indexMask }

@@ -1,17 +1,17 @@
-// What a question gets before the cache is looked at. Whoever says what a client would get asks here, too; nothing
-// else may decide it a second time.
+// Local policy that decides about a question before the cache. Components that predict a client's answer use it, too,
+// so that it is the only place for these decisions.
 
 package import DNSWire
 
 package enum BeforeCache: Equatable, Sendable {
-    /// Nothing a stub asks.
+    /// Not a stub resolver's query.
     case refused(ResponseCode)
-    /// A reply of our own: about ourselves, or RFC 8482's minimal answer to ANY.
+    /// A local answer: about the daemon, or RFC 8482's minimal answer to ANY.
     case ownAnswer
-    /// AAAA while no IPv6 route leads out: no data.
+    /// AAAA while no IPv6 route exists: no data.
     case filteredFamily
 
-    /// Of a question that was received, and not rejected on the way. Nil: the cache is looked at.
+    /// Decides about a received, valid query. Nil: the cache is looked up.
     @inline(__always)
     init?(_ query: Query, in packet: Span<UInt8>, _ view: ServingView) {
         if query.recordClass == Query.classCH || query.type == .any {
@@ -23,7 +23,7 @@ package enum BeforeCache: Equatable, Sendable {
         }
     }
 
-    /// Of class IN, as if it came from a client on this machine.
+    /// Decides about a question of class IN as if a client on this machine asked.
     package init?(_ question: Question, _ view: ServingView) {
         let packet = UpstreamQuery.message(for: question, id: 0)
         switch Query.receive(packet.span) {

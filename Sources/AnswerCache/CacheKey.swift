@@ -1,15 +1,15 @@
-// Everything an answer depends on. A cache key that forgot one of these would hand one network's or one source's
-// answer to another.
+// Everything that an answer depends on. A key without one of these would serve one network's or source's answer to
+// another.
 
 import DNSWire
 
-/// Where an answer comes from, as far as trust goes. The classes never mix: an entry is found only under its own.
+/// Trust class of an answer's source. Classes never mix: an entry is found only under its own.
 package enum Provenance: UInt8, Sendable, CaseIterable {
     case provider
     case system
 }
 
-/// The network an answer was learned on.
+/// Identifies the network on which an answer was learned.
 package struct Partition: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt32
 
@@ -18,10 +18,10 @@ package struct Partition: RawRepresentable, Hashable, Sendable {
     }
 }
 
-/// The name of a key in lower case, in whole words so that it is hashed and compared eight bytes at a time.
-/// Invariant: bytes behind the name, up to the word border, are zero.
+/// The lower-case name of a key, in whole words so that it is hashed and compared eight bytes at a time. Invariant:
+/// bytes after the name, up to the word border, are zero.
 struct FoldedName: ~Copyable {
-    /// Not in place: a span of an `InlineArray` of this size costs a copy of the whole (Swift 6.3).
+    /// Not an `InlineArray`: a span of one of this size costs a copy of the whole (Swift 6.3).
     private var words = [UInt64](repeating: 0, count: 32)
     private(set) var byteCount = 0
 
@@ -31,8 +31,8 @@ struct FoldedName: ~Copyable {
         @_lifetime(borrow self) borrowing get { words.span.extracting(0..<wordCount) }
     }
 
-    /// `count` bytes of `source` from `start`: a name in wire form, at most 255 bytes. Length bytes are at most 63 and
-    /// so pass through the folding of A (65) to Z (90) unchanged.
+    /// Sets the name from `count` bytes of `source` at `start`, in wire form, at most 255 bytes. Length bytes are at
+    /// most 63, so the folding of A (65) to Z (90) leaves them unchanged.
     mutating func set(_ source: Span<UInt8>, from start: Int, count: Int) {
         precondition(count <= 255, "a name has at most 255 bytes")
         byteCount = count
@@ -56,7 +56,7 @@ struct FoldedName: ~Copyable {
     }
 }
 
-/// A key made ready for look-ups; one is kept and set anew for each packet.
+/// A key prepared for lookups; one instance is reused for each packet.
 struct AnswerKey: ~Copyable {
     private(set) var hash: UInt64 = 0
     private(set) var name = FoldedName()
@@ -69,7 +69,7 @@ struct AnswerKey: ~Copyable {
         self.partition = partition
     }
 
-    /// - Parameter source: holds the name in wire form, `count` bytes from `start`.
+    /// - Parameter source: contains the name in wire form, `count` bytes from `start`.
     mutating func set(_ source: Span<UInt8>, from start: Int, count: Int, type: RecordType, hashing: NameHash) {
         name.set(source, from: start, count: count)
         self.type = type.rawValue

@@ -1,9 +1,9 @@
-// All entries, or those of some names: to look at and to remove. A walk takes one bounded piece after the other and
-// never holds a lock for longer than a piece takes; what can be removed without a walk is.
+// Listing and removal of cache entries by scope. A walk proceeds in bounded pieces and holds a lock no longer than
+// one piece takes; a single question is removed without a walk.
 
 package import DNSWire
 
-/// A copy of what is kept under one key.
+/// A copy of a cache entry.
 package struct CachedEntry: Sendable {
     /// Its name is in lower case.
     package let question: Question
@@ -12,14 +12,14 @@ package struct CachedEntry: Sendable {
     package let answer: RenderedAnswer
     package let storedAtMilliseconds: Int64
     package let lifetimeSeconds: UInt32
-    /// Replies given since the resolver last took the count.
+    /// Replies since the resolver last reset the count.
     package let hits: UInt16
-    /// Somebody found it due, and has asked for its refresh.
+    /// A reply found the entry due, and a refresh was requested.
     package let refreshWasAsked: Bool
 }
 
 extension AnswerCache {
-    /// Where a walk goes on.
+    /// Position at which a walk continues.
     package struct Cursor: Equatable, Sendable {
         fileprivate var shard = 0
         fileprivate var slot = 0
@@ -27,15 +27,15 @@ extension AnswerCache {
         package init() {}
     }
 
-    /// Slots looked at under one lock: some ten microseconds, in which a serving thread may have to wait.
+    /// Slots visited under one lock: some ten microseconds, for which a serving thread may have to wait.
     static let maxSlotsAtOnce = 1024
-    /// Fewer where each name is copied out of its slot and looked up elsewhere, for as short a wait.
+    /// Fewer if each name is copied out of its slot and looked up elsewhere, for as short a wait.
     static let maxNamesAtOnce = 128
 
-    /// The next entries of a walk: at most `maxEntries`, and perhaps none before its end.
+    /// Returns the next entries of a walk: at most `maxEntries`, possibly none before the end.
     ///
-    /// The cache may change between two calls. An entry that stays where it is meanwhile is met exactly once; one that
-    /// is stored anew may be met twice or not at all.
+    /// The cache may change between two calls. An entry that stays unchanged meanwhile is returned exactly once; one
+    /// that is stored again may be returned twice or not at all.
     /// - Returns: nil as `next` after the last entry.
     package func walk(
         from cursor: Cursor, _ scope: QuestionScope, maxEntries: Int
@@ -58,9 +58,9 @@ extension AnswerCache {
         return (entries, next.shard < AnswerCache.shardCount ? next : nil)
     }
 
-    /// Removes what the scope contains, in every partition; what others store meanwhile may stay. One question costs
-    /// one look-up, everything one lock per shard, and anything between a walk through the cache.
-    /// - Returns: how many entries went.
+    /// Removes the entries in scope from every partition; entries stored meanwhile may stay. One question costs one
+    /// lookup, everything costs one lock per shard, and other scopes a walk through the cache.
+    /// - Returns: the number of removed entries.
     package func remove(_ scope: QuestionScope) -> Int {
         if scope == .everything { return removeAll() }
         let folded = FoldedScope(scope)
@@ -71,7 +71,7 @@ extension AnswerCache {
         return unsafe removeEach(atOnce: AnswerCache.maxSlotsAtOnce) { slot in unsafe folded.contains(slot) }
     }
 
-    /// What is kept under exactly this key, if anything is.
+    /// Removes the entry under exactly this key, if any.
     package func remove(_ question: Question, partition: Partition, provenance: Provenance) {
         let key = key(for: question, partition, provenance)
         withTable(key.hash) { table in
@@ -79,20 +79,20 @@ extension AnswerCache {
         }
     }
 
-    /// Removes all types of what `isMeant` says yes to, in every partition, with one walk however many names
-    /// these are. What others store meanwhile may stay.
+    /// Removes all types of the names for which `isMeant` returns true, in every partition, with a single walk.
+    /// Entries stored meanwhile may stay.
     ///
     /// - Parameter isMeant: gets names in lower case; called under a lock, so it must be quick.
-    /// - Returns: how many entries went.
+    /// - Returns: the number of removed entries.
     package func remove(where isMeant: (Name, Provenance) -> Bool) -> Int {
         unsafe removeEach(atOnce: AnswerCache.maxNamesAtOnce) { slot in
             unsafe slot.name.map { unsafe isMeant($0, slot.provenance) } ?? false
         }
     }
 
-    /// Removes what was learned on one network; what others store meanwhile may stay.
+    /// Removes the entries of one network; entries stored meanwhile may stay.
     ///
-    /// - Returns: how many entries went.
+    /// - Returns: the number of removed entries.
     package func remove(_ partition: Partition) -> Int {
         unsafe removeEach(atOnce: AnswerCache.maxSlotsAtOnce) { slot in
             unsafe slot.storage != nil && slot.isOf(partition)
@@ -145,14 +145,14 @@ extension AnswerCache {
 }
 
 extension AnswerTable {
-    /// Removes what the scope contains of the entries with this hash: of all partitions and provenances, which are no
-    /// part of it. Returns how many.
+    /// Removes the entries in scope with this hash, of all partitions and provenances, which the hash does not
+    /// include. Returns their number.
     fileprivate mutating func remove(_ hash: UInt64, _ scope: FoldedScope) -> Int {
         var removed = 0
         var position = Int(truncatingIfNeeded: hash) & indexMask
         while case let entry = unsafe index[position], entry != 0 {
             if unsafe scope.contains(slots[Int(entry - 1)]) {
-                // Another entry may move up into this position: it is next.
+                // Another entry may move up into this position, so it is visited next.
                 remove(entry - 1)
                 removed += 1
             } else {
@@ -168,7 +168,7 @@ extension Slot {
     fileprivate var name: Name? { unsafe storage == nil ? nil : Name(wire: foldedName) }
 }
 
-/// A scope made ready for comparing with names as slots hold them.
+/// A scope prepared for comparison with the names in slots.
 private struct FoldedScope {
     private let name: [UInt8]
     private let includesDescendants: Bool

@@ -1,18 +1,17 @@
-// How much clients elsewhere may ask over UDP, and how they prove who they are. Clients by loopback never come here;
-// programs of this machine that ask at its address in the LAN are clients like others. One for all threads; what it
-// keeps has a fixed size.
+// Rate limit and cookie check for UDP clients of other machines. Loopback clients bypass it; programs of this machine
+// that query its LAN address do not. One instance for all threads, of fixed size.
 
 import DNSWire
 
 package final class ClientGate: Sendable {
-    /// An answer over the limit is short and leads an honest client to TCP; a flood is not worth even that. So much is
-    /// answered in all, as a multiple of the limit: more than any retry adds, little enough to cost nothing.
+    /// Replies over the limit are short and lead a legitimate client to TCP; a flood gets no reply at all. This is
+    /// the bound on all replies, as a multiple of the limit: more than retries add, and cheap to send.
     static let softShare = 4
-    /// A client that has proven its address may ask so many times as much: it pays for what it gets, but a program that
-    /// runs wild must not starve the others.
+    /// Factor for a client that has proven its address. It receives the replies itself, but a program in a loop must
+    /// not starve the others.
     static let provenShare = 4
 
-    /// For queries in a second; nil: unlimited.
+    /// Queries per second; nil: unlimited.
     package struct Rates: Equatable, Sendable {
         /// From one address.
         package var client: Int?
@@ -27,9 +26,9 @@ package final class ClientGate: Sendable {
 
     enum Verdict: Equatable {
         case admitted
-        /// A short answer.
+        /// Over the limit: gets a short reply.
         case over
-        /// None.
+        /// Far over the limit: gets no reply.
         case farOver
     }
 
@@ -48,7 +47,7 @@ package final class ClientGate: Sendable {
         }
     }
 
-    /// What is asked under a proven address is counted apart, so that forged queries take nothing from its owner.
+    /// Proven addresses have separate counters, so that forged queries do not use up the address owner's share.
     private struct Limits {
         let client: Limit?
         let prefix: Limit?
@@ -61,7 +60,7 @@ package final class ClientGate: Sendable {
 
     private let claimed: Limits
     private let proven: Limits
-    /// Of those who may not ask: they take no room in the meters from those who may.
+    /// Limits of clients that `allow` excludes; they take no room in the other meters.
     private let strangers: Limits
     private let seed: (UInt64, UInt64)
     private let keys: CookieKeys
@@ -70,8 +69,8 @@ package final class ClientGate: Sendable {
     /// - Parameters:
     ///   - seed: random; keeps senders from choosing addresses that collide.
     ///   - cookieSecret: random.
-    ///   - secondsAtBoot: since 1970, as the wall clock said at the start; it is not asked again, so that no step of it
-    ///     ends the cookies.
+    ///   - secondsAtBoot: wall clock of the boot, in seconds since 1970, as read at the start; it is not read again,
+    ///     so that a clock step does not invalidate cookies.
     package init(
         _ rates: Rates, seed: (UInt64, UInt64), cookieSecret: (UInt64, UInt64), secondsAtBoot: Int64
     ) {
@@ -91,7 +90,7 @@ package final class ClientGate: Sendable {
         return keys.proof(Cookie.read(place, in: packet), from: client.mapped ?? client, seconds: seconds)
     }
 
-    /// One more query; a client that is over its own limit takes nothing from its prefix.
+    /// Counts one query. A client over its own limit does not use up its prefix's share.
     func judge(_ client: Address, isAllowed: Bool, isProven: Bool, nowMilliseconds: Int64) -> Verdict {
         let limits = !isAllowed ? strangers : isProven ? proven : claimed
         let now = UInt64(max(0, nowMilliseconds)) * 1_000_000
@@ -101,7 +100,7 @@ package final class ClientGate: Sendable {
         return limits.prefix?.judge(hash((prefix.isIPv6 ? 1 : 0, prefix.bits), tag: 1), now: now) ?? .admitted
     }
 
-    /// Those of IPv4 within `::ffff:0:0/96`, so that the families stay apart.
+    /// IPv4 addresses map to `::ffff:0:0/96`, so that the families stay apart.
     private static func words(_ client: Address) -> (UInt64, UInt64) {
         switch client {
         case .v4(let value): (0, 0xFFFF << 32 | UInt64(value))

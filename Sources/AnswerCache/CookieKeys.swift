@@ -1,16 +1,16 @@
-// DNS cookies (RFC 7873) in their interoperable form (RFC 9018): made and recognised. Holds no state of clients; the
-// time is told.
+// DNS cookies (RFC 7873) in their interoperable form (RFC 9018): generation and verification. Stores nothing per
+// client; the caller supplies the time.
 
 import DNSWire
 
 struct CookieKeys: Sendable {
-    /// A key is in use for so long (RFC 9018 section 5); cookies that it has made are good until they are too old.
+    /// Lifetime of a key (RFC 9018 section 5); its cookies stay valid until their maximum age.
     private static let periodSeconds: UInt32 = 24 * 3600
-    /// RFC 9018 section 4.3, as are the next two: older ones prove nothing,
+    /// RFC 9018 section 4.3, as are the next two: older cookies are invalid,
     private static let maxAgeSeconds: Int32 = 3600
-    /// and neither do those that are further in the future,
+    /// cookies further in the future are invalid,
     private static let maxAheadSeconds: Int32 = 300
-    /// and a client gets a new one in the place of one that is older than this.
+    /// and a cookie older than this is replaced by a new one.
     private static let renewedAfterSeconds: Int32 = 1800
     private static let version: UInt64 = 1
 
@@ -18,14 +18,14 @@ struct CookieKeys: Sendable {
 
     private let root: Key
 
-    /// What a query says about who sent it.
+    /// What a query proves about its sender's address.
     enum Proof: Equatable {
         case none
         /// To be answered with FORMERR (RFC 7873 section 5.2.2).
         case malformed
-        /// The address may be forged; this is what the client needs to prove that it is not.
+        /// The address may be forged; the cookie lets the client prove it.
         case missing(Cookie, hadServerCookie: Bool)
-        /// The client has received what we sent to this address; the reply has this.
+        /// The client received an earlier reply at this address; the reply contains this cookie.
         case valid(Cookie)
 
         var isValid: Bool {
@@ -40,12 +40,12 @@ struct CookieKeys: Sendable {
         }
     }
 
-    /// - Parameter root: random, never told to anybody.
+    /// - Parameter root: random and secret.
     init(root: Key) {
         self.root = root
     }
 
-    /// - Parameter seconds: of one clock for all calls; RFC 9018 has those since 1970, modulo 2^32.
+    /// - Parameter seconds: of one clock for all calls; RFC 9018 uses seconds since 1970, modulo 2^32.
     func proof(_ received: Cookie.Received?, from client: Address, seconds: UInt32) -> Proof {
         switch received {
         case nil: return .none
@@ -54,7 +54,7 @@ struct CookieKeys: Sendable {
             return .missing(fresh(for: cookie, client, seconds), hadServerCookie: hasServerCookie)
         case .full(let cookie):
             let made = UInt32(truncatingIfNeeded: cookie.stamp)
-            // RFC 1982: a difference, so that the numbers may wrap.
+            // RFC 1982: serial number arithmetic, so that the numbers may wrap.
             let age = Int32(bitPattern: seconds &- made)
             let isOfOurTime = (-CookieKeys.maxAheadSeconds...CookieKeys.maxAgeSeconds).contains(age)
             guard cookie.stamp >> 56 == CookieKeys.version, isOfOurTime,
@@ -71,8 +71,8 @@ struct CookieKeys: Sendable {
             client: cookie, stamp: stamp, hash: CookieKeys.hash(cookie, stamp, client, key(at: seconds)))
     }
 
-    /// The key of the day, made of the root's: so every thread has it without asking another one, and the time in a
-    /// cookie says which one it was made with.
+    /// The key of the day, derived from the root: each thread has it without asking another one, and the time in a
+    /// cookie identifies its key.
     private func key(at seconds: UInt32) -> Key {
         let period = UInt64(seconds / CookieKeys.periodSeconds)
         return (half(period, 0), half(period, 1))
@@ -88,8 +88,8 @@ struct CookieKeys: Sendable {
 
     private static func stamp(_ seconds: UInt32) -> UInt64 { version << 56 | UInt64(seconds) }
 
-    /// RFC 9018 section 4.4: SipHash-2-4 of client cookie, version, reserved bytes, timestamp and address; as the eight
-    /// bytes in network order.
+    /// RFC 9018 section 4.4: SipHash-2-4 of client cookie, version, reserved bytes, timestamp and address; returned
+    /// as eight bytes in network order.
     static func hash(_ cookie: UInt64, _ stamp: UInt64, _ client: Address, _ key: Key) -> UInt64 {
         var state = SipState(key)
         state.absorb(cookie.byteSwapped, rounds: 2)

@@ -1,5 +1,5 @@
-// Packet in, reply out: everything that a serving thread can answer by itself. One lock at most, no allocation for a
-// hit, and no clock: the caller reads it once before a batch.
+// Answers a packet without the main thread if possible: from the cache, or by local policy. Takes one lock at most,
+// allocates nothing for a hit, and reads no clock: the caller does so once per batch.
 
 package import DNSWire
 
@@ -7,26 +7,26 @@ package struct FastPath: ~Copyable {
     private let cache: AnswerCache
     let access: AccessList
     private let view: ServingView
-    /// Nil where nobody but this machine is listened to.
+    /// Nil if the daemon listens on loopback only.
     let gate: ClientGate?
     private let version: String
-    /// Set anew for each packet; kept here because a name has up to 255 bytes.
+    /// Set for each packet; a stored property because a name has up to 255 bytes.
     private var key: AnswerKey
-    /// The number of the extended error in the last reply that was refused or our own; nil: it had none.
+    /// Extended error of the last reply that was refused or local; nil: none.
     package internal(set) var remark: UInt16?
 
     package enum Outcome: Equatable, Sendable {
         /// A reply from the cache was written.
         case answered(ResponseCode)
-        /// Likewise; and this reply is the first one for which the answer is due for a refresh.
+        /// Likewise; the first reply for which the answer is due for a refresh.
         case answeredAndDue(ResponseCode, Question)
-        /// Likewise; and this reply is the one that `AnswerCache.awaitHit` waits for.
+        /// Likewise; the reply for which `AnswerCache.awaitHit` set the mark.
         case answeredAwaited(ResponseCode, Question)
-        /// A reply of our own was written: about ourselves (version.bind), to ANY, or that there is no IPv6.
+        /// A local reply was written: about the daemon (version.bind), to ANY, or AAAA without an IPv6 route.
         case local
-        /// A refusal was written: not allowed, malformed, or nothing a stub asks.
+        /// A refusal was written: client not allowed, query malformed, or not a stub resolver's query.
         case refused(ResponseCode)
-        /// The client is over its limit. A reply was written that says to ask again: over TCP, or with a cookie.
+        /// The client is over its limit. The reply tells it to retry over TCP, or with a cookie.
         case limited(ResponseCode)
         case dropped(Query.DropReason)
         /// Nothing was written: the answer has to be fetched.
@@ -46,8 +46,8 @@ package struct FastPath: ~Copyable {
 
     /// - Parameters:
     ///   - output: empty, with room for `streamLimitBytes` on a stream, else for `EDNS.ourPayloadBytes`.
-    ///   - streamLimitBytes: set where the query came over a stream; nil: the client's datagram limit holds.
-    ///   - isCut: the end of the packet is missing: FORMERR, as for any message that can't be read.
+    ///   - streamLimitBytes: set if the query came over a stream; nil: the client's datagram limit applies.
+    ///   - isCut: the end of the packet is missing: FORMERR, as for any unreadable message.
     @_lifetime(output: copy output)
     package mutating func respond(
         to packet: Span<UInt8>, from client: Address, nowMilliseconds: Int64, streamLimitBytes: Int? = nil,
@@ -78,7 +78,7 @@ package struct FastPath: ~Copyable {
             return .refused(.refused)
         }
         switch BeforeCache(query, in: packet, view) {
-        // What is refused was rejected above.
+        // Refused queries were rejected above.
         case nil, .refused: break
         case .ownAnswer:
             remark = nil
@@ -94,9 +94,9 @@ package struct FastPath: ~Copyable {
             to: query, in: packet, from: client, nowMilliseconds: nowMilliseconds, limit: limit, into: &output)
     }
 
-    /// What the cache says to a query that has passed all that comes before it.
+    /// Answers a query from the cache, after all earlier checks.
     ///
-    /// - Parameter limit: bytes the reply may have.
+    /// - Parameter limit: largest size of the reply in bytes.
     @_lifetime(output: copy output)
     package mutating func respond(
         to query: Query, in packet: Span<UInt8>, from client: Address, nowMilliseconds: Int64, limit: Int,
@@ -108,7 +108,7 @@ package struct FastPath: ~Copyable {
         return cached(query, packet, subnet, limit: limit, nowMilliseconds, into: &output)
     }
 
-    /// The provider's answer if there is a fresh one, else the system resolver's: both under one lock.
+    /// Looks up the provider's answer, and the system resolver's if there is no fresh one: both under one lock.
     private mutating func cached(
         _ query: Query, _ packet: Span<UInt8>, _ subnet: ClientSubnet, limit: Int, _ nowMilliseconds: Int64,
         into output: inout OutputSpan<UInt8>
@@ -123,7 +123,7 @@ package struct FastPath: ~Copyable {
                     Reply.write(body, to: query, in: packet, ageSeconds: age, limit: limit, into: &output)
                     return body.code
                 }
-                // One reply says one thing: the mark of what is awaited stays for the next.
+                // A reply has a single outcome: the awaited mark stays for the next reply.
                 if freshness == .due, table.askForRefresh(entry) {
                     return .answeredAndDue(code, Question(query.name(in: packet), query.type, from: subnet))
                 }
@@ -134,11 +134,11 @@ package struct FastPath: ~Copyable {
         }
     }
 
-    /// Expired answers are the resolver's to give: the upstreams come first.
+    /// Only the resolver serves stale answers, because it asks the upstreams first.
     private static let freshOnly = Freshness.Limits(maxAgeSeconds: 0)
 }
 
 extension Freshness {
-    /// The cache gives it by itself; what it has of a provider goes before what it has of the system resolver.
+    /// The cache serves it by itself; a provider's answer comes before the system resolver's.
     package var isGivenAtOnce: Bool { self == .fresh || self == .due }
 }

@@ -1,10 +1,10 @@
-// What a client elsewhere gets before anything is looked up for it: its limit, and its cookie. Here and not in
-// `FastPath.respond`, which a client on this machine takes without it.
+// Rate limit and cookie of a remote client, before any lookup. Separate from `FastPath.respond`, because local
+// clients skip it.
 
 import DNSWire
 
 extension FastPath {
-    /// Nil: it goes on with `reception`, which has got the reply's cookie.
+    /// Applies limit and cookie. Nil: processing continues with `reception`, which has the reply's cookie.
     @inline(never) @_lifetime(output: copy output)
     mutating func atGate(
         _ reception: inout Query.Reception, _ packet: Span<UInt8>, _ client: Address, _ nowMilliseconds: Int64,
@@ -20,7 +20,7 @@ extension FastPath {
         guard let gate else { return nil }
         let isAllowed = access.allows(client)
         let proof = gate.proof(of: query, in: packet, from: client, nowMilliseconds: nowMilliseconds)
-        // Who may not ask gets no cookie: nothing is to become of it.
+        // A client that is not allowed gets no cookie.
         query.replyCookie = isAllowed ? proof.replyCookie : nil
         if !isStream {
             let verdict = gate.judge(
@@ -47,7 +47,7 @@ extension FastPath {
         return nil
     }
 
-    /// A client that knows cookies asks again with this one; others over TCP (RFC 7873 section 5.2.3).
+    /// A client with cookie support retries with this one; others retry over TCP (RFC 7873 section 5.2.3).
     @_lifetime(output: copy output)
     private mutating func limit(
         _ query: Query, _ packet: Span<UInt8>, _ proof: CookieKeys.Proof, into output: inout OutputSpan<UInt8>
@@ -58,7 +58,7 @@ extension FastPath {
             return .limited(.badCookie)
         }
         var query = query
-        // It has a valid one: no byte more than needed.
+        // The client has a valid cookie; the reply stays as short as possible.
         query.replyCookie = nil
         Reply.writeTruncated(to: query, in: packet, into: &output)
         return .limited(.noError)
@@ -80,7 +80,7 @@ extension FastPath {
 }
 
 extension Query {
-    /// No question, and nothing but an OPT record with a cookie.
+    /// True for a query without a question that has only an OPT record with a cookie.
     fileprivate func isForCookie(in packet: Span<UInt8>, _ rejection: ResponseCode) -> Bool {
         guard rejection == .formatError, replyCookie != nil, let header = Header(packet) else { return false }
         return header.questionCount == 0 && header.answerCount == 0 && header.authorityCount == 0

@@ -1,5 +1,5 @@
-// The seeded hash of a cache key: SipHash-1-3 (Aumasson and Bernstein 2012), so that a client that does not know the
-// seed cannot choose names which collide. Arithmetic is unchecked because that is what a hash is.
+// Seeded hash of a cache key: SipHash-1-3 (Aumasson and Bernstein 2012), so that a client without the seed cannot
+// choose colliding names. Hash arithmetic wraps, so it is unchecked.
 
 struct NameHash: Sendable {
     private let seed: (UInt64, UInt64)

@@ -1,5 +1,4 @@
-// What the daemon says about itself, and of questions that deserve a short answer from here: CHAOS version.bind and
-// id.server for loopback clients, and RFC 8482's minimal answer to ANY.
+// Local answers: CHAOS version.bind and id.server for loopback clients, and RFC 8482's minimal answer to ANY.
 
 import DNSWire
 
@@ -9,14 +8,15 @@ struct OwnAnswer {
     /// RFC 8482 section 4.2 leaves the TTL open; long enough that a client does not ask again at once.
     private static let anyTTLSeconds: UInt32 = 3600
 
-    /// - Parameter query: one that `BeforeCache` has an answer of ours for.
+    /// - Parameter query: a query that `BeforeCache` answers locally.
     init(_ query: Query, in packet: Span<UInt8>, version: String) {
         let name = query.name(in: packet)
         answer =
             query.recordClass == Query.classCH ? OwnAnswer.chaos(name, version: version) : OwnAnswer.minimalAny(name)
     }
 
-    /// Other CHAOS names, and CHAOS from elsewhere, are refused: they tell an attacker what runs here.
+    /// Writes the reply. Other CHAOS names, and CHAOS from other machines, are refused: they tell an attacker which
+    /// software runs here.
     func write(
         to query: Query, in packet: Span<UInt8>, from client: Address, into output: inout OutputSpan<UInt8>
     ) -> FastPath.Outcome {

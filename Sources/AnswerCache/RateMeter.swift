@@ -1,24 +1,23 @@
-// How often something may happen for each of many clients, within fixed memory: the generic cell rate algorithm (ITU-T
-// I.371) over hashed cells. Shared by all threads without a lock; reads no clock.
+// Rate limit for many keys within fixed memory: the generic cell rate algorithm (ITU-T I.371) over hashed cells.
+// Shared by all threads without a lock; reads no clock.
 //
 // Invariants
-// - A cell holds a time: when the queries that were counted there would have arrived if they had come evenly at the
-//   rate. It never goes back.
+// - A cell holds a time: when its counted queries would have arrived at exactly the rate. It never goes back.
 // - Each key has a cell in both rows, and the earlier one counts. It is never before the key's own time, so that
-//   nobody gets more than the rate because of others; and it is behind it only where both cells are shared with others
-//   that are busy, so that few get less.
-// - What is refused is not counted: who slows down is let in again at once.
+//   sharing never raises a key's rate. It is later only if both cells are shared with busy keys, so that few keys get
+//   less.
+// - Refused queries are not counted: a client that slows down is admitted again at once.
 //
-// Two threads that judge the same key at the same time may count one query for two. A key never gets more than the
-// rate times the number of threads by that; in practice it gets the rate, since a flow stays on one thread.
+// Two threads that judge the same key at the same time may count one query for two. A key therefore gets at most the
+// rate times the number of threads; in practice it gets the rate, because a flow stays on one thread.
 
 import Synchronization
 
 /// `@unchecked Sendable`: the cells are atomics, allocated in `init` and freed in `deinit`.
 @safe final class RateMeter: @unchecked Sendable {
-    /// With 200 busy clients one of a hundred idle ones shares both cells with some. A power of two.
+    /// With 200 busy clients, one of a hundred idle ones shares both cells with busy ones. A power of two.
     static let cellsPerRow = 2048
-    /// Other threads got between; each time one of them was let in.
+    /// Retries after a concurrent update; each means that another thread admitted a query.
     private static let maxAttempts = 8
     private static let nanosecondsPerSecond: UInt64 = 1_000_000_000
 
@@ -26,7 +25,7 @@ import Synchronization
     private let tolerance: UInt64
     private let cells: UnsafeMutablePointer<Atomic<UInt64>>
 
-    /// - Parameter perSecond: 1 or more, on the average; as many may come at once after a quiet second.
+    /// - Parameter perSecond: average rate, 1 or more; a burst of as many is admitted after a quiet second.
     init(perSecond: Int) {
         interval = RateMeter.nanosecondsPerSecond / UInt64(perSecond)
         tolerance = interval * UInt64(perSecond - 1)
@@ -39,9 +38,9 @@ import Synchronization
         unsafe cells.deallocate()
     }
 
-    /// One more; false if it is one too many.
+    /// Counts one query; returns false if it exceeds the rate.
     /// - Parameters:
-    ///   - hash: of the key, with a seed that nobody outside knows.
+    ///   - hash: of the key, with a secret seed.
     ///   - now: nanoseconds of one clock.
     func admits(_ hash: UInt64, now: UInt64) -> Bool {
         let mask = UInt64(RateMeter.cellsPerRow - 1)

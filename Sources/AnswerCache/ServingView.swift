@@ -1,4 +1,5 @@
-// Which part of the cache is served: changed by the main thread while serving threads read it for every packet.
+// The partition of the cache that is served. The main thread changes it while serving threads read it for every
+// packet.
 
 package import DNSWire
 import Synchronization
@@ -15,13 +16,13 @@ package final class ServingView: Sendable {
         multiplier = seed | 1
     }
 
-    /// - Parameter dependsOnClient: a provider is told where clients are, so that what it says is for them alone.
+    /// - Parameter dependsOnClient: a provider receives client subnets, so each subnet has its own answers.
     package func set(_ partition: Partition, dependsOnClient: Bool) {
         self.partition.store(partition.rawValue, ordering: .relaxed)
         self.dependsOnClient.store(dependsOnClient, ordering: .relaxed)
     }
 
-    /// - Parameter isOn: no name has an IPv6 address for now, whatever the cache says.
+    /// - Parameter isOn: AAAA questions get no data, whatever the cache contains.
     package func setAAAAFilter(_ isOn: Bool) { filtering.store(isOn, ordering: .relaxed) }
 
     package var filtersAAAA: Bool { filtering.load(ordering: .relaxed) }
@@ -30,12 +31,12 @@ package final class ServingView: Sendable {
         dependsOnClient.load(ordering: .relaxed) ? ClientSubnet(of: client) : .none
     }
 
-    /// A part of its own for each subnet: the upper half of a product is a universal hash (Dietzfelbinger 1996).
+    /// Returns the partition of a subnet: the upper half of a product is a universal hash (Dietzfelbinger 1996).
     package func partition(for subnet: ClientSubnet) -> Partition {
         partition(for: subnet, of: Partition(rawValue: partition.load(ordering: .relaxed)))
     }
 
-    /// - Parameter network: in use or not.
+    /// - Parameter network: partition of a network, in use or not.
     package func partition(for subnet: ClientSubnet, of network: Partition) -> Partition {
         let part = UInt32(truncatingIfNeeded: (subnet.code &* multiplier) >> 32)
         return Partition(rawValue: network.rawValue ^ part)

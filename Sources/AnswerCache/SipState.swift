@@ -1,5 +1,5 @@
-// SipHash (Aumasson and Bernstein 2012) word by word: 1-3 for tables, 2-4 where the hash is a signature. Arithmetic is
-// unchecked because that is what a hash is.
+// SipHash (Aumasson and Bernstein 2012) word by word: 1-3 for tables, 2-4 for signatures. Hash arithmetic wraps, so
+// it is unchecked.
 
 struct SipState {
     private var v0, v1, v2, v3: UInt64

@@ -1,5 +1,5 @@
-// One cached answer: small facts in place, and one allocation that holds folded name, TTL offsets and body in a row.
-// A slot is plain memory; the table that holds it frees its storage.
+// One cached answer: small fields inline, and one allocation with folded name, TTL offsets and body. A slot is plain
+// memory; its table frees the storage.
 
 import DNSWire
 
@@ -16,7 +16,7 @@ import DNSWire
     private let bodyBytes: UInt16
     private let nameBytes: UInt8
     private var flags: Flags
-    /// Replies given since somebody last took the count; stays at the largest number.
+    /// Replies since the last reset; saturates.
     private(set) var hits: UInt16
     /// Neighbours in the queue by age; `newer` links the free list when the slot is empty.
     var newer = UInt32.max
@@ -33,7 +33,7 @@ import DNSWire
         static let hitIsAwaited = Flags(rawValue: 32)
         static let isSubstitute = Flags(rawValue: 64)
 
-        /// What holds for the entry, whatever answer stands in it.
+        /// Flags of the entry that stay when its answer is replaced.
         static let marks: Flags = [.wasUsed, .refreshWasAsked, .hitIsAwaited, .isSubstitute]
     }
 
@@ -85,7 +85,7 @@ import DNSWire
     var isCut: Bool { unsafe flags.contains(.isCut) }
     var isNegative: Bool { unsafe flags.contains(.isNegative) }
 
-    /// The mark of SIEVE: a reply was given since the hand came by.
+    /// SIEVE's mark: a reply was served since the hand passed.
     var wasUsed: Bool {
         get { unsafe flags.contains(.wasUsed) }
         set { if newValue { unsafe flags.insert(.wasUsed) } else { unsafe flags.remove(.wasUsed) } }
@@ -101,7 +101,7 @@ import DNSWire
         return unsafe hits
     }
 
-    /// True the first time: the refresh of this answer is asked for once, by whoever finds it due.
+    /// Returns true the first time, so that the refresh of this answer is requested once.
     mutating func askForRefresh() -> Bool {
         guard unsafe !flags.contains(.refreshWasAsked) else { return false }
         unsafe flags.insert(.refreshWasAsked)
@@ -110,7 +110,7 @@ import DNSWire
 
     mutating func awaitHit() { unsafe flags.insert(.hitIsAwaited) }
 
-    /// True once after `awaitHit`.
+    /// Returns true once after `awaitHit`.
     mutating func takeAwaited() -> Bool {
         guard unsafe flags.contains(.hitIsAwaited) else { return false }
         unsafe flags.remove(.hitIsAwaited)
@@ -124,10 +124,10 @@ import DNSWire
         unsafe older = old.older
     }
 
-    /// Never negative: a clock that counts from boot does not run backwards.
+    /// Never negative: a clock that counts from boot does not go back.
     func ageMilliseconds(_ nowMilliseconds: Int64) -> Int64 { unsafe max(0, nowMilliseconds - storedAtMilliseconds) }
 
-    /// What `use` gets is valid as long as the slot's storage.
+    /// `use` gets a body that is valid as long as the slot's storage.
     func withReplyBody<Result>(_ use: (borrowing Reply.Body) -> Result) -> Result {
         unsafe use(
             Reply.Body(
@@ -172,7 +172,7 @@ import DNSWire
     }
 }
 
-/// What a walk over all entries reads.
+/// Fields for a walk over all entries.
 extension Slot {
     var recordType: RecordType { RecordType(rawValue: unsafe type) }
 

@@ -18,7 +18,7 @@
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE};
 enum { crash_signal_count = sizeof crash_signals / sizeof crash_signals[0] };
 
-// What the handler needs. Written by the main thread before `is_armed` is set, and not while it is.
+// State of the handler. The main thread writes it only while `is_armed` is 0.
 static atomic_int is_armed;
 static char armed_path[PATH_MAX];
 static char armed_folder[PATH_MAX];
@@ -45,7 +45,7 @@ static int64_t now(clockid_t clock, int64_t units_per_second) {
     return (int64_t)time.tv_sec * units_per_second + time.tv_nsec / (1000000000 / units_per_second);
 }
 
-// What was written the last time may show how it all began.
+// Keeps the previous file, which may show the first fault.
 static void keep_former(const char *path) {
     char former[PATH_MAX + 2];
     size_t count = strlen(path);
@@ -66,7 +66,7 @@ int clinux_write_records(
         .boot_nanoseconds = now(CLOCK_BOOTTIME, 1000000000),
         .wall_microseconds = now(CLOCK_REALTIME, 1000000),
     };
-    // A file of a former time may have been opened for others.
+    // An existing file may have wider permissions.
     int error = fchmod(file, 0600) == 0 ? 0 : errno;
     if (error == 0) error = write_all(file, header, header_count);
     if (error == 0) error = write_all(file, &moment, sizeof moment);
@@ -77,14 +77,14 @@ int clinux_write_records(
     return error;
 }
 
-// Nobody may read what we say: what finds no room is not said. A pipe that has some takes 4096 bytes at once.
+// Never blocks: text without room is dropped. A pipe with room takes 4096 bytes at once.
 static int say(const char *text, size_t count) {
     struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT)) return EAGAIN;
     return write_all(STDERR_FILENO, text, count);
 }
 
-// Whatever the handler waits for, it ends with the process.
+// Limits the handler's run time: the alarm ends the process.
 static void end_soon(void) {
     enum { patience_seconds = 5 };
     struct sigaction action = {.sa_handler = SIG_DFL};
@@ -96,7 +96,7 @@ static void end_soon(void) {
     alarm(patience_seconds);
 }
 
-// What the operator reads before the process is gone. Without stdio: it may hold a lock.
+// Message for the operator. Without stdio, which may hold a lock.
 static void tell(int signal) {
     char text[] = "httpdnsd: signal 00: the flight recorder is written to ";
     text[17] = (char)('0' + signal / 10 % 10);
@@ -118,7 +118,7 @@ static void crashed(int signal) {
     int self = (int)syscall(SYS_gettid);
     int none = 0;
     if (!atomic_compare_exchange_strong(&first_thread, &none, self)) {
-        // A fault while the file was being written ends it; another thread waits for the end.
+        // A fault while writing the file ends the process; another thread waits for that.
         while (none != self) pause();
         end_as_without(signal);
         return;
@@ -140,7 +140,7 @@ static int install(void) {
     struct sigaction action = {.sa_handler = crashed, .sa_flags = SA_ONSTACK};
     sigfillset(&action.sa_mask);
     for (int index = 0; index < crash_signal_count; index++) {
-        // A fault of the handler itself must come through.
+        // A fault in the handler itself must be delivered.
         sigdelset(&action.sa_mask, crash_signals[index]);
     }
     for (int index = 0; index < crash_signal_count; index++) {

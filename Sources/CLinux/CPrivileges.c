@@ -23,8 +23,8 @@ int clinux_become(uint32_t user, uint32_t group, const char **step) {
 }
 
 void clinux_bound_capabilities(void) {
-    // EINVAL: the kernel knows no more of them. EPERM: somebody without CAP_SETPCAP can't, and gains nothing by them
-    // once no program can raise rights.
+    // Ends at EINVAL (no more capabilities) or EPERM (no CAP_SETPCAP). Without it the bounding set is useless anyway,
+    // once no program can raise privileges.
     for (int capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0; capability++) continue;
 }
 

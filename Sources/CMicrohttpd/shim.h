@@ -48,7 +48,7 @@ static inline int mhd_socket(struct MHD_Connection *connection) {
     return info ? info->connect_fd : -1;
 }
 
-// What the callback for connections has put aside for this one.
+// Returns the state that the connection callback stored for this connection.
 static inline void *lab_connection_state(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;

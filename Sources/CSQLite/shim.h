@@ -20,8 +20,8 @@ static inline int csqlite_bind_text(sqlite3_stmt *statement, int place, const ch
     return sqlite3_bind_text(statement, place, text, -1, SQLITE_TRANSIENT);
 }
 
-// Defensive: no SQL that we run may write to the schema or the file format; and what a schema that somebody else wrote
-// calls (in triggers, views, defaults) may not have side effects.
+// Defensive: the daemon's SQL may not write to the schema or the file format, and functions in a foreign schema
+// (triggers, views, defaults) may not have side effects.
 static inline int csqlite_distrust(sqlite3 *database) {
     int code = sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0);
     return code != SQLITE_OK ? code : sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)0);

@@ -1,5 +1,5 @@
-// Which system calls a daemon that serves has no use for, and why each would be of use to whoever took it over. A list
-// of names without any action; the kernel's own names, as syscalls(2) has them.
+// System calls that a serving daemon does not need, with the reason why each would help an attacker that has taken it
+// over. Names only, as in syscalls(2).
 
 enum RefusedCalls {
     struct Group {
@@ -47,14 +47,14 @@ enum RefusedCalls {
             ]),
     ]
 
-    /// What is asked of a terminal by this call: to take input as if somebody had typed it, which the shell reads that
-    /// root has started us from. TIOCSTI, and TIOCLINUX, which pastes, of asm-generic/ioctls.h.
+    /// Terminal requests that inject input as if typed: root's shell may read it on the terminal that started the
+    /// daemon. TIOCSTI, and TIOCLINUX, which pastes, of asm-generic/ioctls.h.
     static let device = "ioctl"
     static let typing: [UInt32] = [0x5412, 0x541C]
 
-    /// A new process by this call is refused, a new thread is not.
+    /// Refused for a new process, allowed for a new thread.
     static let process = "clone"
-    /// What it makes is said in memory, where no filter looks: as if the kernel did not have it, so that glibc takes
-    /// the other one.
+    /// Its arguments are in memory, which no filter can read. It fails as if the kernel lacked it, so that glibc uses
+    /// `clone`.
     static let unfiltered = "clone3"
 }

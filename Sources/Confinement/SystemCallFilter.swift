@@ -1,5 +1,5 @@
-// Takes system calls from the whole process that it has no use for (seccomp(2)): they fail from then on, in all
-// threads, for good. Calls of other architectures, whose numbers mean something else, end the process.
+// Removes unneeded system calls from the whole process (seccomp(2)): they fail from then on, in all threads,
+// permanently. Calls of other architectures, whose numbers have other meanings, end the process.
 
 import CSeccomp
 
@@ -17,14 +17,14 @@ package enum SystemCallFilter {
         }
     }
 
-    /// Calls that the library has no number for on this machine are left out: the kernel has them under no name that it
-    /// would know.
+    /// Installs the filter. Skips calls without a number in the library on this machine, because the kernel then does
+    /// not have them.
     ///
-    /// - Throws: where the kernel or a container forbids filters; nothing has changed then.
+    /// - Throws: an error if the kernel or a container forbids filters; nothing has changed then.
     package static func begin() throws(Failure) {
         guard let filter = unsafe cseccomp_allow_all() else { throw Failure(call: "seccomp_init", code: ENOMEM) }
         defer { unsafe seccomp_release(filter) }
-        // All threads at once, or none.
+        // Applies to all threads at once, or to none.
         try unsafe check("seccomp_attr_set", seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1))
         try unsafe check("seccomp_attr_set", cseccomp_end_on_foreign(filter))
         for call in RefusedCalls.groups.flatMap(\.calls) {
@@ -46,7 +46,7 @@ package enum SystemCallFilter {
         try unsafe check("seccomp_load", seccomp_load(filter))
     }
 
-    /// Nil for one that this machine does not have, which the library numbers below zero.
+    /// Nil for a call that this machine does not have, which the library numbers below zero.
     static func number(of call: String) -> Int32? {
         let number = unsafe seccomp_syscall_resolve_name(call)
         return number >= 0 ? number : nil

@@ -1,28 +1,28 @@
-// One address of a name as people and scripts see it: what a probe found, and in lists where it stands and why.
+// One address of a name, as text and JSON: the result of its probe, and in lists its rank with the reason.
 
 package struct AddressReport: Codable, Equatable, Sendable {
     /// Without the final dot.
     package var name: String
     package var address: String
-    /// Nil where none was probed.
+    /// Nil if no port was probed.
     package var port: Int?
-    /// "unprobed" where there was no probe yet; nil where one was wanted and has no result.
+    /// "unprobed" before the first probe. Nil if a probe was requested and has no result.
     package var verdict: String?
-    /// Why there is no result.
+    /// Why a requested probe has no result.
     package var failure: String?
-    /// What the verdict does not say.
+    /// Details beyond the verdict.
     package var detail: String?
     package var connectMilliseconds: Int?
     package var handshakeMilliseconds: Int?
     package var certificate: CertificateReport?
-    /// Since the probe.
+    /// Time since the probe.
     package var ageSeconds: Int?
-    /// Not before; nil: when it is next in an answer.
+    /// Earliest time of the next probe. Nil: at the next answer with this address.
     package var nextProbeSeconds: Int?
-    /// Among the addresses of its name and family, and the reason in a few words; nil where nobody asked.
+    /// The rank among the addresses of the same name and family, with a short reason. Nil unless requested.
     package var place: String?
     package var reason: String?
-    /// Who led there, the latest first.
+    /// The sources whose answers had this address, the most recent first.
     package var sources: [String]?
 
     private static let maxDetailBytes = 200
@@ -33,7 +33,7 @@ package struct AddressReport: Codable, Equatable, Sendable {
         self.port = port
     }
 
-    /// - Parameter detail: a stranger may have written it.
+    /// - Parameter detail: untrusted text, possibly written by a remote server.
     package mutating func set(verdict: String, detail: String) {
         self.verdict = verdict
         self.detail = detail.isEmpty ? nil : detail.shown(maxBytes: AddressReport.maxDetailBytes)
@@ -51,7 +51,7 @@ package struct AddressReport: Codable, Equatable, Sendable {
 extension AddressReport {
     package var jsonLine: String { json(self) }
 
-    /// As a step of `verify`.
+    /// The line of one result of `verify`.
     package var text: String {
         let finding = verdict.map { $0 + (detail.map { " (\($0))" } ?? "") } ?? "no result: \(failure ?? "")"
         let times = [("connect", connectMilliseconds), ("handshake", handshakeMilliseconds)].compactMap { time in
@@ -62,7 +62,7 @@ extension AddressReport {
         return LineFormat.spaced(cells, widths: [AddressReport.endpointWidth, AddressReport.verdictWidth]) + "\n"
     }
 
-    /// As a line of `verdicts`.
+    /// The line of one address in `verdicts`.
     var row: String {
         LineFormat.spaced(
             [
@@ -74,14 +74,14 @@ extension AddressReport {
             ], widths: AddressReport.widths) + "\n"
     }
 
-    /// Above such lines.
+    /// The column titles of `verdicts`.
     static var titles: String {
         LineFormat.spaced(
             ["name", "address", "verdict", "age", "handshake", "next", "place and who led there"], widths: widths)
             + "\n"
     }
 
-    /// Below one, where it is about one name.
+    /// Detail lines below a row of `verdicts NAME`.
     var details: [String] {
         [detail, certificate.map { "certificate \($0.text)" }].compactMap { $0 }.map { "  \($0)\n" }
     }
@@ -91,9 +91,9 @@ extension AddressReport {
         return address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
     }
 
-    /// What most have; a longer one moves the rest of its line.
+    /// Wide enough for most endpoints; a longer one shifts the rest of its line.
     private static let endpointWidth = 19
-    /// Of the longest one.
+    /// The length of the longest verdict.
     private static let verdictWidth = 19
     private static let widths = [24, endpointWidth, verdictWidth, 6, 9, 6]
 }

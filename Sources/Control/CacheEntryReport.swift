@@ -1,4 +1,4 @@
-// One entry of the cache, as people and scripts see it. Times are whole seconds.
+// One cache entry, as text and JSON. Times are in whole seconds.
 
 package struct CacheEntryReport: Codable, Equatable, Sendable {
     package enum State: String, Codable, Sendable {
@@ -11,16 +11,16 @@ package struct CacheEntryReport: Codable, Equatable, Sendable {
     /// The name of the response code.
     package var rcode: String
     package var state = State.fresh
-    /// Until the entry expires; zero or below: since it did.
+    /// Time until the entry expires; zero or negative once it has expired.
     package var ttlSeconds = 0
     package var ageSeconds = 0
     package var lifetimeSeconds = 0
-    /// The kind of upstream that said it: "provider" or "system".
+    /// The kind of upstream that answered: "provider" or "system".
     package var provenance = ""
-    /// The number of the network that it was learned on.
+    /// The number of the network on which the entry was learned.
     package var partition = 0
     package var hits = 0
-    /// Nil where nobody asked for them.
+    /// Nil unless requested.
     package var records: [Record]?
 
     package init(name: String, type: String, rcode: String) {
@@ -39,7 +39,7 @@ package struct CacheEntryReport: Codable, Equatable, Sendable {
     package struct Record: Codable, Equatable, Sendable {
         /// With the final dot.
         package let name: String
-        /// What a client would get now.
+        /// The TTL that a client would get now.
         package let ttlSeconds: Int
         package let type: String
         /// RDATA in presentation form.
@@ -69,7 +69,7 @@ extension CacheEntryReport {
                 "age \(ageSeconds) s of \(lifetimeSeconds) s, hits \(hits), network \(LineFormat.network(partition))"
             return "\(line)\n  \(facts)\n" + (records ?? []).map { "  \($0.line)\n" }.joined()
         case .dump:
-            // What is found by a word must say what it belongs to.
+            // Each line repeats the entry's facts, so that lines found with grep are self-explanatory.
             guard let records, !records.isEmpty else { return "; \(line)\n" }
             return records.map { "\($0.line) ; \(line)\n" }.joined()
         }

@@ -1,5 +1,5 @@
-// Entries of the cache as one answer that is made piece by piece. Text ends with a comment that counts the entries, so
-// that a cut answer shows.
+// Cache entries as one answer, rendered in pieces. Text ends with a comment line that counts the entries, so that
+// truncation is visible.
 
 package import DNSWire
 
@@ -14,12 +14,12 @@ package struct CacheListing: Sendable {
         list = PiecewiseList("entries", wantsJSON: wantsJSON)
     }
 
-    /// The next piece; empty for no entries.
+    /// Returns the next piece; empty if there are no entries.
     package mutating func piece(of entries: [CacheEntryReport]) -> String {
         list.piece(of: entries) { [view] in $0.text(as: view) }
     }
 
-    /// The last piece. Who asked for one name and got nothing is refused, so that scripts see it.
+    /// Returns the last piece. `cache get` without a matching entry is a refusal, so that scripts can detect it.
     package func end() -> String {
         guard view == .get else { return list.end(text: "; \(counted(list.count, "entry", "entries"))\n") }
         guard list.count == 0 else { return list.end(text: "") }

@@ -1,24 +1,24 @@
-// A certificate that a server has shown, in words and bounds that are safe for terminals, logs and the store. It does
-// not say whether it was the right one.
+// A server's certificate as bounded text, safe for terminals, logs and the store. It does not say whether the
+// certificate is valid for a name.
 
 package struct CertificateReport: Codable, Equatable, Sendable {
     /// SHA-256 of the whole certificate, in hexadecimal digits.
     package let fingerprint: String
     package let issuer: String
-    /// The first of them.
+    /// The first names of the certificate, at most `maxNames`.
     package let names: [String]
     package let nameCount: Int
     /// In seconds since 1970.
     package let notBefore: Int64
     package let notAfter: Int64
 
-    /// To see whose it is; a CDN's certificate has a hundred.
+    /// Enough to recognise the owner; a CDN's certificate has a hundred names.
     package static let maxNames = 16
-    /// What stands in a line for people.
+    /// Names that the text form shows.
     private static let maxNamesInText = 3
     private static let maxFingerprintBytes = 64
     private static let maxIssuerBytes = 120
-    /// Longer ones exist, and are told apart by less.
+    /// Names may be longer, but this many bytes distinguish them.
     private static let maxNameBytes = 100
 
     package init(fingerprint: String, issuer: String, names: [String], notBefore: Int64, notAfter: Int64) {
@@ -40,7 +40,7 @@ package struct CertificateReport: Codable, Equatable, Sendable {
         self.notAfter = notAfter
     }
 
-    /// The same with fewer names, where there is less room.
+    /// Returns the report with at most `count` names, for use where space is limited.
     func withNames(atMost count: Int) -> CertificateReport {
         CertificateReport(
             fingerprint: fingerprint, issuer: issuer, names: Array(names.prefix(count)), nameCount: nameCount,

@@ -1,60 +1,59 @@
-// Everything that can be asked for over the control socket, on one screen: commands with what they are about, names
-// and types already read.
+// All commands of the control socket with their arguments. Names and types are already parsed.
 
 package import DNSWire
 
 package enum Command: Equatable, Sendable {
     case status
-    /// As Prometheus reads it, or as the request says.
+    /// Rendered for Prometheus, or as text or JSON as the request says.
     case stats(asPrometheus: Bool)
-    /// Why a question is answered as it is.
+    /// Explains how the daemon answers a question, and why.
     case explain(Name, RecordType)
     case query(QueryTerms)
-    /// What changes from second to second, for a screen.
+    /// Values that change every second, for a full-screen display.
     case top
-    /// The lookups that are under way.
+    /// The lookups in flight.
     case inflight
-    /// Queries as they come, until the client goes; nil: of all names.
+    /// Queries as they arrive, until the client disconnects. Nil: for all names.
     case watch(NamePattern?, showsClients: Bool)
-    /// What the flight recorder holds.
+    /// The events that the flight recorder holds.
     case recorder(showsClients: Bool)
-    /// Nil: until the next change.
+    /// Nil: the level stays until the next change.
     case log(LogLevel, seconds: Int?)
     case reload
-    /// A part of the cache, in one of three forms.
+    /// Cache entries, in one of three forms.
     case cache(CacheView, QuestionScope)
     case flush(QuestionScope)
-    /// 1 to `maxPrefetchNames`.
+    /// Takes 1 to `maxPrefetchNames` names.
     case prefetch([Name])
     case httpdns(HTTPDNSSwitch)
     case providers(ProvidersAction)
     case network(NetworkView)
-    /// Probes the addresses of a name now, and tells what each probe finds. Makes traffic.
+    /// Probes the addresses of a name now, and reports each result. Causes network traffic.
     case verify(Name)
-    /// What is known of the addresses of a name, or of all (nil).
+    /// The known verdicts for the addresses of a name. Nil: of all names.
     case verdicts(Name?)
-    /// Somebody says that an address of a name failed. It is probed, and never believed unseen.
+    /// A program reports that an address of a name failed. The daemon probes the address before it acts on the report.
     case report(Name, Address)
     case evidence
-    /// The names that have led to an address.
+    /// The names that have resolved to an address.
     case whois(Address)
-    /// About one command; nil: about all.
+    /// Help for one command. Nil: for all commands.
     case help(Word?)
 
-    /// A screenful of names; more belong into the settings.
+    /// One screen of names; longer lists belong in the settings.
     package static let maxPrefetchNames = 100
 
-    /// The first word of a line.
+    /// The first word of a request line.
     package enum Word: String, CaseIterable, Sendable {
         case status, stats, cache, flush, prefetch, httpdns, providers, network, verify, verdicts, report, evidence
         case whois, explain, query, top, inflight, watch, recorder, log, reload, help
-        /// Carried out by httpdnsctl itself, also without a daemon.
+        /// Run by httpdnsctl itself, with or without a daemon.
         case system, doctor
 
         var isCarriedOutByClient: Bool { self == .system || self == .doctor }
     }
 
-    /// The first word of its line; the second one, too, where not all of them may be asked by everyone.
+    /// The command's first word. The second word is added if only some forms of the command are reserved.
     package var word: String {
         switch self {
         case .status: Word.status.rawValue
@@ -87,7 +86,8 @@ package enum Command: Equatable, Sendable {
         }
     }
 
-    /// Not for everyone who may open the socket: it changes something, makes traffic, or shows who asks what.
+    /// Whether only root and the daemon's own user and group may run it: it changes state, causes traffic, or shows
+    /// clients' queries.
     package var isReserved: Bool {
         switch self {
         case .flush, .prefetch, .httpdns, .providers(.reset), .providers(.test), .verify, .log, .reload: true
@@ -99,7 +99,7 @@ package enum Command: Equatable, Sendable {
         }
     }
 
-    /// Its answer comes in steps, with up to 30 seconds between them.
+    /// Whether the answer comes in steps, with up to 30 seconds between them.
     package var isAnsweredInSteps: Bool {
         switch self {
         case .providers(.test), .verify, .report, .query, .watch: true
@@ -110,13 +110,13 @@ package enum Command: Equatable, Sendable {
     }
 }
 
-/// A question of the operator's own.
+/// The arguments of `query`.
 package struct QueryTerms: Equatable, Sendable {
     package let name: Name
     package let type: RecordType
-    /// Nil: as for a client.
+    /// Nil: resolve as for a client.
     package let provider: String?
-    /// What the cache holds is not looked at.
+    /// Whether the cache is bypassed.
     package let skipsCache: Bool
 
     package init(_ name: Name, _ type: RecordType, provider: String? = nil, skipsCache: Bool = false) {
@@ -126,39 +126,39 @@ package struct QueryTerms: Equatable, Sendable {
         self.skipsCache = skipsCache
     }
 
-    /// It asks an upstream though the cache might have answered.
+    /// Whether the query goes to an upstream even if the cache holds an answer.
     var isPastTheCache: Bool { provider != nil || skipsCache }
 }
 
-/// As the settings name them.
+/// Log levels, by their names in the settings.
 package enum LogLevel: String, CaseIterable, Codable, Sendable {
     case error, warning, info, debug
 }
 
-/// How entries of the cache are shown.
+/// The forms in which cache entries are shown.
 package enum CacheView: String, CaseIterable, Sendable {
-    /// One line for each.
+    /// One line per entry.
     case list = "ls"
-    /// Everything about each.
+    /// All facts of each entry.
     case get
-    /// Their records, one line for each.
+    /// One line per record.
     case dump
 }
 
-/// What `network` is asked for.
+/// The forms of `network`.
 package enum NetworkView: String, CaseIterable, Sendable {
-    /// The network in use, and those that are known.
+    /// The network in use, and the other known networks.
     case current
-    /// The changes from one to the next.
+    /// The network changes.
     case history
 }
 
-/// What `providers` is asked for.
+/// The actions of `providers`.
 package enum ProvidersAction: Equatable, Sendable {
     case list
-    /// Forgets what was measured of one provider, or of all (nil).
+    /// Resets the measurements of one provider. Nil: of all providers.
     case reset(String?)
-    /// Asks this one what it can do. Makes traffic, and answers step by step.
+    /// Tests the features of this provider. Causes network traffic; the answer comes in steps.
     case test(String)
 
     enum Verb: String {

@@ -1,4 +1,4 @@
-// The forms of every command, in the words of `help`. Only the text: what is understood stands in `RequestFields`.
+// The usage and summary of every command, as `help` shows them. `RequestFields` does the parsing.
 
 extension Command.Word {
     var forms: [CommandForm] {

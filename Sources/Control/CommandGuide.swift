@@ -1,11 +1,11 @@
-// What can be asked for, as `help` shows it. From the same table come the usage in refusals and, by a test, what shells
-// complete: nothing can be asked for that is not here.
+// The text of `help`. The usage in refusals comes from the same table, and a test compares it with the shell
+// completions.
 
-/// One form of a command.
+/// One form of a command, as `help` shows it.
 struct CommandForm {
     let usage: String
     let summary: String
-    /// "--for DURATION", and what it does.
+    /// Usage and summary of each option, such as "--for DURATION".
     var options: [(usage: String, summary: String)] = []
 
     init(_ usage: String, _ summary: String, _ options: [(usage: String, summary: String)] = []) {
@@ -16,7 +16,7 @@ struct CommandForm {
 }
 
 package enum CommandGuide {
-    /// Everything, or what there is to say about one command.
+    /// Returns the overview of all commands, or the help for one command.
     static func text(_ word: Command.Word?) -> String {
         guard let word else { return overview }
         let forms = word.forms.flatMap { form in
@@ -39,7 +39,7 @@ package enum CommandGuide {
             ]).map { "\($0)\n" }.joined()
     }
 
-    /// The column of the summaries; usage that is longer moves its own.
+    /// The column at which summaries start; a longer usage shifts its own summary.
     private static let usageWidth = 42
 
     static func report(_ word: Command.Word?) -> HelpReport {
@@ -55,7 +55,7 @@ package enum CommandGuide {
             })
     }
 
-    /// What may stand behind each command as it is, by command: verbs, options, levels. For those who complete it.
+    /// The literal words that may follow each command: verbs, options and levels. Shell completions use them.
     package static var completions: [String: Set<String>] {
         Dictionary(uniqueKeysWithValues: Command.Word.allCases.map { ($0.rawValue, $0.completions) })
     }
@@ -79,7 +79,7 @@ struct HelpReport: Codable, Equatable, Sendable {
 }
 
 extension Command.Word {
-    /// For refusals.
+    /// The usage that refusals show.
     var usage: String {
         let usages = forms.map(\.usage)
         return usages == [rawValue] ? "--json" : usages.joined(separator: ", ")
@@ -108,7 +108,7 @@ extension Command.Word {
 
     fileprivate var asJSON: String { "With --json: JSON, an object on each line." }
 
-    /// Words in small letters, and options, as they stand in the forms.
+    /// The lower-case words and options of the command's forms.
     fileprivate var completions: Set<String> {
         let forms = forms
         let options = forms.flatMap(\.options).map(\.usage)

@@ -1,5 +1,4 @@
-// What `httpdnsctl doctor` has found, as it is printed. Words of strangers (files, certificates, settings) are made
-// harmless here, whoever put them in.
+// The findings of `httpdnsctl doctor`. Text from files, certificates and settings is escaped here.
 
 package struct DoctorReport: Encodable, Equatable, Sendable {
     package struct Finding: Encodable, Equatable, Sendable {
@@ -16,13 +15,13 @@ package struct DoctorReport: Encodable, Equatable, Sendable {
             self.remedy = remedy.shown(maxBytes: Finding.maxTextBytes)
         }
 
-        /// A path, a piece of a file and what is said of them.
+        /// Enough for a path, an excerpt of the file and an explanation.
         private static let maxTextBytes = 1024
     }
 
     private let schema = 1
     package let findings: [Finding]
-    /// Everything that was looked at, in order.
+    /// All subjects that were checked, in order.
     package let checked: [String]
 
     package init(findings: [Finding], checked: [String]) {
@@ -30,7 +29,7 @@ package struct DoctorReport: Encodable, Equatable, Sendable {
         self.checked = checked
     }
 
-    /// More than notes.
+    /// Whether there is a warning or a fault.
     package var hasFindings: Bool { findings.contains { $0.gravity != "note" } }
 
     package func rendered(asJSON: Bool) -> String { asJSON ? json(self) : text }

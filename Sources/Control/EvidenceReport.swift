@@ -1,16 +1,15 @@
-// Evidence, as people see it, as scripts do, and as the store keeps it: at one time a source led to an address that is
-// somebody else's, and another source to one that is the name's own. Everything in it is bounded, so that it fits into
-// a note of the store, and safe to print.
+// Forgery evidence, as text, JSON and a note of the store. One source returned an address that failed its probe;
+// another source's address was verified. Sizes are bounded so that it fits into a note; the text is safe to print.
 
 package struct EvidenceReport: Codable, Equatable, Sendable {
-    /// Counts up from 0, over restarts too.
+    /// Starts at 0 and keeps counting across restarts.
     package let number: Int
-    /// Since 1970.
+    /// Seconds since 1970.
     package let seconds: Int64
     /// Without the final dot.
     package let name: String
     package let type: String
-    /// The number of the network that it was seen on.
+    /// The number of the network on which it was recorded.
     package let network: Int
     package let condemned: Claim
     package let verified: Claim
@@ -18,9 +17,9 @@ package struct EvidenceReport: Codable, Equatable, Sendable {
     package struct Claim: Codable, Equatable, Sendable {
         /// A provider's name, or "system".
         package let source: String
-        /// What it said; the first of them.
+        /// The first addresses of the source's answer.
         package let addresses: [String]
-        /// The one that was probed.
+        /// The address that was probed.
         package let address: String
         package let port: Int
         package let verdict: String
@@ -47,12 +46,12 @@ package struct EvidenceReport: Codable, Equatable, Sendable {
         }
     }
 
-    /// All together less than a note has room for.
+    /// Upper bounds. Together they stay below the size of a note.
     private enum Bound {
-        /// More than there will ever be, and less than what no number comes behind.
+        /// More evidence than a daemon can ever record, and small enough that the next number does not overflow.
         static let number = 1 << 53
         static let nameBytes = 260
-        /// Of a type, or a verdict.
+        /// Bytes of a type or a verdict.
         static let wordBytes = 24
         static let sourceBytes = 64
         static let addresses = 16
@@ -81,10 +80,10 @@ package struct EvidenceReport: Codable, Equatable, Sendable {
 }
 
 extension EvidenceReport {
-    /// As the store keeps it.
+    /// The form that the store keeps.
     package var note: String { String(json(self).dropLast()) }
 
-    /// Nil for what `note` cannot have written: a note comes out of a file.
+    /// Nil if `note` cannot have written this text: a note is read from a file.
     package init?(note: String) {
         guard let read: EvidenceReport = decoded(note), (0..<Bound.number).contains(read.number), read.seconds >= 0,
             read.bounded == read
@@ -118,9 +117,9 @@ package struct EvidenceListing: Sendable {
         list = PiecewiseList("evidence", wantsJSON: wantsJSON)
     }
 
-    /// The next piece; empty for no reports.
+    /// Returns the next piece; empty if there are no reports.
     package mutating func piece(of reports: [EvidenceReport]) -> String { list.piece(of: reports, text: \.text) }
 
-    /// The last piece.
+    /// Returns the last piece.
     package func end() -> String { list.end(text: "; \(counted(list.count, "divergence", "divergences"))\n") }
 }

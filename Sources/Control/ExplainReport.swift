@@ -1,33 +1,33 @@
-// `explain`: why a question is answered as it is, and what the next one will do. Facts and short sentences; what they
-// come to as lines is the same for a terminal and for dig.
+// `explain`: how and why the daemon answers a question, and what the next query will cause. A terminal and dig show the
+// same lines.
 
 package struct ExplainReport: Codable, Equatable, Sendable {
     /// Without the final dot.
     package var name: String
     package var type: String
-    /// The number of the part of the cache that is looked at.
+    /// The number of the cache partition.
     package var partition = 0
-    /// Nil while none is suspected.
+    /// Nil unless a captive portal is suspected.
     package var portal: String?
-    /// Whom the question goes to, and why.
+    /// The upstreams that the question goes to, and why.
     package var route = ""
-    /// The names of the rules that match, the longest first, and what they say together.
+    /// The names of the matching rules, the longest first, and their combined settings.
     package var rules: [String] = []
     package var ruleSays: [String] = []
-    /// A provider's before the system resolver's.
+    /// The provider's entry before the system resolver's.
     package var entries: [Entry] = []
-    /// The latest first.
+    /// The most recent first.
     package var sources: [Said] = []
     package var addresses: [AddressReport] = []
-    /// When, and for how long, its expired answer is used.
+    /// When and for how long the expired answer is served.
     package var expired = ""
     package var failure: Failure?
-    /// Why the system resolver's answer was given in place of a provider's, the last time.
+    /// Why the system resolver answered instead of a provider, most recently.
     package var standIn: String?
-    /// Nil where nothing is known of its use.
+    /// Nil if no demand is recorded.
     package var refresh: String?
     package var next: [String] = []
-    /// What happened to it, the latest last.
+    /// Recent events about the name, the most recent last.
     package var lately: [String] = []
 
     package static let maxLately = 5
@@ -44,7 +44,7 @@ package struct ExplainReport: Codable, Equatable, Sendable {
         case standIn = "stood_in"
     }
 
-    /// What the cache holds.
+    /// A cache entry.
     package struct Entry: Codable, Equatable, Sendable {
         package enum State: String, Codable, Sendable {
             case fresh, due, expired, gone
@@ -52,16 +52,16 @@ package struct ExplainReport: Codable, Equatable, Sendable {
 
         package var state: State
         package var rcode: String
-        /// Data of the records, in their order.
+        /// RDATA of the records, in their order.
         package var records: [String] = []
         package var ageSeconds = 0
         package var lifetimeSeconds = 0
         package var hits = 0
         /// "provider" or "system".
         package var provenance: String
-        /// Nil where that is not known any more.
+        /// Nil if the source is no longer known.
         package var source: String?
-        /// As the source said it.
+        /// The TTL in the source's answer.
         package var serverTTLSeconds: Int?
 
         package init(state: State, rcode: String, provenance: String) {
@@ -78,20 +78,20 @@ package struct ExplainReport: Codable, Equatable, Sendable {
         }
     }
 
-    /// What one source said last, or how it failed.
+    /// The last answer or failure of one source.
     package struct Said: Codable, Equatable, Sendable {
         package var source: String
         package var ageSeconds: Int
         package var milliseconds: Int?
         package var ttlSeconds: Int?
-        /// "no data" and the like; nil for records and failures.
+        /// "no data" and the like. Nil for an answer with records and for a failure.
         package var negative: String?
         package var addresses: [String] = []
-        /// Those that no public name may have.
+        /// Addresses that a public name must not have; they were removed.
         package var filtered: [String] = []
-        /// Whether it led to the same addresses as the entry; nil where there is nothing to compare.
+        /// Whether it gave the same addresses as the entry; nil if there is nothing to compare.
         package var agrees: Bool?
-        /// The entry was kept from this.
+        /// Whether the entry was made from this answer.
         package var isKept = false
         package var failure: String?
 
@@ -109,7 +109,7 @@ package struct ExplainReport: Codable, Equatable, Sendable {
         }
     }
 
-    /// It is not asked again for so long.
+    /// A cached failure: upstreams are not asked again for this long.
     package struct Failure: Codable, Equatable, Sendable {
         package var reason: String
         package var leftSeconds: Int

@@ -1,5 +1,5 @@
-// `explain` in lines: a word that says what a line is about, and the fact. On a terminal the word stands once above its
-// lines; in a TXT record each line stands for itself.
+// The text of `explain`: lines of a label and a fact. A terminal shows the label once above its lines; each TXT record
+// repeats it.
 
 extension ExplainReport {
     package struct Line: Equatable, Sendable {
@@ -7,7 +7,7 @@ extension ExplainReport {
         package let fact: String
     }
 
-    /// A screenful in ordinary cases.
+    /// Usually fits on one screen.
     package var text: String {
         var text = "\(name) \(type)\n"
         var last = ""
@@ -18,7 +18,7 @@ extension ExplainReport {
         return text
     }
 
-    /// Each for itself: "route      providers; no rule matches".
+    /// The lines, each with its label: "route      providers; no rule matches".
     package var sentences: [String] { lines.map { ExplainReport.padded($0.word) + $0.fact } }
 
     package var lines: [Line] {
@@ -44,7 +44,7 @@ extension ExplainReport {
         return facts.flatMap { word, facts in facts.map { Line(word: word, fact: $0) } }
     }
 
-    /// Of the longest word, and two blanks.
+    /// The length of the longest label, plus two blanks.
     private static let wordWidth = 9
 
     private static func padded(_ word: String) -> String {
@@ -53,7 +53,7 @@ extension ExplainReport {
 }
 
 extension ExplainReport.Entry {
-    /// When, what, from whom.
+    /// State, age, source and records of the entry.
     fileprivate var facts: [String] {
         let (age, life) = (LineFormat.span(seconds: ageSeconds), LineFormat.span(seconds: lifetimeSeconds))
         let left = lifetimeSeconds - ageSeconds
@@ -68,7 +68,7 @@ extension ExplainReport.Entry {
         ]
     }
 
-    /// Eight addresses of either family.
+    /// Enough for eight addresses of either family.
     private static let maxRecordBytes = 320
 }
 
@@ -95,7 +95,7 @@ extension ExplainReport.Said {
 }
 
 extension AddressReport {
-    /// Without its name, and without the reason for its place: `verdicts` has it.
+    /// The facts without the name and the reason for the rank; `verdicts` shows those.
     fileprivate var fact: String {
         let found = [
             verdict ?? "-", ageSeconds.map { "\(LineFormat.span(seconds: $0)) ago" },

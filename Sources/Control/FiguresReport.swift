@@ -1,9 +1,8 @@
-// What the page for people draws, as one JSON object: the counters, and what has lately happened to the network and to
-// answers.
+// The data of the status page as one JSON object: the counters, and recent network changes and forgery evidence.
 
 package struct FiguresReport: Encodable, Sendable {
     package let stats: StatsReport
-    /// Nil: nobody watches it.
+    /// Nil if the network is not monitored.
     package let network: NetworkReport.Current?
     /// The oldest first.
     package let changes: [NetworkHistoryReport.Change]

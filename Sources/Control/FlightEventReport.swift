@@ -1,5 +1,5 @@
-// An event of the flight recorder, as people and scripts see it. Who asks is left out unless it is wanted. Everything
-// in it is safe to print.
+// An event of the flight recorder, as text and JSON. Client addresses are left out unless requested. The text is safe
+// to print.
 
 import DNSWire
 package import Telemetry
@@ -7,25 +7,25 @@ package import Telemetry
 package struct FlightEventReport: Codable, Equatable, Sendable {
     /// "2026-11-21 12:34:56.123456Z"
     package let time: String
-    /// What happened, in a word: "answered", "fetch-ended", ...
+    /// The kind of event: "answered", "fetch-ended", ...
     package let kind: String
     /// Without the final dot.
     package let name: String?
     package let type: String?
-    /// Where the answer came from, in the words of `stats`.
+    /// Where the answer came from, by the names of `stats`.
     package let source: String?
     package let code: String?
     package let extendedError: Int?
-    /// How long somebody waited, or something took.
+    /// How long a client waited or an operation took.
     package let microseconds: Int?
-    /// What came of it.
+    /// The result.
     package let outcome: String?
     /// A provider's name, or "system".
     package let upstream: String?
     package let transport: String?
-    /// Of whoever asked.
+    /// The client's address.
     package let client: String?
-    /// The one that it is about.
+    /// The address that the event is about.
     package let address: String?
 
     package enum CodingKeys: String, CodingKey {
@@ -35,8 +35,8 @@ package struct FlightEventReport: Codable, Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - word: the table that the event was written with.
-    ///   - bootMicroseconds: when the machine came up, since 1970.
+    ///   - word: the word table that the event was recorded with.
+    ///   - bootMicroseconds: when the machine booted, since 1970.
     package init(
         _ event: FlightEvent, bootMicroseconds: Int64, showsClients: Bool, word: (FlightWord) -> String
     ) {
@@ -67,7 +67,7 @@ package struct FlightEventReport: Codable, Equatable, Sendable {
 extension FlightEventReport {
     package var jsonLine: String { json(self) }
 
-    /// For a log of objects, whose lines have a time of their own.
+    /// The fields for a structured log, whose lines have their own time.
     package var logFields: [String: LogField] {
         let texts = [
             "kind": kind, "name": name, "type": type, "source": source, "code": code, "outcome": outcome,
@@ -77,14 +77,14 @@ extension FlightEventReport {
         return texts.merging(numbers) { text, _ in text }
     }
 
-    /// "12:34:56.123456Z  answered    www.example.com A  cache, NOERROR, 14 us, udp": aligned with those around it.
+    /// One row, in columns: "12:34:56.123456Z  answered    www.example.com A  cache, NOERROR, 14 us, udp".
     package var line: String {
         let question = [name, type].compactMap { $0 }.joined(separator: " ")
         let cells = [timeOfDay, kind, question.isEmpty ? "-" : question]
         return LineFormat.spaced(cells + (known.isEmpty ? [] : [known]), widths: FlightEventReport.widths) + "\n"
     }
 
-    /// Where it is known whose event it is: "12:34:56.123456Z answered A: cache, NOERROR, 14 us, udp".
+    /// The event without its name, for lists about one name: "12:34:56.123456Z answered A: cache, NOERROR, 14 us, udp".
     package var fact: String {
         [timeOfDay, kind, type].compactMap { $0 }.joined(separator: " ") + (known.isEmpty ? "" : ": \(known)")
     }
@@ -99,7 +99,7 @@ extension FlightEventReport {
         return details.compactMap { $0 }.joined(separator: ", ")
     }
 
-    /// A time, the longest kind, and a question as most are.
+    /// Widths of a time, the longest kind and a typical question.
     private static let widths = [16, 17, 36]
 }
 

@@ -1,4 +1,4 @@
-// Events of the flight recorder as one answer that is made piece by piece: a line for each, the oldest first.
+// Flight recorder events as one answer, rendered in pieces: one line per event, the oldest first.
 
 package import Telemetry
 
@@ -7,14 +7,14 @@ package struct FlightListing: Sendable {
     private let showsClients: Bool
     private let bootMicroseconds: Int64
 
-    /// - Parameter bootMicroseconds: when the machine came up, since 1970.
+    /// - Parameter bootMicroseconds: when the machine booted, since 1970.
     package init(wantsJSON: Bool, showsClients: Bool, bootMicroseconds: Int64) {
         list = PiecewiseList("events", wantsJSON: wantsJSON)
         self.showsClients = showsClients
         self.bootMicroseconds = bootMicroseconds
     }
 
-    /// The next piece; empty for no events.
+    /// Returns the next piece; empty if there are no events.
     package mutating func piece(of events: [FlightEvent], word: (FlightWord) -> String) -> String {
         let reports = events.map { event in
             FlightEventReport(event, bootMicroseconds: bootMicroseconds, showsClients: showsClients, word: word)
@@ -22,12 +22,12 @@ package struct FlightListing: Sendable {
         return list.piece(of: reports, text: \.line)
     }
 
-    /// The last piece.
+    /// Returns the last piece.
     package func end() -> String { list.end(text: "; \(counted(list.count, "event", "events"))\n") }
 }
 
 extension FlightFile {
-    /// All of it, as `recorder dump` would have shown it, with a line before that says what it is.
+    /// Renders the whole file as `recorder dump` does, after a line that describes the file.
     package func text(asJSON: Bool, showsClients: Bool) -> String {
         var listing = FlightListing(
             wantsJSON: asJSON, showsClients: showsClients, bootMicroseconds: bootMicroseconds)

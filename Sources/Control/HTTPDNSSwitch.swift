@@ -1,10 +1,10 @@
-// The operator's degrade switch: providers are not asked, for all names or for one and everything under it, for a
-// while or until they are switched on. What may be asked for; nothing is switched here.
+// The arguments of `httpdns`: disables or enables the providers, for all names or one subtree, with or without a time
+// limit.
 
 package import DNSWire
 
 package enum HTTPDNSSwitch: Equatable, Sendable {
-    /// Nil: for all names; until switched on. The root is never named.
+    /// A nil rule means all names; nil seconds mean until `on`. The rule is never the root.
     case off(rule: Name?, seconds: Int?)
     case on(rule: Name?)
 
@@ -12,10 +12,10 @@ package enum HTTPDNSSwitch: Equatable, Sendable {
         case off, on
     }
 
-    /// Longer than a month belongs into the settings.
+    /// At most 30 days; a longer pause belongs in the settings.
     static let seconds = 1...30 * 86_400
 
-    /// Reads "30s", "10m", "2h" or "1d". Nil for anything else, and for what is out of range.
+    /// Parses "30s", "10m", "2h" or "1d". Nil for any other text, and for a value out of range.
     static func seconds(_ text: String) -> Int? {
         guard let unit = units.first(where: { text.hasSuffix($0.name) }) else { return nil }
         let digits = text.utf8.dropLast(unit.name.utf8.count)

@@ -1,12 +1,12 @@
-// `inflight`: the lookups that are under way, the oldest first.
+// `inflight`: the lookups in flight, the oldest first.
 
 package struct InflightReport: Codable, Equatable, Sendable {
-    /// All there are.
+    /// The number of lookups in flight.
     package var total: Int
-    /// The oldest, no more than `maxShown`.
+    /// The oldest lookups, at most `maxShown`.
     package var lookups: [Lookup] = []
 
-    /// Some pages; a daemon that has more under way is in a trouble that these show as well.
+    /// A few screens; with more lookups than that, the oldest ones show the problem.
     package static let maxShown = 256
 
     package init(total: Int) {
@@ -18,9 +18,9 @@ package struct InflightReport: Codable, Equatable, Sendable {
         package var name: String
         package var type: String
         package var ageMilliseconds: Int
-        /// Clients that wait.
+        /// Clients that wait for the lookup.
         package var waiters: Int
-        /// Begun for the cache, and not for a client.
+        /// Started to refresh the cache, not for a client.
         package var isRefresh: Bool
         package var fetches: [Fetch]
 

@@ -1,23 +1,23 @@
-// The command line of httpdnsctl, and its words when something is wrong. Opens nothing.
+// The command line of httpdnsctl, parsed, with its usage errors. Opens no files.
 
 package enum Invocation: Equatable, Sendable {
     case ask(line: String, socket: String)
-    /// A screen that is drawn each second, where there is one.
+    /// A screen that is redrawn each second, if there is a terminal.
     case top(socket: String)
-    /// Each second what has changed in `stats`.
+    /// The changes of `stats` each second.
     case watchStats(socket: String, wantsJSON: Bool)
-    /// A file that the daemon's flight recorder has left; without a daemon.
+    /// Reads a file that the flight recorder has written. Needs no daemon.
     case readRecords(path: String, wantsJSON: Bool, showsClients: Bool)
-    /// What this machine asks for its names.
+    /// Shows or changes which nameserver this machine uses.
     case system(SystemAction, socket: String, wantsJSON: Bool)
-    /// Nil: the settings where the daemon looks for them.
+    /// Nil settings: the daemon's default path.
     case doctor(settings: String?, socket: String, wantsJSON: Bool)
     case showVersion
     case showHelp
 
     package static let defaultSocket = "/run/httpdnsd/control.sock"
 
-    /// Options come before the command; what follows it belongs to the command and is judged by the daemon.
+    /// Options precede the command. All arguments after it belong to the command, and the daemon checks them.
     ///
     /// - Parameter arguments: without the name of the program.
     package init(arguments: [String]) throws(UsageError) {
@@ -54,7 +54,7 @@ package enum Invocation: Equatable, Sendable {
         self = .ask(line: line, socket: socket)
     }
 
-    /// What the client does itself, with the help of the daemon's answers. Nil: the line is the daemon's.
+    /// Parses commands that httpdnsctl runs itself. Nil: the daemon runs the command.
     private init?(ofClient words: [String], socket: String, wantsJSON: Bool) throws(UsageError) {
         let rest = words.filter { $0 != "--json" }
         let wantsJSON = wantsJSON || rest.count < words.count
@@ -75,7 +75,7 @@ package enum Invocation: Equatable, Sendable {
         }
     }
 
-    /// Nil: the words name none.
+    /// Nil if no file is given.
     private static func settingsFile(_ words: [String]) throws(UsageError) -> String? {
         guard !words.isEmpty else { return nil }
         guard words.count == 2, words[0] == "--config", !words[1].isEmpty else {
@@ -86,7 +86,7 @@ package enum Invocation: Equatable, Sendable {
 
     private static let watchOption = "--watch"
 
-    /// Nil for what the daemon answers.
+    /// Nil unless the command is `recorder read`.
     private static func recordFile(_ words: [String], wantsJSON: Bool) throws(UsageError) -> Invocation? {
         guard words.starts(with: ["recorder", "read"]) else { return nil }
         let options: Set<String> = ["--json", "--clients"]
@@ -112,7 +112,7 @@ package enum Invocation: Equatable, Sendable {
         """
 }
 
-/// Ends with exit code 3.
+/// A wrong command line; httpdnsctl ends with exit code 3.
 package struct UsageError: Error, Equatable, Sendable {
     package let reason: String
 

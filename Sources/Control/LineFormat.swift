@@ -1,4 +1,4 @@
-// Numbers as people read them. Whole-number arithmetic, so that the same number always looks the same.
+// Formats numbers for people, in integer arithmetic, so that equal numbers give equal text.
 
 package enum LineFormat {
     /// "3d04h", "4h05m", "5m06s" or "6s": the two largest units.
@@ -10,14 +10,15 @@ package enum LineFormat {
         return "\(seconds)s"
     }
 
-    /// "10m", "1h30m", "1d" or "0s": the two largest units, without those that are none.
+    /// "10m", "1h30m", "1d" or "0s": the two largest units, without zero parts.
     package static func span(seconds: Int) -> String {
         let counts = [seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60]
         let parts = zip(counts, ["d", "h", "m", "s"]).drop { $0.0 == 0 }.prefix(2).filter { $0.0 != 0 }
         return parts.isEmpty ? "0s" : parts.map { "\($0.0)\($0.1)" }.joined()
     }
 
-    /// "6f2c1a09", as `network` names them; the number of a part of a network, where providers are told of clients.
+    /// "6f2c1a09", as `network` shows it. If providers are told the client subnet, the number is of one subnet's cache
+    /// partition.
     static func network(_ number: Int) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: max(0, 8 - digits.count)) + digits
@@ -37,7 +38,7 @@ package enum LineFormat {
         return "\(day(secondsSince1970: seconds))T\(clock).\(padding)\(digits)Z"
     }
 
-    /// "2026-11-21 12:34:56.123456Z", UTC; what lies before 1970 is its beginning.
+    /// "2026-11-21 12:34:56.123456Z", UTC; times before 1970 count as 1970.
     static func preciseMoment(microsecondsSince1970: Int64) -> String {
         let microseconds = max(microsecondsSince1970, 0)
         let rest = microseconds % 1_000_000
@@ -52,11 +53,11 @@ package enum LineFormat {
         return parts.map(twoDigits).joined(separator: ":") + "Z"
     }
 
-    /// "2026-11-21", UTC; the nearer end of what four digits can tell for what lies outside.
+    /// "2026-11-21", UTC; a date outside the years 0 to 9999 becomes the nearest day within them.
     static func day(secondsSince1970 seconds: Int64) -> String {
         let daysSince1970 = (Double(seconds) / 86_400).rounded(.down)
         let daysOfCycle = 146_097
-        // Since the first day of the year 0; years repeat after 400.
+        // Days since the first day of year 0; the calendar repeats every 400 years.
         let days = Int(min(max(daysSince1970 + 719_528, 0), Double(25 * daysOfCycle - 1)))
         var (year, rest) = (days / daysOfCycle * 400, days % daysOfCycle)
         while rest >= daysOfYear(year) {
@@ -80,35 +81,35 @@ package enum LineFormat {
         return year.isMultiple(of: 4) && !year.isMultiple(of: 100) || year.isMultiple(of: 400) ? 29 : 28
     }
 
-    /// "4,812"
+    /// "4,812": thousands separated by commas.
     static func grouped(_ number: Int) -> String {
         let digits = Array(String(number.magnitude))
         let groups = stride(from: digits.count, to: 0, by: -3).map { String(digits[max(0, $0 - 3)..<$0]) }
         return (number < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
     }
 
-    /// "3.1 MiB": one decimal, cut, not rounded; whole bytes below 1 KiB.
+    /// "3.1 MiB": one decimal, truncated; whole bytes below 1 KiB.
     static func size(bytes: Int) -> String {
         let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
         guard let (unit, name) = units.first(where: { bytes >= $0.0 }) else { return "\(bytes) B" }
         return "\(bytes / unit).\(bytes % unit * 10 / unit) \(name)"
     }
 
-    /// "96.4 %", cut, not rounded, so that 100 % means all; nil when there is nothing to share.
+    /// "96.4 %", truncated so that 100 % means all; nil if the whole is not positive.
     static func percent(_ part: Int, of whole: Int) -> String? {
         guard whole > 0 else { return nil }
         let permille = part / whole * 1000 + part % whole * 1000 / whole
         return "\(permille / 10).\(permille % 10) %"
     }
 
-    /// The same of a share: 0...1, what is outside brought to its nearer end.
+    /// Formats a share of 0...1 in the same way, clamped to that range.
     static func percent(_ share: Double) -> String {
-        // 0.57 is a little less than it looks: what is missing must not cost a digit.
+        // 0.57 is slightly less than 57 % in binary, so truncation needs a small correction.
         let permille = Int(min(max(share.isNaN ? 0 : share, 0), 1) * 1000 + 1e-6)
         return "\(permille / 10).\(permille % 10) %"
     }
 
-    /// Rows of equally many cells as lines whose columns stand below each other, two spaces apart.
+    /// Pads rows of equal length to aligned columns, separated by two spaces.
     static func aligned(_ rows: [[String]]) -> [String] {
         let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
@@ -117,8 +118,8 @@ package enum LineFormat {
         }
     }
 
-    /// One such row, its columns as wide as said: for lists that are not at hand as a whole. A longer cell moves the
-    /// rest of its line; cells beyond the last width are not padded.
+    /// Pads one row to given column widths, for lists that are rendered in pieces. A longer cell shifts the rest of its
+    /// line; cells beyond the last width are not padded.
     static func spaced(_ cells: [String], widths: [Int]) -> String {
         let last = cells.count - 1
         return cells.enumerated().map { column, cell in

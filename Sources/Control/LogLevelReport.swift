@@ -1,10 +1,10 @@
-// Which level the log has, and until when.
+// The current log level, and how long it applies.
 
 package struct LogLevelReport: Codable, Equatable, Sendable {
     package let level: LogLevel
-    /// How long that holds; nil: until it is changed, or the settings are read again.
+    /// How long the level stays in force; nil: until it is changed, or the settings are reloaded.
     package let secondsLeft: Int?
-    /// What the settings say: comes after that.
+    /// The level in the settings, which applies afterwards.
     package let levelOfSettings: LogLevel
 
     package init(level: LogLevel, secondsLeft: Int? = nil, levelOfSettings: LogLevel) {

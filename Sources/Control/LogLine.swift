@@ -1,17 +1,16 @@
-// One thing that the daemon says, and the three forms in which a log takes it. Whatever stands in its text, it can't
-// begin a line of its own or move a cursor.
+// One log message, in the three forms of the log. Its text cannot start a new line or move a cursor.
 
 package struct LogLine: Equatable, Sendable {
     package let level: LogLevel
-    /// A stable word for what happened: "provider-down".
+    /// A stable name of the event: "provider-down".
     package let event: String
     package let text: String
-    /// What else belongs to it, a line each: the complaints about a file of settings.
+    /// Further lines, such as the complaints about a settings file.
     package let details: [String]
-    /// The event's own, by names that are none of `time`, `level`, `event`, `text` and `details`.
+    /// Fields of the event. Their names are none of `time`, `level`, `event`, `text` and `details`.
     package let fields: [String: LogField]
 
-    /// Room for lists of many nameservers or providers; what is longer is cut.
+    /// Enough for a list of many nameservers or providers; longer text is truncated.
     private static let maxTextBytes = 4096
 
     package init(
@@ -27,12 +26,12 @@ package struct LogLine: Equatable, Sendable {
     /// For a terminal or a file.
     package var plain: String { "httpdnsd: \(text)\n" + details.map { "  \($0)\n" }.joined() }
 
-    /// With the priority that the journal takes off each line (sd-daemon(3)). The journal knows the program's name.
+    /// Each line starts with a priority that the journal strips (sd-daemon(3)). The journal adds the program's name.
     package var forJournal: String {
         ([text] + details.map { "  \($0)" }).map { "<\(level.priority)>\($0)\n" }.joined()
     }
 
-    /// An object on one line.
+    /// The message as a JSON object on one line.
     ///
     /// - Parameter milliseconds: since 1970.
     package func object(at milliseconds: Int64) -> String {
@@ -45,7 +44,7 @@ package struct LogLine: Equatable, Sendable {
         return json(members)
     }
 
-    /// The same, told once for many times.
+    /// Returns the message with a count of its repetitions, instead of repeating it.
     package func again(_ times: Int, inSeconds seconds: Int) -> LogLine {
         var fields = fields
         fields["times"] = .number(times)
@@ -80,7 +79,7 @@ package enum LogField: Encodable, Equatable, Sendable {
 }
 
 extension LogLevel {
-    /// As syslog(3) counts them.
+    /// The priority numbers of syslog(3).
     fileprivate var priority: Int {
         switch self {
         case .error: 3
@@ -90,6 +89,6 @@ extension LogLevel {
         }
     }
 
-    /// Something of this level is said while that one is set.
+    /// Whether a message of this level is logged while `level` is set.
     package func isSaid(at level: LogLevel) -> Bool { priority <= level.priority }
 }

@@ -1,15 +1,15 @@
-// Which names somebody wants to see: a pattern as shells know it, over the text of a name.
+// A shell-style pattern that selects names by their text.
 
 package import DNSWire
 
 package struct NamePattern: Equatable, Sendable {
-    /// Some labels with stars between them. What a match costs grows with it.
+    /// Enough for some labels and stars. The cost of a match grows with this length.
     static let maxBytes = 64
     /// In lower case, without a final dot.
     private let pattern: [UInt8]
 
-    /// `*` stands for any number of characters, dots included, `?` for one. Nil for what is empty, too long, or not
-    /// printable ASCII.
+    /// Compiles a pattern: `*` matches any number of characters, dots included, and `?` matches one. Nil if it is
+    /// empty, too long, or not printable ASCII.
     package init?(_ text: String) {
         let bytes = Array(text.lowercased().utf8)
         guard !bytes.isEmpty, bytes.count <= NamePattern.maxBytes, bytes.allSatisfy({ (0x21...0x7e).contains($0) })
@@ -24,12 +24,13 @@ package struct NamePattern: Equatable, Sendable {
         return matches(NamePattern.text(of: name), steps: &steps) ?? false
     }
 
-    /// What patterns are held against: once for many of them.
+    /// Returns the text to match, computed once for many patterns.
     package static func text(of name: Name) -> [UInt8] { Array(name.description.lowercased().utf8) }
 
-    /// On a mismatch the last star takes one character more: no more steps than pattern times name.
+    /// Matches iteratively: after a mismatch the last star takes one more character. Steps are at most pattern length
+    /// times name length.
     ///
-    /// - Parameter steps: those that may still be taken; nil is returned when they are not enough.
+    /// - Parameter steps: the steps that are left; the result is nil if they are used up.
     package func matches(_ text: [UInt8], steps: inout Int) -> Bool? {
         var (place, next) = (0, 0)
         var star: (next: Int, place: Int)?

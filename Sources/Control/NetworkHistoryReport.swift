@@ -1,5 +1,4 @@
-// `network history`: when another network came into use, why that was thought so, and how long the first fresh answer
-// took then.
+// `network history`: each change of network with its time, its cause, and the time to the first fresh answer.
 
 package struct NetworkHistoryReport: Codable, Equatable, Sendable {
     /// The oldest first.
@@ -10,14 +9,14 @@ package struct NetworkHistoryReport: Codable, Equatable, Sendable {
     }
 
     package struct Change: Codable, Equatable, Sendable {
-        /// Since 1970.
+        /// Seconds since 1970.
         package let seconds: Int64
-        /// Empty: from then on there was none.
+        /// Empty if the network was lost.
         package let id: String
         package let words: String
         /// "route", "address", "wake", ...
         package let cause: String
-        /// Nil: the next change came first, or nobody asked anything.
+        /// Nil if the next change came before a fresh answer, or no client sent a query.
         package let recoveryMilliseconds: Int?
 
         package init(seconds: Int64, id: String, words: String, cause: String, recoveryMilliseconds: Int?) {
@@ -36,7 +35,7 @@ package struct NetworkHistoryReport: Codable, Equatable, Sendable {
 }
 
 extension NetworkHistoryReport {
-    /// Ends with a comment that counts the changes, so that a cut answer shows.
+    /// Ends with a comment that counts the changes, so that truncation is visible.
     package var text: String {
         let end = "; \(counted(changes.count, "change", "changes"))"
         guard !changes.isEmpty else { return "\(end)\n" }

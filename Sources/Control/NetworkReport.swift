@@ -1,10 +1,10 @@
-// `network`, and its line of `status`: which network is in use, what leads out of it, and which others are known. What
-// networks call themselves is the word of strangers, and made safe to print here.
+// `network`, and the network line of `status`: the network in use, its routes and state, and other known networks.
+// Names that networks advertise are escaped here.
 
 package struct NetworkReport: Codable, Equatable, Sendable {
-    /// Nil: nobody watches the network.
+    /// Nil if the network is not monitored.
     package var current: Current?
-    /// The one in use among them; the order is the caller's.
+    /// All known networks, the one in use included, in the caller's order.
     package var known: [Known]
 
     package init(current: Current?, known: [Known] = []) {
@@ -14,31 +14,31 @@ package struct NetworkReport: Codable, Equatable, Sendable {
 
     package enum State: String, Codable, Sendable {
         case settled
-        /// What routes traffic out is changing.
+        /// The default routes are changing.
         case unsettled
-        /// Nothing leads out.
+        /// There is no default route.
         case none = "no network"
     }
 
     package struct Current: Codable, Equatable, Sendable {
-        /// Eight digits; empty while there is none.
+        /// Eight hexadecimal digits; empty if there is no network.
         package let id: String
         /// "wifi, gateway 192.168.1.1"
         package let words: String
         package let state: State
-        /// How long it has been in use, or there has been none.
+        /// How long the network has been in use, or how long there has been none.
         package let seconds: Int
-        /// "IPv4", "IPv6": those with a way out.
+        /// The families that have a default route: "IPv4", "IPv6".
         package let families: [String]
-        /// Since the start.
+        /// Network changes since the start.
         package let changes: Int
         /// From the first usable route to the first fresh answer; nil before the first time.
         package let lastRecoveryMilliseconds: Int?
-        /// What makes one think that a portal stands in the way: "suspected since 12:34:56Z: ...".
+        /// Why a captive portal is suspected: "suspected since 12:34:56Z: ...".
         package let portal: String?
-        /// The prefix through which IPv4 is reached: "64:ff9b::/96".
+        /// The NAT64 prefix through which IPv4 is reached: "64:ff9b::/96".
         package let translation: String?
-        /// The file that the nameservers of the system come from; nil: the settings name them.
+        /// The file that names the system's nameservers; nil if the settings name them.
         package let nameserverSource: String?
 
         package init(
@@ -66,14 +66,14 @@ package struct NetworkReport: Codable, Equatable, Sendable {
         }
     }
 
-    /// One that is remembered.
+    /// A known network.
     package struct Known: Codable, Equatable, Sendable {
         package let id: String
         package let words: String
-        /// Both since 1970. Nil: in use now.
+        /// Both in seconds since 1970. A nil `lastSeenSeconds` means that the network is in use.
         package let firstSeenSeconds: Int64
         package let lastSeenSeconds: Int64?
-        /// How often it came into use.
+        /// How many times the network came into use.
         package let times: Int
 
         package init(id: String, words: String, firstSeenSeconds: Int64, lastSeenSeconds: Int64?, times: Int) {
@@ -91,10 +91,10 @@ package struct NetworkReport: Codable, Equatable, Sendable {
         }
     }
 
-    /// A line each; a path may be as long as it likes to be.
+    /// Size limits in bytes, one output line each.
     enum Bound {
         static let idBytes = 16
-        /// As long as a network's description becomes.
+        /// The longest description of a network.
         static let wordsBytes = 240
         /// "another way out" and the like.
         static let causeBytes = 60
@@ -113,7 +113,7 @@ extension NetworkReport {
 }
 
 extension NetworkReport.Current {
-    /// "6f2c1a09 (wifi, gateway 192.168.1.1)  for 2h14m  changes 3, last recovery 340 ms", as `status` has it.
+    /// The line of `status`: "6f2c1a09 (wifi, gateway 192.168.1.1)  for 2h14m  changes 3, last recovery 340 ms".
     var line: String { "\(name)  for \(LineFormat.uptime(seconds: seconds))\(unsettled)  changes \(history)" }
 
     fileprivate var lines: [String] {

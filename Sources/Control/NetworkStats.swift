@@ -1,17 +1,17 @@
-// The counters of `stats` about networks.
+// The network counters of `stats`.
 
 extension StatsReport {
     package struct Network: Codable, Equatable, Sendable {
-        /// Empty while there is none, or nobody watches.
+        /// Empty if there is no network, or the network is not monitored.
         package var id = ""
-        /// "wifi", "ethernet", "cellular", "tunnel" or "other"; empty as `id` is.
+        /// "wifi", "ethernet", "cellular", "tunnel" or "other"; empty if `id` is empty.
         package var kind = ""
         package var changes = 0
         /// From the first usable route to the first fresh answer; 0 before the first time.
         package var lastRecoveryMilliseconds = 0
-        /// Changes, by cause.
+        /// Number of changes, by cause.
         package var causes: [String: Int] = [:]
-        /// Times from the first usable route to the first fresh answer, by the cause of the change.
+        /// Durations from the first usable route to the first fresh answer, by the cause of the change.
         package var recoveryMilliseconds: [String: Recovery] = [:]
 
         package init() {}
@@ -27,7 +27,7 @@ extension StatsReport {
             package var p50 = 0
             package var p95 = 0
             package var sumMilliseconds = 0
-            /// By milliseconds: how many took so long at most.
+            /// Cumulative counts, by upper bound in milliseconds.
             package var atMost: [String: Int] = [:]
             package init() {}
 

@@ -1,18 +1,18 @@
-// A list that is made piece by piece, since all of it together may be larger than what anybody wants to hold in memory:
-// lines for people, or one line of JSON with everything in one array.
+// A list that is rendered in pieces, because the whole may be too large for memory. Text lines, or one line of JSON
+// with all entries in one array.
 
 struct PiecewiseList: Sendable {
     let wantsJSON: Bool
     private let head: String
     private(set) var count = 0
 
-    /// - Parameter key: of the array.
+    /// - Parameter key: the name of the array.
     init(_ key: String, wantsJSON: Bool) {
         head = "{\"\(key)\":["
         self.wantsJSON = wantsJSON
     }
 
-    /// The next piece; empty for no entries.
+    /// Returns the next piece; empty if there are no entries.
     mutating func piece<Entry: Encodable>(of entries: [Entry], text: (Entry) -> String) -> String {
         var piece = ""
         for entry in entries {
@@ -22,13 +22,13 @@ struct PiecewiseList: Sendable {
         return piece
     }
 
-    /// The last piece.
+    /// Returns the last piece.
     ///
-    /// - Parameter text: what ends the lines, so that a cut list shows.
+    /// - Parameter text: the closing line, which makes truncation visible.
     func end(text: String) -> String {
         wantsJSON ? (count == 0 ? head : "") + "]}\n" : text
     }
 
-    /// The only piece of a list with nothing in it, for those who asked for something: so that scripts see it.
+    /// Returns the only piece of an empty list, as an error, so that scripts can detect it.
     func refusal(_ reason: String) -> String { Reply.refusal(Refusal(reason)).rendered(asJSON: wantsJSON) }
 }

@@ -1,28 +1,28 @@
-// The counters of `stats` about verified addresses.
+// The probe counters of `stats`.
 
 extension StatsReport {
     package struct Probe: Codable, Equatable, Sendable {
         package var done = 0
-        /// Of those, by verdict.
+        /// Completed probes, by verdict.
         package var verdicts: [String: Int] = [:]
-        /// Addresses that are kept from clients now.
+        /// Addresses that answers leave out now: mismatched ones here, unreachable ones in `dropped`.
         package var quarantined = 0
         package var dropped = 0
         package var divergences = 0
         package var running = 0
         package var waiting = 0
-        /// Due and not begun, by reason.
+        /// Probes that were due and not started, by reason.
         package var skipped: [String: Int] = [:]
-        /// Begun, and never ended.
+        /// Probes that were started and never completed.
         package var lost = 0
-        /// That had to make room for others, with all that was known of them.
+        /// Names that were evicted from the bounded table, with their verdicts.
         package var forgottenNames = 0
-        /// Divergences that are kept, over restarts too.
+        /// Forgery evidence that the store keeps, also across restarts.
         package var evidence = 0
-        /// Notes of the store that were none.
+        /// Notes of the store that were not valid evidence.
         package var brokenEvidence = 0
         package var reports = Reports()
-        /// From the first packet to the verdict, of probes that were begun.
+        /// From the first packet to the verdict, for probes that were started.
         package var durations = Histogram()
 
         package init() {}
@@ -34,11 +34,11 @@ extension StatsReport {
             case brokenEvidence = "broken_evidence"
         }
 
-        /// Of programs, that an address failed.
+        /// Reports by programs that an address failed.
         package struct Reports: Codable, Equatable, Sendable {
-            /// Led to a probe.
+            /// Reports that led to a probe.
             package var accepted = 0
-            /// Too many, or about an address that no answer has led to.
+            /// Reports over the limit, or about an address that no answer contained.
             package var refused = 0
             package init() {}
         }

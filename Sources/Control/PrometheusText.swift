@@ -1,19 +1,19 @@
-// `stats` as Prometheus reads it (text format 0.0.4): each family of the tables with its help and type, then a line for
-// each value. Names of clients and of what they ask are never in it.
+// `stats` in the Prometheus text format 0.0.4: help and type of each family, then one line per value. It never contains
+// clients or the names that they query.
 
 extension StatsReport {
-    /// Ends with a newline. Families without a value have their help and type all the same.
+    /// Ends with a newline. Families without a value still have their help and type.
     package var prometheus: String {
         StatsReport.metrics.map { family in family.text(of: self) }.joined()
     }
 
-    /// Every family that there can be, each once.
+    /// Every family, once each.
     static let metrics =
         MetricFamily.ofServing + MetricFamily.ofCache + MetricFamily.ofProviders + MetricFamily.ofTransfers
         + MetricFamily.ofVerification + MetricFamily.ofNetworks + MetricFamily.ofProcess
 }
 
-/// What one HELP line speaks of.
+/// A metric family: one HELP line and its samples.
 struct MetricFamily: Sendable {
     enum Kind: String {
         case counter, gauge, histogram
@@ -51,7 +51,7 @@ struct MetricFamily: Sendable {
     }
 }
 
-/// One line: a value, and what it belongs to.
+/// One sample: a value with its labels.
 struct MetricSample {
     /// "_bucket", "_sum", "_count"; empty for the family's own name.
     private let suffix: String
@@ -78,7 +78,7 @@ struct MetricSample {
         return "\(family)\(suffix)\(braces) \(MetricSample.text(of: value))\n"
     }
 
-    /// The format's three escapes; everything else may stand as it is.
+    /// Escapes the three characters that the format requires.
     private static func escaped(_ label: String) -> String {
         label.unicodeScalars.map { scalar in
             switch scalar {
@@ -90,7 +90,7 @@ struct MetricSample {
         }.joined()
     }
 
-    /// Whole numbers without a point, as far as they are exact.
+    /// Whole numbers are written without a decimal point, if they are below 2^53 and therefore exact.
     static func text(of value: Double) -> String {
         if let whole = Int64(exactly: value), abs(value) < 9_007_199_254_740_992 { return "\(whole)" }
         if value.isNaN { return "NaN" }
@@ -99,14 +99,14 @@ struct MetricSample {
 }
 
 extension [MetricSample] {
-    /// A sample for each key, in order.
+    /// Makes one sample per key, in the order of the keys.
     init(_ counts: [String: Int], by label: String, and others: (name: String, value: String)...) {
         self = counts.sorted { $0.key < $1.key }.map { key, count in
             MetricSample(Double(count), suffix: "", labels: others + [(label, key)])
         }
     }
 
-    /// - Parameter atMost: upper bounds in seconds, rising, each with how many were no longer than it.
+    /// - Parameter atMost: upper bounds in seconds, ascending, with cumulative counts.
     init(
         histogram atMost: [(bound: Double, count: Int)], total: Int, sumSeconds: Double,
         _ labels: [(name: String, value: String)]

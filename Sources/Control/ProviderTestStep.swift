@@ -1,16 +1,16 @@
-// One step of `providers test`, as a line for people or for programs.
+// One step of `providers test`, as text and JSON.
 
 package struct ProviderTestStep: Codable, Equatable, Sendable {
     package var step: String
-    /// Of the whole exchange, connecting included.
+    /// Duration of the whole exchange, including the connection setup.
     package var milliseconds: Int?
-    /// Since its beginning; nil when the connection was there already.
+    /// Duration since the start of the exchange; nil if the connection existed already.
     package var connectMilliseconds: Int?
     package var handshakeMilliseconds: Int?
     package var connectionWasReused: Bool?
     package var httpVersion: String?
     package var certificate: String?
-    /// One for each question that was answered.
+    /// One per question that was answered.
     package var answers: [String] = []
     package var failure: String?
 

@@ -1,5 +1,4 @@
-// How each provider does, as a table: the same numbers as in `stats`, a line for each provider, and below it what does
-// not fit into a column.
+// `providers`: the numbers of `stats` as a table with one row per provider, and details below each row.
 
 package struct ProvidersReport: Codable, Equatable, Sendable {
     package var providers: [StatsReport.Provider]
@@ -25,7 +24,7 @@ extension ProvidersReport {
 
 extension StatsReport.Provider {
     fileprivate var columns: [String] {
-        // Without a success or a failure there is no latency either.
+        // Without a success or a failure there is no latency.
         let isMeasured = success != nil
         return [
             name, dialect, retrySeconds.map { "\(state) \(LineFormat.span(seconds: $0))" } ?? state,
@@ -43,7 +42,7 @@ extension StatsReport.Provider {
             lines.append("addresses " + addresses.map { "\($0.name) \($0.state)" }.joined(separator: ", "))
         }
         if !failures.isEmpty {
-            // The largest first; equal ones by name, so that the order does not change from one call to the next.
+            // The largest first, ties by name, so that the order is stable between calls.
             let sorted = failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
             lines.append(
                 "failures " + sorted.map { "\($0.key) \(LineFormat.grouped($0.value))" }.joined(separator: ", "))

@@ -1,4 +1,4 @@
-// `query`: what a name was resolved to, by whom, and how long that took.
+// The result of `query`: the records, their source, and how long resolving took.
 
 package struct QueryReport: Codable, Equatable, Sendable {
     /// Without the final dot.
@@ -9,10 +9,10 @@ package struct QueryReport: Codable, Equatable, Sendable {
     package var source: String
     package var milliseconds: Int
     package var records: [CacheEntryReport.Record] = []
-    /// Why it is beyond its time and given all the same.
+    /// Why an expired answer was given; nil if the answer is fresh.
     package var staleCause: String?
     package var extendedError: ExtendedErrorReport?
-    /// There is no answer, and this is what is said of it; the program fails.
+    /// Why there is no answer; httpdnsctl then exits with an error.
     package var error: String?
 
     package init(name: String, type: String, rcode: String, source: String, milliseconds: Int) {
@@ -30,7 +30,7 @@ package struct QueryReport: Codable, Equatable, Sendable {
         case extendedError = "ede"
     }
 
-    /// RFC 8914.
+    /// An extended DNS error (RFC 8914).
     package struct ExtendedErrorReport: Codable, Equatable, Sendable {
         package var code: Int
         package var text: String

@@ -1,7 +1,7 @@
-// What came of reading the settings again.
+// The result of `reload`.
 
 package struct ReloadReport: Codable, Equatable, Sendable {
-    /// Settings that differ from those in force, and hold after a restart only.
+    /// Changed settings that take effect only after a restart.
     package let needRestart: [String]
 
     package init(needRestart: [String]) {

@@ -1,22 +1,22 @@
-// What goes back over the control socket, as text for people or as one line of JSON.
+// The answer on the control socket, as text or as one line of JSON.
 
 import FoundationEssentials
 
 package enum Reply: Sendable {
     case status(StatusReport)
     case stats(StatsReport)
-    /// As Prometheus reads them, however they were asked for.
+    /// The counters in the Prometheus format, whether or not JSON was requested.
     case metrics(StatsReport)
-    /// As the page for people reads them, which is JSON only.
+    /// The data of the status page, always JSON.
     case figures(FiguresReport)
-    /// So many entries of the cache were.
+    /// The number of cache entries that were removed.
     case removed(Int)
-    /// So many names will be resolved.
+    /// The number of names that will be resolved.
     case prefetching(Int)
-    /// Off; nil: on.
+    /// The switch that is off; nil: providers are on.
     case switched(SwitchReport?)
     case providers(ProvidersReport)
-    /// What was measured of so many providers is forgotten.
+    /// The number of providers whose measurements were reset.
     case reset(Int)
     case network(NetworkReport)
     case networkHistory(NetworkHistoryReport)
@@ -25,13 +25,13 @@ package enum Reply: Sendable {
     case top(TopReport)
     case logLevel(LogLevelReport)
     case reloaded(ReloadReport)
-    /// With the complaints about the settings.
+    /// The complaints about the settings.
     case notReloaded([String])
-    /// About one command, or all of them.
+    /// Help for one command; nil: for all.
     case help(Command.Word?)
     case refusal(Refusal)
 
-    /// Ends with a newline; as JSON it is one line with its keys in order.
+    /// Renders the answer, ending with a newline. JSON is one line with sorted keys.
     package func rendered(asJSON: Bool) -> String {
         switch self {
         case .status(let report): asJSON ? json(report) : report.text
@@ -57,22 +57,22 @@ package enum Reply: Sendable {
         }
     }
 
-    /// True for an answer that `refusal` rendered, and for one that says in the same place what went wrong.
+    /// Whether the answer is a refusal, or a query report with an error.
     package static func isRefusal(_ answer: some Collection<UInt8>) -> Bool {
         if answer.starts(with: "error: ".utf8) || answer.starts(with: "{\"error\":".utf8) { return true }
-        // Of others only the report of a query has it.
+        // Only a query report starts with this key.
         guard answer.starts(with: "{\"ede\":".utf8) else { return false }
         return (decoded(String(decoding: answer, as: UTF8.self)) as QueryReport?)?.error != nil
     }
 
-    /// A refusal is known by its last line.
+    /// The refusal must be the last line.
     private static func notReloaded(_ complaints: [String], asJSON: Bool) -> String {
         let reason = "settings not reloaded, the old ones stay in force"
         guard !asJSON else { return json(NotReloaded(error: reason, findings: complaints)) }
         return complaints.map { $0.shown(maxBytes: maxComplaintBytes) + "\n" }.joined() + "error: \(reason)\n"
     }
 
-    /// A path, and a piece of the file.
+    /// Enough for a path and an excerpt of the file.
     private static let maxComplaintBytes = 4096
 
     private struct NotReloaded: Encodable {
@@ -81,17 +81,18 @@ package enum Reply: Sendable {
     }
 }
 
-/// Nil for what is not of this form.
+/// Nil if the text does not have the form of `Value`.
 func decoded<Value: Decodable>(_ text: String) -> Value? {
     try? JSONDecoder().decode(Value.self, from: Data(text.utf8))
 }
 
 func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
 
-/// Reports hold numbers and strings only, so that encoding cannot fail; should it, the client is told.
+/// Encodes a report. Reports hold only numbers and strings, so encoding should not fail; if it does, the result says
+/// so.
 func json(_ value: some Encodable) -> String {
     let encoder = JSONEncoder()
-    // A share of nothing is no reason to show nothing.
+    // A share with a zero denominator is encoded as text, so that the rest of the report is still shown.
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
         positiveInfinity: "infinite", negativeInfinity: "-infinite", nan: "none")
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

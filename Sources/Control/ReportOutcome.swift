@@ -1,16 +1,16 @@
-// What became of a `report`: a program has said that an address failed, and a probe has looked.
+// The result of `report`: a program reported that an address failed, and the daemon has probed the address.
 
 package struct ReportOutcome: Codable, Equatable, Sendable {
     /// Without the final dot.
     package var name: String
     package var address: String
-    /// One for each port that was probed.
+    /// One result per probed port.
     package var found: [AddressReport]
-    /// Nil: the probe cannot tell.
+    /// Whether the probe confirms the failure; nil if it is inconclusive.
     package var agrees: Bool?
-    /// Still in answers.
+    /// Whether answers still contain the address.
     package var isHandedOut: Bool
-    /// Why it stands where it stands.
+    /// The reason for the address's rank.
     package var reason: String
 
     package init(

@@ -1,5 +1,5 @@
-// What a client of the control socket asks: one line, as words or as a JSON object. Bytes from anybody who may open
-// the socket become a request or a refusal here; nothing is carried out.
+// A request on the control socket: one line of words, or a JSON object. Parses untrusted bytes into a request or a
+// refusal, and executes nothing.
 
 import FoundationEssentials
 
@@ -7,7 +7,7 @@ package struct Request: Equatable, Sendable {
     package let command: Command
     package let wantsJSON: Bool
 
-    /// Longer lines are refused. Room for as many of the longest domain names as one command takes.
+    /// Longer lines are refused. Enough for the maximum number of names in one command, each of maximum length.
     package static let maxLineBytes = 32 * 1024
 
     package init(_ command: Command, wantsJSON: Bool = false) {
@@ -15,7 +15,7 @@ package struct Request: Equatable, Sendable {
         self.wantsJSON = wantsJSON
     }
 
-    /// Reads one line, with or without its end.
+    /// Parses one line, with or without its line feed.
     package init(line: some Collection<UInt8>) throws(Refusal) {
         guard line.count <= Request.maxLineBytes else {
             throw Refusal("the line is longer than \(Request.maxLineBytes) bytes")
@@ -73,7 +73,8 @@ package struct Request: Equatable, Sendable {
         throw Refusal("unknown command \(quoted(name)); \(hint)\(allowed)", wantsJSON: wantsJSON)
     }
 
-    /// The command that shares most of its beginning and end with the name, if that is half of it or more.
+    /// Returns the command that shares the longest prefix and suffix with the name, if that is at least half of the
+    /// command.
     private static func nearest(to name: String) -> Command.Word? {
         let ranked = Command.Word.allCases.map { command in
             let known = command.rawValue.utf8
@@ -89,7 +90,7 @@ package struct Request: Equatable, Sendable {
     }
 }
 
-/// Why a line got no answer. The text is for people, and safe to print.
+/// Why a request was refused. The text is safe to print.
 package struct Refusal: Error, Equatable, Sendable {
     package let reason: String
     package let wantsJSON: Bool

@@ -1,5 +1,5 @@
-// The parts of a request before they are judged: a line of words and a JSON object become the same fields, and one
-// place turns them into a command.
+// The unchecked parts of a request. Words and JSON objects are parsed into the same fields, which are then checked and
+// turned into a command.
 
 import DNSWire
 
@@ -33,7 +33,7 @@ struct RequestFields: Decodable {
         self.command = command
     }
 
-    /// Takes the words behind the command; `--json` is not among them.
+    /// Parses the words after the command, without `--json`.
     mutating func take(_ arguments: [String], of word: Command.Word) throws(RequestFault) {
         var rest = arguments[...]
         var places: [WritableKeyPath<RequestFields, String?>] = []
@@ -147,7 +147,7 @@ struct RequestFields: Decodable {
         }
     }
 
-    /// What is to go must be said without contradiction: a flush cannot be taken back.
+    /// Contradictory arguments are refused, because a flush cannot be undone.
     private func flushScope() throws(RequestFault) -> QuestionScope {
         guard all != true else {
             guard name == nil, type == nil, tree != true else {
@@ -172,8 +172,8 @@ struct RequestFields: Decodable {
         return names
     }
 
-    /// What is to be switched must be said without contradiction, as with a flush: an object with a `name` means less
-    /// than everything.
+    /// Superfluous arguments are refused, as for a flush: only `rule` names a subtree, so an object with `name` must
+    /// not switch all names.
     private func httpdnsSwitch() throws(RequestFault) -> HTTPDNSSwitch {
         let usage = Command.Word.httpdns.usage
         guard let verb else { throw RequestFault("httpdns needs a verb; allowed: \(usage)") }

@@ -1,17 +1,17 @@
-// Who may do what over the control socket. Opening it is for everyone and so is reading; what changes state is for
-// root and for the daemon's own user and group.
+// Access control of the control socket. Every user may connect and read; only root and the daemon's own user and group
+// may change state.
 
 package struct Rights: Equatable, Sendable {
     private let userID: UInt32?
     private let groupID: UInt32?
 
-    /// The daemon's own; nil: shared with other programs, which may not change anything.
+    /// The daemon's own user and group. Nil if other programs share it; such an ID gives no right to change state.
     package init(userID: UInt32?, groupID: UInt32?) {
         self.userID = userID
         self.groupID = groupID
     }
 
-    /// Why a client, known by its credentials, may not have this request carried out; nil if it may.
+    /// Returns why the client with these credentials may not run the request; nil if it may.
     package func refusal(of request: Request, userID: UInt32, groupID: UInt32) -> Refusal? {
         guard request.command.isReserved else { return nil }
         guard !isTrusted(userID: userID, groupID: groupID) else { return nil }
@@ -20,7 +20,7 @@ package struct Rights: Equatable, Sendable {
             wantsJSON: request.wantsJSON)
     }
 
-    /// May do everything.
+    /// Whether the client may run every command.
     package func isTrusted(userID: UInt32, groupID: UInt32) -> Bool {
         userID == Rights.root || userID == self.userID || groupID == self.groupID
     }

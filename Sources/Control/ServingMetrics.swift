@@ -1,5 +1,5 @@
-// What Prometheus is told of clients, the cache and the process. A number of `stats` that is in none of these tables is
-// missed by a test.
+// Prometheus metrics of clients, the cache and the process. A test checks that every number of `stats` is in one of the
+// metric tables.
 
 extension MetricFamily {
     static let ofServing: [MetricFamily] = [
@@ -100,7 +100,7 @@ extension MetricFamily {
         .ofAnyProgram("process_threads", "Number of OS threads in the process.") { [MetricSample($0.process.threads)] },
     ]
 
-    /// Names and help as every exporter has them.
+    /// Standard process metrics, with the names and help that all exporters use.
     private static func ofAnyProgram(
         _ name: String, _ help: String, _ samples: @escaping @Sendable (StatsReport) -> [MetricSample]
     ) -> MetricFamily {

@@ -1,7 +1,7 @@
-// Words of strangers on their way to a terminal: what a client has sent, what stands in a certificate. Whoever wrote
-// them must not move a cursor, turn a line around, or fill a screen.
+// Escapes and truncates untrusted text, such as client input and certificate fields. Escaped text cannot move the
+// cursor, reverse the writing direction or flood the screen.
 
-/// Cut, and with everything escaped that is not plain ASCII.
+/// Returns the text in quotes, truncated, with all but printable ASCII escaped.
 func quoted(_ text: String) -> String {
     let maxShown = 60
     let shown = text.unicodeScalars.prefix(maxShown).map { $0.escaped(asASCII: true) }.joined()
@@ -9,8 +9,8 @@ func quoted(_ text: String) -> String {
 }
 
 extension String {
-    /// Letters of every script as they are, what has no shape escaped; cut so that it takes no more than so many bytes
-    /// within a JSON string. What was made so once stays as it is.
+    /// Escapes invisible characters, keeps the letters of every script, and truncates to `maxBytes` of a JSON string.
+    /// Idempotent: applied again, it changes nothing.
     package func shown(maxBytes: Int) -> String {
         let pieces = unicodeScalars.lazy.map { $0.hasShape ? String($0) : $0.escaped(asASCII: true) }
         let cutMark = "..."

@@ -1,4 +1,4 @@
-// What has changed between two looks at `stats`, for `stats --watch`: counters, by their names in its text.
+// The counters that changed between two polls of `stats`, by their names in its text. Used by `stats --watch`.
 
 import FoundationEssentials
 
@@ -7,7 +7,7 @@ package struct StatsChanges: Equatable, Sendable {
     private let uptimeSeconds: Int
     private let questions: Int
 
-    /// One look. Nil for what is no answer to `stats --json`.
+    /// Reads one answer to `stats --json`. Nil for any other text.
     package init?(json: [UInt8]) {
         let text = String(decoding: json, as: UTF8.self)
         guard let lines = StatsReport.lines(ofJSON: text), text.hasPrefix("{") else { return nil }
@@ -18,21 +18,21 @@ package struct StatsChanges: Equatable, Sendable {
         counters = Dictionary(numbers.filter { StatsChanges.isCounter($0.0) }) { first, _ in first }
     }
 
-    /// Percentiles, and what grows by itself, have no rate.
+    /// Excludes percentiles, and values that grow with time, since these have no rate.
     private static func isCounter(_ name: String) -> Bool {
         let others = ["latency_us.", "process.", "uptime_s", "schema", "version"]
         return !others.contains { name.hasPrefix($0) } && !name.contains("latency_ms.") && !name.hasSuffix("_ms")
             && !name.contains("durations.")
     }
 
-    /// Another daemon has begun to count since: there is nothing to compare.
+    /// Whether the daemon was restarted in between, so that the counters cannot be compared.
     package func hasBegunAnew(since earlier: StatsChanges) -> Bool {
         uptimeSeconds < earlier.uptimeSeconds || questions < earlier.questions
     }
 
-    /// What is different since, by name.
+    /// Returns the counters that differ, sorted by name.
     ///
-    /// - Parameter seconds: between the two, more than 0.
+    /// - Parameter seconds: the time between the two polls, more than 0.
     package func since(_ earlier: StatsChanges, seconds: Double) -> [StatsChange] {
         counters.sorted { $0.key < $1.key }.compactMap { name, value in
             let change = value - (earlier.counters[name] ?? 0)
@@ -53,7 +53,7 @@ package struct StatsChange: Codable, Equatable, Sendable {
         case perSecond = "per_second"
     }
 
-    /// A block of lines under the time.
+    /// Formats the changes as lines below a time.
     package static func text(_ changes: [StatsChange], at milliseconds: Int64) -> String {
         let time = LineFormat.timeOfDay(secondsSince1970: Int(max(0, milliseconds) / 1000))
         let rows = changes.map { change in
@@ -66,12 +66,12 @@ package struct StatsChange: Codable, Equatable, Sendable {
         return ([rows.isEmpty ? "\(time)  nothing" : time] + LineFormat.aligned(rows)).map { "\($0)\n" }.joined()
     }
 
-    /// One object on a line.
+    /// Formats the changes as one JSON object on a line.
     package static func object(_ changes: [StatsChange], at milliseconds: Int64) -> String {
         json(Look(milliseconds: milliseconds, changes: changes))
     }
 
-    /// The names of providers are in it.
+    /// Some names contain the name of a provider.
     private static let maxNameBytes = 200
 
     private struct Look: Encodable {

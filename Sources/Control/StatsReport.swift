@@ -1,4 +1,4 @@
-// The counters of `stats`. Operators' scripts rely on every key: add some, change none.
+// The counters of `stats`. Operators' scripts rely on every key: keys may be added, never changed.
 
 package struct StatsReport: Codable, Equatable, Sendable {
     package var schema = 1
@@ -6,23 +6,24 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var uptimeSeconds = 0
     package var queries = Queries()
     package var responses = Responses()
-    /// By the name of the response code.
+    /// Responses by the name of the response code.
     package var rcodes: [String: Int] = [:]
-    /// By reason: queries that get no response.
+    /// Queries without a response, by reason.
     package var dropped: [String: Int] = [:]
     package var inflight = 0
-    /// Responses over UDP that the socket did not take: the link was full, or there was no route.
+    /// Responses over UDP that the socket did not accept: the link was full, or there was no route.
     package var unsent = 0
-    /// Datagrams to us that the kernel dropped, mostly because we had not fetched those before them: no queries yet.
+    /// Datagrams that the kernel dropped before the daemon read them, mostly because the receive buffer was full. They
+    /// are not counted as queries.
     package var udpReceiveErrors = 0
     package var connections = Connections()
     package var latencyMicroseconds = Latency()
-    /// By the names in `latency_us`.
+    /// Duration histograms, by the names in `latency_us`.
     package var durations: [String: Histogram] = [:]
     package var cache = Cache()
     package var prefetch = Prefetch()
     package var shares = Shares()
-    /// Expired answers by why they were given.
+    /// Expired answers that were served, by reason.
     package var stale: [String: Int] = [:]
     package var store = Store()
     package var providers: [Provider] = []
@@ -34,7 +35,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
 
     package init() {}
 
-    /// Every query was answered, was dropped, or is still waiting: nothing is lost and nothing counted twice.
+    /// Whether every query is answered, dropped or in flight, and counted exactly once.
     package var isBalanced: Bool {
         queries.total == responses.sum + dropped.values.reduce(0, +) + inflight
     }
@@ -55,35 +56,35 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package init() {}
     }
 
-    /// Of clients, over TCP.
+    /// TCP connections of clients.
     package struct Connections: Codable, Equatable, Sendable {
         package var open = 0
-        /// Closed on arrival: from a client that may not ask, or without a descriptor for it.
+        /// Closed on arrival: the client is not allowed, or no file descriptor was left.
         package var refused = 0
         /// Closed to make room for a new connection.
         package var evicted = 0
         package init() {}
     }
 
-    /// By where the answer came from.
+    /// Responses by the source of the answer.
     package struct Responses: Codable, Equatable, Sendable {
         package var cache = 0
         package var stale = 0
         package var provider = 0
         package var system = 0
         package var local = 0
-        /// A rule's addresses, when all else had failed.
+        /// Answered with the fallback addresses of a rule, after all upstreams failed.
         package var fallback = 0
         package var refused = 0
         package var failure = 0
-        /// Of clients over their limit: to ask again over TCP, or with a cookie.
+        /// Clients over their rate limit, told to retry over TCP or with a cookie.
         package var limited = 0
         package init() {}
 
         package var sum: Int { cache + stale + provider + system + local + fallback + refused + failure + limited }
     }
 
-    /// Of responses, by where the answer came from.
+    /// Response times by the source of the answer.
     package struct Latency: Codable, Equatable, Sendable {
         package var cache = Percentiles()
         package var stale = Percentiles()
@@ -92,12 +93,12 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package init() {}
     }
 
-    /// The durations themselves, for those who sum and draw. The same buckets everywhere.
+    /// A duration histogram, to be summed or drawn. All histograms have the same buckets.
     package struct Histogram: Codable, Equatable, Sendable {
-        /// The upper bounds of the buckets, included: 1 us to 8.4 s, each twice the one before.
+        /// The upper bounds of the buckets, included: 1 us to 8.4 s, each twice the previous one.
         package static let boundsMicroseconds = (0..<24).map { 1 << $0 }
 
-        /// What was in each bucket alone; one more than the bounds, for what took longer.
+        /// Counts per bucket, not cumulative. The last bucket has no upper bound.
         package var counts = [Int](repeating: 0, count: boundsMicroseconds.count + 1)
         package var sumMicroseconds = 0
         package init() {}
@@ -127,12 +128,11 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package init() {}
     }
 
-    /// Answers fetched before they expired. What is neither succeeded nor failed is under way.
-    /// What ended because its domain or client had more than its share of the places.
+    /// Lookups and requests that ended because their domain or client exceeded its share of the places.
     package struct Shares: Codable, Equatable, Sendable {
         package var lookupsDisplaced = 0
         package var requestsDisplaced = 0
-        /// Requests to providers that waited for a place in vain.
+        /// Requests to providers that timed out while waiting for a place.
         package var requestsExpired = 0
         package init() {}
 
@@ -143,25 +143,26 @@ package struct StatsReport: Codable, Equatable, Sendable {
         }
     }
 
+    /// Answers fetched before they expired. A refresh that neither succeeded nor failed is in flight.
     package struct Prefetch: Codable, Equatable, Sendable {
         package var started = 0
         package var succeeded = 0
         package var failed = 0
-        /// Of those that succeeded, the ones that a client got.
+        /// Prefetched answers that were served to a client.
         package var used = 0
         package init() {}
     }
 
-    /// The file that outlives the process. All 0 when there is none.
+    /// The persistent cache file. All 0 if there is none.
     package struct Store: Codable, Equatable, Sendable {
-        /// Answers that came back at the start.
+        /// Answers that were loaded at startup.
         package var loaded = 0
         package var written = 0
         package var batches = 0
-        /// Batches that could not be written, and answers that were lost to the file with them.
+        /// Batches that could not be written, and the answers in them.
         package var failures = 0
         package var dropped = 0
-        /// Notes that found no room in it.
+        /// Notes that the store refused, since it holds its maximum of notes.
         package var refusedNotes = 0
         package init() {}
 
@@ -174,19 +175,19 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package struct System: Codable, Equatable, Sendable {
         package var requests = 0
         package var failures = 0
-        /// Lookups in which it answered in place of the providers, by reason.
+        /// Lookups that it answered instead of the providers, by reason.
         package var stoodIn: [String: Int] = [:]
-        /// Messages that were no reply to the query they came for: late, damaged or forged.
+        /// Messages that did not match the query: late, damaged or forged.
         package var foreignReplies = 0
-        /// Messages that were not sent because too many sockets were open to nameservers.
+        /// Messages that were not sent because too many nameserver sockets were open.
         package var refusedExchanges = 0
-        /// Times that it led to somebody else's address, and another source did not.
+        /// Times that it returned an address that failed its probe while another source's address was verified.
         package var divergences = 0
-        /// How far its word is believed, from 0 to 1; 1 while it was never found out.
+        /// Credibility of its answers, from 0 to 1; 1 until a forgery is recorded.
         package var trust = 1.0
         /// "ADDR:PORT"
         package var servers: [String] = []
-        /// Of the same form: those that are not asked because they lead back to us.
+        /// Nameservers that forward back to this daemon and are therefore not asked, "ADDR:PORT".
         package var looping: [String] = []
         package init() {}
 
@@ -198,10 +199,10 @@ package struct StatsReport: Codable, Equatable, Sendable {
         }
     }
 
-    /// Of the HTTP listener. All 0 when there is none.
+    /// The HTTP listener. All 0 if there is none.
     package struct Pages: Codable, Equatable, Sendable {
         package var requests = 0
-        /// Connections that were closed because there were too many or it took too long.
+        /// Connections that were closed because there were too many, or they took too long.
         package var cut = 0
         package init() {}
     }
@@ -209,10 +210,10 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package struct Process: Codable, Equatable, Sendable {
         package var residentBytes = 0
         package var openDescriptors = 0
-        /// How many may be open (RLIMIT_NOFILE); the bounds on sockets follow from it.
+        /// The limit of open descriptors (RLIMIT_NOFILE); the bounds on sockets follow from it.
         package var descriptorLimit = 0
         package var threads = 0
-        /// By the wall clock of then, seconds since 1970: the start, and when settings were last put into force.
+        /// Wall clock times in seconds since 1970: of the start, and of the last change of settings.
         package var startSeconds = 0
         package var settingsSeconds = 0
         package init() {}
@@ -234,34 +235,34 @@ extension StatsReport {
         package var dialect: String
         /// "up", "down", "throttled", "blocked", "over-budget" or "unmeasured".
         package var state: String
-        /// Until it is asked again; nil: nothing is known to end.
+        /// Seconds until the provider is asked again; nil if no end is known.
         package var retrySeconds: Int?
-        /// Of first choices, 0...1; nil while there are none.
+        /// Recent share of lookups that asked it first, 0...1; nil before its first request, and for a shadow provider.
         package var share: Double?
-        /// Of requests, of late, 0...1; nil before the first.
+        /// Share of recent requests that succeeded, 0...1; nil before the first.
         package var success: Double?
         package var requests = 0
-        /// Requests may carry several names.
+        /// Names that were asked for; a request may carry several.
         package var names = 0
-        /// By kind: timeout, tls, ...
+        /// Failures by kind: timeout, tls, ...
         package var failures: [String: Int] = [:]
-        /// Requests that ended: "success", or the kind of failure. A request that failed for some of its names only is
-        /// a success, and among `failures` all the same.
+        /// Completed requests by result: "success" or the kind of failure. A request that failed only for some of its
+        /// names counts as a success here, and in `failures` too.
         package var results: [String: Int] = [:]
-        /// Times that it led to somebody else's address, and another source did not.
+        /// Times that it returned an address that failed its probe while another source's address was verified.
         package var divergences = 0
-        /// How far its word is believed, from 0 to 1; 1 while it was never found out.
+        /// Credibility of its answers, from 0 to 1; 1 until a forgery is recorded.
         package var trust = 1.0
-        /// 0 while none was measured.
+        /// 0 before the first measurement.
         package var latencyMilliseconds = Latency()
-        /// From requests to replies that were of use.
+        /// From a request to a usable reply.
         package var durations = Histogram()
         package var connections = Connections()
         package var addresses: [Address] = []
-        /// Its clock less ours.
+        /// The provider's clock minus the daemon's clock.
         package var clockOffsetMilliseconds = 0
         package var usesProxy = false
-        /// Nil for a provider whose answers are used.
+        /// Comparison of a shadow provider's answers; nil for a provider whose answers are used.
         package var shadow: Shadow?
 
         package init(name: String, dialect: String, state: String) {
@@ -279,7 +280,7 @@ extension StatsReport {
             case usesProxy = "proxy"
         }
 
-        /// One that is dialled.
+        /// An address that the daemon connects to.
         package struct Address: Codable, Equatable, Sendable {
             /// "ADDR" or "ADDR:PORT"
             package var name: String
@@ -291,7 +292,7 @@ extension StatsReport {
             }
         }
 
-        /// Its answers beside those that were used.
+        /// How a shadow provider's answers compare with those that were used.
         package struct Shadow: Codable, Equatable, Sendable {
             package var asked = 0
             package var same = 0
@@ -311,7 +312,7 @@ extension StatsReport {
             package var open = 0
             package var opened = 0
             package var reused = 0
-            /// Requests that an old connection failed and a fresh one answered.
+            /// Requests that failed on an existing connection and succeeded on a new one.
             package var retried = 0
             package init() {}
         }

@@ -1,7 +1,7 @@
-// `stats` as text: one line for each number, made from the JSON form, so that no key can be in one and not the other.
+// `stats` as text: one line per number, generated from the JSON form, so that both have the same keys.
 
 extension StatsReport {
-    /// Dotted names in order, values in one column; a provider's numbers stand under its name.
+    /// Sorted dotted names, with the values in one column. A provider's numbers are prefixed with its name.
     package var text: String {
         guard let lines = StatsReport.lines(ofJSON: json(self)) else { return json(self) }
         let width = lines.map(\.name.utf8.count).max() ?? 0
@@ -10,7 +10,7 @@ extension StatsReport {
         }.joined()
     }
 
-    /// Nil for what is no JSON.
+    /// Nil if the text is not JSON.
     static func lines(ofJSON text: String) -> [(name: String, value: String)]? {
         (decoded(text) as Tree?)?.lines(under: "")
     }
@@ -51,7 +51,7 @@ private enum Tree: Decodable {
         case .members(let members):
             return members.sorted { $0.key < $1.key }.flatMap { $0.value.lines(under: prefix + $0.key) }
         case .list(let elements):
-            // Buckets: a line for all of them.
+            // A histogram's buckets share one line.
             if let numbers = Tree.numbers(elements) { return [(name, numbers)] }
             return elements.enumerated().flatMap { index, element in element.elementLines(prefix, index) }
         }

@@ -1,4 +1,4 @@
-// The few lines of `status`: is it alive, whom does it listen to, who answers it.
+// `status`: version, listeners, upstreams, cache and state in a few lines.
 
 package struct StatusReport: Codable, Equatable, Sendable {
     package var version = programVersion
@@ -6,25 +6,26 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var processID: Int
     /// "ADDR:PORT", each for UDP and TCP.
     package var listeners: [String]
-    /// Serving threads, each with its own UDP socket per listener.
+    /// Number of serving threads; each has its own UDP socket per listener.
     package var threads: Int
     package var providers: [Provider] = []
-    /// The nameservers of the last resort, "ADDR:PORT".
+    /// The nameservers of the system resolver, "ADDR:PORT".
     package var systemServers: [String] = []
-    /// Those that are not asked because they lead back to us.
+    /// Nameservers that forward back to this daemon and are therefore not asked.
     package var loopingServers: [String] = []
     package var cache = StatsReport.Cache()
-    /// Those that are off.
+    /// The switches that are off.
     package var switches: [SwitchReport] = []
-    /// Nil: nobody watches the network.
+    /// Nil if the network is not monitored.
     package var network: NetworkReport.Current?
-    /// Open descriptors, and how many may be open; nil from daemons that do not tell.
+    /// Open file descriptors and their limit; nil from a daemon version without these fields.
     package var openDescriptors: Int?
     package var descriptorLimit: Int?
-    /// Of which user and group it is, and whether system calls are kept from it; nil from those who do not say.
+    /// The daemon's user and group, and whether its system calls are restricted; nil from a daemon version without this
+    /// field.
     package var rights: String?
-    /// What makes one think that a captive portal stands in the way, whether or not the network is watched. It names
-    /// hosts as the portal chose them.
+    /// Why a captive portal is suspected, also if the network is not monitored. Contains host names that the portal
+    /// chose.
     package var portal: String? {
         didSet { portal = portal?.shown(maxBytes: StatusReport.maxPortalBytes) }
     }
@@ -36,7 +37,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
         self.threads = threads
     }
 
-    /// What a daemon has answered to `status --json`; nil for anything else.
+    /// Parses an answer to `status --json`. Nil for any other text.
     package init?(answer: [UInt8]) {
         guard let report: StatusReport = decoded(String(decoding: answer, as: UTF8.self)) else { return nil }
         self = report
@@ -55,7 +56,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package struct Provider: Codable, Equatable, Sendable {
         package var name: String
         package var state: String
-        /// The median of late; nil before the first answer.
+        /// Recent median latency; nil before the first answer.
         package var latencyMilliseconds: Int?
 
         package init(name: String, state: String, latencyMilliseconds: Int? = nil) {
@@ -91,7 +92,7 @@ extension StatusReport {
     static let labelWidth = 9
     private static let maxPortalBytes = 300
 
-    /// What not every daemon has to say.
+    /// Facts that only some daemons report.
     private var further: [(String, String)] {
         [
             ("network", network?.line), ("portal", portal ?? network?.portal),

@@ -1,5 +1,5 @@
-// A line of a terminal: pieces with their colours, as many columns as characters. What is not plain ASCII is escaped,
-// so that nothing in a name moves a cursor or takes more room than it seems to.
+// A terminal line of styled pieces. All but printable ASCII is escaped, so that each character takes one column and
+// cannot move the cursor.
 
 package struct StyledLine: Equatable, Sendable {
     package enum Style: Equatable, Sendable {
@@ -22,12 +22,12 @@ package struct StyledLine: Equatable, Sendable {
 
     package var plain: String { pieces.map(\.text).joined() }
 
-    /// With the sequences of ECMA-48 (SGR) that every terminal knows.
+    /// The line with the SGR sequences of ECMA-48.
     package var painted: String {
         pieces.map { $0.style == .plain ? $0.text : "\u{1B}[\($0.style.code)m\($0.text)\u{1B}[0m" }.joined()
     }
 
-    /// No longer than so many columns; what was cut is marked.
+    /// Returns the line truncated to `columns`, with a mark if it was cut.
     package func cut(to columns: Int) -> StyledLine {
         guard self.columns > columns else { return self }
         var line = StyledLine()
@@ -41,7 +41,7 @@ package struct StyledLine: Equatable, Sendable {
         return line
     }
 
-    /// Followed by spaces up to so many columns, then by another one.
+    /// Returns the line padded with spaces to `columns`, followed by `other`.
     package func padded(to columns: Int, then other: StyledLine) -> StyledLine {
         var line = self
         line.append(String(repeating: " ", count: max(0, columns - self.columns)))

@@ -1,13 +1,13 @@
-// A switch that is off, as people and scripts see it: for which names, how long, and why.
+// A switch that is off: its names, its end and its reason.
 
 package struct SwitchReport: Codable, Equatable, Sendable {
-    /// "." for all names, else a name, which stands for everything under it, too.
+    /// "." for all names, else the name at the top of a subtree.
     package var scope: String
-    /// Nil: it does not end by itself.
+    /// Nil: no time limit.
     package var secondsLeft: Int?
-    /// When that is, in seconds since 1970.
+    /// The same end in seconds since 1970.
     package var untilSeconds: Int?
-    /// `byOperator`, or what else keeps the providers from being asked.
+    /// `byOperator`, or another reason why providers are not asked.
     package var reason: String
 
     package static let byOperator = "operator"

@@ -1,15 +1,15 @@
-// What `httpdnsctl system` is asked to do, in words of its command line.
+// The arguments of `httpdnsctl system`.
 
 package enum SystemAction: Equatable, Sendable {
     case status
     case use(isDryRun: Bool)
-    /// - Parameter onlyIfDead: nothing is done while the daemon answers.
+    /// - Parameter onlyIfDead: do nothing if the daemon answers.
     case restore(isDryRun: Bool, onlyIfDead: Bool)
 
     private static let dryRun = "--dry-run"
     private static let ifDead = "--if-dead"
 
-    /// - Parameter words: those behind `system`.
+    /// - Parameter words: the arguments after `system`.
     init(_ words: [String]) throws(UsageError) {
         let options = Set(words.dropFirst())
         let allowed: Set<String>

@@ -1,27 +1,27 @@
-// What `httpdnsctl system` says in JSON, and in text where it only looks.
+// The output of `httpdnsctl system`: JSON for all actions, and the text of `status`.
 
-/// Of `system status`.
+/// The result of `system status`.
 package struct SystemReport: Codable, Equatable, Sendable {
-    /// What is written down of a takeover.
+    /// The state of the takeover record.
     package enum Record: String, Codable, Sendable {
         case none
-        /// It was interrupted on the way there or back.
+        /// A takeover or a restore was interrupted.
         case unfinished
         case complete
-        /// It is not ours, or the disk has lost a part of it.
+        /// The record was not written by httpdnsctl, or is incomplete on the disk.
         case damaged
     }
 
-    /// Who keeps resolv.conf.
+    /// The resolv.conf manager.
     package var keeper: String
     package var record: Record
-    /// Whom programs ask first; nil: the file names nobody.
+    /// The first nameserver in resolv.conf; nil if there is none.
     package var nameserver: String?
-    /// The daemon has answered through that nameserver.
+    /// Whether the daemon answered through that nameserver.
     package var leadsToDaemon: Bool
-    /// Where the daemon has answered itself: of the record, or by its own word.
+    /// The addresses at which the daemon itself answered, from the record or from its `status`.
     package var answering: [String]
-    /// What is no longer as `system use` left it.
+    /// The files that were changed after `system use`.
     package var changed: [String]
 
     package init(
@@ -40,7 +40,7 @@ package struct SystemReport: Codable, Equatable, Sendable {
         case leadsToDaemon = "leads_to_daemon"
     }
 
-    /// Names come from the daemon, and the way back is known.
+    /// Whether names are resolved by the daemon and the previous state can be restored.
     package var isInUse: Bool { record == .complete && leadsToDaemon && changed.isEmpty }
 
     package func shown(asJSON: Bool) -> String { asJSON ? json(self) : text }
@@ -62,14 +62,14 @@ package struct SystemReport: Codable, Equatable, Sendable {
     }
 }
 
-/// Of `system use` and `system restore`.
+/// The result of `system use` and `system restore`.
 package struct SystemWorkReport: Codable, Equatable, Sendable {
-    /// Whether the steps were taken; not with --dry-run, and not where there was nothing to do.
+    /// Whether the steps were carried out. False with --dry-run, or if there was nothing to do.
     package var isDone: Bool
     package var steps: [String]
     package var remarks: [String]
 
-    /// The longest path, and some words around it.
+    /// Enough for the longest path and some text.
     package static let maxLineBytes = 5000
 
     package init(isDone: Bool, steps: [String], remarks: [String]) {

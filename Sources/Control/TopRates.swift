@@ -1,4 +1,4 @@
-// What two looks at the counters say of the time between them; of one look alone, what there was since the start.
+// Rates of the counters between two polls, or since the start if there is only one poll.
 
 struct TopRates {
     struct Share {
@@ -8,14 +8,14 @@ struct TopRates {
     }
 
     private let later: StatsReport
-    /// Nil: the start.
+    /// Nil: rates are since the start.
     private let earlier: StatsReport?
     private let seconds: Double
 
     init(_ report: TopReport, since earlier: TopReport?) {
         later = report.stats
         let milliseconds = earlier.map { report.bootMilliseconds - $0.bootMilliseconds } ?? 0
-        // Another daemon has begun to count, perhaps after another boot.
+        // The daemon, or the machine, may have been restarted in between.
         let isComparable = earlier.map { $0.stats.isEarlier(than: report.stats) } ?? false
         self.earlier = isComparable && milliseconds > 0 ? earlier?.stats : nil
         seconds = self.earlier == nil ? Double(max(1, report.stats.uptimeSeconds)) : Double(milliseconds) / 1000
@@ -23,7 +23,7 @@ struct TopRates {
 
     var isOfInterval: Bool { earlier != nil }
 
-    /// How fast a counter grows.
+    /// Returns the growth of a counter per second.
     func perSecond(_ count: (StatsReport) -> Int) -> Double {
         Double(max(0, count(later) - (earlier.map(count) ?? 0))) / seconds
     }
@@ -32,14 +32,14 @@ struct TopRates {
         perSecond { $0.providers.first { $0.name == provider.name }?.requests ?? 0 }
     }
 
-    /// Nil when nothing was looked for.
+    /// Nil if there was no cache lookup.
     var hitShare: String? {
         let hits = later.cache.hits - (earlier?.cache.hits ?? 0)
         let misses = later.cache.misses - (earlier?.cache.misses ?? 0)
         return LineFormat.percent(hits, of: hits + misses)
     }
 
-    /// Where answers came from; what nothing came from is left out where it says nothing.
+    /// Shares of responses by source. Sources without a response are left out, except for the cache.
     var shares: [Share] {
         let whole = later.responses.sum - (earlier?.responses.sum ?? 0)
         let sources: [(String, KeyPath<StatsReport.Responses, Int>, StyledLine.Style)] = [
@@ -56,7 +56,7 @@ struct TopRates {
         }
     }
 
-    /// By source, where there are any.
+    /// Latencies of the sources that have any.
     var latencies: [(name: String, text: String)] {
         let sources = [
             ("cache", later.latencyMicroseconds.cache), ("stale", later.latencyMicroseconds.stale),
@@ -70,7 +70,7 @@ struct TopRates {
         }
     }
 
-    /// Of the interval; nil without durations in it.
+    /// Percentiles of the interval; nil if no duration was recorded in it.
     private func recent(_ source: String) -> StatsReport.Percentiles? {
         guard let earlier, let now = later.durations[source]?.counts, let before = earlier.durations[source]?.counts,
             now.count == before.count
@@ -85,12 +85,12 @@ struct TopRates {
         return percentiles
     }
 
-    /// Microseconds, as if what is in a bucket were spread over it evenly.
+    /// Returns the percentile in microseconds, interpolated linearly within its bucket.
     private func percentile(_ part: Int, of counts: [Int], _ whole: Int) -> Int {
         let bounds = StatsReport.Histogram.boundsMicroseconds
         var below = 0
         for (bucket, count) in counts.enumerated() {
-            // Beyond the last bound it is not known how far.
+            // The last bucket has no upper bound.
             guard bucket < bounds.count else { break }
             if count > 0, (below + count) * 100 >= whole * part {
                 let lower = bucket > 0 ? bounds[bucket - 1] : 0
@@ -104,7 +104,7 @@ struct TopRates {
 
     /// "0", "0.3", "12.5" or "1,204".
     static func text(_ rate: Double) -> String {
-        // Nothing counts to more in a second.
+        // Limits the value so that the conversion to Int cannot overflow.
         let tenths = Int((min(max(rate, 0), 1e12) * 10).rounded())
         return tenths == 0 || tenths >= 1000
             ? LineFormat.grouped((tenths + 5) / 10) : "\(tenths / 10).\(tenths % 10)"
@@ -122,7 +122,7 @@ struct TopRates {
 }
 
 extension StatsReport {
-    /// Nothing has begun anew between them.
+    /// Whether `later` may be a later poll of the same process: no counter went back.
     fileprivate func isEarlier(than later: StatsReport) -> Bool {
         uptimeSeconds <= later.uptimeSeconds && queries.total <= later.queries.total
             && responses.sum <= later.responses.sum

@@ -1,25 +1,25 @@
-// One look at the daemon, for a screen that is drawn again and again: counts from which two looks make rates, and what
-// is in use most.
+// One poll for `top`: the counters, from which two polls give rates, and the most queried names.
 
 package struct TopReport: Codable, Equatable, Sendable {
     package var schema = 1
-    /// Since 1970.
+    /// Milliseconds since 1970.
     package var milliseconds: Int64
-    /// Since boot: what two looks are apart, whoever sets the clock between them.
+    /// Milliseconds since boot. The interval between two polls is computed from it, because the wall clock may be set
+    /// in between.
     package var bootMilliseconds: Int64
     package var stats: StatsReport
-    /// The most asked first, at most `maxHottest`.
+    /// The most queried first, at most `maxHottest`.
     package var hottest: [HotName] = []
-    /// Nil: nobody watches the network.
+    /// Nil if the network is not monitored.
     package var network: NetworkReport.Current?
-    /// Nil while none is suspected.
+    /// Nil unless a captive portal is suspected.
     package var portal: String? {
         didSet { portal = portal?.shown(maxBytes: TopReport.maxPortalBytes) }
     }
-    /// Those that are off.
+    /// The switches that are off.
     package var switches: [SwitchReport] = []
 
-    /// A screenful.
+    /// One screen of names.
     package static let maxHottest = 20
     private static let maxPortalBytes = 300
 
@@ -38,17 +38,17 @@ package struct TopReport: Codable, Equatable, Sendable {
     package struct HotName: Codable, Equatable, Sendable {
         package let name: String
         package let type: String
-        /// How often it is asked, estimated from the last minutes.
+        /// Queries per second, estimated over the last minutes.
         package let perSecond: Double
 
-        /// Names come from clients, or through them from anybody.
+        /// The name is untrusted: clients and web pages choose it.
         package init(name: String, type: String, perSecond: Double) {
             self.name = name.shown(maxBytes: HotName.maxNameBytes)
             self.type = type
             self.perSecond = (perSecond * 1000).rounded() / 1000
         }
 
-        /// The longest name, each of its bytes escaped.
+        /// The longest name with each of its bytes escaped.
         private static let maxNameBytes = 1_100
 
         package enum CodingKeys: String, CodingKey {
@@ -57,13 +57,13 @@ package struct TopReport: Codable, Equatable, Sendable {
         }
     }
 
-    /// Of a daemon's answer; nil for what is none, or one of another version.
+    /// Parses an answer to `top --json`. Nil for any other text, or for another version's.
     package init?(json: [UInt8]) {
         guard let report: TopReport = decoded(String(decoding: json, as: UTF8.self)) else { return nil }
         self = report
     }
 
-    /// As plain text, for what is no terminal: of the time between two looks, or of one look alone.
+    /// Plain text for output that is not a terminal: the rates between two polls, or since the start.
     package func text(since earlier: TopReport?) -> String {
         let size = TopScreen.Size(columns: TopScreen.plainColumns)
         return TopScreen(self, since: earlier).lines(size).map { "\($0)\n" }.joined()

@@ -1,10 +1,9 @@
-// What `top` draws: two looks at the daemon and the size of a terminal become lines. No line is longer than the
-// terminal is wide, and there are never more of them than it has.
+// Renders two polls as the lines of `top`. The lines fit the width and height of the terminal.
 
 package struct TopScreen {
     package struct Size: Equatable, Sendable {
         package let columns: Int
-        /// Nil: as many as it takes.
+        /// Nil: no limit.
         package let rows: Int?
 
         package init(columns: Int, rows: Int? = nil) {
@@ -13,15 +12,15 @@ package struct TopScreen {
         }
     }
 
-    /// Of what is no terminal.
+    /// The width of output that is not a terminal.
     static let plainColumns = 100
-    /// From here on names stand beside providers.
+    /// The width from which names are shown beside providers.
     private static let wideColumns = 150
     private static let labelWidth = 10
 
     private let report: TopReport
     private let rates: TopRates
-    /// What stands in the way of news; shown in the place of the last line.
+    /// Why the values are outdated; replaces the last line.
     private let notice: String?
 
     package init(_ report: TopReport, since earlier: TopReport?, notice: String? = nil) {
@@ -97,7 +96,7 @@ package struct TopScreen {
         return rows
     }
 
-    /// The operator knows of the others.
+    /// The `status` command shows the others.
     private static let maxSwitches = 2
 
     private func spaced(_ pieces: [(String, StyledLine.Style)]) -> [(String, StyledLine.Style)] {
@@ -123,7 +122,7 @@ package struct TopScreen {
 
     // MARK: body
 
-    /// Providers get what names leave, but no less than a half of the room.
+    /// Providers get the rows that names leave free, but at least half of the rows.
     private func stacked(_ rows: Int?) -> [StyledLine] {
         let tables = (providers: TopTables.providers(report, rates), names: TopTables.names(report))
         guard let rows else { return tables.providers + [StyledLine()] + tables.names }

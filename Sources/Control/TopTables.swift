@@ -1,4 +1,4 @@
-// The tables of `top`: providers, the names that are asked most, and where there is room what else is counted.
+// The tables of `top`: providers, the most queried names, and other counters if there is room.
 
 enum TopTables {
     static func providers(_ report: TopReport, _ rates: TopRates) -> [StyledLine] {
@@ -30,7 +30,7 @@ enum TopTables {
         return zip(aligned([titles] + rows), 0...).map { StyledLine($0, $1 == 0 ? .title : .plain) }
     }
 
-    /// By kinds, what there was of each.
+    /// Counters by kind: response codes, drops, stale causes and failures.
     static func counts(_ report: TopReport, _ rates: TopRates) -> [StyledLine] {
         let kinds: [(String, (StatsReport) -> [String: Int])] = [
             ("code", { $0.rcodes }), ("dropped", { $0.dropped }), ("stale", { $0.stale }),
@@ -49,7 +49,7 @@ enum TopTables {
         return zip(aligned([titles] + rows), 0...).map { StyledLine($0, $1 == 0 ? .title : .plain) }
     }
 
-    /// What there is little of is not nothing.
+    /// A small rate is shown as "<0.1" to distinguish it from zero.
     private static func rate(_ perSecond: Double) -> String {
         perSecond > 0 && perSecond < 0.05 ? "<0.1" : TopRates.text(perSecond)
     }
@@ -58,17 +58,17 @@ enum TopTables {
         String(repeating: " ", count: max(0, numberWidth - cell.count)) + cell
     }
 
-    /// "asked/s", and numbers below a million.
+    /// Fits "asked/s", and numbers below a million.
     private static let numberWidth = 7
 
-    /// No more than so many; the last says how many are missing.
+    /// Truncates to `count` lines; the last line says how many are missing.
     static func fit(_ lines: [StyledLine], _ count: Int) -> [StyledLine] {
         guard lines.count > count else { return lines }
         guard count > 1 else { return [] }
         return lines.prefix(count - 1) + [StyledLine("... and \(lines.count - count + 1) more", .quiet)]
     }
 
-    /// Whatever stands in a cell takes as many columns as it will on the screen.
+    /// Cells are escaped first, so that their length is their width on the screen.
     private static func aligned(_ rows: [[String]]) -> [String] {
         LineFormat.aligned(rows.map { $0.map { $0.unicodeScalars.map { $0.escaped(asASCII: true) }.joined() } })
     }
@@ -84,7 +84,7 @@ enum TopTables {
 }
 
 extension StatsReport {
-    /// Of requests, by provider and kind.
+    /// Failed requests, by provider and kind.
     fileprivate var failures: [String: Int] {
         let all = providers.flatMap { provider in provider.failures.map { ("\(provider.name) \($0.key)", $0.value) } }
         return Dictionary(all) { $0 + $1 }

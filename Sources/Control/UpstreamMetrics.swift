@@ -1,5 +1,5 @@
-// What Prometheus is told of providers, the system resolver, probes and networks. Sources are told apart by the names
-// of the settings; "system" is no provider's name.
+// Prometheus metrics of providers, the system resolver, probes and networks. Sources are labelled with their names in
+// the settings; "system" cannot be a provider's name.
 
 extension MetricFamily {
     private static let states = ["up", "down", "throttled", "blocked", "over-budget", "unmeasured"]
@@ -46,7 +46,7 @@ extension MetricFamily {
             $0.providers.flatMap { [MetricSample]($0.failures, by: "kind", and: ("provider", $0.name)) }
         },
         .histogram("provider_duration_seconds", "From a request to a provider to a reply that was of use.") {
-            // None before the first: a provider that was never measured is not the fastest one.
+            // A provider without measurements has no histogram, so that it does not appear to be the fastest.
             $0.providers.filter(\.durations.hasSome).flatMap { $0.durations.samples(("provider", $0.name)) }
         },
         .gauge("provider_clock_offset_seconds", "A provider's clock less ours.") {

@@ -1,9 +1,9 @@
-// `verdicts` as one answer that is made piece by piece: a line for each address, and for one name what else is known.
+// `verdicts` as one answer, rendered in pieces: one line per address, with details if one name is requested.
 
 package import DNSWire
 
 package struct VerdictListing: Sendable {
-    /// Nil: all of which something is known.
+    /// Nil: all names with a known state.
     package let name: Name?
     private var list: PiecewiseList
 
@@ -12,7 +12,7 @@ package struct VerdictListing: Sendable {
         list = PiecewiseList("verdicts", wantsJSON: wantsJSON)
     }
 
-    /// The next piece; empty for no addresses.
+    /// Returns the next piece; empty if there are no addresses.
     package mutating func piece(of addresses: [AddressReport]) -> String {
         let needsTitles = list.count == 0 && !list.wantsJSON && !addresses.isEmpty
         let piece = list.piece(of: addresses) { [name] address in
@@ -21,7 +21,8 @@ package struct VerdictListing: Sendable {
         return needsTitles ? AddressReport.titles + piece : piece
     }
 
-    /// The last piece. Who asked for one name of which nothing is known is refused, so that scripts see it.
+    /// Returns the last piece. If the requested name is unknown, the answer is a refusal, so that scripts can detect
+    /// it.
     package func end() -> String {
         if list.count == 0, let name { return list.refusal("no verdict for \(name)") }
         return list.end(text: name == nil ? "; \(counted(list.count, "address", "addresses"))\n" : "")

@@ -1,7 +1,6 @@
-// The one place that says which release this is.
+// The release version, defined only here.
 
 package let programVersion = "0.1.0"
 
-/// 2026-11-21 00:00 UTC, in seconds since 1970; a release moves it to its day. A machine that says it is earlier has a
-/// wrong clock.
+/// 2026-11-21 00:00 UTC, in seconds since 1970; each release sets it to its date. An earlier system clock is wrong.
 package let programReleasedAt: Int64 = 1_795_219_200

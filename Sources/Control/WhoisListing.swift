@@ -1,4 +1,4 @@
-// `whois` as one answer that is made piece by piece: the names that have led to an address, each once.
+// `whois` as one answer, rendered in pieces: the names that have resolved to an address, each once.
 
 package import DNSWire
 
@@ -6,11 +6,11 @@ package struct WhoisEntry: Codable, Equatable, Sendable {
     /// Without the final dot.
     package let name: String
     package let type: String
-    /// "fresh" or "expired" in the cache, else where the address stands among those that are judged.
+    /// "fresh" or "expired" for a cache entry, else the address's rank among those that were probed.
     package let state: String
-    /// The kind of upstream that said it, or who did.
+    /// The kind of upstream, or the sources, that returned the address.
     package let provenance: String
-    /// Since it was learned, or since the probe; nil if there was none.
+    /// Age of the entry or of the probe; nil if there was no probe.
     package let ageSeconds: Int?
 
     package init(name: String, type: String, state: String, provenance: String, ageSeconds: Int?) {
@@ -37,7 +37,7 @@ package struct WhoisListing: Sendable {
     /// In lower case.
     private var names: Set<String> = []
 
-    /// An address that more names lead to tells nothing by the next one, and each one told has to be remembered.
+    /// Further names add no information, and each listed name uses memory.
     package static let maxNames = 4_096
 
     package init(_ address: Address, wantsJSON: Bool) {
@@ -47,13 +47,13 @@ package struct WhoisListing: Sendable {
 
     package var isFull: Bool { names.count >= WhoisListing.maxNames }
 
-    /// The next piece; empty for no entries, and for those whose names were told already.
+    /// Returns the next piece; empty if there are no new names.
     package mutating func piece(of entries: [WhoisEntry]) -> String {
         let new = entries.filter { !isFull && names.insert($0.name.lowercased()).inserted }
         return list.piece(of: new, text: \.line)
     }
 
-    /// The last piece.
+    /// Returns the last piece.
     package func end() -> String {
         guard list.count > 0 else { return list.refusal("no name is known to have led to \(address)") }
         return list.end(text: "; \(counted(list.count, "name", "names"))\(isFull ? ", and perhaps more" : "")\n")

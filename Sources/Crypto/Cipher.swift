@@ -1,5 +1,5 @@
-// The ciphers of the vendors' APIs, by OpenSSL: AES-128 as CBC and GCM, and DES as ECB. None of them may be offered for
-// anything else: DES is broken, and CBC without a signature tells an attacker about its padding.
+// The ciphers of the vendors' APIs, implemented by OpenSSL: AES-128-CBC, AES-128-GCM and DES-ECB. Not for any other
+// use: DES is broken, and unsigned CBC allows padding oracles.
 
 import COpenSSL
 
@@ -12,13 +12,12 @@ package enum Cipher {
         try CipherRun(.aesCBC, .encryption, key: key, iv: iv).output(of: plain)
     }
 
-    /// Wrong padding and half blocks throw.
+    /// Throws for wrong padding and partial blocks.
     package static func aesCBC(decrypt cipher: [UInt8], key: [UInt8], iv: [UInt8]) throws(CryptoError) -> [UInt8] {
         try CipherRun(.aesCBC, .decryption, key: key, iv: iv).output(of: cipher)
     }
 
-    /// AES-128 without additional data. The result is the ciphertext, as long as the plain bytes, and a tag of 16
-    /// bytes.
+    /// AES-128 without additional data. Returns the ciphertext, as long as the plaintext, and a 16-byte tag.
     /// - Parameters:
     ///   - key: 16 bytes.
     ///   - iv: 12 bytes, never the same twice with one key.
@@ -27,7 +26,7 @@ package enum Cipher {
         return try run.output(of: plain) + run.tag()
     }
 
-    /// A wrong tag throws, and nothing of what it should have protected comes out.
+    /// Throws for a wrong tag and returns no plaintext.
     package static func aesGCM(
         decrypt cipherAndTag: [UInt8], key: [UInt8], iv: [UInt8]
     ) throws(CryptoError) -> [UInt8] {
@@ -38,16 +37,16 @@ package enum Cipher {
     }
 
     /// DES with PKCS#7 padding: at least one byte is added.
-    /// - Parameter key: 8 bytes; the lowest bit of each means nothing.
+    /// - Parameter key: 8 bytes; the lowest bit of each is ignored.
     package static func desECB(encrypt plain: [UInt8], key: [UInt8]) throws(CryptoError) -> [UInt8] {
         try CipherRun(.desECB, .encryption, key: key, iv: []).output(of: plain)
     }
 
-    /// Wrong padding and half blocks throw.
+    /// Throws for wrong padding and partial blocks.
     package static func desECB(decrypt cipher: [UInt8], key: [UInt8]) throws(CryptoError) -> [UInt8] {
         try CipherRun(.desECB, .decryption, key: key, iv: []).output(of: cipher)
     }
 
-    /// False where the system lacks OpenSSL's legacy provider: `desECB` always throws then.
+    /// False without OpenSSL's legacy provider: `desECB` then always throws.
     package static var desIsAvailable: Bool { LegacyCiphers.isAvailable }
 }

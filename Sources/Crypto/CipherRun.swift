@@ -1,5 +1,4 @@
-// One encryption or decryption. OpenSSL's context has an owner of its own, which frees it and wipes the key on every
-// path.
+// One encryption or decryption. Its OpenSSL context is freed and the key wiped on every path.
 
 import COpenSSL
 
@@ -19,7 +18,7 @@ struct CipherRun: ~Copyable {
             }
         }
 
-        /// Borrowed: OpenSSL's own for AES, ours for DES.
+        /// Borrowed from OpenSSL for AES and from `LegacyCiphers` for DES.
         fileprivate var cipher: OpaquePointer? {
             get throws(CryptoError) {
                 switch self {
@@ -37,9 +36,9 @@ struct CipherRun: ~Copyable {
     }
 
     static let tagBytes = 16
-    /// Far above every body that is encrypted here (64 KiB), far below what OpenSSL counts with.
+    /// Far above the bodies encrypted here (64 KiB) and far below OpenSSL's integer limit.
     private static let maxInputBytes = 1 << 24
-    /// The largest block of any algorithm above.
+    /// The largest block size of these algorithms.
     private static let maxBlockBytes = 16
 
     private let context: CipherContext
@@ -63,7 +62,7 @@ struct CipherRun: ~Copyable {
         self.attempt = attempt
     }
 
-    /// All of the input, once.
+    /// Processes the whole input; call once.
     func output(of input: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard input.count <= CipherRun.maxInputBytes else { throw CryptoError("\(attempt): \(input.count) bytes") }
         var output = [UInt8](repeating: 0, count: input.count + CipherRun.maxBlockBytes)
@@ -77,14 +76,14 @@ struct CipherRun: ~Copyable {
         return Array(output.prefix(Int(count)) + last.prefix(Int(lastCount)))
     }
 
-    /// After `output(of:)`.
+    /// Call after `output(of:)`.
     func tag() throws(CryptoError) -> [UInt8] {
         var tag = [UInt8](repeating: 0, count: CipherRun.tagBytes)
         try control(EVP_CTRL_AEAD_GET_TAG, &tag)
         return tag
     }
 
-    /// Before `output(of:)`.
+    /// Call before `output(of:)`.
     func expect(tag: [UInt8]) throws(CryptoError) {
         var tag = tag
         try control(EVP_CTRL_AEAD_SET_TAG, &tag)

@@ -1,20 +1,20 @@
-// Hashes and message authentication codes, by OpenSSL. MD5 is here for signatures that vendors fixed long ago; nothing
-// of ours may rest on it.
+// Hashes and message authentication codes, implemented by OpenSSL. MD5 is only for the vendors' signatures.
 
 import COpenSSL
 
 package enum Digest {
-    /// 16 bytes. Throws where the system's policy (FIPS) has taken MD5 away.
+    /// Returns 16 bytes. Throws if the system's policy (FIPS) disables MD5.
     package static func md5(_ bytes: [UInt8]) throws(CryptoError) -> [UInt8] {
         try digest(bytes, "MD5")
     }
 
-    /// 32 bytes.
+    /// Returns 32 bytes.
     package static func sha256(_ bytes: [UInt8]) throws(CryptoError) -> [UInt8] {
         try digest(bytes, "SHA256")
     }
 
-    /// 32 bytes (RFC 2104).
+    /// Returns 32 bytes (RFC 2104).
+    ///
     /// - Parameter key: of any length, even empty.
     package static func hmacSHA256(key: [UInt8], _ bytes: [UInt8]) throws(CryptoError) -> [UInt8] {
         var code = [UInt8](repeating: 0, count: maxBytes)

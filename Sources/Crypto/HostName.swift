@@ -1,12 +1,13 @@
-// The names of hosts as certificates and the server name extension write them. Nothing else may reach OpenSSL, to which
-// a leading dot, a NUL and an empty name each mean something of their own.
+// Validates host names for certificates and SNI. Only valid names may reach OpenSSL, which gives a leading dot, a NUL
+// and an empty name special meanings.
 
 package enum HostName {
-    /// RFC 1035, 2.3.4, in text without the final dot.
+    /// RFC 1035 section 2.3.4, as text without the final dot.
     private static let maxBytes = 253
     private static let maxLabelBytes = 63
 
-    /// Labels of letters, digits, hyphens, and of underscores, which are no letters for hosts and used all the same.
+    /// Accepts labels of letters, digits, hyphens and underscores. Underscores are not valid in host names, but are
+    /// in use.
     package static func isValid(_ name: String) -> Bool {
         guard name.utf8.count <= maxBytes else { return false }
         return name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in

@@ -1,15 +1,15 @@
-// What OpenSSL keeps in its legacy provider: here DES alone. The provider is loaded into a library context of its own,
-// so that TLS in this process, which uses the default context, can't come upon a broken cipher.
+// DES from OpenSSL's legacy provider. The provider is loaded into a separate library context, so TLS, which uses the
+// default context, cannot use a broken cipher.
 
 import COpenSSL
 
-/// Every thread may use it: OpenSSL's counts of references are atomic, and a cipher that was fetched never changes.
+/// Thread-safe: OpenSSL's reference counts are atomic, and a fetched cipher is immutable.
 @safe struct LegacyCiphers: @unchecked Sendable {
-    /// Owned, and never freed: it lives as long as the process.
+    /// Owned and never freed; lives as long as the process.
     private let cipher: OpaquePointer?
     private let failure: CryptoError
 
-    /// Made once, at the first use.
+    /// Created at the first use.
     private static let shared = LegacyCiphers()
 
     private init() {
@@ -19,7 +19,7 @@ import COpenSSL
         let hasProvider = unsafe context != nil && OSSL_PROVIDER_load(context, "legacy") != nil
         unsafe cipher = hasProvider ? EVP_CIPHER_fetch(context, "DES-ECB", nil) : nil
         failure = CryptoError(takingQueueAfter: attempt)
-        // Takes the provider with it.
+        // Also frees the provider.
         if unsafe cipher == nil { unsafe OSSL_LIB_CTX_free(context) }
     }
 

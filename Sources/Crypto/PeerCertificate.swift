@@ -1,25 +1,26 @@
-// A server's certificate in words and numbers, for people and for evidence. Says nothing about whether it is right.
-// Whoever wrote it may be an enemy: its texts are bounded, and cannot write to a terminal.
+// A server's certificate as text and numbers, for display and forgery evidence. Not validated. The texts are
+// untrusted, so they are bounded and free of control characters.
 
 import COpenSSL
 
 package struct PeerCertificate: Hashable, Sendable {
-    /// SHA-256 of the whole certificate in hexadecimal digits, without colons.
+    /// SHA-256 of the whole certificate in hexadecimal, without colons.
     package let fingerprint: String
     /// "C = US, O = Let's Encrypt, CN = R3".
     package let issuer: String
-    /// Alternative names for DNS, at most `maxNames`; the subject, written as the issuer is, if there is none.
+    /// DNS alternative names, at most `maxNames`; without any, the subject in the form of the issuer.
     package let names: [String]
-    /// Seconds since 1970. A date that cannot be read makes both 0.
+    /// Seconds since 1970. An unreadable date makes both 0.
     package let notBefore: Int64
     package let notAfter: Int64
 
-    /// A CDN's certificate has up to a hundred; more than fill a screen tell nobody anything.
+    /// A CDN's certificate has up to a hundred names.
     package static let maxNames = 100
-    /// A DNS name has 255.
+    /// The length of the longest DNS name.
     package static let maxTextBytes = 255
 
-    /// Nil where a digest or text could not be made.
+    /// Returns nil if a digest or text could not be computed.
+    ///
     /// - Parameter certificate: borrowed.
     init?(_ certificate: OpaquePointer) {
         var digest = [UInt8](repeating: 0, count: 32)
@@ -60,7 +61,8 @@ package struct PeerCertificate: Hashable, Sendable {
         return shown(Array(bytes.prefix(count)))
     }
 
-    /// Controls (C0, DEL, C1) could drive a terminal, and format characters write from right to left.
+    /// Removes control characters (C0, DEL, C1), which could drive a terminal, and format characters, which could
+    /// reverse text.
     private static func shown(_ bytes: [UInt8]) -> String {
         var text = ""
         for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {

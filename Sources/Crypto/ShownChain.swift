@@ -1,27 +1,26 @@
-// Judges the certificates that a server has shown, apart from any handshake: who vouches for them, for which name they
-// are, and when they are valid. Nothing here knows how they came.
+// Verifies the certificates that a server presented, independently of the handshake: issuer, name and validity.
 
 import COpenSSL
 
-/// All of it is borrowed.
+/// All pointers are borrowed.
 @safe struct ShownChain {
     /// The server's own certificate.
     let leaf: OpaquePointer
-    /// What came with it, in any order; the leaf may be among them.
+    /// The presented certificates, in any order; may include the leaf.
     let shown: OpaquePointer?
     let store: OpaquePointer
-    /// Which keys and digests are too weak.
+    /// OpenSSL's security level, which rejects weak keys and digests.
     let securityLevel: Int32
 
-    /// How a chain is looked for. Each finds what those before it have missed.
+    /// The chain searches, in order; each may succeed where the previous ones failed.
     private enum Search: CaseIterable {
         case validNow
-        /// An authority that has expired can hide the way past it, through a certificate that the server has shown.
+        /// An expired authority can hide a valid chain through a presented certificate.
         case validNowPreferringShown
         case anyTime
     }
 
-    /// Nil if it could not be found out.
+    /// Returns nil if the verification could not run.
     func trust(nowSeconds: Int64) -> (verdict: TLSPeer.Trust, isValidNow: Bool)? {
         var outcome: Int32 = X509_V_ERR_UNSPECIFIED
         for search in Search.allCases {
@@ -34,7 +33,7 @@ import COpenSSL
         return (.untrusted(reason), dates.map { $0.contains(nowSeconds) } ?? false)
     }
 
-    /// - Returns: one of X509_V_*.
+    /// - Returns: an X509_V_* code.
     private func verify(_ search: Search, _ nowSeconds: Int64) -> Int32 {
         guard let run = unsafe X509_STORE_CTX_new() else { return X509_V_ERR_OUT_OF_MEM }
         defer { unsafe X509_STORE_CTX_free(run) }
@@ -55,16 +54,16 @@ import COpenSSL
         return failure == X509_V_OK ? X509_V_ERR_UNSPECIFIED : failure
     }
 
-    /// - Parameter name: see `HostName`.
+    /// - Parameter name: a name that `HostName` accepts.
     func matches(_ name: String) -> Bool {
         if matchingPattern(name) != nil { return true }
-        // OpenSSL lets a wildcard stand for letters, digits and hyphens only, browsers for underscores as well. Any
-        // label will do in their place, if it is indeed a wildcard that matches.
+        // OpenSSL's wildcards match only letters, digits and hyphens; browsers also accept underscores. So another
+        // label is tested in place of one with an underscore, and the match must be a wildcard.
         guard let dot = name.firstIndex(of: "."), name[..<dot].contains("_") else { return false }
         return matchingPattern("x" + name[dot...])?.hasPrefix("*") == true
     }
 
-    /// The alternative name by which the certificate is for `name`, if there is one.
+    /// Returns the alternative name that matches `name`; nil if there is none.
     private func matchingPattern(_ name: String) -> String? {
         let flags = UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
         var pattern: UnsafeMutablePointer<CChar>?

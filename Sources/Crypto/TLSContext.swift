@@ -1,14 +1,14 @@
-// What handshakes share: authorities, versions, protocols. No session is ever kept here, so that no handshake is a
-// resumed one: each must show its certificate.
+// Settings shared by handshakes: authorities, versions, protocols. Keeps no sessions, so every handshake is a full
+// one and presents a certificate.
 
 import COpenSSL
 
-/// TLS 1.2 and up. For one thread; may be let go while handshakes are under way.
+/// TLS 1.2 and later. For one thread; may be released while handshakes are in progress.
 @safe package final class TLSContext {
-    /// In the order of preference.
+    /// In order of preference.
     let protocols: [String]
-    /// False where there is none to be had (ca-certificates is not installed): nothing could be trusted. A folder of
-    /// certificates alone does not count, since nobody knows whether authorities are in it.
+    /// False if no authorities were found (ca-certificates is not installed), so nothing can be trusted. A
+    /// certificate directory alone does not count, since it may hold no authorities.
     package let hasAuthorities: Bool
     private let owner: Owner
 
@@ -16,8 +16,9 @@ import COpenSSL
     var pointer: OpaquePointer { unsafe owner.pointer }
 
     /// - Parameters:
-    ///   - caFile: PEM, with at least one certificate. Nil: OpenSSL's default places, which SSL_CERT_FILE can move.
-    ///   - protocols: for ALPN, each of 1 to 255 bytes, in the order of preference: "h2", "http/1.1". May be empty.
+    ///   - caFile: a PEM file with at least one certificate. Nil: OpenSSL's default locations, which SSL_CERT_FILE
+    ///     can change.
+    ///   - protocols: for ALPN, each of 1 to 255 bytes, in order of preference: "h2", "http/1.1". May be empty.
     package init(caFile: String?, protocols: [String]) throws(CryptoError) {
         ERR_clear_error()
         defer { ERR_clear_error() }
@@ -47,7 +48,7 @@ import COpenSSL
         }
         unsafe copenssl_judge_later(pointer)
         unsafe copenssl_keep_no_session(pointer)
-        // Most of a probe's life is waiting, which takes 40 KiB so, and 50 with buffers for nothing.
+        // Probes mostly wait. Released buffers reduce a waiting probe from 50 to 40 KiB.
         unsafe copenssl_release_idle_buffers(pointer)
         unsafe copenssl_shake_hands_once(pointer)
     }
@@ -58,7 +59,7 @@ import COpenSSL
             guard 1...255 ~= name.utf8.count else { throw CryptoError("ALPN: \(name.utf8.count) bytes") }
             wire += [UInt8(name.utf8.count)] + Array(name.utf8)
         }
-        // Unlike the rest of OpenSSL, this one says 0 for success.
+        // Unlike most OpenSSL functions, this one returns 0 for success.
         guard unsafe wire.isEmpty || SSL_CTX_set_alpn_protos(pointer, wire, UInt32(wire.count)) == 0 else {
             throw CryptoError(takingQueueAfter: "ALPN")
         }
@@ -66,7 +67,7 @@ import COpenSSL
 
     func loadAuthorities(_ caFile: String?) throws(CryptoError) {
         guard let caFile else {
-            // Places that are missing are no error: `hasAuthorities` says what was found.
+            // Missing locations are not an error; `hasAuthorities` reports the result.
             _ = unsafe SSL_CTX_set_default_verify_paths(pointer)
             return
         }

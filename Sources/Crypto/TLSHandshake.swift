@@ -1,22 +1,23 @@
-// A client's handshake over memory: bytes in, bytes out, and what was found. It has no socket and no clock, and checks
-// no certificate while it runs: the chain is judged when it is done, so that a wrong one can be looked at, too.
+// A client handshake over memory buffers, without socket or clock. Verifies the certificate chain only after the
+// handshake, so invalid certificates can be examined too.
 
 import COpenSSL
 
-/// Shows one name (SNI), and judges the server's certificate for it.
+/// Sends one name (SNI) and verifies the server's certificate for it.
 package struct TLSHandshake: ~Copyable {
     package enum Progress: Equatable, Sendable {
         /// More bytes are needed.
         case underWay
         case done(TLSPeer)
-        /// After `done`: what the server sent, decrypted.
+        /// After `done`: decrypted data from the server.
         case data([UInt8])
-        /// After `done`: the server has nothing more to say (close_notify).
+        /// After `done`: the server closed the connection (close_notify).
         case closed
         case failed(TLSFailure)
     }
 
-    /// OpenSSL takes chains of up to 100 KiB; the rest of a server's flight is small. More is an attempt to hold us.
+    /// OpenSSL accepts chains of up to 100 KiB, and the rest of a server's flight is small. A longer handshake is an
+    /// attack.
     package static let maxHandshakeBytes = 128 << 10
 
     private enum Phase {
@@ -32,8 +33,8 @@ package struct TLSHandshake: ~Copyable {
     private var receivedBytes = 0
 
     /// - Parameters:
-    ///   - name: a DNS name in A-labels, without a final dot. Any other throws.
-    ///   - nowSeconds: since 1970, the time for which certificates are judged.
+    ///   - name: a DNS name in A-labels, without a final dot; throws otherwise.
+    ///   - nowSeconds: the time for the certificate check, in seconds since 1970.
     package init(_ context: TLSContext, name: String, nowSeconds: Int64) throws(CryptoError) {
         guard HostName.isValid(name) else { throw CryptoError("no name of a host") }
         let name = name.lowercased()
@@ -44,9 +45,8 @@ package struct TLSHandshake: ~Copyable {
         self.nowSeconds = nowSeconds
     }
 
-    /// Says one thing at a time. After `done` and `data` there may be more, which a call with no bytes tells, or the
-    /// next with some: `underWay` says that there is not. After `failed` and `closed` it repeats itself, and takes
-    /// nothing in.
+    /// Processes bytes and returns one result at a time. After `done` and `data`, call again without bytes until
+    /// `underWay`, or pass the next bytes. After `failed` and `closed` it repeats that result and ignores input.
     package mutating func receive(_ bytes: Span<UInt8>) -> Progress {
         switch phase {
         case .ended(let end): return end
@@ -62,11 +62,11 @@ package struct TLSHandshake: ~Copyable {
         }
     }
 
-    /// What must be sent to the server now: after `init` the ClientHello, after `receive` and `send` what they led to,
-    /// after a failure the alert. Empty if nothing.
+    /// Returns the bytes to send now: after `init` the ClientHello, after `receive` and `send` their output, after a
+    /// failure the alert. May be empty.
     package mutating func takeOutgoing() -> [UInt8] { stream.takeOutgoing() }
 
-    /// After `done`. What is sent to a server that has closed is lost.
+    /// Call after `done`. Data for a server that has closed is lost.
     package mutating func send(_ plain: [UInt8]) {
         switch phase {
         case .shakingHands: preconditionFailure("nothing is sent to a server that was not looked at")
@@ -79,7 +79,7 @@ package struct TLSHandshake: ~Copyable {
 
     private mutating func shakeHands() -> Progress {
         let step = stream.shakeHands()
-        // Counted without what came after the handshake, so that it does not matter how the bytes were cut.
+        // Excludes bytes after the handshake, so the result does not depend on how the bytes were split.
         guard receivedBytes - stream.unreadBytes <= TLSHandshake.maxHandshakeBytes else {
             return end(.failed(.alert("more than \(TLSHandshake.maxHandshakeBytes) bytes of handshake")))
         }
@@ -108,19 +108,19 @@ package struct TLSHandshake: ~Copyable {
         }
     }
 
-    /// What was read before the end is said first, and the end by the next call.
+    /// Returns data read before the end first; the next call returns the end.
     private mutating func end(_ end: Progress, after plain: [UInt8] = []) -> Progress {
         phase = .ended(end)
         return plain.isEmpty ? end : .data(plain)
     }
 }
 
-/// The head of the first record: by it TLS is told from whatever else a server may greet us with. OpenSSL's own words
-/// for that change from version to version.
+/// The header of the first record, which distinguishes TLS from other protocols. OpenSSL's own error for this changes
+/// between versions.
 private struct Opening {
     private var count = 0
 
-    /// False as soon as the bytes cannot be the head of a record with an alert or a handshake message, not encrypted.
+    /// Returns false once the bytes cannot be the header of an unencrypted alert or handshake record.
     mutating func accepts(_ bytes: Span<UInt8>) -> Bool {
         var index = 0
         while index < bytes.count, count < 5 {
@@ -131,7 +131,7 @@ private struct Opening {
         return true
     }
 
-    /// Type, version 3.x, and a length of at most 2^14 (RFC 8446, 5.1).
+    /// Type, version 3.x, and a length of at most 2^14 (RFC 8446 section 5.1).
     private static func isPossible(_ byte: UInt8, at index: Int) -> Bool {
         switch index {
         case 0: byte == UInt8(SSL3_RT_ALERT) || byte == UInt8(SSL3_RT_HANDSHAKE)

@@ -1,31 +1,30 @@
-// What a handshake found out, and how it can fail. Facts only, each independent of the others: what follows from them
-// is the caller's to decide.
+// The result of a handshake: independent facts about the server, or the failure.
 
 package struct TLSPeer: Equatable, Sendable {
     package enum Trust: Equatable, Sendable {
-        /// A chain leads to an authority, whatever the time is.
+        /// A chain leads to an authority, regardless of the time.
         case trusted
-        /// The reason in OpenSSL's words: "self-signed certificate".
+        /// OpenSSL's reason, such as "self-signed certificate".
         case untrusted(String)
     }
 
-    /// The server's own.
+    /// The server's own certificate.
     package let certificate: PeerCertificate
     package let trust: Trust
-    /// By a DNS name among the alternative names. The subject never counts, and a wildcard stands for one label.
+    /// True if a DNS alternative name matches. The subject is ignored, and a wildcard matches one label.
     package let matchesName: Bool
-    /// The whole chain is valid at the time that was given, if there is a choice of chains one of them; where none is
-    /// trusted, the server's own certificate is.
+    /// True if every certificate of some trusted chain is valid at the given time. Without a trusted chain, only the
+    /// server's own certificate counts.
     package let isValidNow: Bool
-    /// What ALPN settled on; nil if the server did not choose one that was offered.
+    /// The ALPN protocol; nil if the server selected none of those offered.
     package let protocolName: String?
-    /// In OpenSSL's words: "TLSv1.3".
+    /// OpenSSL's name of the version: "TLSv1.3".
     package let version: String
 }
 
 package enum TLSFailure: Equatable, Sendable {
-    /// The server ended it with an alert, or gave us a reason to; in OpenSSL's words: "tlsv1 unrecognized name".
+    /// The server sent an alert or caused one; OpenSSL's text: "tlsv1 unrecognized name".
     case alert(String)
-    /// What came first is no record of TLS.
+    /// The first bytes are not a TLS record.
     case notTLS
 }

@@ -1,5 +1,5 @@
-// OpenSSL's state of one connection between two buffers in memory, with an owner that frees all three. Every call takes
-// this thread's queue of errors and leaves it empty: OpenSSL reads its own failures from it.
+// OpenSSL's state of one connection with two memory buffers; frees all three. Every call leaves this thread's error
+// queue empty, since OpenSSL reads its own failures from it.
 
 import COpenSSL
 
@@ -12,11 +12,11 @@ import COpenSSL
         case failed(String)
     }
 
-    /// A record's content.
+    /// The size of a record's content.
     private static let chunkBytes = 16 << 10
 
     private let tls: OpaquePointer
-    /// The buffers belong to `tls`.
+    /// `tls` owns the buffers.
     private let incoming: OpaquePointer
     private let outgoing: OpaquePointer
     private let context: TLSContext
@@ -44,7 +44,7 @@ import COpenSSL
 
     deinit { unsafe SSL_free(tls) }
 
-    /// What OpenSSL has not looked at yet.
+    /// Bytes that OpenSSL has not processed yet.
     var unreadBytes: Int { unsafe BIO_ctrl_pending(incoming) }
 
     func take(_ bytes: Span<UInt8>) {
@@ -67,7 +67,7 @@ import COpenSSL
         return step(after: unsafe SSL_do_handshake(tls))
     }
 
-    /// `done` if there was something to append; then there may be more.
+    /// Returns `done` if it appended data; then there may be more.
     func read(into plain: inout [UInt8]) -> Step {
         ERR_clear_error()
         var chunk = [UInt8](repeating: 0, count: TLSStream.chunkBytes)
@@ -77,7 +77,7 @@ import COpenSSL
         return step(after: result)
     }
 
-    /// - Returns: false if it failed; the reason is to be taken.
+    /// - Returns: false on failure; `takeReason` returns the reason.
     func send(_ plain: [UInt8]) -> Bool {
         ERR_clear_error()
         var count = 0
@@ -86,7 +86,7 @@ import COpenSSL
 
     func takeReason() -> String { CryptoError.takeReason() ?? "TLS failed without a reason" }
 
-    /// After the handshake. Nil if the server has shown no certificate, or none that could be judged.
+    /// Call after the handshake. Returns nil if the server presented no certificate or it could not be verified.
     func peer(name: String, nowSeconds: Int64) -> TLSPeer? {
         ERR_clear_error()
         defer { ERR_clear_error() }

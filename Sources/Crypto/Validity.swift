@@ -1,4 +1,4 @@
-// From when to when a certificate is valid, in seconds since 1970. Whether the clock is right is not known here.
+// The validity period of a certificate, in seconds since 1970. Reads no clock.
 
 import COpenSSL
 
@@ -6,7 +6,8 @@ struct Validity {
     let first: Int64
     let last: Int64
 
-    /// Nil if one of the dates cannot be read.
+    /// Returns nil if a date is unreadable.
+    ///
     /// - Parameter certificate: borrowed.
     init?(_ certificate: OpaquePointer) {
         guard let first = unsafe Validity.seconds(X509_get0_notBefore(certificate)),
@@ -16,7 +17,7 @@ struct Validity {
         self.last = last
     }
 
-    /// Without the last second: so OpenSSL judges chains, although RFC 5280 (4.1.2.5) counts it.
+    /// Excludes the last second, as OpenSSL does, although RFC 5280 section 4.1.2.5 includes it.
     func contains(_ seconds: Int64) -> Bool { first <= seconds && seconds < last }
 
     private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {

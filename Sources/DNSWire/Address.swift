@@ -1,10 +1,10 @@
-// IPv4 and IPv6 addresses: parse, print, and say what space they lie in. No ports, no sockets.
+// IPv4 and IPv6 addresses: parsing, printing, address families. No ports, no sockets.
 
 package enum Address: Hashable, Sendable {
     case v4(UInt32)
     case v6(high: UInt64, low: UInt64)
 
-    /// Network byte order; 4 or 16 bytes, nil otherwise.
+    /// Network byte order; returns nil unless there are 4 or 16 bytes.
     package init?(bytes: some Collection<UInt8>) {
         switch bytes.count {
         case 4: self = .v4(bytes.reduce(0) { $0 << 8 | UInt32($1) })
@@ -48,7 +48,7 @@ package enum Address: Hashable, Sendable {
 }
 
 extension Address {
-    /// The name under which a PTR record for this address stands (RFC 1035 section 3.5, RFC 3596 section 2.5).
+    /// The owner name of this address's PTR record (RFC 1035 section 3.5, RFC 3596 section 2.5).
     package var reverseName: Name {
         let labels: [[UInt8]]
         let zone: String

@@ -1,22 +1,22 @@
-// Which addresses are hosts of the public Internet, by the IANA IPv4 and IPv6 Special-Purpose Address Registries
-// (RFC 6890, RFC 8190), the multicast registries and the prefixes that RFCs have withdrawn.
+// Classifies addresses as public, private or documentation. Sources: the IANA IPv4 and IPv6 Special-Purpose Address
+// Registries (RFC 6890, RFC 8190), the multicast registries and the prefixes withdrawn by RFCs.
 
 extension Address {
-    /// Not a host of the public Internet: not globally reachable by the registries, or an IPv6 form of such an IPv4
-    /// address. Documentation ranges are not among them: they lead nowhere.
+    /// True for an address that is not globally reachable by the registries, or an IPv6 form of such an IPv4 address.
+    /// False for documentation ranges, which are not routed.
     package var isPrivate: Bool { use == .notGlobal }
 
-    /// Returns whether the address, or the IPv4 address that one of these NAT64 prefixes translates it to, is private.
+    /// Returns whether the address is private, or one of the NAT64 prefixes maps it to a private IPv4 address.
     ///
-    /// - Parameter prefixes: those of the network in use. They add private addresses and never remove one.
+    /// - Parameter prefixes: the prefixes of the current network. They only add private addresses.
     package func isPrivate(behind prefixes: [TranslationPrefix]) -> Bool {
         isPrivate || prefixes.contains { $0.extract(self)?.isPrivate ?? false }
     }
 
-    /// Of examples (RFC 5737, RFC 3849, RFC 9637): no host of any network, whoever answers with it.
+    /// True for the documentation ranges (RFC 5737, RFC 3849, RFC 9637), which no real host uses.
     package var isDocumentation: Bool { use == .documentation || mapped?.isDocumentation ?? false }
 
-    /// By the longest prefix of the table that contains the address.
+    /// The use of the longest matching prefix in the table.
     private var use: AddressUse {
         let found = AddressUse.prefixes.filter { $0.prefix.contains(self) }.max { $0.prefix.length < $1.prefix.length }
         switch found?.use ?? .global {
@@ -39,7 +39,7 @@ extension Address {
     }
 }
 
-/// What a block of addresses is for, as far as it decides whether a public name may have them.
+/// The use of an address block, as far as it decides whether public names may point there.
 private enum AddressUse {
     case global
     case notGlobal
@@ -54,7 +54,7 @@ private enum AddressUse {
         return (prefix: prefix, use: entry.1)
     }
 
-    /// The IPv4 registry in its order, then what it lacks.
+    /// The IPv4 registry in its order, then prefixes that it lacks.
     private static let iPv4: [(String, AddressUse)] = [
         ("0.0.0.0/8", .notGlobal),  // RFC 791 section 3.2
         ("0.0.0.0/32", .notGlobal),  // RFC 1122 section 3.2.1.3
@@ -73,7 +73,7 @@ private enum AddressUse {
         ("192.0.2.0/24", .documentation),  // RFC 5737
         ("192.31.196.0/24", .global),  // RFC 7535
         ("192.52.193.0/24", .global),  // RFC 7450
-        // Deprecated, "N/A": public routers may still announce it.
+        // Deprecated; the registry says "N/A". Public routers may still announce it.
         ("192.88.99.0/24", .global),  // RFC 7526
         ("192.88.99.2/32", .notGlobal),  // RFC 6751
         ("192.168.0.0/16", .notGlobal),  // RFC 1918
@@ -86,7 +86,7 @@ private enum AddressUse {
         ("224.0.0.0/4", .notGlobal),  // multicast, RFC 5771
     ]
 
-    /// The IPv6 registry in its order, then what it lacks.
+    /// The IPv6 registry in its order, then prefixes that it lacks.
     private static let iPv6: [(String, AddressUse)] = [
         ("::1/128", .notGlobal),  // RFC 4291
         ("::/128", .notGlobal),  // RFC 4291

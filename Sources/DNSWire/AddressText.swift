@@ -1,4 +1,4 @@
-// Addresses as text: dotted decimals, and RFC 5952 for IPv6. Strict: no leading zeros, no zone, no brackets.
+// Text form of addresses: dotted decimal, and RFC 5952 for IPv6. Strict: no leading zeros, zones or brackets.
 
 extension Address {
     package init?(_ text: String) {

@@ -1,12 +1,12 @@
-// From the asked name through CNAME records to the records of the asked type. Links are followed by name, so that
-// a record which nothing leads to never enters an answer, in whatever order and company it came.
+// Follows CNAME records from the query name to the records of the query type. Follows them by name, so unrelated
+// records never enter an answer, in any order.
 
 package struct AliasChain: Equatable, Sendable {
-    /// The CNAME records, in the order of the chain; empty when the asked name is no alias.
+    /// The CNAME records in chain order; empty if the query name is not an alias.
     package let links: [ResourceRecord]
-    /// The last name: the asked one, or where the last link leads.
+    /// The last name of the chain: the query name, or the target of the last link.
     package let end: Name
-    /// The records of the asked type at the last name, each once, in the order they came.
+    /// The records of the query type at the last name, without duplicates, in their original order.
     package let records: [ResourceRecord]
 
     package enum Failure: Error, Sendable {
@@ -14,10 +14,10 @@ package struct AliasChain: Equatable, Sendable {
         case tooLong
     }
 
-    /// BIND and unbound stop at 11 to 17 links; whoever has more has a loop or wants our time.
+    /// BIND and unbound stop at 11 to 17 links; a longer chain is a loop or an attack.
     package static let maxLinks = 11
 
-    /// Takes time linear in the number of records. Where one name has several CNAME records, the first counts.
+    /// Takes time linear in the number of records. If a name has several CNAME records, the first counts.
     package init(from question: Question, through records: [ResourceRecord]) throws(Failure) {
         var links: [ResourceRecord] = []
         var visited: Set<Name> = [question.name]
@@ -39,7 +39,7 @@ package struct AliasChain: Equatable, Sendable {
         }
     }
 
-    /// RFC 2181 section 5: a set has no duplicates; of two that differ in their TTL only, the first stays.
+    /// RFC 2181 section 5: an RRset has no duplicates. Of two records that differ only in TTL, the first stays.
     private static func unique(_ records: [ResourceRecord]) -> [ResourceRecord] {
         struct Content: Hashable {
             let type: RecordType
@@ -56,7 +56,7 @@ extension Question {
 }
 
 extension ResourceRecord {
-    /// Where a CNAME record leads; nil for other types, and for data that is not one whole name.
+    /// The target of a CNAME record; nil for other types and malformed data.
     package var aliasTarget: Name? {
         type == .cname ? Name(wire: data) : nil
     }

@@ -1,33 +1,33 @@
-// What an upstream said about a question, in one form for every dialect and for nameservers.
+// An upstream's answer to a question, in one form for all dialects and nameservers.
 
 package struct Answer: Equatable, Sendable {
     package enum Kind: Sendable {
-        /// Records of the asked type are there, perhaps behind a chain of CNAME records.
+        /// Records of the query type, possibly after a chain of CNAME records.
         case records
-        /// The name exists and has no record of the asked type.
+        /// The name exists without a record of the query type.
         case noData
-        /// The name does not exist (NXDOMAIN), said by a source that can tell.
+        /// The name does not exist (NXDOMAIN), from a source that can report this.
         case noSuchName
-        /// Nothing came back, from a source that cannot tell "no such name" from "not my name" (providers
-        /// that return bare lists). Another upstream is asked before this is believed.
+        /// An empty reply from a source that cannot report NXDOMAIN, such as a provider that returns bare address
+        /// lists. The resolver asks another upstream before it accepts this.
         case unprovenEmpty
     }
 
     package let kind: Kind
-    /// The answer section: CNAME records in the order of the chain, then the records of the asked type. Owner and
-    /// target follow each other from the asked name; nothing else is here.
+    /// The answer section: CNAME records in chain order, then the records of the query type. Contains no other
+    /// records.
     package let records: [ResourceRecord]
-    /// The SOA record of a negative answer, where the upstream gave one (RFC 2308 section 3).
+    /// The SOA record of a negative answer, if the upstream sent one (RFC 2308 section 3).
     package let authority: ResourceRecord?
-    /// How long the answer may be kept, in seconds: the smallest of its records' TTLs, or the negative TTL.
+    /// The TTL in seconds: the smallest of the records' TTLs, or the negative TTL.
     package let ttlSeconds: UInt32
-    /// Why it is not what it could have been, for clients; nil: it is plain. No part of what was said.
+    /// An extended error for clients; nil: none. Not part of the upstream's data.
     package private(set) var remark: ExtendedError?
 
-    /// For a negative answer that came without any TTL. RFC 2308 section 5 leaves it to the server.
+    /// For a negative answer without a TTL; RFC 2308 section 5 leaves the value to the server.
     package static let defaultNegativeTTLSeconds: UInt32 = 60
 
-    /// Records of the asked type, at least one; the lifetime is the smallest TTL among them.
+    /// Creates an answer from records of the query type, at least one. The TTL is the smallest of theirs.
     package init(records: [ResourceRecord]) {
         kind = .records
         self.records = records
@@ -35,8 +35,9 @@ package struct Answer: Equatable, Sendable {
         ttlSeconds = records.map(\.ttlSeconds).min() ?? 0
     }
 
-    /// A negative answer. With a SOA record the smaller of its TTL and MINIMUM decides, and becomes its TTL so that
-    /// caches behind us keep it no longer (RFC 2308 sections 3 and 5); without one, `ttlSeconds`.
+    /// Creates a negative answer. With a SOA record, the TTL is the smaller of its TTL and MINIMUM; the record's TTL
+    /// is set to it, so downstream caches keep it no longer (RFC 2308 sections 3 and 5). Without one, it is
+    /// `ttlSeconds`.
     package init(
         negative kind: Kind, chain: [ResourceRecord] = [], authority: ResourceRecord? = nil,
         ttlSeconds: UInt32 = Answer.defaultNegativeTTLSeconds
@@ -49,10 +50,10 @@ package struct Answer: Equatable, Sendable {
 
     package var responseCode: ResponseCode { kind == .noSuchName ? .noSuchName : .noError }
 
-    /// The addresses among the records, in their order.
+    /// The addresses in the records, in order.
     package var addresses: [Address] { records.compactMap(\.address) }
 
-    /// A copy in which every TTL lies between the limits; the upper one wins.
+    /// Returns a copy with every TTL clamped to the limits; the upper limit wins.
     package func withTTL(from lowest: UInt32 = 0, to highest: UInt32) -> Answer {
         let limit = { (ttl: UInt32) in min(max(ttl, lowest), highest) }
         let limited = Answer(

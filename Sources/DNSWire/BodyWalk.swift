@@ -1,10 +1,10 @@
-// Reads the body of a rendered answer that comes from outside, such as a file: whole records, each the next link of
-// the alias chain or an answer at its end, owners that lead into the question or an alias target before them. Nothing
-// in the bytes is believed before it is checked, and no bytes stop the process.
+// Validates the body of a rendered answer from an untrusted source, such as a file. Accepts whole records only, each
+// a link of the alias chain or a record at its end. Owner names may point only into the question or an earlier alias
+// target. Invalid bytes never stop the process.
 
 extension RenderedAnswer {
-    /// The answer whose parts these are, offsets found anew; nil unless they are what rendering an answer to this
-    /// question gives.
+    /// Creates an answer from its stored parts and recomputes the offsets. Returns nil unless rendering an answer to
+    /// this question can produce these parts.
     package init?(
         verifying body: [UInt8], answerCount: UInt16, authorityCount: UInt16, responseCode: ResponseCode, isCut: Bool,
         to question: Question
@@ -22,7 +22,7 @@ extension RenderedAnswer {
             ttlOffsets: walk.ttlOffsets, isCut: isCut, isNegative: !walk.hasFinalRecord)
     }
 
-    /// The addresses among the records, in their order.
+    /// The addresses in the records, in order.
     package var addresses: [Address] {
         ttlOffsets.compactMap { offset in
             let lengthField = Int(offset) + 4
@@ -35,16 +35,16 @@ extension RenderedAnswer {
 }
 
 private struct BodyWalk {
-    /// The question's name, its type and class as zeros, the body: a message without its header.
+    /// The question's name, type and class as zeros, then the body: a message without its header.
     private let message: [UInt8]
     private let bodyStart: Int
     private let question: Question
     private var at: Int
     private(set) var ttlOffsets: [UInt16] = []
     private let questionName: Range<Int>
-    /// The targets of the alias links read so far: what a pointer may lead into, beside the question.
+    /// Targets of the CNAME records read so far; with the question, the valid targets of pointers.
     private var targets: [Range<Int>] = []
-    /// The last record was the end of the chain, or one more there.
+    /// True if the last record was at the end of the chain.
     private(set) var hasFinalRecord = false
 
     /// RFC 2181 section 8.
@@ -60,7 +60,7 @@ private struct BodyWalk {
 
     var isAtEnd: Bool { at == message.count }
 
-    /// No such name and no data have no records at the end of the chain; records have no authority.
+    /// NXDOMAIN and NODATA have no records at the end of the chain; positive answers have no authority records.
     func answersAgree(with code: ResponseCode, _ authorityCount: UInt16) -> Bool {
         !hasFinalRecord || (code == .noError && authorityCount == 0)
     }
@@ -85,7 +85,7 @@ private struct BodyWalk {
         return record.type == .soa && isOwner(record.owner, within: end, orAbove: true)
     }
 
-    /// A target that the chain has been at before: it would go in a circle.
+    /// Returns true if the chain has visited this target before, which would be a loop.
     private func isKnown(_ target: Range<Int>) -> Bool {
         let names = [questionName] + targets
         return names.contains { $0.count == target.count && isEqual($0, target) }
@@ -104,7 +104,7 @@ private struct BodyWalk {
 
     private mutating func readRecord() -> Record? {
         guard let owner = readOwner(), at + 10 <= message.count else { return nil }
-        // A copy, which shares its bytes: what is borrowed from `self` would hold its other properties too.
+        // A copy that shares the bytes: a borrow from `self` would also block its other properties.
         let message = message
         let bytes = message.span
         let type = RecordType(rawValue: bytes.bigEndian16(at: at))
@@ -117,7 +117,7 @@ private struct BodyWalk {
         return Record(owner: owner, type: type, data: data)
     }
 
-    /// Data as its type asks, without compression.
+    /// Returns true if the data is valid for its type and uncompressed.
     private func isWhole(_ data: Range<Int>, _ type: RecordType) -> Bool {
         switch type {
         case .a: return data.count == 4
@@ -137,14 +137,14 @@ private struct BodyWalk {
 
     // MARK: owners
 
-    /// A name in two parts: labels that stand here, and where a pointer leads. Without a pointer the labels end with
-    /// the root and the rest is empty.
+    /// A name in two parts: the labels present here, and the target of a pointer. Without a pointer the labels end
+    /// with the root label and the rest is empty.
     private struct Owner {
         let labels: Range<Int>
         let rest: Range<Int>
     }
 
-    /// Moves behind the owner.
+    /// Reads an owner name and advances past it.
     private mutating func readOwner() -> Owner? {
         let start = at
         while at < message.count, at - start < Name.maxWireBytes {
@@ -169,7 +169,7 @@ private struct BodyWalk {
         questionName.contains(target) ? questionName : targets.first { $0.contains(target) }
     }
 
-    /// Whether the owner is the whole of `name`, or from one of its label borders on to its end.
+    /// Returns true if the owner equals `name`, or with `orAbove` one of its ancestors.
     private func isOwner(_ owner: Owner, within name: Range<Int>, orAbove: Bool) -> Bool {
         let count = owner.labels.count + owner.rest.count
         let start = name.upperBound - count

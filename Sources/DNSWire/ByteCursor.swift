@@ -1,14 +1,14 @@
-// The bounds-checked reader for messages from upstreams. It never reads outside its range, follows compression
-// pointers only backwards and a bounded number of times, and says at which byte it stopped.
+// Bounds-checked reader for upstream messages. Never reads outside its range, follows only backward compression
+// pointers, a bounded number of times, and reports the offset of an error.
 
-/// What was wrong with a message, and where: the offset is counted from the first byte of its header.
+/// A parse error; the offset counts from the first byte of the header.
 package struct MalformedMessage: Error, Equatable, Sendable {
     package enum Reason: String, Sendable, CaseIterable {
-        /// The message, or the record's data, ends before the field does.
+        /// The message or the record data ends within a field.
         case cut
-        /// A label's first two bits are 01 or 10 (RFC 1035 section 4.1.4 reserves them).
+        /// A label type of 01 or 10, which RFC 1035 section 4.1.4 reserves.
         case labelKind
-        /// A pointer that does not lead backwards, leads into the header, or is one too many.
+        /// A pointer that is not backward, targets the header, or exceeds `maxPointers`.
         case pointer
         /// More than 255 bytes (RFC 1035 section 2.3.4).
         case nameLength
@@ -19,9 +19,9 @@ package struct MalformedMessage: Error, Equatable, Sendable {
         case secondOptionRecord
         case aliasLoop
         case aliasChainTooLong
-        /// Records, and none of them under a name that follows from the one asked.
+        /// There are records, but none belongs to the query name or its alias chain.
         case unrelatedRecords
-        /// NXDOMAIN together with records of the asked type at the end of the chain.
+        /// NXDOMAIN with records of the query type at the end of the chain.
         case contradiction
     }
 
@@ -29,7 +29,7 @@ package struct MalformedMessage: Error, Equatable, Sendable {
     package let reason: Reason
 }
 
-/// For an operator: "record data of the wrong length at byte 40".
+/// Describes the error for operators: "record data of the wrong length at byte 40".
 extension MalformedMessage: CustomStringConvertible {
     package var description: String {
         let finding =
@@ -53,11 +53,11 @@ extension MalformedMessage: CustomStringConvertible {
 struct ByteCursor: ~Escapable {
     private let message: Span<UInt8>
     private(set) var offset: Int
-    /// Reading stops here; only compression pointers look at bytes outside of `offset..<end`.
+    /// Reading stops here; only compression pointers access bytes outside `offset..<end`.
     private let end: Int
 
-    /// Each pointer must lead before the one that came earlier, so a walk ends in any case; a name of 127 labels
-    /// with a pointer after each is legal and absurd. Seen in the wild: two or three.
+    /// Each pointer must target an earlier offset than the previous one, so reading always ends. 127 labels with a
+    /// pointer after each are legal but absurd; real messages have two or three.
     static let maxPointers = 32
 
     @_lifetime(copy message)
@@ -111,7 +111,7 @@ struct ByteCursor: ~Escapable {
         try append(end - offset, to: &output)
     }
 
-    /// Moves behind the next `count` bytes and returns a cursor that sees only them.
+    /// Advances past the next `count` bytes and returns a cursor limited to them.
     @_lifetime(self: copy self)
     @_lifetime(copy self)
     mutating func readRange(_ count: Int) throws(MalformedMessage) -> ByteCursor {
@@ -120,7 +120,7 @@ struct ByteCursor: ~Escapable {
         return ByteCursor(message, from: offset, to: offset + count)
     }
 
-    /// RFC 1035 section 4.1.4. The cursor ends behind the name's first pointer, or its root label.
+    /// Reads a name (RFC 1035 section 4.1.4). The cursor then follows the name's first pointer or its root label.
     @_lifetime(self: copy self)
     mutating func readName() throws(MalformedMessage) -> Name {
         var wire: [UInt8] = []
@@ -134,7 +134,7 @@ struct ByteCursor: ~Escapable {
             switch length >> 6 {
             case 0:
                 guard at + 1 + length <= limit else { throw malformed(.cut) }
-                // The root label's byte must still fit behind this label.
+                // The root label's byte must still fit after this label.
                 guard wire.count + 1 + length < Name.maxWireBytes || length == 0 else { throw malformed(.nameLength) }
                 for index in at...(at + length) { wire.append(message[index]) }
                 at += 1 + length

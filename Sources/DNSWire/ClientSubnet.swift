@@ -1,18 +1,18 @@
-// The part of a client's address that an answer may depend on: near enough for a content network, too coarse for a
+// The subnet of a client, for answers that depend on location. Precise enough for CDNs, too coarse to identify a
 // person.
 
 package struct ClientSubnet: Hashable, Sendable {
-    /// The bits of the prefix, behind the family's mark; 0 for none.
+    /// The prefix bits below a marker of the family; 0 for none.
     package let code: UInt64
 
-    /// Answers that are the same for everybody.
+    /// For answers that are the same for all clients.
     package static let none = ClientSubnet(code: 0)
 
-    /// RFC 7871 section 11.1 advises to send no more.
+    /// RFC 7871 section 11.1 recommends at most these lengths.
     private static let lengths = (v4: 24, v6: 56)
     private static let marks = (v4: UInt64(1) << 56, v6: UInt64(2) << 56)
 
-    /// None for a client whose address says nothing about its place in the Internet.
+    /// `none` for a private client address, which has no location on the Internet.
     package init(of client: Address) {
         let client = client.mapped ?? client
         guard !client.isPrivate else {
@@ -29,7 +29,7 @@ package struct ClientSubnet: Hashable, Sendable {
         self.code = code
     }
 
-    /// Nil for none.
+    /// The subnet as a prefix; nil for `none`.
     package var prefix: Prefix? {
         switch code & ~0x00FF_FFFF_FFFF_FFFF {
         case ClientSubnet.marks.v4:

@@ -1,11 +1,11 @@
-// The COOKIE option (RFC 7873) as bytes: where a query has it, and what our reply says in its place. Whether a cookie
-// is genuine is decided elsewhere.
+// Reads and writes the COOKIE option (RFC 7873). Does not verify cookies.
 
-/// A client's cookie and a server cookie of the interoperable form (RFC 9018 section 4), three words in network order.
+/// A client cookie and a server cookie of the interoperable form (RFC 9018 section 4), as three words in network byte
+/// order.
 package struct Cookie: Equatable, Sendable {
-    /// Chosen by the client, repeated as it is.
+    /// Chosen by the client and echoed unchanged.
     package let client: UInt64
-    /// Version, three reserved bytes, timestamp.
+    /// Version, three reserved bytes and the timestamp.
     package let stamp: UInt64
     package let hash: UInt64
 
@@ -16,20 +16,20 @@ package struct Cookie: Equatable, Sendable {
     }
 
     static let optionCode: UInt16 = 10
-    /// Code, length, the two cookies.
+    /// Code, length and both cookies.
     static let optionBytes = 4 + 24
 
-    /// The option's data within a packet.
+    /// The position of the option's data in a packet.
     package struct Place: Equatable, Sendable {
         let start: UInt16
         let count: UInt16
     }
 
-    /// What a query brings.
+    /// The COOKIE option of a query.
     package enum Received: Equatable, Sendable {
-        /// None of the lengths that RFC 7873 section 4 has.
+        /// The length is not one that RFC 7873 section 4 allows.
         case malformed
-        /// With no server cookie, or with one of a length that ours never has.
+        /// No server cookie, or one with another length than ours.
         case client(UInt64, hasServerCookie: Bool)
         case full(Cookie)
     }
@@ -43,7 +43,7 @@ package struct Cookie: Equatable, Sendable {
             Cookie(client: client, stamp: packet.bigEndian64(at: start + 8), hash: packet.bigEndian64(at: start + 16)))
     }
 
-    /// - Parameter output: has room for `optionBytes`.
+    /// - Parameter output: must have room for `optionBytes`.
     @_lifetime(output: copy output)
     func write(to output: inout OutputSpan<UInt8>) {
         output.appendBigEndian(Cookie.optionCode)

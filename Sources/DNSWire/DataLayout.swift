@@ -1,10 +1,10 @@
-// Where names stand inside RDATA, for the types whose names an upstream may compress. Everything else is opaque.
+// The positions of names in RDATA, for types with compressible names. All other data is opaque.
 
-/// The fields of a record type's data, in their order.
+/// The fields of a type's RDATA, in order.
 struct DataLayout {
     enum Field {
         case bytes(Int)
-        /// Length-prefixed, RFC 1035 section 3.3.
+        /// Length-prefixed strings (RFC 1035 section 3.3).
         case strings(Int)
         case names(Int)
         case rest
@@ -12,8 +12,8 @@ struct DataLayout {
 
     let fields: [Field]
 
-    /// RFC 1035 section 3.3 and RFC 3597 section 4: the types that were born before compression was closed to new
-    /// ones, and KX, DNAME and SRV, whose names some servers compress all the same. Nil: copied as it is.
+    /// The types that may compress names (RFC 1035 section 3.3, RFC 3597 section 4). Also KX, DNAME and SRV, which
+    /// some servers compress against the rules. Nil: the data is copied unchanged.
     init?(of type: RecordType) {
         switch type.rawValue {
         case 1: fields = [.bytes(4)]  // A
@@ -33,7 +33,7 @@ struct DataLayout {
 }
 
 extension ByteCursor {
-    /// Reads the whole range as the data of a record, names uncompressed.
+    /// Reads the whole range as RDATA and decompresses its names.
     @_lifetime(self: copy self)
     mutating func readData(of type: RecordType) throws(MalformedMessage) -> [UInt8] {
         var data: [UInt8] = []

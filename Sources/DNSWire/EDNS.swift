@@ -1,23 +1,23 @@
-// EDNS(0) as far as a stub talks it: the client's OPT record read, ours written, extended errors attached.
+// EDNS(0) for a stub-facing server: reads the client's OPT record, defines ours and the extended errors.
 
 package struct EDNS: Equatable, Sendable {
-    /// What we offer and what a UDP reply of ours never exceeds: fits every path unfragmented (DNS flag day 2020).
+    /// Our advertised UDP payload size and the largest UDP reply; avoids fragments on every path (DNS flag day 2020).
     package static let ourPayloadBytes = 1232
-    /// Without EDNS, and for offers below it (RFC 1035 section 2.3.4, RFC 6891 section 6.2.3).
+    /// The size without EDNS, and the minimum for smaller values (RFC 1035 section 2.3.4, RFC 6891 section 6.2.3).
     package static let minPayloadBytes = 512
-    /// Root name, type, payload size, extended code and version and flags, length.
+    /// Root name, type, payload size, extended code, version, flags and length.
     package static let emptyRecordBytes = 11
 
     package let payloadBytes: Int
     package let version: UInt8
-    /// There was an edns-tcp-keepalive option without data, as clients send it (RFC 7828 section 3.2.1).
+    /// The query has an empty edns-tcp-keepalive option, as clients send it (RFC 7828 section 3.2.1).
     package var asksKeepalive = false
-    /// Of the first COOKIE option; further ones are ignored (RFC 7873 section 5.2). Not looked at here.
+    /// The position of the first COOKIE option; further ones are ignored (RFC 7873 section 5.2). Not verified here.
     package var cookie: Cookie.Place?
 }
 
 extension EDNS {
-    /// edns-tcp-keepalive (RFC 7828): code, length and a time in units of 100 ms.
+    /// edns-tcp-keepalive (RFC 7828): code, length and a timeout in units of 100 ms.
     enum Keepalive {
         static let optionCode: UInt16 = 11
         static let optionBytes = 6
@@ -25,22 +25,22 @@ extension EDNS {
     }
 }
 
-/// RFC 8914: why an answer is not what it could have been.
+/// An extended DNS error (RFC 8914) that explains an answer.
 package struct ExtendedError: Hashable, Sendable {
     package let code: UInt16
-    /// Short, without control characters and without secrets; at most `maxUpstreamTextBytes` long.
+    /// Short, without control characters or secrets; an upstream's text has at most `maxUpstreamTextBytes`.
     package let text: String
 
     package static let staleAnswer = ExtendedError(code: 3, text: "expired, and no upstream has answered")
     package static let staleNoSuchName = ExtendedError(code: 19, text: "expired, and no upstream has answered")
-    /// Of RFC 8914's codes "Filtered" (17): not given because whoever asks wants it so. "Blocked" (15) and "Censored"
-    /// (16) are said of names that others forbid.
+    /// RFC 8914's "Filtered" (17): the client's own operator requested the filter. "Blocked" (15) and "Censored" (16)
+    /// mean a filter by others.
     package static let filteredFamily = ExtendedError(code: 17, text: "no IPv6 route (filter-aaaa)")
-    /// "Blocked" (15) is what the operator's own policy forbids: a public name must not lead into the local network.
+    /// "Blocked" (15): the operator's policy forbids public names with local addresses.
     package static let filteredAddresses = ExtendedError(code: 15, text: "private addresses were taken out")
-    /// "Forged Answer" (4) is one that policy has put in the place of the name's own.
+    /// "Forged Answer" (4): policy replaced the name's own answer.
     package static let fallbackAddresses = ExtendedError(code: 4, text: "fallback-addresses of a rule")
-    /// RFC 6147: made of the name's IPv4 addresses.
+    /// RFC 6147: synthesised from IPv4 addresses.
     package static let synthesised = ExtendedError(code: 29, text: "no IPv6 address of its own (DNS64)")
     /// "Cached Error" (13).
     package static let rememberedFailure = ExtendedError(code: 13, text: "it failed a moment ago")
@@ -52,17 +52,17 @@ package struct ExtendedError: Hashable, Sendable {
     package static let networkError = ExtendedError(code: 23, text: "every upstream failed")
     package static let notReady = ExtendedError(code: 14, text: "too many queries are waiting")
 
-    /// "Other" (0): RFC 8914 has no code for an answer from another source than the configured one.
+    /// "Other Error" (0): RFC 8914 has no code for an answer of the system resolver instead of a provider.
     package static func stoodIn(for reason: StaticString) -> ExtendedError {
         ExtendedError(code: otherCode, text: "\(stoodIn.text): \(reason)")
     }
 
-    /// The same for replies that the cache gives, which does not keep the reason.
+    /// The same for replies from the cache, which does not store the reason.
     static let stoodIn = ExtendedError(code: otherCode, text: "system resolver stood in")
 
     var tellsStandIn: Bool { code == ExtendedError.otherCode && text.hasPrefix(ExtendedError.stoodIn.text) }
 
-    /// "Other" (0): the upstream's response code, where the upstream gave no extended error.
+    /// "Other Error" (0): holds the upstream's response code if the upstream sent no extended error.
     package static func upstreamReplied(_ code: ResponseCode) -> ExtendedError {
         ExtendedError(code: otherCode, text: "the upstream replied \(code)")
     }
@@ -70,7 +70,7 @@ package struct ExtendedError: Hashable, Sendable {
     /// "Other Error" (RFC 8914 section 4.1).
     package static let otherCode: UInt16 = 0
 
-    /// Bounds the text of an upstream: the largest reply without records still fits 512 bytes with it.
+    /// Limits an upstream's text so that the largest reply without records still fits 512 bytes.
     package static let maxUpstreamTextBytes = 128
 
     private init(code: UInt16, text: String) {
@@ -78,8 +78,8 @@ package struct ExtendedError: Hashable, Sendable {
         self.text = text
     }
 
-    /// Cleans what an upstream sent (RFC 8914 section 2): invalid UTF-8 is replaced, characters that control a terminal
-    /// or the direction of text are removed, and the end is cut at a character.
+    /// Sanitises an upstream's text (RFC 8914 section 2). Replaces invalid UTF-8, removes terminal and text-direction
+    /// controls, and truncates between characters.
     package init(upstream code: UInt16, text: some Collection<UInt8>) {
         var cleaned = String.UnicodeScalarView()
         var bytes = 0
@@ -93,8 +93,7 @@ package struct ExtendedError: Hashable, Sendable {
         self.init(code: code, text: String(cleaned))
     }
 
-    /// Reads the first extended error in the options of an OPT record; nil without one, or where the options are
-    /// broken.
+    /// Reads the first extended error of an OPT record; nil if there is none or the options are malformed.
     init?(options: [UInt8]) {
         var rest = options[...]
         while rest.count >= 4 {
@@ -112,7 +111,7 @@ package struct ExtendedError: Hashable, Sendable {
         return nil
     }
 
-    /// Option code, option length, info code, text.
+    /// Option code, option length, info code and text.
     var optionBytes: Int { 6 + text.utf8.count }
 
     static let optionCode: UInt16 = 15

@@ -1,21 +1,21 @@
-// How an answer ages, as one pure function: fresh, due for a refresh, expired but usable, gone. Cache, resolver and
-// store ask here, so that they agree about every entry at every instant. Reads no clock.
+// The state of an answer by its age: fresh, due for a refresh, stale or gone. Cache, resolver and store share this
+// function, so they always agree. Reads no clock.
 
 package enum Freshness: Equatable, Sendable {
     case fresh
-    /// Still fresh, and so near its end that a name in use is fetched anew.
+    /// Fresh, but close to expiry: names in use are refreshed now.
     case due
-    /// Expired; for the time in which no upstream answers (RFC 8767).
+    /// Expired; usable if no upstream answers (RFC 8767).
     case stale
-    /// Not to be used any more.
+    /// No longer usable.
     case gone
 
-    /// How long, and which, expired answers may be used.
+    /// Limits for the use of expired answers.
     package struct Limits: Equatable, Sendable {
-        /// Counted from the expiry; 0: never. RFC 8767 section 5 suggests 1 to 3 days.
+        /// Counts from the expiry; 0 disables stale answers. RFC 8767 section 5 suggests 1 to 3 days.
         package let maxAgeSeconds: UInt32
-        /// An expired "no such name" or "no data" stops a program that an expired address would keep alive; so it is
-        /// usable only where the operator says so.
+        /// A stale negative answer breaks a program that a stale address would keep working. So it requires the
+        /// operator's permission.
         package let allowsNegative: Bool
 
         package init(maxAgeSeconds: UInt32, allowsNegative: Bool = false) {
@@ -25,8 +25,8 @@ package enum Freshness: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - ageMilliseconds: since the answer was learned.
-    ///   - lifetimeSeconds: its TTL then (RFC 2308 section 5 for negative answers).
+    ///   - ageMilliseconds: time since the answer was received.
+    ///   - lifetimeSeconds: its original TTL (RFC 2308 section 5 for negative answers).
     package init(ageMilliseconds: Int64, lifetimeSeconds: UInt32, isNegative: Bool, limits: Limits) {
         let left = Int64(lifetimeSeconds) * 1000 - ageMilliseconds
         if left > Freshness.leadMilliseconds(lifetimeSeconds) {
@@ -40,8 +40,8 @@ package enum Freshness: Equatable, Sendable {
         }
     }
 
-    /// How long before its expiry an answer is due: a twenty-fifth of its life, but 0.25 to 1 s, which is enough to ask
-    /// an upstream and then another; and a fiftieth where that is more. Whatever is refreshed earlier costs requests.
+    /// Returns how long before its expiry an answer is due: 1/25 of its TTL, at least 0.25 s and at most 1 s, or 1/50
+    /// if that is more. This is enough to ask two upstreams in turn. A longer lead would cost requests.
     package static func leadMilliseconds(_ lifetimeSeconds: UInt32) -> Int64 {
         let lifetime = Int64(lifetimeSeconds) * 1000
         return max(min(max(lifetime / 25, 250), 1000), lifetime / 50)
@@ -53,7 +53,7 @@ package struct AgedAnswer: Equatable, Sendable {
     package enum Origin: Sendable {
         case provider
         case system
-        /// A provider on another network than the one in use.
+        /// A provider on another network than the current one.
         case otherNetwork
     }
 
@@ -77,8 +77,8 @@ package struct AgedAnswer: Equatable, Sendable {
             limits: limits)
     }
 
-    /// It may be given when no upstream answers. Of another network any age does, as none of its answers is one here;
-    /// but no "no", whatever the limits say, and nothing where they allow no expired answer.
+    /// Returns true if the answer may be served when no upstream answers. From another network, a positive answer of
+    /// any age is usable, unless the limits disable stale answers. A negative one never is.
     package func isUsable(_ limits: Freshness.Limits) -> Bool {
         let freshness = freshness(limits)
         guard origin == .otherNetwork else { return freshness == .stale }

@@ -1,4 +1,4 @@
-// The twelve bytes before every message (RFC 1035 section 4.1.1) and, in one place, what our replies say in them.
+// The twelve-byte message header (RFC 1035 section 4.1.1), and the flags of our replies.
 
 package struct Header: Equatable, Sendable {
     package static let byteCount = 12
@@ -17,7 +17,7 @@ package struct Header: Equatable, Sendable {
     package static let checkingDisabledFlag: UInt16 = 0x0010
     private static let opcodeMask: UInt16 = 0x7800
 
-    /// Nil when there are fewer than twelve bytes.
+    /// Returns nil if there are fewer than twelve bytes.
     package init?(_ message: Span<UInt8>) {
         guard message.count >= Header.byteCount else { return nil }
         id = message.bigEndian16(at: 0)
@@ -35,9 +35,9 @@ package struct Header: Equatable, Sendable {
     /// The low four bits; an OPT record may extend them (RFC 6891 section 6.1.3).
     package var responseCode: UInt16 { flags & 0x000F }
 
-    /// Flags of our replies: QR and RA set, opcode, RD and CD copied, AA, AD and Z clear (RFC 1035 section 4.1.1,
-    /// RFC 4035 section 3.2: AD is never claimed, since nothing is validated here). What RD, RA and CD mean is defined
-    /// for QUERY alone, so a reply to another opcode has none of them, and neither has any NOTIMP, as in BIND.
+    /// Flags of our replies: QR and RA set, opcode, RD and CD copied, AA, AD and Z clear (RFC 1035 section 4.1.1). AD
+    /// is never set, since the daemon does not validate (RFC 4035 section 3.2). RD, RA and CD are defined for QUERY
+    /// only. Replies to other opcodes and NOTIMP replies omit them, as in BIND.
     static func replyFlags(to queryFlags: UInt16, code: ResponseCode, isTruncated: Bool) -> UInt16 {
         let opcode = queryFlags & opcodeMask
         let always = opcode | replyFlag | (isTruncated ? truncatedFlag : 0) | (code.rawValue & 0x000F)

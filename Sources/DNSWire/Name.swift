@@ -1,8 +1,7 @@
-// A domain name in wire form. What holds a `Name` never checks it again: labels are 1 to 63 bytes, the whole is
-// at most 255 bytes with its root label, and there is no compression in it.
+// A valid domain name in wire form: labels of 1 to 63 bytes, at most 255 bytes with the root label, no compression.
 
 package struct Name: Sendable {
-    /// Length-prefixed labels, ending with the root label (RFC 1035 section 3.1). Letter case is kept as it came.
+    /// Length-prefixed labels, ending with the root label (RFC 1035 section 3.1). Preserves letter case.
     package let wire: [UInt8]
 
     package static let root = Name(unchecked: [0])
@@ -10,13 +9,13 @@ package struct Name: Sendable {
     package static let maxWireBytes = 255
     package static let maxLabelBytes = 63
 
-    /// For bytes that another part of this module has already walked.
+    /// For bytes that this module has already validated.
     init(unchecked wire: [UInt8]) {
         self.wire = wire
     }
 
-    /// Reads presentation form: "www.example.com", with or without the final dot; `\.` and `\DDD` as in RFC 1035
-    /// section 5.1. Nil for an empty label, a label or name that is too long, or a character outside ASCII.
+    /// Parses presentation form: "www.example.com", with or without the final dot; `\.` and `\DDD` as in RFC 1035
+    /// section 5.1. Returns nil for an empty label, an oversized label or name, or a non-ASCII character.
     package init?(_ text: String) {
         if text == "." {
             self = .root
@@ -44,7 +43,7 @@ package struct Name: Sendable {
         self.wire = wire + [0]
     }
 
-    /// One uncompressed name that fills `bytes` to their end; nil for anything else.
+    /// Parses one uncompressed name that fills `bytes`; returns nil otherwise.
     package init?(wire bytes: some Collection<UInt8>) {
         guard bytes.count <= Name.maxWireBytes else { return nil }
         let wire = Array(bytes)
@@ -59,7 +58,7 @@ package struct Name: Sendable {
 
     package var isRoot: Bool { wire.count == 1 }
 
-    /// Labels without their length bytes, the root left out.
+    /// The labels without length bytes and without the root label.
     package var labels: [ArraySlice<UInt8>] {
         var labels: [ArraySlice<UInt8>] = []
         var at = 0
@@ -71,17 +70,17 @@ package struct Name: Sendable {
         return labels
     }
 
-    /// Without its first label; nil for the root.
+    /// The name without its first label; nil for the root.
     package var parent: Name? { isRoot ? nil : Name(unchecked: Array(wire[(1 + Int(wire[0]))...])) }
 
-    /// Returns the name that its last `count` labels make; itself where it has no more than those.
+    /// Returns the name's last `count` labels, or the name itself if it has no more.
     package func last(_ count: Int) -> Name {
         var at = 0
         for _ in 0..<max(0, labelCount - count) { at += 1 + Int(wire[at]) }
         return at == 0 ? self : Name(unchecked: Array(wire[at...]))
     }
 
-    /// Without the root.
+    /// The number of labels without the root label.
     private var labelCount: Int {
         var (at, count) = (0, 0)
         while wire[at] != 0 {
@@ -91,7 +90,7 @@ package struct Name: Sendable {
         return count
     }
 
-    /// True for the name itself and everything under it, on label borders.
+    /// Returns true if the name equals `ancestor` or is below it.
     package func isWithin(_ ancestor: Name) -> Bool {
         let skipped = wire.count - ancestor.wire.count
         guard skipped >= 0 else { return false }
@@ -121,16 +120,16 @@ package struct Name: Sendable {
     }
 }
 
-/// RFC 4343: names are compared without regard to the case of ASCII letters.
+/// Compares names without regard to ASCII case (RFC 4343).
 extension Name: Hashable {
     package static func == (left: Name, right: Name) -> Bool {
-        // Most names that are compared are equal to the letter.
+        // Most compared names have the same letter case.
         left.wire == right.wire
             || left.wire.count == right.wire.count
                 && zip(left.wire, right.wire).allSatisfy { $0.lowercased == $1.lowercased }
     }
 
-    /// Eight bytes at a time: each call of the hasher costs more than the bytes.
+    /// Combines eight bytes at a time, since a hasher call costs more than the bytes.
     package func hash(into hasher: inout Hasher) {
         var word: UInt64 = 0
         for index in wire.indices {
@@ -141,7 +140,7 @@ extension Name: Hashable {
     }
 }
 
-/// Presentation form without the final dot (the root is "."), escaped so that it is safe in logs and JSON.
+/// The presentation form without the final dot (the root is "."), escaped for logs and JSON.
 extension Name: CustomStringConvertible {
     package var description: String {
         guard !isRoot else { return "." }
@@ -166,7 +165,7 @@ extension Name: CustomStringConvertible {
 }
 
 extension UInt8 {
-    /// ASCII only, as RFC 4343 asks.
+    /// Lowers ASCII letters only (RFC 4343).
     package var lowercased: UInt8 {
         self >= 0x41 && self <= 0x5A ? self | 0x20 : self
     }

@@ -1,9 +1,9 @@
-// A part of the Internet that is most likely one operator's, so that who has many addresses in it counts as one.
+// A client's aggregate prefix, most likely one operator's; many addresses in it count as one client.
 
-/// A /24 of IPv4 or a /56 of IPv6, the lengths of RFC 7871 section 11.1; an IPv4 address of an IPv6 socket is IPv4.
+/// A /24 of IPv4 or a /56 of IPv6 (RFC 7871 section 11.1). An IPv4-mapped address counts as IPv4.
 package struct Neighbourhood: Hashable, Sendable {
     package let isIPv6: Bool
-    /// Those of the prefix, lowest last.
+    /// The prefix bits, right-aligned.
     package let bits: UInt64
 
     package init(of address: Address) {

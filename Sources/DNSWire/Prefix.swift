@@ -5,21 +5,21 @@ package struct Prefix: Hashable, Sendable {
     /// 0 to 32, or 0 to 128.
     package let length: Int
 
-    /// Nil when the length does not fit the family, or bits behind it are set (a typing mistake that would silently
-    /// widen or move the block).
+    /// Returns nil if the length does not fit the family or host bits are set. Such a typing error would silently
+    /// widen or move the block.
     package init?(_ address: Address, length: Int) {
         self.address = address
         self.length = length
         guard length >= 0, length <= address.bitCount, address.masked(to: length) == address else { return nil }
     }
 
-    /// The block of this length that the address lies in; nil when the length does not fit the family.
+    /// The block of this length that contains the address; nil if the length does not fit the family.
     package init?(around address: Address, length: Int) {
         guard length >= 0, length <= address.bitCount else { return nil }
         self.init(address.masked(to: length), length: length)
     }
 
-    /// "ADDRESS/LENGTH", or an address alone for a block of one.
+    /// Parses "ADDRESS/LENGTH", or an address alone as a block of one.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let first = parts.first, let address = Address(String(first)), parts.count <= 2 else { return nil }
@@ -27,12 +27,12 @@ package struct Prefix: Hashable, Sendable {
             self.init(address, length: address.bitCount)
             return
         }
-        // Only what is printed again as it was read: no sign, no leading zero.
+        // Accepts only the canonical form: no sign, no leading zero.
         guard let length = Int(parts[1]), String(length) == parts[1] else { return nil }
         self.init(address, length: length)
     }
 
-    /// As from text, with the bits behind the length cleared: what somebody meant who left them set.
+    /// Parses text and clears the host bits instead of rejecting them.
     package init?(cutting text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let address = Address(String(parts[0])), parts[1].utf8.allSatisfy(\.isDigit) else {
@@ -62,7 +62,7 @@ extension Address {
         }
     }
 
-    /// The first `length` bits, zeros behind them. A shift by the whole width gives 0.
+    /// Keeps the first `length` bits and clears the rest. A shift by the full width yields 0.
     func masked(to length: Int) -> Address {
         switch self {
         case .v4(let value): .v4(value & UInt32.max << (32 - length))

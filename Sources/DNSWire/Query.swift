@@ -1,18 +1,18 @@
-// A client's packet, read once: what is asked, and what the reply has to look like. Hostile input ends here: the
-// reader takes a bounded number of steps, follows no compression pointer, and never stops the process.
+// Parses a client's packet into a query, a rejection or a drop. Safe for hostile input: bounded steps, no compression
+// pointers followed, never stops the process.
 
 package struct Query: Equatable, Sendable {
     package let id: UInt16
     package let flags: UInt16
-    /// Bytes of the question section that the reply repeats as they came (0x20 case kept); 0 where it can't be trusted.
+    /// Length of the question section that the reply copies unchanged (0x20 case kept); 0 if it is malformed.
     package let questionBytes: Int
     package let type: RecordType
     package let recordClass: UInt16
-    /// The client's OPT record; nil where there was none, or none that could be read.
+    /// The client's OPT record; nil if it is absent or unreadable.
     package let edns: EDNS?
-    /// It came over TCP.
+    /// True if the query came over TCP.
     package let isOnStream: Bool
-    /// What every reply to this query says in its OPT record; set by whoever knows the client.
+    /// The cookie for the OPT record of every reply; set after the client's cookie is checked.
     package var replyCookie: Cookie?
 
     package static let classIN: UInt16 = 1
@@ -20,31 +20,31 @@ package struct Query: Equatable, Sendable {
 
     package enum Reception: Equatable, Sendable {
         case query(Query)
-        /// Answered at once with a code; nothing is looked up.
+        /// Answered immediately with a response code, without a lookup.
         case rejection(Query, ResponseCode)
-        /// No reply at all.
+        /// No reply is sent.
         case drop(DropReason)
     }
 
     package enum DropReason: String, Sendable, CaseIterable {
-        /// Under twelve bytes: no header to answer to.
+        /// Fewer than twelve bytes, so there is no header to answer.
         case short
-        /// QR=1: answering replies would let two servers talk to each other for ever.
+        /// QR=1: a reply to a reply could loop between two servers.
         case reply
-        /// Far more than the client may ask.
+        /// Far above the client's rate limit.
         case rateLimited
     }
 
-    /// OPT, and one of TSIG or SIG(0) beside it; more is not a stub's query.
+    /// OPT and one of TSIG or SIG(0); a stub sends no more.
     private static let maxAdditionalRecords: UInt16 = 2
-    /// Cookies, padding, subnet, keep-alive and a few yet to come; each is four bytes at least.
+    /// Cookies, padding, subnet, keepalive and future options; each has at least four bytes.
     private static let maxOptions = 64
-    /// Two questions or a handful of records are an honest mistake; more is not worth walking.
+    /// A few extra questions or records may be a client's mistake; more are not parsed.
     private static let maxStrayRecords = 8
 
     /// - Parameters:
-    ///   - isOnStream: the packet came over TCP.
-    ///   - isCut: the end of the packet is missing, so it can't be well formed.
+    ///   - isOnStream: true if the packet came over TCP.
+    ///   - isCut: true if the packet's end is missing, so it is malformed.
     package static func receive(
         _ packet: Span<UInt8>, isOnStream: Bool = false, isCut: Bool = false
     ) -> Reception {
@@ -59,7 +59,7 @@ package struct Query: Equatable, Sendable {
             return rejectUnread(packet, header, .formatError, isOnStream: isOnStream)
         }
         let type = RecordType(rawValue: packet.bigEndian16(at: nameEnd))
-        // Records beside the question make no sense in a query, but for the SOA of IXFR (RFC 1995 section 3).
+        // Queries have no other records, except the SOA of IXFR (RFC 1995 section 3).
         guard
             header.answerCount == 0, header.authorityCount <= (type == .ixfr ? 1 : 0),
             header.additionalCount <= maxAdditionalRecords
@@ -76,18 +76,18 @@ package struct Query: Equatable, Sendable {
         return .query(query)
     }
 
-    /// The reply says how long an idle connection is kept (RFC 7828 section 3.3.2); over UDP the option is ignored.
+    /// The reply states the idle timeout (RFC 7828 section 3.3.2); over UDP the option is ignored.
     var repliesKeepalive: Bool { isOnStream && edns?.asksKeepalive == true }
 
-    /// The name's bytes in the packet start after the header; without type and class.
+    /// Length of the name, which follows the header.
     package var nameBytes: Int { questionBytes - 4 }
 
-    /// What a UDP reply may measure: our bound, and never more than the client offers.
+    /// The largest UDP reply: our limit, or the client's payload size if that is smaller.
     package var datagramLimit: Int {
         min(max(edns?.payloadBytes ?? 0, EDNS.minPayloadBytes), EDNS.ourPayloadBytes)
     }
 
-    /// The name asked, in the letters of the client.
+    /// Returns the query name in the client's letter case.
     package func name(in packet: Span<UInt8>) -> Name {
         var wire: [UInt8] = []
         wire.reserveCapacity(nameBytes)
@@ -95,10 +95,10 @@ package struct Query: Equatable, Sendable {
         return Name(unchecked: wire)
     }
 
-    /// As names of the machine itself and of a local network do.
+    /// Returns true for a single label, as used for the machine itself and local hosts.
     package func asksSingleLabel(in packet: Span<UInt8>) -> Bool { Int(packet[Header.byteCount]) + 2 == nameBytes }
 
-    /// Types and classes that a stub never asks upstream.
+    /// The response code for types and classes that the daemon never asks upstream; nil for all others.
     private var refusal: ResponseCode? {
         switch type {
         case .opt: return .formatError
@@ -112,8 +112,8 @@ package struct Query: Equatable, Sendable {
 
     // MARK: reading
 
-    /// A packet whose sections can't be read as a query's: its OPT record is still looked for, because the reply has
-    /// one exactly when the query had one (RFC 6891 section 6.1.1).
+    /// Rejects a packet with unreadable sections. Still searches its OPT record, since the reply has one exactly if
+    /// the query had one (RFC 6891 section 6.1.1).
     private static func rejectUnread(
         _ packet: Span<UInt8>, _ header: Header, _ code: ResponseCode, isOnStream: Bool
     ) -> Reception {
@@ -123,8 +123,8 @@ package struct Query: Equatable, Sendable {
         return .rejection(query, code)
     }
 
-    /// The offset after a name; nil when it leaves the packet or is too long. A pointer ends a name that may have
-    /// one, and is not followed: nobody here asks what such a name says.
+    /// Returns the offset after a name; nil if it leaves the packet or is too long. With `mayBeCompressed` a pointer
+    /// ends the name and is not followed.
     private static func endOfName(in packet: Span<UInt8>, at start: Int, mayBeCompressed: Bool = false) -> Int? {
         var at = start
         while at < packet.count {
@@ -132,14 +132,15 @@ package struct Query: Equatable, Sendable {
             at += 1
             if length == 0 { return at }
             if length >= 0xC0, mayBeCompressed { return at < packet.count ? at + 1 : nil }
-            // The root label's byte must still fit behind this label.
+            // The root label's byte must still fit after this label.
             guard length <= Name.maxLabelBytes, at + length - start < Name.maxWireBytes else { return nil }
             at += length
         }
         return nil
     }
 
-    /// The OPT record among `count` records, as far as they can be read; well formed if they end with the packet.
+    /// Returns the OPT record among `count` records, as far as they can be read. Well-formed if they end with the
+    /// packet.
     private static func readRecords(_ packet: Span<UInt8>, at start: Int, count: UInt16) -> (
         edns: EDNS?, isWellFormed: Bool
     ) {
@@ -156,7 +157,7 @@ package struct Query: Equatable, Sendable {
                 let isFirst = edns == nil
                 let version = packet[fixed + 5]
                 edns = EDNS(payloadBytes: Int(packet.bigEndian16(at: fixed + 2)), version: version)
-                // What the data of a later version looks like is not ours to judge.
+                // Options of a later EDNS version are not validated.
                 if version == 0 {
                     let options = readOptions(packet, from: fixed + 10, to: end)
                     edns?.cookie = options.cookie

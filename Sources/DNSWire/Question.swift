@@ -1,9 +1,9 @@
-// What a client asks and what a cache entry answers. The class is always IN: other classes end at the query parser.
+// The key of lookups and cache entries. The class is always IN; the query parser rejects other classes.
 
 package struct Question: Hashable, Sendable {
     package let name: Name
     package let type: RecordType
-    /// Where the answer is for, when providers are told.
+    /// The client subnet for the answer, if providers are told one.
     package let subnet: ClientSubnet
 
     package init(_ name: Name, _ type: RecordType, from subnet: ClientSubnet = .none) {
@@ -12,7 +12,7 @@ package struct Question: Hashable, Sendable {
         self.subnet = subnet
     }
 
-    /// The same name's, for the same client.
+    /// Returns a question for another type of the same name and client subnet.
     package func with(_ type: RecordType) -> Question { Question(name, type, from: subnet) }
 }
 

@@ -1,8 +1,8 @@
-// Which questions a command is about: one name or all under it, one type or all of them.
+// The questions that a command applies to: one name or its subtree, one type or all types.
 
 package struct QuestionScope: Hashable, Sendable {
     package let name: Name
-    /// Everything under the name, too.
+    /// Includes all names below `name`.
     package let includesDescendants: Bool
     /// Nil: every type.
     package let type: RecordType?
@@ -15,7 +15,7 @@ package struct QuestionScope: Hashable, Sendable {
         self.type = type
     }
 
-    /// The only question in it; nil when there may be more.
+    /// The only question in scope; nil if there may be several.
     package var question: Question? { includesDescendants ? nil : type.map { Question(name, $0) } }
 
     package func contains(_ question: Question) -> Bool {

@@ -1,4 +1,4 @@
-// Record types as an open set of numbers: any of the 65,536 may be asked, a few have names here.
+// Record types as an open set of numbers; some have names here.
 
 package struct RecordType: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
@@ -26,10 +26,10 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
     package static let any = RecordType(rawValue: 255)
     package static let caa = RecordType(rawValue: 257)
 
-    /// A and AAAA: what HTTPDNS services answer.
+    /// A and AAAA, the types that HTTPDNS services answer.
     package var isAddress: Bool { self == .a || self == .aaaa }
 
-    /// RFC 6895 section 3.1: 128 to 255 and 41 are for queries and meta data, never stored as records.
+    /// RFC 6895 section 3.1: types 128 to 255 and 41 are query and meta types, never records.
     package var isMeta: Bool { self == .opt || (128...255).contains(rawValue) }
 
     private static let mnemonics: [(RecordType, String)] = [

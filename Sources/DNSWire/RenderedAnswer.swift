@@ -1,6 +1,6 @@
-// An answer in the bytes that follow the question of a reply. Rendered once when it is learned; each reply copies it
-// and counts its TTLs down. Invariants: every record is whole, `ttlOffsets` ascend and point at the TTL field of
-// record after record, names point back to the question or to earlier records only.
+// An answer as the bytes that follow a reply's question. Rendered once; each reply copies it and decrements its TTLs.
+// Invariants: records are whole, `ttlOffsets` ascend and point to the TTL fields in record order, and name pointers
+// refer to the question or earlier records.
 
 package struct RenderedAnswer: Equatable, Sendable {
     package let responseCode: ResponseCode
@@ -8,17 +8,17 @@ package struct RenderedAnswer: Equatable, Sendable {
     package let authorityCount: UInt16
     package let body: [UInt8]
     package let ttlOffsets: [UInt16]
-    /// Records were left out, because no message holds them all: every reply says TC.
+    /// Records were omitted because no message can hold all; every reply sets TC.
     package let isCut: Bool
-    /// There is no such name, or it has no record of the type.
+    /// NXDOMAIN or NODATA.
     package let isNegative: Bool
-    /// The system resolver's, in place of the providers': every reply says so.
+    /// The system resolver answered instead of the providers; every reply carries an extended error for this.
     package let isSubstitute: Bool
 
-    /// A message has 65,535 bytes; header, question and OPT come off. Records beyond it are left out.
+    /// The message limit of 65,535 bytes less header, question and OPT. Records beyond it are omitted.
     static let maxBodyBytes = 65_535 - Header.byteCount - Name.maxWireBytes - 4 - 256
 
-    /// Fits any reply to this question, because a question has the same length in whatever case it is asked.
+    /// Fits any reply to this question, since its length does not depend on letter case.
     package init(_ answer: Answer, to question: Question, recordClass: UInt16 = Query.classIN) {
         var writer = Writer(question: question.name, recordClass: recordClass)
         var answers: UInt16 = 0
@@ -35,7 +35,7 @@ package struct RenderedAnswer: Equatable, Sendable {
         isSubstitute = answer.remark?.tellsStandIn ?? false
     }
 
-    /// What a cache keeps of an answer, copied out of it.
+    /// Copies an answer out of a cache slot.
     package init(copying kept: borrowing Reply.Body, isNegative: Bool) {
         self.init(
             responseCode: kept.code, answerCount: kept.answerCount, authorityCount: kept.authorityCount,
@@ -43,7 +43,7 @@ package struct RenderedAnswer: Equatable, Sendable {
             isSubstitute: kept.isSubstitute)
     }
 
-    /// A copy in which every record has this TTL, in seconds.
+    /// Returns a copy in which every record has this TTL, in seconds.
     package func withEveryTTL(_ ttlSeconds: UInt32) -> RenderedAnswer {
         var body = body
         for offset in ttlOffsets {
@@ -55,7 +55,7 @@ package struct RenderedAnswer: Equatable, Sendable {
             ttlOffsets: ttlOffsets, isCut: isCut, isNegative: isNegative, isSubstitute: isSubstitute)
     }
 
-    /// For parts that were checked to be such an answer.
+    /// For parts that are already validated.
     init(
         responseCode: ResponseCode, answerCount: UInt16, authorityCount: UInt16, body: [UInt8], ttlOffsets: [UInt16],
         isCut: Bool, isNegative: Bool, isSubstitute: Bool = false
@@ -73,11 +73,11 @@ package struct RenderedAnswer: Equatable, Sendable {
     private struct Writer {
         var body: [UInt8] = []
         var ttlOffsets: [UInt16] = []
-        /// Names already in the message and where: the question, its ancestors, then targets of CNAME records.
+        /// Names in the message and their offsets: the question, its ancestors, then targets of CNAME records.
         private var known: [(name: Name, offset: Int)] = []
         private let bodyOffset: Int
         private let recordClass: UInt16
-        /// Enough for a chain and a zone's name; looked through linearly for each owner.
+        /// Enough for a chain and a zone name; searched linearly for each owner.
         private static let maxKnown = 32
 
         init(question: Name, recordClass: UInt16) {
@@ -102,7 +102,7 @@ package struct RenderedAnswer: Equatable, Sendable {
             return true
         }
 
-        /// Each ancestor of a name stands inside it: the labels from any border to the end are a name too.
+        /// Records the name and its ancestors, each of which starts at a label within it.
         private mutating func remember(_ name: Name, at start: Int) {
             var at = 0
             while at < name.wire.count, name.wire[at] != 0, known.count < Writer.maxKnown, start + at < 0x3FFF {
@@ -111,7 +111,7 @@ package struct RenderedAnswer: Equatable, Sendable {
             }
         }
 
-        /// The labels that are new, then a pointer to the rest (RFC 1035 section 4.1.4).
+        /// Returns the new labels, then a pointer to the rest (RFC 1035 section 4.1.4).
         private func compressed(_ name: Name) -> [UInt8] {
             var at = 0
             while name.wire[at] != 0 {

@@ -1,10 +1,9 @@
-// A rendered answer as records again, for people who look into the cache. Read with the parser for upstreams' replies:
-// the body is what stands behind the question of a message.
+// Converts a rendered answer back to records, for cache listings. Uses the parser for upstream replies.
 
 extension RenderedAnswer {
-    /// The records of the answer section, then those of the authority section, with the TTLs of the time of rendering.
+    /// Returns the answer records, then the authority records, with their original TTLs.
     ///
-    /// - Parameter question: the one that the answer was rendered to.
+    /// - Parameter question: the question that the answer was rendered for.
     package func records(of question: Question) throws(MalformedMessage) -> [ResourceRecord] {
         let headerAndQuestion = [UInt8](repeating: 0, count: Header.byteCount) + question.name.wire + [0, 0, 0, 0]
         let message = headerAndQuestion + body

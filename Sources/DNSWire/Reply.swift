@@ -1,8 +1,8 @@
-// Replies in bytes: header, the question as it was asked, a rendered answer with its TTLs counted down, OPT. The one
-// writer for cached answers, fresh ones and refusals. It must never write past the limit that the client set.
+// Writes replies: header, the question as received, a rendered answer with decremented TTLs, and OPT. Serves cached
+// answers, fresh answers and refusals. Must never exceed the client's size limit.
 
 package enum Reply {
-    /// The parts of a `RenderedAnswer`, wherever they are kept: borrowed from it, or from a slot of the cache.
+    /// The parts of a `RenderedAnswer`, borrowed from it or from a cache slot.
     package struct Body: ~Escapable {
         package let code: ResponseCode
         let answerCount: UInt16
@@ -38,12 +38,13 @@ package enum Reply {
         }
     }
 
-    /// Appends a whole reply to `output`, which must be empty and have room for `limit` bytes.
+    /// Appends a complete reply to `output`, which must be empty and have room for `limit` bytes.
+    ///
     /// - Parameters:
-    ///   - ageSeconds: taken off every TTL, down to 0.
-    ///   - limit: bytes the reply may have, at least 512: `Query.datagramLimit`, or 65,535 on a stream.
-    /// - A body that does not fit is cut after the last whole record that does, and TC is set: some clients
-    ///   (musl before 1.2.4) never ask again over TCP and live on what they got.
+    ///   - ageSeconds: subtracted from every TTL, down to 0.
+    ///   - limit: the largest reply in bytes, at least 512: `Query.datagramLimit`, or 65,535 on a stream.
+    /// - A body that does not fit is cut after the last whole record, and TC is set. Some clients (musl before 1.2.4)
+    ///   never retry over TCP and use the partial answer.
     package static func write(
         _ body: borrowing Body, to query: Query, in packet: Span<UInt8>, ageSeconds: UInt32, limit: Int,
         extendedError: ExtendedError? = nil, into output: inout OutputSpan<UInt8>
@@ -68,7 +69,7 @@ package enum Reply {
         }
     }
 
-    /// A reply without records: refusals, failures, errors in the query.
+    /// Writes a reply without records: refusals, failures and query errors.
     package static func write(
         code: ResponseCode, to query: Query, in packet: Span<UInt8>, extendedError: ExtendedError? = nil,
         into output: inout OutputSpan<UInt8>
@@ -83,7 +84,7 @@ package enum Reply {
             into: &output)
     }
 
-    /// Nothing but the sign to ask again over TCP: without extended errors and cookie no larger than the query.
+    /// Writes an empty reply with TC set. Without extended errors and cookie it is no larger than the query.
     package static func writeTruncated(
         to query: Query, in packet: Span<UInt8>, into output: inout OutputSpan<UInt8>
     ) {
@@ -136,8 +137,8 @@ package enum Reply {
             + (query.repliesKeepalive ? EDNS.Keepalive.optionBytes : 0) + (extendedError?.optionBytes ?? 0)
     }
 
-    /// RFC 6891 section 6.1.2; our version is 0, whatever was asked. DO is clear: no reply has signatures, so it must
-    /// not look like one from a server that understands DNSSEC (RFC 3225 section 3).
+    /// RFC 6891 section 6.1.2; our version is 0. DO is clear, since replies have no signatures and must not suggest a
+    /// DNSSEC-aware server (RFC 3225 section 3).
     private static func appendOptionRecord(
         code: ResponseCode, _ query: Query, _ extendedError: ExtendedError?, to output: inout OutputSpan<UInt8>
     ) {
@@ -163,14 +164,14 @@ package enum Reply {
 }
 
 extension OutputSpan<UInt8> {
-    /// Inlined by order: ten calls per reply, each with its own look at pointer and capacity.
+    /// Forced inlining: each reply makes ten calls, each with its own bounds check.
     @inline(__always) @_lifetime(self: copy self)
     mutating func appendBigEndian(_ value: UInt16) {
         append(UInt8(value >> 8))
         append(UInt8(truncatingIfNeeded: value))
     }
 
-    /// One copy instead of a loop of bytes: the fast path spends its time here.
+    /// One block copy instead of a byte loop, since the fast path spends its time here.
     @_lifetime(self: copy self)
     mutating func append(_ bytes: Span<UInt8>) {
         precondition(bytes.count <= freeCapacity, "a reply is cut to its limit before it is written")

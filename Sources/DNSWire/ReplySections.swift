@@ -1,21 +1,21 @@
-// The three record sections of an upstream's reply, cut down to what can matter for one question.
+// The record sections of an upstream's reply, reduced to the records relevant to one question.
 
 struct ReplySections {
-    /// Records of the asked type and CNAME records of class IN, whoever owns them.
+    /// Records of the query type and CNAME records of class IN, for any owner.
     let answers: [ResourceRecord]
     let answersOffset: Int
-    /// There was a record in the answer section, wanted or not.
+    /// True if the answer section has any record.
     let saysAnything: Bool
     /// The SOA records of the authority section.
     let startsOfAuthority: [ResourceRecord]
-    /// NS records in the authority section: a referral when nothing else was said.
+    /// True if the authority section has NS records: a referral if there is no answer.
     let hasNameservers: Bool
     /// The upper eight bits of the response code (RFC 6891 section 6.1.3); 0 without an OPT record.
     let extendedCode: UInt16
-    /// The first one of the OPT record (RFC 8914).
+    /// The first extended error of the OPT record (RFC 8914).
     let extendedError: ExtendedError?
 
-    /// The cursor stands behind the question section.
+    /// Starts after the question section.
     init(_ cursor: inout ByteCursor, _ header: Header, _ question: Question) throws(MalformedMessage) {
         let counts = [header.answerCount, header.authorityCount, header.additionalCount].map(Int.init)
         guard counts.reduce(0, +) <= UpstreamReply.maxRecords else { throw cursor.malformed(.tooManyRecords) }
@@ -56,12 +56,12 @@ struct ReplySections {
     }
 }
 
-/// What stands before a record's data (RFC 1035 section 4.1.3).
+/// The fields before a record's data (RFC 1035 section 4.1.3).
 struct RecordHead {
     let owner: Name
     let type: RecordType
     let recordClass: UInt16
-    /// A lifetime, or in an OPT record code, version and flags.
+    /// The TTL; in an OPT record the extended code, version and flags.
     let ttlField: UInt32
     let dataBytes: Int
 
@@ -73,15 +73,15 @@ struct RecordHead {
         dataBytes = Int(try cursor.readBigEndian16())
     }
 
-    /// Moves behind the data; nil for what is not wanted or not of class IN, whose data is not looked at. Meta types
-    /// are never records (RFC 6895 section 3.1), whatever was asked.
+    /// Advances past the data. Returns nil for records that are not wanted or not of class IN, without parsing their
+    /// data. Meta types are never records (RFC 6895 section 3.1).
     func record(_ cursor: inout ByteCursor, isWanted: Bool) throws(MalformedMessage) -> ResourceRecord? {
         var range = try cursor.readRange(dataBytes)
         guard isWanted, recordClass == Query.classIN, !type.isMeta else { return nil }
         return ResourceRecord(owner: owner, type: type, ttlSeconds: ttlSeconds, data: try range.readData(of: type))
     }
 
-    /// Returns the data as it came and moves behind it.
+    /// Returns the raw data and advances past it.
     func data(_ cursor: inout ByteCursor) throws(MalformedMessage) -> [UInt8] {
         var range = try cursor.readRange(dataBytes)
         var data: [UInt8] = []

@@ -1,4 +1,4 @@
-// One record of class IN. Names inside `data` are whole: compression ends where a message is read.
+// One record of class IN. Names in `data` are uncompressed.
 
 package struct ResourceRecord: Equatable, Sendable {
     package let owner: Name
@@ -22,13 +22,13 @@ package struct ResourceRecord: Equatable, Sendable {
         self.init(owner: owner, type: .cname, ttlSeconds: ttlSeconds, data: target.wire)
     }
 
-    /// The address in an A or AAAA record; nil for other types and wrong lengths.
+    /// The address of an A or AAAA record; nil for other types and wrong lengths.
     package var address: Address? {
         guard type.isAddress, let address = Address(bytes: data), address.recordType == type else { return nil }
         return address
     }
 
-    /// The last field of a SOA record (RFC 1035 section 3.3.13); nil for other types.
+    /// The MINIMUM field of a SOA record (RFC 1035 section 3.3.13); nil for other types.
     package var startOfAuthorityMinimum: UInt32? {
         guard type == .soa, data.count >= 22 else { return nil }
         return data.suffix(4).reduce(0) { $0 << 8 | UInt32($1) }

@@ -16,10 +16,10 @@ package struct ResponseCode: RawRepresentable, Hashable, Sendable {
     /// A DNAME record makes the name too long (RFC 6672 section 2.2).
     package static let nameShouldNotExist = ResponseCode(rawValue: 6)
     package static let badVersion = ResponseCode(rawValue: 16)
-    /// RFC 7873 section 8: ask again with the cookie in this reply.
+    /// RFC 7873 section 8: the client must retry with the cookie in this reply.
     package static let badCookie = ResponseCode(rawValue: 23)
 
-    /// What servers say to an OPT record that they do not know (RFC 6891 section 7): ask again without.
+    /// The codes of servers without EDNS support (RFC 6891 section 7): retry without OPT.
     package var mayBeAboutEDNS: Bool { self == .formatError || self == .notImplemented || self == .badVersion }
 }
 

@@ -1,23 +1,24 @@
-// The data of SVCB and HTTPS records (RFC 9460) as far as addresses stand in it: where the service is, which hints it
-// gives, and the record with some of the hints taken out. Must never let a hint pass that it could not read.
+// Parses SVCB and HTTPS records (RFC 9460): the target, the address hints, and removal of hints. Must never pass a
+// hint that it could not parse.
 
 extension ResourceRecord {
-    /// TargetName, with `.` as it stands: it means the owner. Nil for other types, and where it cannot be read.
+    /// The TargetName; `.` means the owner. Nil for other types and unreadable data.
     package var bindingTarget: Name? { ServiceBinding(self)?.target }
 
-    /// What ipv4hint and ipv6hint say, in their order. None for other types, in AliasMode (RFC 9460 section 2.4.2: its
-    /// parameters are ignored) and for malformed parameters, which nobody may use (section 2.2).
+    /// The addresses of ipv4hint and ipv6hint, in order. Empty for other types and in AliasMode, which ignores
+    /// parameters (RFC 9460 section 2.4.2). Also empty for malformed parameters, which clients must not use (section
+    /// 2.2).
     package var addressHints: [Address] {
         guard let binding = ServiceBinding(self), !binding.isAlias else { return [] }
         return binding.parameters?.flatMap(\.hints) ?? []
     }
 
-    /// A copy that hints at allowed addresses only. A hint without addresses goes, and is mandatory no more; everything
-    /// else stays byte for byte.
+    /// Returns a copy with only the allowed address hints. A hint without addresses is removed, also from the
+    /// mandatory list. All other bytes stay.
     ///
-    /// Hints that cannot be read cannot be judged: malformed parameters are cut off, all of them, and with a malformed
-    /// TargetName so is what comes from there. Clients have to fall back for such a record anyway. In AliasMode and for
-    /// other types the record stays as it is.
+    /// Unreadable hints cannot be checked, so malformed parameters are removed, all of them. After a malformed
+    /// TargetName, all following data is removed. Clients must fall back for such a record anyway. AliasMode and
+    /// other types stay unchanged.
     package func withAddressHints(_ isAllowed: (Address) -> Bool) -> ResourceRecord {
         guard type.isServiceBinding, data.count >= ServiceBinding.priorityBytes else { return self }
         guard let binding = ServiceBinding(self) else {
@@ -33,7 +34,7 @@ extension ResourceRecord {
 }
 
 extension RecordType {
-    /// SVCB, and HTTPS, which has its form (RFC 9460 section 9).
+    /// SVCB, or HTTPS, which has the same form (RFC 9460 section 9).
     package var isServiceBinding: Bool { self == .svcb || self == .https }
 }
 
@@ -41,7 +42,7 @@ extension RecordType {
 private struct ServiceBinding {
     let priority: UInt16
     let target: Name
-    /// In ascending order of their keys; nil when malformed.
+    /// In ascending key order; nil if malformed.
     let parameters: [Parameter]?
 
     static let priorityBytes = 2
@@ -52,8 +53,8 @@ private struct ServiceBinding {
         self.parameters = parameters
     }
 
-    /// Nil for other types, and where priority or target cannot be read. A target is never compressed: a pointer would
-    /// have to lead into the header.
+    /// Returns nil for other types, and if priority or target is unreadable. Targets are never compressed: a pointer
+    /// would have to refer to the header.
     init?(_ record: ResourceRecord) {
         guard record.type.isServiceBinding else { return nil }
         let data = record.data
@@ -92,7 +93,7 @@ private struct ServiceBinding {
     }
 }
 
-/// A key and its value. Invariant: lists of keys and of addresses are whole, and not empty.
+/// A key and its value. Invariant: lists of keys and of addresses are complete and not empty.
 private struct Parameter {
     let key: UInt16
     let value: [UInt8]
@@ -102,7 +103,7 @@ private struct Parameter {
     private static let ipv4Hint: UInt16 = 4
     private static let ipv6Hint: UInt16 = 6
 
-    /// RFC 9460 section 2.2: up to the end of the data, in strictly ascending order.
+    /// Reads parameters to the end of the data, in strictly ascending key order (RFC 9460 section 2.2).
     static func readAll(_ cursor: inout ByteCursor) throws(MalformedMessage) -> [Parameter] {
         var all: [Parameter] = []
         while !cursor.isAtEnd {
@@ -119,24 +120,24 @@ private struct Parameter {
         return all
     }
 
-    /// RFC 9460 section 7.3; none for other keys.
+    /// The addresses of a hint (RFC 9460 section 7.3); empty for other keys.
     var hints: [Address] { addressBytes == nil ? [] : elements.compactMap { Address(bytes: $0) } }
 
-    /// Itself where all hints are allowed or where it is none; nil where none is.
+    /// Returns the parameter with the allowed hints only; nil if none is left. Other keys stay unchanged.
     func withHints(_ isAllowed: (Address) -> Bool) -> Parameter? {
         guard addressBytes != nil else { return self }
         let left = hints.filter(isAllowed)
         return left.isEmpty ? nil : Parameter(key: key, value: left.flatMap(\.bytes))
     }
 
-    /// For `mandatory` the list without these keys, nil where none is left; others as they are.
+    /// For `mandatory`, returns the list without these keys; nil if none is left. Other keys stay unchanged.
     func withoutMandatory(_ keys: Set<UInt16>) -> Parameter? {
         guard key == Parameter.mandatory else { return self }
         let left = elements.filter { !keys.contains($0.bigEndian16) }
         return left.isEmpty ? nil : Parameter(key: key, value: left.flatMap { $0 })
     }
 
-    /// Of each address in the value; nil when it is no list of addresses.
+    /// Bytes per address in the value; nil if the value is not an address list.
     private var addressBytes: Int? {
         switch key {
         case Parameter.ipv4Hint: 4
@@ -145,7 +146,7 @@ private struct Parameter {
         }
     }
 
-    /// Of a list of addresses or of keys, the value cut into those; nil for other values.
+    /// Bytes per element of an address or key list; nil for other values.
     private var elementBytes: Int? { key == Parameter.mandatory ? 2 : addressBytes }
 
     private var elements: [ArraySlice<UInt8>] {

@@ -1,8 +1,8 @@
-// The IPv6 prefix of a network that translates to IPv4 (NAT64), and IPv4 addresses inside it (RFC 6052). How the
-// prefix is learned from what a resolver says of ipv4only.arpa is here too (RFC 7050 section 3); asking is not.
+// A NAT64 prefix and the IPv4 addresses embedded in it (RFC 6052). Also derives the prefix from the AAAA records of
+// ipv4only.arpa (RFC 7050 section 3); it sends no queries.
 
 package struct TranslationPrefix: Hashable, Sendable {
-    /// Its length is one of `lengths`, and bits 64 to 71 are zero.
+    /// The length is one of `lengths`; bits 64 to 71 are zero.
     package let prefix: Prefix
 
     /// 64:ff9b::/96 (RFC 6052 section 2.1).
@@ -14,15 +14,15 @@ package struct TranslationPrefix: Hashable, Sendable {
     /// The addresses that ipv4only.arpa has (RFC 7050 section 8.2): 192.0.0.170 and 192.0.0.171.
     private static let announced: [Address] = [.v4(0xC000_00AA), .v4(0xC000_00AB)]
 
-    /// Nil for other lengths, for IPv4, and where bits 64 to 71 are not zero (RFC 6052 section 2.2).
+    /// Returns nil for other lengths, for IPv4, and if bits 64 to 71 are not zero (RFC 6052 section 2.2).
     package init?(_ prefix: Prefix) {
         guard case .v6(_, let low) = prefix.address, low >> 56 == 0, TranslationPrefix.lengths.contains(prefix.length)
         else { return nil }
         self.prefix = prefix
     }
 
-    /// RFC 7050 section 3: one of the two addresses that everybody knows, at exactly one of the places where a prefix
-    /// can have it. What stands behind it is ignored (RFC 6052 section 2.2).
+    /// Finds one of the two well-known addresses at exactly one of the possible positions (RFC 7050 section 3).
+    /// Ignores the suffix after it (RFC 6052 section 2.2).
     package init?(announcedBy address: Address) {
         let found = TranslationPrefix.lengths.compactMap { length -> TranslationPrefix? in
             guard let cut = Prefix(address.masked(to: length), length: length),
@@ -42,7 +42,7 @@ package struct TranslationPrefix: Hashable, Sendable {
         self.prefix = prefix
     }
 
-    /// Those that the AAAA records of ipv4only.arpa announce, each once, in their order.
+    /// Returns the prefixes announced by the AAAA records of ipv4only.arpa, without duplicates, in order.
     package static func discovered(from addresses: [Address]) -> [TranslationPrefix] {
         addresses.reduce(into: []) { found, address in
             guard let prefix = TranslationPrefix(announcedBy: address), !found.contains(prefix) else { return }
@@ -50,8 +50,8 @@ package struct TranslationPrefix: Hashable, Sendable {
         }
     }
 
-    /// The address that leads to this IPv4 host. Nil for an IPv6 address, and for one that is no host of the public
-    /// Internet where the prefix is the well-known one, which must not carry it (RFC 6052 section 3.1).
+    /// Returns the IPv6 address for this IPv4 host. Returns nil for an IPv6 address, and for a non-public address
+    /// with the well-known prefix, which must not carry it (RFC 6052 section 3.1).
     package func embed(_ address: Address) -> Address? {
         guard case .v4(let value) = address, case .v6(let high, let low) = prefix.address else { return nil }
         if self == .wellKnown, address.isPrivate, !TranslationPrefix.announced.contains(address) { return nil }
@@ -60,19 +60,19 @@ package struct TranslationPrefix: Hashable, Sendable {
         return .v6(high: high | split.high, low: low | split.low)
     }
 
-    /// The IPv4 host that an address leads to. Nil for addresses outside the prefix, and where bits 64 to 71 are set.
+    /// Returns the embedded IPv4 address. Returns nil outside the prefix and if bits 64 to 71 are set.
     package func extract(_ address: Address) -> Address? {
         guard case .v6(let high, let low) = address, prefix.contains(address) else { return nil }
         if prefix.length == 96 { return .v4(UInt32(truncatingIfNeeded: low)) }
         guard low >> 56 == 0 else { return nil }
         let behind = 64 - prefix.length
-        // The eight zero bits cut out: what follows them moves up to the upper half.
+        // Removes the eight zero bits: the bits after them move up to the upper half.
         let upper = behind == 0 ? 0 : high & (UInt64.max >> UInt64(prefix.length))
         let joined = behind >= 32 ? upper >> UInt64(behind - 32) : upper << UInt64(32 - behind)
         return .v4(UInt32(truncatingIfNeeded: joined | (low << 8) >> UInt64(32 + behind)))
     }
 
-    /// As the bits of an IPv4 address lie around the zero bits 64 to 71 (RFC 6052 section 2.2).
+    /// Splits an IPv4 address around the zero bits 64 to 71 (RFC 6052 section 2.2).
     private static func split(_ value: UInt32, behind length: Int) -> (high: UInt64, low: UInt64) {
         let room = 64 - length
         let high = room >= 32 ? UInt64(value) << UInt64(room - 32) : UInt64(value) >> UInt64(32 - room)

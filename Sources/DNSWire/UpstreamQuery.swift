@@ -1,20 +1,22 @@
-// The message that asks an upstream one question: over UDP and TCP to nameservers, and as the body of DoH requests.
+// Builds the query for one question: for nameservers over UDP and TCP, and as the body of DoH requests.
 
 package enum UpstreamQuery {
-    /// RFC 8467 section 4.1: the block that client queries are padded to.
+    /// RFC 8467 section 4.1: the padding block size for client queries.
     package static let paddingBlockBytes = 128
     private static let paddingOption: UInt16 = 12
     private static let clientSubnetOption: UInt16 = 8
-    /// Of an option: its code and its length.
+    /// Code and length of an option.
     private static let optionHeaderBytes = 4
 
-    /// RD=1, one question of class IN, EDNS version 0 without DO.
+    /// Builds a query with RD=1, one question of class IN, and EDNS version 0 without DO.
+    ///
     /// - Parameters:
     ///   - id: fresh and random for every datagram; 0 for DoH (RFC 8484 section 4.1).
-    ///   - payloadSize: what we take over UDP without fragments; nil leaves EDNS out, for servers that do not know it.
-    ///   - paddedTo: at least 1; the message's length becomes a multiple of it (RFC 7830). For encrypted transports.
-    ///   - clientSubnet: whom the answer is for (RFC 7871); of length 0: nobody, and no server may say where we are
-    ///     (section 7.1.2); nil: nothing is said. Both of these last two need EDNS.
+    ///   - payloadSize: the UDP payload size to advertise; nil omits EDNS, for servers without support.
+    ///   - paddedTo: at least 1; pads the message to a multiple of it (RFC 7830). For encrypted transports; needs
+    ///     EDNS.
+    ///   - clientSubnet: the client subnet of the answer (RFC 7871). Length 0 forbids servers to forward any location
+    ///     (section 7.1.2); nil omits the option. Needs EDNS.
     package static func message(
         for question: Question, id: UInt16, payloadSize: UInt16? = UInt16(EDNS.ourPayloadBytes), paddedTo: Int? = nil,
         clientSubnet: Prefix? = nil
@@ -48,7 +50,7 @@ package enum UpstreamQuery {
         return option + content
     }
 
-    /// RFC 7871 section 6: family, length of the prefix, scope (0 in queries), as many bytes as the prefix touches.
+    /// RFC 7871 section 6: family, prefix length, scope (0 in queries), and the bytes that the prefix touches.
     private static func content(_ subnet: Prefix) -> [UInt8] {
         let family: UInt8 = subnet.address.recordType == .a ? 1 : 2
         return [0, family, UInt8(subnet.length), 0] + subnet.address.bytes.prefix((subnet.length + 7) / 8)

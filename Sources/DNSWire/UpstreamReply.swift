@@ -1,32 +1,32 @@
-// What a nameserver or a DoH server replied, turned into an `Answer` to the question that was asked. Nothing in the
-// reply is believed before its id and question are ours, and nothing that the question does not lead to is kept.
+// Parses a nameserver's or DoH server's reply into an `Answer`. Verifies id and question first, and keeps only
+// records that belong to the question.
 
 package enum UpstreamReplyError: Error, Equatable, Sendable {
-    /// Not a reply to this query, forged perhaps: ignore it and keep waiting for the real one.
+    /// Not a reply to this query, possibly forged: ignore it and keep waiting.
     case foreign(ForeignReply)
-    /// TC=1: ask the same server over TCP. Over TCP and HTTP it is a failure.
+    /// TC=1: retry over TCP. Over TCP and HTTP it is a failure.
     case truncated
-    /// The server answered and has nothing for us: ask the next one.
+    /// The server returned an error code: ask the next server.
     case serverFailure(ResponseCode, ExtendedError? = nil)
-    /// A referral to other servers, as from one that does not recurse: ask the next one.
+    /// A referral, as from a non-recursive server: ask the next server.
     case lame
-    /// The question is ours and the rest cannot be read: ask the next server.
+    /// The question matches, but the rest is unreadable: ask the next server.
     case malformed(MalformedMessage)
 }
 
-/// Why a message is no reply to the query.
+/// Why a message is not a reply to the query.
 package enum ForeignReply: String, Sendable, CaseIterable {
     case short, notReply, opcode, id, question
 }
 
 package enum UpstreamReply {
-    /// All sections together. The largest honest sets have a few hundred records; 64 KiB have room for 5,900.
+    /// Limit over all sections. The largest legitimate replies have a few hundred records; 64 KiB can hold 5,900.
     package static let maxRecords = 1024
 
     /// - Parameter message: a datagram, the content of a TCP frame, or a DoH body, of any length.
-    /// - Records of other classes, owners and types are left out; a TTL with the top bit set is 0 (RFC 2181
-    ///   section 8); a negative answer lives as its SOA record says (RFC 2308 section 5).
-    /// - Bytes behind the last record are ignored: some home routers send them.
+    /// - Records of other classes, owners and types are dropped. A TTL with the top bit set counts as 0 (RFC 2181
+    ///   section 8). The SOA record gives the TTL of a negative answer (RFC 2308 section 5).
+    /// - Bytes after the last record are ignored, since some home routers send them.
     package static func answer(
         in message: [UInt8], to question: Question, id: UInt16
     ) throws(UpstreamReplyError) -> Answer {
@@ -51,7 +51,7 @@ package enum UpstreamReply {
         }
     }
 
-    /// The question section must be ours: name without regard to case, type, class IN.
+    /// Checks the question section: name without regard to case, type, class IN.
     private static func repeats(_ question: Question, _ cursor: inout ByteCursor) -> Bool {
         do throws(MalformedMessage) {
             let name = try cursor.readName()
@@ -87,18 +87,18 @@ package enum UpstreamReply {
             }
             return Answer(records: chain.links + chain.records)
         }
-        // Somebody else's answer is a failure of the upstream, never proof that there is no data.
+        // An answer for other names is an upstream failure, never proof of NODATA.
         guard !sections.saysAnything || !chain.links.isEmpty else {
             throw .malformed(MalformedMessage(offset: sections.answersOffset, reason: .unrelatedRecords))
         }
-        // A SOA record from elsewhere says nothing about this name.
+        // A SOA record of an unrelated zone does not apply to this name.
         let authority = sections.startsOfAuthority.first { chain.end.isWithin($0.owner) }
         if code == .noError, authority == nil, sections.hasNameservers { throw .lame }
         return Answer(
             negative: code == .noError ? .noData : .noSuchName, chain: chain.links, authority: authority)
     }
 
-    /// A server that can't read OPT may send its header back and no more (RFC 6891 section 7).
+    /// A server that cannot parse OPT may return only its header (RFC 6891 section 7).
     private static func questionless(_ header: Header) -> UpstreamReplyError {
         let code = ResponseCode(rawValue: header.responseCode)
         return header.questionCount == 0 && code.mayBeAboutEDNS ? .serverFailure(code) : .foreign(.question)

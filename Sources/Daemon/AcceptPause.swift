@@ -1,5 +1,5 @@
-// Without descriptors nothing can be accepted, and the connection that waits would wake the loop again at once: the
-// listeners are left alone for a while.
+// Stops watching the listeners for 1 s after the process ran out of descriptors or memory. A pending connection would
+// otherwise wake the event loop again at once.
 
 import LinuxIO
 
@@ -8,14 +8,14 @@ struct AcceptPause {
 
     private let loop: EventLoop
     private var listening: [EventLoop.Registration] = []
-    /// When listeners are watched again; nil while they are.
+    /// When the pause ends; nil while the listeners are watched.
     private(set) var until: Instant?
 
     init(_ loop: EventLoop) {
         self.loop = loop
     }
 
-    /// Takes a listener's registration, which waits to read.
+    /// Adds the registration of a listener that is watched for readability.
     mutating func add(_ registration: EventLoop.Registration) {
         listening.append(registration)
     }
@@ -32,7 +32,7 @@ struct AcceptPause {
     }
 
     private func watch(for interest: Readiness) {
-        // Can't fail for a descriptor that is watched already.
+        // Can't fail for a descriptor that is already watched.
         for registration in listening { try? loop.change(registration, to: interest) }
     }
 }

@@ -1,5 +1,5 @@
-// Entries of the cache as an answer in pieces: each is made from a bounded part of the cache when the one before has
-// been sent. Ages are those of the time of the request.
+// Iterates over cache entries as a paged answer: each page reads a bounded part of the cache after the previous page
+// has been sent. Ages are relative to the time of the request.
 
 import AnswerCache
 import Control
@@ -7,7 +7,7 @@ import DNSWire
 import HTTPDNS
 
 struct CachePieces: IteratorProtocol {
-    /// A piece takes a tenth of a millisecond, so that a listing delays nobody's answer by more.
+    /// One page takes about 0.1 ms, which is the longest delay that a listing adds to other answers.
     private static let maxEntries = 32
 
     private let cache: AnswerCache
@@ -52,14 +52,15 @@ extension CacheEntryReport {
 }
 
 extension CachedEntry {
-    /// What is in the cache was rendered from records that could be read; what could not is not shown.
+    /// The parsed records of the answer; empty if they can't be parsed. Cached answers were rendered from parsed
+    /// records.
     var records: [ResourceRecord] {
         do throws(MalformedMessage) { return try answer.records(of: question) } catch { return [] }
     }
 }
 
 extension CacheEntryReport.Record {
-    /// Data of types without a text of their own as RFC 3597 section 5 writes it.
+    /// Shows data of types without a presentation format in the generic form of RFC 3597 section 5.
     init(_ record: ResourceRecord, ageSeconds: Int) {
         self.init(
             name: record.owner.isRoot ? "." : "\(record.owner).",

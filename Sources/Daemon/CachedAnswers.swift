@@ -1,5 +1,5 @@
-// The resolver's hands in the cache: its questions and answers become look-ups and entries under the network in use.
-// Decides nothing; whoever drives a resolver, a loop or a simulation, goes through here.
+// Connects the resolver to the cache: turns its questions and answers into look-ups and entries of the network in use.
+// Used by every caller of a resolver, the event loop and simulations alike; makes no decisions.
 
 import AnswerCache
 import DNSWire
@@ -10,7 +10,7 @@ import Store
 struct CachedAnswers {
     private let cache: AnswerCache
     private let view: ServingView
-    /// The networks that were in use before, the latest first.
+    /// Cache keys of the other known networks, the latest first.
     var otherNetworks: [Partition] = []
     private var lastRendered: (question: Question, answer: Answer, rendered: RenderedAnswer)?
 
@@ -19,7 +19,8 @@ struct CachedAnswers {
         self.view = view
     }
 
-    /// What is left of an answer that has expired, and not too long ago; else what another network knows.
+    /// Returns an expired answer of the network in use that is still usable, else a provider's answer of another
+    /// network.
     func expired(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
         let nowMilliseconds = Clock.millisecondsSinceBoot(now)
         let here = cache.expired(
@@ -32,7 +33,7 @@ struct CachedAnswers {
                 nowMilliseconds: nowMilliseconds)
     }
 
-    /// Of the network in use, fresh or not; what is given goes before what is not, if both are fresh.
+    /// Returns the entries of the network in use, fresh or expired, in the order in which the cache serves fresh ones.
     func entries(of question: Question) -> [CachedEntry] {
         cache.entries(of: question, partition: view.partition(for: question.subnet))
     }
@@ -41,7 +42,7 @@ struct CachedAnswers {
         .hitsCounted(questions.map { ($0, cache.takeHits($0, partition: view.partition(for: $0.subnet))) })
     }
 
-    /// Hits that are not counted yet, for one who only looks.
+    /// The hits since the last `hits(_:)`, without resetting them.
     func uncountedHits(_ question: Question) -> Int {
         cache.hits(question, partition: view.partition(for: question.subnet))
     }
@@ -53,32 +54,34 @@ struct CachedAnswers {
             nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
 
-    /// `FastPath` says when the entry is given the next time.
+    /// Marks the entry: `FastPath` reports the next reply from it.
     func awaitHit(_ question: Question, _ provenance: Provenance) {
         cache.awaitHit(question, partition: view.partition(for: question.subnet), provenance: provenance)
     }
 
-    /// - Returns: when the entry was stored, and for how long; nil if there is none now.
+    /// Replaces the records of an entry without changing its age.
+    ///
+    /// - Returns: when the entry was stored, and its lifetime; nil if there is no such entry now.
     mutating func rearrange(_ question: Question, _ answer: Answer, _ provenance: Provenance) -> KeptTimes? {
         cache.rearrange(
             rendered(answer, question), for: question, partition: view.partition(for: question.subnet),
             provenance: provenance)
     }
 
-    /// Of the network in use.
+    /// Removes the question's entries of the network in use, from all sources.
     func remove(_ question: Question) { for provenance in Provenance.allCases { remove(question, provenance) } }
 
     func remove(_ question: Question, _ provenance: Provenance) {
         cache.remove(question, partition: view.partition(for: question.subnet), provenance: provenance)
     }
 
-    /// Of every network: they are asked anew at little cost.
+    /// Removes matching names on every network, as another lookup costs little.
     func remove(_ names: (Name) -> Bool) { _ = cache.remove { name, _ in names(name) } }
 
-    /// The same answer for the store; nil for one that a single subnet's clients get: it is for this process only.
+    /// Returns the store's form of an answer; nil for an answer to a client subnet, which only this process keeps.
     ///
     /// - Parameters:
-    ///   - lifetimeSeconds: from when it was stored.
+    ///   - lifetimeSeconds: counted from when it was stored.
     ///   - demand: questions per second.
     ///   - storedAtMilliseconds: since 1970.
     mutating func entry(
@@ -93,7 +96,7 @@ struct CachedAnswers {
             lifetimeSeconds: lifetimeSeconds, demand: demand)
     }
 
-    /// A burst of clients with one question shares one rendering.
+    /// Returns the rendered answer, reusing the last one: clients that wait for the same question share it.
     mutating func rendered(_ answer: Answer, _ question: Question) -> RenderedAnswer {
         if let last = lastRendered, last.question == question, last.answer == answer { return last.rendered }
         let rendered = RenderedAnswer(answer, to: question)
@@ -103,7 +106,7 @@ struct CachedAnswers {
 }
 
 extension Source {
-    /// Nil for what the daemon knows by itself: it is not kept.
+    /// The source in the cache; nil for the daemon's own answers, which are not cached.
     var provenance: Provenance? {
         switch self {
         case .provider: .provider

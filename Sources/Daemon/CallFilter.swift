@@ -1,14 +1,14 @@
-// System calls are kept from the whole process before it reads anything that others have sent. Where that can't be, it
-// serves all the same: what the unit or the container forbids holds, and nobody is left in the dark.
+// Installs the seccomp filter for the whole process before it reads any network data. If that fails, the daemon still
+// serves under the limits of the unit or container, and the log and `status` say so.
 
 import Confinement
 import LinuxIO
 
 struct CallFilter {
-    /// Why none is kept from us; nil: they are.
+    /// Why the filter could not be installed; nil if it is active.
     let problem: String?
 
-    /// In all threads, those that come later included, for good.
+    /// Installs the filter permanently for all present and future threads.
     init() {
         do throws(SystemCallFilter.Failure) {
             try SystemCallFilter.begin()
@@ -18,7 +18,7 @@ struct CallFilter {
         }
     }
 
-    /// For `status`.
+    /// User, group and filter state for `status`.
     var rights: String {
         let filtered = problem.map { "system calls are not filtered: \($0)" } ?? "system calls filtered"
         let shared = Machine.hasSharedUser ? " (shared with other programs)" : ""

@@ -1,10 +1,10 @@
-// Who waits for an answer, and how it reaches them: the other half of the resolver's waiters.
+// Clients that wait for the answer to a lookup, keyed by the resolver's waiter, and the paths of their replies.
 
 import DNSWire
 import LinuxIO
 import Resolver
 
-/// A client whose question is being fetched.
+/// A client that waits for a lookup.
 struct Client {
     enum Path {
         case datagram(DatagramSocket, peer: SocketAddress, askedAddress: [UInt8])
@@ -16,13 +16,13 @@ struct Client {
     let path: Path
     let address: Address
     let askedAt: Instant
-    /// Where it is, if answers depend on that.
+    /// The client's subnet if a provider receives it; otherwise `none`.
     let subnet: ClientSubnet
 
-    /// In the letters of this client.
+    /// The question, with the name in the client's letter case.
     var question: Question { Question(query.name(in: packet.span), query.type, from: subnet) }
 
-    /// What a reply to this client may measure.
+    /// Maximum size of a reply to this client, in bytes.
     var limitBytes: Int {
         switch path {
         case .datagram: query.datagramLimit
@@ -41,7 +41,7 @@ extension Client {
         self.subnet = subnet
     }
 
-    /// The bytes that `write` leaves, within what this client takes.
+    /// Returns the bytes that `write` outputs, at most `limitBytes`.
     func message(_ write: (inout OutputSpan<UInt8>) -> Void) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: limitBytes) { buffer, count in
             var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
@@ -50,7 +50,7 @@ extension Client {
         }
     }
 
-    /// Within what this client takes.
+    /// Returns the reply message, truncated to whole records if it exceeds `limitBytes`.
     func reply(_ answer: RenderedAnswer, _ extendedError: ExtendedError?) -> [UInt8] {
         message { output in
             Reply.write(
@@ -59,7 +59,7 @@ extension Client {
         }
     }
 
-    /// Without records, and with the reason where the client can read it.
+    /// Returns a reply without records, with the extended error if the client sent OPT.
     func failure(_ extendedError: ExtendedError, _ code: ResponseCode = .serverFailure) -> [UInt8] {
         message { output in
             Reply.write(code: code, to: query, in: packet.span, extendedError: extendedError, into: &output)
@@ -67,9 +67,10 @@ extension Client {
     }
 }
 
-/// Invariant: a waiter's number is in the table from the time it is handed to the resolver until it is answered.
+/// Invariant: a waiter is in the table from the time it is passed to the resolver until it is answered.
 struct Clients {
-    /// More than the resolver can hold waiting would be a leak (1,024 lookups; few of them shared by many).
+    /// Bound of waiting clients. The resolver runs at most 1,024 lookups and few of them are shared by many clients, so
+    /// a full table would indicate a leak.
     static let maxWaiting = 16_384
 
     private var waiting: [Waiter: Client] = [:]
@@ -86,7 +87,7 @@ struct Clients {
         return waiter
     }
 
-    /// In the order of their questions.
+    /// All waiting clients, in the order of arrival.
     var all: [(waiter: Waiter, client: Client)] {
         waiting.map { (waiter: $0.key, client: $0.value) }.sorted { $0.waiter.number < $1.waiter.number }
     }

@@ -1,26 +1,29 @@
-// Whether the wall clock can be trusted to say that a certificate is expired. Reads no clock itself: both are told.
+// Decides whether the wall clock is reliable enough to judge a certificate as expired. Pure: the caller passes both
+// clocks.
 
 import LinuxIO
 
 struct ClockDoubt {
-    /// Time servers correct small errors by running faster or slower; what is set by more was wrong, or is wrong now.
+    /// Time servers correct small errors by slewing the clock. A larger step means that the clock was or is wrong.
     static let jump: Duration = .seconds(30)
-    /// A clock that is being put right is often set more than once: by hand, by the first time server, by the others.
+    /// How long the clock stays doubtful after a step. It is often set more than once: manually and by several time
+    /// servers.
     static let settlingTime: Duration = .seconds(60)
 
     private let releasedAtMilliseconds: Int64
     private var last: (now: Instant, wallMilliseconds: Int64)?
     private var jumpedAt: Instant?
 
-    /// - Parameter releasedAt: in seconds since 1970; it cannot be earlier than that now.
+    /// - Parameter releasedAt: release time of this version, in seconds since 1970; a correct clock is never earlier.
     init(releasedAt: Int64) {
         releasedAtMilliseconds = releasedAt * 1000
     }
 
-    /// To be told often: a jump is seen between two readings, and counts from the second on.
+    /// Records a reading of both clocks. Called often: a step is detected between two readings and counts from the
+    /// second.
     ///
     /// - Parameters:
-    ///   - now: since boot, suspended time included; a reading from before the last one shows nothing.
+    ///   - now: time since boot, including suspension; a reading earlier than the last one is ignored.
     ///   - wallMilliseconds: since 1970.
     mutating func read(wallMilliseconds: Int64, now: Instant) {
         if let last {
@@ -31,7 +34,7 @@ struct ClockDoubt {
         last = (now, wallMilliseconds)
     }
 
-    /// True as well while nothing was read.
+    /// True if the wall clock is unreliable, or if it was never read.
     func isDoubtful(now: Instant) -> Bool {
         guard let last, last.wallMilliseconds >= releasedAtMilliseconds else { return true }
         return jumpedAt.map { now < $0 + ClockDoubt.settlingTime } ?? false

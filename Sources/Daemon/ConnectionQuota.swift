@@ -1,19 +1,19 @@
-// Shares of the TCP connections: one client's, one network's, and those of this machine and of all others. Counts, and
-// knows no sockets. If a share is full, the server closes one of its connections and so makes room for the new one.
+// Bounds the TCP connections of a client, of a network, of this machine, and of all other machines. Only counts; if a
+// share is full, the server closes one of its connections to admit the new one.
 
 import DNSWire
 
-/// Invariant: each count is that of the connections that were admitted and not released; none is kept at 0.
+/// Invariant: each count is the number of connections admitted and not released; keys with count 0 are removed.
 struct ConnectionQuota {
-    /// Connections in all; one costs a descriptor and some kilobytes.
+    /// Bound of all connections; each costs a descriptor and some kilobytes.
     static let maxConnections = 512
-    /// From one address elsewhere, so that one client can't take them all. Programs of this machine share its
-    /// addresses, so those have no such limit.
+    /// Bound per remote address, so that one client can't take all connections. Local programs share the machine's
+    /// addresses and have no such bound.
     static let maxPerClient = 128
-    /// From one /24 (IPv4) or /56 (IPv6) elsewhere: a client with many addresses can't take all either.
+    /// Bound per remote /24 (IPv4) or /56 (IPv6), for clients with many addresses.
     static let maxPerPrefix = 256
 
-    /// Connections that are counted together.
+    /// A group of connections with a common bound.
     enum Share: Equatable {
         case client(Address)
         case prefix(Neighbourhood)
@@ -30,7 +30,7 @@ struct ConnectionQuota {
         }
     }
 
-    /// Of all connections; lower where the process may have few descriptors.
+    /// Bound of all connections; below `maxConnections` if the process may open few descriptors.
     private let limit: Int
     private(set) var count = 0
     private var fromElsewhere = 0
@@ -41,9 +41,9 @@ struct ConnectionQuota {
         self.limit = limit
     }
 
-    /// Returns the share that has no room for one more connection of this client, the smallest first; nil: there is
-    /// room. If all places are taken, the larger one of this machine's share and of that of all others has to give
-    /// one: each side is sure of a half, and may have all that the other leaves.
+    /// Returns the smallest full share for a new connection of this client; nil if there is room. If all connections
+    /// are in use, this is the larger share of local and remote clients. Each side can always get half, and may use
+    /// what the other leaves.
     func fullShare(for client: Address) -> Share? {
         if let prefix = ConnectionQuota.prefix(of: client) {
             if ofClient[client, default: 0] >= min(ConnectionQuota.maxPerClient, limit / 4) { return .client(client) }
@@ -54,7 +54,7 @@ struct ConnectionQuota {
         return newFromElsewhere > count / 2 ? .elsewhere : .thisMachine
     }
 
-    /// One more connection of a client for which no share is full.
+    /// Counts a new connection of a client without a full share.
     mutating func admit(_ client: Address) {
         count += 1
         guard let prefix = ConnectionQuota.prefix(of: client) else { return }
@@ -63,7 +63,7 @@ struct ConnectionQuota {
         fromElsewhere += 1
     }
 
-    /// The end of one that was admitted.
+    /// Counts the end of an admitted connection.
     mutating func release(_ client: Address) {
         count -= 1
         guard let prefix = ConnectionQuota.prefix(of: client) else { return }
@@ -77,7 +77,7 @@ struct ConnectionQuota {
         counts[key] = left == 0 ? nil : left
     }
 
-    /// Nil for this machine.
+    /// The client's /24 or /56; nil for loopback.
     private static func prefix(of client: Address) -> Neighbourhood? {
         guard !client.isLoopback else { return nil }
         return Neighbourhood(of: client)

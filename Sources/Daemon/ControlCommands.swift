@@ -1,4 +1,4 @@
-// Carries out what a line on the control socket asks for, if its sender may ask for that.
+// Carries out the command of a request line on the control socket if the sender is permitted to use it.
 
 import AnswerCache
 import Control
@@ -19,7 +19,7 @@ struct ControlCommands {
     let log: Log
     let topTexts: KeptReplies<Bool, String>
     let reload: () throws(SettingsFile.Unusable) -> ReloadReport
-    /// Those that rules stand for.
+    /// The names that the rules match.
     let ruleNames: Set<Name>
     let now: Instant
 
@@ -30,7 +30,7 @@ struct ControlCommands {
             groupID: own.groupID == Machine.sharedID ? nil : own.groupID)
     }
 
-    /// Everything that is sent back for one request line.
+    /// Returns the complete answer to one request line.
     func answer(to line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
         do throws(Refusal) {
             let request = try Request(line: line)
@@ -42,7 +42,8 @@ struct ControlCommands {
         }
     }
 
-    /// - Parameter boundUser: one who may not take up everything that there is of something.
+    /// - Parameter boundUser: the user ID of an unprivileged sender, to which per-user bounds apply; nil for a
+    ///   privileged one.
     private func carryOut(
         _ request: Request, of peer: LocalSocket.Peer, boundUser: UInt32?
     ) throws(Refusal) -> ControlAnswer {
@@ -99,7 +100,7 @@ struct ControlCommands {
         }
     }
 
-    /// For others than the daemon's own no faster than by DNS.
+    /// Limits unprivileged users to the rate of explanations that also applies over DNS.
     private func explain(
         _ question: Question, _ request: Request, by boundUser: UInt32?
     ) throws(Refusal) -> ControlAnswer {
@@ -111,7 +112,8 @@ struct ControlCommands {
         return whole(.explanation(resolving.explanation(of: question, now: now)), asJSON: request.wantsJSON)
     }
 
-    /// For all names, or for those that a rule stands for: a switch for other names would be a rule of its own.
+    /// Switches providers off or on for all names, or for a name that a rule matches. Other names would need a rule of
+    /// their own.
     private func switched(_ change: HTTPDNSSwitch, _ request: Request) -> ControlAnswer {
         switch change {
         case .off(let rule, let seconds):
@@ -157,8 +159,9 @@ struct ControlCommands {
         whole(.refusal(Refusal(reason, wantsJSON: request.wantsJSON)), asJSON: request.wantsJSON)
     }
 
-    /// Removes entries, and what is remembered of failures: who flushes wants the next question to be asked upstream.
-    /// - Returns: how many entries went.
+    /// Removes cache entries, stored entries and remembered failures, so that the next question goes upstream.
+    ///
+    /// - Returns: the number of cache entries removed.
     private func flush(_ scope: QuestionScope) -> Int {
         resolving.handle(.forgotten(scope), now: now)
         resolving.store?.forget(scope, now: now)
@@ -175,7 +178,7 @@ struct ControlCommands {
 }
 
 extension ProviderFetches {
-    /// Refused with those that there are.
+    /// Returns the provider with this name, or throws a refusal that lists the configured names.
     func provider(named name: String, wantsJSON: Bool) throws(Refusal) -> Provider {
         if let provider = providers.first(where: { $0.name == name }) { return provider }
         let names = providers.map(\.name).joined(separator: ", ")

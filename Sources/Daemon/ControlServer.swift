@@ -1,18 +1,18 @@
-// The stats and control socket: one line in, an answer out, connection closed. It reads the daemon's state and has
-// none of its own. Answers are made piece by piece as clients take them, or step by step as they come. Clients that are
-// slow or too many are cut; they can't hold up anything else.
+// The control socket: reads one request line per connection, sends the answer, and closes the connection. It produces
+// an answer page by page or step by step as the client reads. Slow or surplus clients are disconnected; they never
+// block the event loop.
 
 import Control
 import LinuxIO
 
 final class ControlServer {
-    /// Operators and scrapers of one machine.
+    /// Bound of simultaneous connections: operators and scrapers of one machine.
     private static let maxClients = 32
-    /// Connections taken at once, so that somebody who makes them without end does not hold up the loop.
+    /// Connections accepted per event loop turn, so that a flood of connections can't block the loop.
     private static let maxAccepts = 16
-    /// To send a line, and to take something of an answer.
+    /// Time limit for sending the request line, and for reading some part of the answer.
     fileprivate static let timeout: Duration = .seconds(5)
-    /// Everyone may connect and read; what changes state asks for the peer's credentials.
+    /// Every user may connect and read; commands that change state check the peer's credentials.
     private static let socketMode: UInt32 = 0o666
 
     private let listener: LocalSocket
@@ -21,7 +21,7 @@ final class ControlServer {
     private var clients: [Int32: ControlClient] = [:]
     private var acceptPause: AcceptPause
 
-    /// From a request line, and who sent it, to what is sent back.
+    /// Produces the answer to a request line from its sender.
     typealias Answer = (_ line: [UInt8], _ peer: LocalSocket.Peer) -> ControlAnswer
 
     init(path: String, loop: EventLoop, answer: @escaping Answer) throws(SystemError) {
@@ -46,7 +46,7 @@ final class ControlServer {
                 guard let accepted = try listener.accept() else { return }
                 admit(accepted.socket, accepted.peer)
             } catch {
-                // Other errors are about the connection that was being accepted; its client is gone.
+                // Other errors concern only the pending connection, which the client has closed.
                 guard !error.isExhaustion else { return acceptPause.begin(now: Clock.now()) }
             }
         }
@@ -54,7 +54,7 @@ final class ControlServer {
 
     private func admit(_ socket: StreamSocket, _ peer: LocalSocket.Peer) {
         let descriptor = socket.descriptor.raw
-        // Somebody who connects and says nothing must not keep an operator out: the oldest makes room.
+        // Idle clients must not lock out an operator: disconnect the one with the earliest deadline.
         if clients.count == ControlServer.maxClients,
             let oldest = clients.min(by: { $0.value.deadline < $1.value.deadline })
         {
@@ -71,7 +71,7 @@ final class ControlServer {
     private func ready(_ descriptor: Int32, _ readiness: Readiness) {
         guard var client = clients[descriptor] else { return }
         let wasStreaming = client.stream != nil
-        // A hang-up is of both directions; who has only ended its own still reads.
+        // EPOLLHUP: both directions are closed. A client that has closed only its sending side still reads.
         let isGone = wasStreaming && !readiness.isDisjoint(with: [.hangUp, .failed])
         if isGone || client.stream?.isOverfull == true { return close(descriptor, client) }
         client.proceed(answer)
@@ -83,8 +83,8 @@ final class ControlServer {
         }
     }
 
-    /// Nothing is written and nobody cut before the next turn, so that who makes the answer is not called from within
-    /// its own calls.
+    /// Defers writing and disconnecting to the next turn, so that no callback runs inside the stream producer's own
+    /// calls.
     private func streamChanged(_ descriptor: Int32) {
         guard let client = clients[descriptor], let stream = client.stream else { return }
         clients[descriptor]?.stepped(stream, now: Clock.now())
@@ -99,7 +99,7 @@ final class ControlServer {
 }
 
 private struct ControlClient {
-    /// Made in one turn of the loop, so that a long answer leaves time for everything else.
+    /// Pages produced per event loop turn, so that a long answer leaves time for other work.
     private static let maxPiecesPerTurn = 2
 
     let socket: StreamSocket
@@ -110,7 +110,7 @@ private struct ControlClient {
     private var line: [UInt8] = []
     private var body: ControlAnswer?
     private var unsent: [UInt8] = []
-    /// Since when something of a stream waits, and none of it has been taken.
+    /// Since when unsent stream data waits without the client reading any of it; nil if it does not wait.
     private var waitingSince: Instant?
     private static let forEver: Duration = .seconds(1 << 32)
 
@@ -125,7 +125,8 @@ private struct ControlClient {
         if case .stream(let stream) = body { stream } else { nil }
     }
 
-    /// A stream without news waits for its maker, and for the client to go, which is reported unasked.
+    /// The readiness to watch. An idle stream watches nothing: it waits for its producer, and epoll always reports
+    /// hang-ups.
     var interest: Readiness {
         switch body {
         case nil: .readable
@@ -147,7 +148,7 @@ private struct ControlClient {
         }
     }
 
-    /// A line may end with the connection's end instead of a line feed.
+    /// Accepts the end of the connection as the end of the line.
     private mutating func readLine(_ answer: ControlServer.Answer) throws(SystemError) {
         while true {
             switch try socket.read(maxBytes: Request.maxLineBytes) {
@@ -169,7 +170,7 @@ private struct ControlClient {
         if let stream { stepped(stream, now: Clock.now()) }
     }
 
-    /// Sets when the client is cut if nothing more happens.
+    /// Sets the deadline at which the client is disconnected if nothing else happens.
     mutating func stepped(_ stream: ControlStream, now: Instant) {
         if stream.unsent.isEmpty { waitingSince = nil } else if waitingSince == nil { waitingSince = now }
         let silence = now + (stream.silence ?? ControlClient.forEver)
@@ -188,7 +189,7 @@ private struct ControlClient {
         isDone = stream.isFinished
     }
 
-    /// Comes back in the next turn, as long as the socket has room.
+    /// Continues in the next turn while the socket has room.
     private mutating func send(_ pieces: AnyIterator<String>) throws(SystemError) {
         for _ in 0..<ControlClient.maxPiecesPerTurn {
             if unsent.isEmpty {

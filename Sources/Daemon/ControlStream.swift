@@ -1,25 +1,27 @@
-// An answer on the control socket that is not ready at once: whoever makes it sends its steps as they come. It holds
-// what the client has not taken yet, in bounded space, and never waits for the client.
+// An answer on the control socket that its producer sends step by step. Buffers unread data up to 64 KiB and never
+// waits for the client.
 
 import LinuxIO
 
-/// What is sent back for a request line.
+/// The answer to a request line.
 enum ControlAnswer {
-    /// Each is asked for when those before it have left. They may be empty.
+    /// Each page is produced after the previous ones have been sent. A page may be empty.
     case pieces(AnyIterator<String>)
     case stream(ControlStream)
 }
 
-/// open -> finished (all is said) -> delivered
-///      `-> gone (the client went, took nothing for too long, or nothing was said for too long)
+/// open -> finished (the answer is complete) -> delivered
+///      `-> gone (the client disconnected or stopped reading, or the producer was silent for too long)
 final class ControlStream {
-    /// The longest time without a step, or without the client taking one; nil: there may be nothing to say for ever.
+    /// The longest time in which the producer sends nothing and the client reads nothing; nil for a stream that may
+    /// stay idle forever.
     let silence: Duration?
     static let usualSilence: Duration = .seconds(30)
-    /// Some thousand steps. A client that has not taken so much is cut: somebody else may look at a pager.
+    /// Bound of unread data, some thousand steps. A client with more is disconnected, for example one paused in a
+    /// pager.
     static let maxUnsentBytes = 64 * 1024
 
-    /// The longest time that something waits for the client to take any of it; nil: `silence` is enough.
+    /// The longest time that data waits without the client reading any of it; nil if `silence` suffices.
     let patience: Duration?
 
     init(silence: Duration? = ControlStream.usualSilence, patience: Duration? = nil) {
@@ -33,21 +35,21 @@ final class ControlStream {
 
     private var phase = Phase.open
     private(set) var unsent: [UInt8] = []
-    /// The client has to be cut.
+    /// True after unread data exceeded `maxUnsentBytes`: the server then disconnects the client.
     private(set) var isOverfull = false
 
-    /// Called once when nobody will read what is still to come; never while one of these functions runs, and not after
-    /// `finish`.
+    /// Called once when the connection closes before the answer is complete. Never called during another function of
+    /// the stream, nor after `finish`.
     var onGone: (() -> Void)?
-    /// There is something to do for the server.
+    /// Tells the server that data, the end, or an overflow is pending.
     var onChange: (() -> Void)?
 
     var isFinished: Bool { phase == .finished }
 
-    /// For whoever leaves out what finds no room, in bytes.
+    /// Free buffer space in bytes, for producers that omit lines when it is short.
     var room: Int { ControlStream.maxUnsentBytes - unsent.count }
 
-    /// Whole lines, so that a client can show them. Nothing happens when the client is gone.
+    /// Sends whole lines, so that a client can show them at once. Does nothing after the client has disconnected.
     func send(_ text: String) {
         guard phase == .open, !isOverfull else { return }
         if unsent.count + text.utf8.count <= ControlStream.maxUnsentBytes {
@@ -58,7 +60,7 @@ final class ControlStream {
         onChange?()
     }
 
-    /// The connection is closed when the client has taken everything.
+    /// Ends the answer. The server closes the connection after the client has read everything.
     func finish() {
         guard phase == .open else { return }
         phase = .finished
@@ -66,10 +68,10 @@ final class ControlStream {
         onChange?()
     }
 
-    /// The server's: so many bytes have left.
+    /// Called by the server after it sent `count` bytes.
     func took(_ count: Int) { unsent.removeFirst(count) }
 
-    /// The server's: the connection is closed.
+    /// Called by the server after it closed the connection.
     func connectionClosed() {
         onChange = nil
         guard phase == .open else { return }

@@ -1,4 +1,4 @@
-// Between the words of the modules: addresses, ports, settings.
+// Converts addresses, settings, kernel tables and policies between the types of the modules.
 
 import AnswerCache
 import DNSWire
@@ -38,15 +38,16 @@ extension Nameserver {
 }
 
 extension Partition {
-    /// Of one network a part for each set of subnets that providers are told: what they answer depends on that. The
-    /// same after a restart.
+    /// Derives the cache key of a network. It also depends on the client subnets configured for providers, because
+    /// their answers do. Stable across restarts.
     ///
-    /// - Parameter network: nil where nobody looks which one it is.
+    /// - Parameter network: nil if the settings disable network watching.
     init(_ network: NetworkID?, _ providers: [Settings.Provider]) {
         let told = providers.compactMap { provider in
             provider.clientSubnet.map { "\(provider.name) \($0)" }
         }
-        // FNV-1a (Fowler, Noll, Vo): spreads well, and the operator has no reason to make it collide.
+        // FNV-1a (Fowler, Noll, Vo) distributes well. Deliberate collisions are no concern: only the operator sets the
+        // input.
         let digest = told.sorted().joined(separator: "\n").utf8.reduce(UInt32(0x811C_9DC5)) { digest, byte in
             (digest ^ UInt32(byte)) &* 0x0100_0193
         }
@@ -54,7 +55,7 @@ extension Partition {
         self.init(rawValue: network.map { $0.rawValue ^ part } ?? (told.isEmpty ? 1 : part))
     }
 
-    /// Served while no network is in use. Nothing is ever stored there.
+    /// Key while a change of the network is in progress. Nothing is ever stored under it.
     static let inTransit = Partition(rawValue: 0)
 }
 
@@ -92,7 +93,7 @@ extension NetworkTables {
 }
 
 extension Policy {
-    /// - Parameter providerOfName: those that rules may name.
+    /// - Parameter providerOfName: the providers that rules may name.
     init(_ settings: Settings, _ providerOfName: [String: ProviderID]) {
         self.init()
         cache = CachePolicy(
@@ -114,8 +115,8 @@ extension Policy {
 }
 
 extension Settings {
-    /// A machine whose traffic has to go through a proxy must not be told addresses to dial directly, as mobile SDKs
-    /// see it: the proxy resolves names itself.
+    /// True if `direct-only` is set and a proxy is configured. The proxy resolves names itself, so clients must not
+    /// dial resolved addresses directly; mobile SDKs do the same.
     var avoidsProviders: Bool { directOnly && Machine.proxyVariable != nil }
 }
 

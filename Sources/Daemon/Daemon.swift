@@ -1,5 +1,5 @@
-// Builds everything in the order of the picture in ARCHITECTURE.md, runs it, and takes it down. Until "ready" every
-// error ends the start with its reason; afterwards nothing from outside ends the daemon.
+// Builds all components as pictured in ARCHITECTURE.md, runs the event loop, and shuts down. An error before "ready"
+// aborts startup with its reason; afterwards only a stop signal ends the daemon.
 
 import AnswerCache
 import Control
@@ -14,11 +14,11 @@ import Telemetry
 
 final class Daemon {
     private static let hostsFile = "/etc/hosts"
-    /// What an upstream that works needs; nobody who stops the daemon waits for longer.
+    /// Longest wait for pending answers at shutdown: enough for a working upstream.
     private static let lastAnswers: Duration = .milliseconds(500)
 
     private let options: Options
-    /// Those that are read again. What they say of the start holds from the next one on.
+    /// The settings of the last reload. Those that take effect only at startup apply from the next restart.
     private var settings: Settings
     private let settingsOfStart: Settings
     private var provisions: Provisions
@@ -46,16 +46,16 @@ final class Daemon {
     private let localFiles: LocalFiles
     private let translation: Translation
     private let upstreams: Upstreams
-    /// Nil: all is one network.
+    /// Nil if the settings disable network watching: all networks then share one part of the cache.
     private let roaming: Roaming?
     private var hosts = HostsTable.empty
-    /// Nil before the first settings are in force.
+    /// Nil until `apply` has run once.
     private var policy: Policy?
     private var control: ControlServer?
     private let topTexts = KeptReplies<Bool, String>()
     private var pages: MetricsListener?
     private var stopSignal: String?
-    /// Nil: no service manager listens.
+    /// Nil without a service manager.
     private let notice: ServiceNotice?
     private var supervision: Supervision?
     /// For `status`.
@@ -76,7 +76,7 @@ final class Daemon {
         settingsAtWall = startedAtWall
         do {
             SignalWatch.ignoreBrokenPipes()
-            // Until the start is over, which may hang, those that stop us end it at once.
+            // Stop signals keep their default action during startup, which may hang.
             signals = try SignalWatch([StopSignal.reload])
             try HTTPClient.prepareProcess()
             loop = try EventLoop()
@@ -127,7 +127,7 @@ final class Daemon {
     func run() throws(SystemError) {
         _ = try loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
         apply(settings)
-        // Where routes lead is known before the first question.
+        // Reads the routes before the first query.
         roaming?.follow(settings, lateBy: .zero, now: Clock.now()).forEach { log($0) }
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
         try signals.add(StopSignal.all)
@@ -142,7 +142,7 @@ final class Daemon {
         var turnedAt = Clock.now()
         supervision?.ready(ports.addresses, resolving.providers.providers, now: turnedAt)
         while stopSignal == nil {
-            // One that was held back and is past already says nothing of an absence.
+            // A deadline that has passed already must not count as lateness, which indicates suspension.
             let deadline = nextDeadline(now: turnedAt).map { max($0, turnedAt) }
             try loop.turn(until: deadline)
             let now = Clock.now()
@@ -161,8 +161,8 @@ final class Daemon {
         log(.stopped)
     }
 
-    /// Whoever was heard is answered, if that is soon: what comes from now on waits for our successor, where somebody
-    /// else keeps the sockets.
+    /// Answers the queries received so far. Later ones wait for the next process if the service manager holds the
+    /// sockets.
     private func answerTheRest() throws(SystemError) {
         let end = Clock.now() + Daemon.lastAnswers
         while resolving.questionsOpen(with: threads.tally) > 0, Clock.now() < end {
@@ -185,7 +185,7 @@ final class Daemon {
 
     private func turn(lateBy: Duration, now: Instant) {
         if localFiles.takeNameserversChange() { readNameservers(now: now) }
-        // Before everything that time brings about: requests that seem to have run out of time may have slept.
+        // Before the timers: after a suspend, requests may look timed out only because the machine slept.
         roaming?.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
         resolving.timePassed(now: now)
         control?.timePassed(now: now)
@@ -220,7 +220,7 @@ final class Daemon {
         supervision?.timePassed(now: now)
     }
 
-    /// Nobody looks for what the log's level keeps from it.
+    /// Reads queries for the log only if the log level shows them.
     private func logQueries(now: Instant) {
         let isLogged = settings.log.queries && log.saysQueries
         let before = watches.setLogging(isLogged ? .init(showsClients: settings.log.clients) : nil, now: now)
@@ -283,7 +283,8 @@ final class Daemon {
         resolving.prefetch(settings.prefetch.names, now: now)
     }
 
-    /// After the providers are known, because rules name them. Answers of names that go elsewhere from now on go away.
+    /// Providers must be set before, because rules name them. Removes cached answers of names that change their
+    /// upstream.
     private func setPolicy(_ settings: Settings, now: Instant) {
         let ids = resolving.providers.providers.map { ($0.name, $0.id) }
         let new = Policy(settings, Dictionary(ids) { first, _ in first })
@@ -307,10 +308,10 @@ final class Daemon {
         }
     }
 
-    /// The cache is asked before the hosts file: an answer from upstream would hide the file's until it expires.
+    /// Removes cached answers that would hide the hosts file until they expire: the cache is searched first.
     private func removeNamesOfHosts() { _ = cache.remove { name, _ in hosts.speaks(of: name) } }
 
-    /// What a provider said before a rule, or a switch to the system resolver, took the name from it.
+    /// Removes cached provider answers of names that a rule or a switch sends to the system resolver.
     private func removeProvidersAnswersOfSystemNames() {
         guard let policy else { return }
         _ = cache.remove { name, provenance in

@@ -1,21 +1,22 @@
-// Shares of the descriptors that the process may have: one kind of socket must not use up what the others need.
+// Divides the process's descriptors among kinds of sockets, so that no kind exhausts those of another.
 
 import LinuxIO
 
 struct DescriptorBudget: Equatable {
-    /// For files, listeners, serving threads, commands and the store. HTTP transfers (256) and probes (64) have bounds
-    /// of their own, which fit beside the other two shares from 1,024 descriptors on.
+    /// Reserved for files, listeners, serving threads, commands and the store. HTTP transfers (256) and probes (64)
+    /// have their own bounds, which fit beside the other two shares from a limit of 1,024 descriptors.
     static let reserved = 128
-    /// Open to nameservers, with the default limit of most systems raised. One lookup holds up to four.
+    /// Bound of sockets open to nameservers, reached only if RLIMIT_NOFILE is raised above most systems' default. A
+    /// lookup holds up to four.
     static let maxExchanges = 4096
 
     let clientConnections: Int
     let nameserverExchanges: Int
 
-    /// Of this process, as its limit is now.
+    /// The budget for the process's current limit.
     static var current: DescriptorBudget { DescriptorBudget(limit: Machine.descriptorLimit) }
 
-    /// - Parameter limit: RLIMIT_NOFILE; 0: unknown, and taken as 1,024.
+    /// - Parameter limit: RLIMIT_NOFILE; 0 if unknown, which counts as 1,024.
     init(limit: Int) {
         let available = max((limit == 0 ? 1024 : limit) - DescriptorBudget.reserved, DescriptorBudget.reserved)
         clientConnections = min(ConnectionQuota.maxConnections, available / 4)

@@ -1,9 +1,8 @@
-// Between libcurl and the event loop: what the HTTP client wants watched is watched, what is ready is told.
+// Registers libcurl's sockets with the event loop and passes their readiness to the HTTP client.
 
 import HTTPClient
 import LinuxIO
 
-/// Keeps the loop's registrations in step with what libcurl wants watched.
 final class DescriptorWatcher {
     private let loop: EventLoop
     private var registrations: [Int32: EventLoop.Registration] = [:]
@@ -23,7 +22,7 @@ final class DescriptorWatcher {
         case .write: interest = .writable
         case .both: interest = [.readable, .writable]
         }
-        // Without a registration the transfer ends by its time-out.
+        // If registration fails, the transfer ends by its time-out.
         if let registration = registrations[descriptor] {
             try? loop.change(registration, to: interest)
         } else {

@@ -1,7 +1,5 @@
-// The last divergences, as evidence: a ring in memory, and each in a note of the store, so that they outlive the
-// process. Counts them by source; judges nothing.
-//
-// A report with number n stands in slot n % capacity, in memory and in the store. Numbers go up over restarts.
+// The last 256 reports of forged answers, as a ring buffer in memory and in the store, so that they survive a restart.
+// Counts reports per source. Report n occupies slot n % capacity in both places; numbers continue across restarts.
 
 import AnswerCache
 import Control
@@ -13,16 +11,16 @@ final class EvidenceLog {
     private let resolving: ResolvingLoop
     private var reportOfSlot: [Int: EvidenceReport] = [:]
     private var nextNumber = 0
-    /// Since the start, of sources that are asked still.
+    /// Reports since the start, for sources still in use.
     private var countOfSource: [Source: UInt64] = [:]
-    /// When `add` has named them last; of the same sources.
+    /// When `add` last returned each source, for sources still in use.
     private var namedAt: [Source: Instant] = [:]
-    /// Notes that say what we would not have written.
+    /// Number of notes in the store that can't be parsed or are in the wrong slot.
     private(set) var brokenNotes = 0
 
-    /// Some weeks of trouble, or the first hours of an attack.
+    /// Enough for some weeks of occasional reports, or for the first hours of an attack.
     static let capacity = 256
-    /// A network that leads every name astray is worth a line of the log now and then, and not one for each name.
+    /// Pause between two log lines about a source, so that a network that forges every name does not log each one.
     static let namingPause: Duration = .seconds(600)
 
     init(_ resolving: ResolvingLoop) {
@@ -31,14 +29,14 @@ final class EvidenceLog {
 
     var count: Int { reportOfSlot.count }
 
-    /// In the order in which they came.
+    /// The reports in the order of their arrival.
     var reports: [EvidenceReport] {
         reportOfSlot.values.sorted { ($0.seconds, $0.number) < ($1.seconds, $1.number) }
     }
 
     func divergences(of source: Source) -> Int { Int(countOfSource[source] ?? 0) }
 
-    /// What the store has kept, but for what had the places of those that were added before it was read.
+    /// Restores reports from the store, except in slots taken by reports that were added before the store was loaded.
     func restore(_ notes: [String: String]) {
         for slot in 0..<EvidenceLog.capacity {
             guard let note = notes[EvidenceLog.noteName(slot)] else { continue }
@@ -51,7 +49,9 @@ final class EvidenceLog {
         }
     }
 
-    /// - Returns: whose word it was, as far as they were not returned lately.
+    /// Adds reports.
+    ///
+    /// - Returns: the sources of the forged answers, without those returned within the last `namingPause`.
     @discardableResult
     func add(_ divergences: [Divergence], network: Partition, wallMilliseconds: Int64, now: Instant) -> [Source] {
         var named: [Source] = []

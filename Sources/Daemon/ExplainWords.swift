@@ -1,4 +1,4 @@
-// The resolver's decisions about one question in short sentences. Says what was decided, and decides nothing.
+// Describes the resolver's decisions about one question in short sentences, for `explain`. Makes no decision itself.
 
 import AnswerCache
 import Control
@@ -17,7 +17,7 @@ struct ExplainWords {
         self.nameOfSource = nameOfSource
     }
 
-    // MARK: where it goes
+    // MARK: upstream choice
 
     var route: String {
         if case .here = known.prospect { return "answered here: a special name, or one of /etc/hosts" }
@@ -55,7 +55,7 @@ struct ExplainWords {
         }
     }
 
-    /// As it is written in the settings.
+    /// Returns the rule's settings as they are written in the settings file.
     func says(_ rule: Rule) -> [String] {
         var said: [String] = []
         switch rule.upstreams {
@@ -79,10 +79,13 @@ struct ExplainWords {
         return said.isEmpty ? ["nothing"] : said
     }
 
-    // MARK: after its end
+    // MARK: expiry and refresh
 
+    /// Says whether and how long an answer is usable after its TTL has expired.
+    ///
     /// - Parameters:
-    ///   - freshness: of the entry that goes first; nil: there is none.
+    ///   - freshness: of the entry that the cache would serve first; nil without an entry.
+    ///   - answer: of the same entry.
     func expired(_ freshness: Freshness?, _ answer: RenderedAnswer?) -> String {
         if case .here = known.prospect { return "" }
         let (limits, stale) = (known.limits, known.stale)
@@ -94,7 +97,7 @@ struct ExplainWords {
         return "usable for \(time), when none comes in \(timeout) ms, with TTL \(ttl)"
     }
 
-    /// Nil where nothing is known of its use.
+    /// When the answer is refreshed and how often it is requested; nil without usage data.
     var refresh: String? {
         guard let refresh = known.refresh else { return nil }
         guard refresh.isAllowed else { return "none: prefetch is off" }
@@ -103,15 +106,15 @@ struct ExplainWords {
         return "in \(span(until: plannedAt)) if it is in use then; \(use)"
     }
 
-    /// Of a rate that is too small for a number people read.
+    /// Shows low rates per hour, because a rate per second would be too small to read.
     private func rate(_ perSecond: Double) -> String {
         let perHour = Int(perSecond * 3600)
         return perHour > 7200 ? "\(perHour / 3600) times a second" : "\(perHour) times an hour"
     }
 
-    // MARK: the next question
+    // MARK: the next query
 
-    /// Where the cache has no say.
+    /// Describes a reply that is decided before the cache lookup.
     static func next(_ reply: BeforeCache) -> String {
         switch reply {
         case .refused(let code): "refused with \(code): nothing to look up"
@@ -121,8 +124,8 @@ struct ExplainWords {
     }
 
     /// - Parameters:
-    ///   - givenNow: what the cache gives at once; nil: nothing.
-    ///   - refreshWasAsked: by the first who got it near its end; nobody asks a second time.
+    ///   - givenNow: freshness of the entry that the cache serves at once; nil without such an entry.
+    ///   - refreshWasAsked: true if a reply near the expiry has already triggered the refresh; each entry triggers one.
     func next(givenNow: Freshness?, refreshWasAsked: Bool) -> [String] {
         if let givenNow {
             guard givenNow == .due else { return ["answered from the cache"] }
@@ -149,6 +152,7 @@ struct ExplainWords {
     private func why(_ cause: StaleCause) -> String {
         switch cause {
         case .timeout: "as nobody has answered in time"
+        case .unresponsive: "as no provider replies to anything"
         case .failure: "as every upstream fails"
         case .recheck: "as every upstream failed a moment ago"
         case .otherNetwork: "as every upstream fails; it is another network's"
@@ -163,7 +167,7 @@ struct ExplainWords {
             ? "joins the lookup of \(milliseconds(lookup.startedAt, now)) ms ago, which \(asked)" : asked
         let coming = lookup.coming.map { "asks \(name($0.upstream)) too after \(milliseconds(now, $0.at)) ms" }
         let expired = lookup.expiredAt.map { "the expired answer after \(milliseconds(now, $0)) ms without an answer" }
-        // Who gets that has been answered, and gets no failure any more.
+        // A client that has received the expired answer gets no SERVFAIL later.
         let end = expired ?? "SERVFAIL after \(milliseconds(now, lookup.givesUpAt)) ms without any"
         return [first] + coming + [end]
     }

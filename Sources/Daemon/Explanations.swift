@@ -1,5 +1,5 @@
-// Gathers what is known of a question: what the cache holds, what the resolver knows and would do. A view; it counts no
-// hit, and whoever is explained notices nothing.
+// Gathers the state of a question in cache and resolver for `explain`. Read-only: it counts no hit and triggers no
+// lookup.
 
 import AnswerCache
 import Control
@@ -64,7 +64,7 @@ struct Explanations {
             state: ExplainReport.Entry.State(freshness(found, limits)), rcode: found.answer.responseCode.description,
             provenance: "\(found.provenance)")
         if found.answer.isNegative {
-            // The SOA record says for how long, and so does the entry.
+            // The SOA record is not shown: the entry's lifetime already tells for how long.
             if found.answer.responseCode == .noError { entry.rcode += ", no data" }
         } else {
             entry.records = found.records.map { CacheEntryReport.Record($0, ageSeconds: 0).data }
@@ -79,7 +79,7 @@ struct Explanations {
         return entry
     }
 
-    /// What this entry was kept from; nil when that is forgotten, or was in a former life of the process.
+    /// Returns the source answer that this entry was stored from; nil if it was forgotten or precedes this process.
     private func origin(of entry: CachedEntry, _ known: Explanation) -> SourceWord? {
         known.words.last { word in
             guard word.source.provenance == entry.provenance, let keptAt = word.keptAt else { return false }
@@ -87,7 +87,7 @@ struct Explanations {
         }
     }
 
-    /// Words and failures alike, the latest first.
+    /// Returns the sources' answers and failures, the latest first.
     private func said(_ known: Explanation, reference: SourceWord?, kept: [SourceWord]) -> [ExplainReport.Said] {
         let words = known.words.map { word in
             var said = ExplainReport.Said(source: nameOfSource(word.source), ageSeconds: seconds(since: word.saidAt))
@@ -129,7 +129,7 @@ extension ExplainReport.Entry.State {
 }
 
 extension Answer.Kind {
-    /// Nil for records.
+    /// The kind of negative answer; nil for records.
     fileprivate var negation: String? {
         switch self {
         case .records: nil

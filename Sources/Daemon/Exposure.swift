@@ -1,5 +1,5 @@
-// Who reaches the daemon, judged before it starts: a listener for others is of use only if others may ask, and an
-// operator must have said who. Looks at addresses and settings alone, wherever the sockets come from.
+// Checks before startup which clients can reach the listen addresses and which of them `server.allow` admits. A
+// non-loopback listen address requires a non-loopback network in `allow`. Uses only addresses and settings, no sockets.
 
 import AnswerCache
 import DNSWire
@@ -7,11 +7,11 @@ import LinuxIO
 import Settings
 
 enum Exposure {
-    /// One line with finding and remedy, if somebody else's questions arrive at `listen` and all of them are refused.
+    /// Returns one line with finding and remedy if other machines can reach `listen`, but `allow` refuses all of them.
     ///
     /// - Parameters:
-    ///   - listen: as bound or as it will be, of our own sockets or of those that we were given.
-    ///   - allow: `server.allow`; that of the defaults lets in this machine alone.
+    ///   - listen: bound or requested addresses, of own sockets or of those passed by the service manager.
+    ///   - allow: `server.allow`; the default admits this machine only.
     static func complaint(listen: [SocketAddress], allow: [Prefix]) -> String? {
         let open = listen.filter(\.isOpenToOthers)
         guard let first = open.first, allow.allSatisfy(\.isOfThisMachine) else { return nil }
@@ -22,17 +22,18 @@ enum Exposure {
             + "say who may: allow = [\(list)] under [server], for example; or listen on loopback alone"
     }
 
-    /// What everybody on the Internet may use, forgers included.
+    /// True if clients on the Internet may query the daemon, forged source addresses included: `allow` has a prefix
+    /// wider than any private network.
     static func isOpenResolver(listen: [SocketAddress], allow: [Prefix]) -> Bool {
         listen.contains(where: \.isOpenToOthers) && allow.contains(where: \.isWiderThanAnyNetwork)
     }
 
-    /// An example with more is not read.
+    /// Bound of the prefixes in the example, to keep it readable.
     private static let maxPrefixes = 6
 }
 
 extension ClientGate {
-    /// Nil where none but this machine can ask: then nobody pays for it.
+    /// Nil if all listen addresses are loopback: local queries then skip the rate limits and cookies at no cost.
     convenience init?(_ server: Settings.Server, _ ports: PortBinding, _ entropy: SystemEntropy) {
         guard ports.addresses.contains(where: \.isOpenToOthers) else { return nil }
         self.init(
@@ -43,16 +44,16 @@ extension ClientGate {
 }
 
 extension SocketAddress {
-    /// More than this machine may send to it.
+    /// True if other machines can send to this address.
     var isOpenToOthers: Bool { !Address(self).isLoopback }
 
-    /// The network that the address is most likely in.
+    /// The most likely client network of this listen address.
     fileprivate var likelyClients: String {
         let address = Address(self).mapped ?? Address(self)
         if isWildcard { return "192.168.1.0/24" }
         switch address {
         case .v4: return Prefix(around: address, length: 24)?.description ?? "\(address)"
-        // Link-local addresses are in one network, and so are those of one interface.
+        // Link-local addresses share fe80::/10; other IPv6 interfaces usually have a /64.
         case .v6(let high, _):
             return Prefix(around: address, length: high >> 54 == 0x3FA ? 10 : 64)?.description ?? "\(address)"
         }

@@ -1,14 +1,13 @@
-// When so many clients get failures that the flight recorder is worth keeping. A value: counts come in, a decision
-// comes out.
+// Decides when so many clients get failures that the flight recorder is saved. Pure: counts in, decision out.
 
 import LinuxIO
 
 struct FailureBurst {
     static let window: Duration = .seconds(10)
-    /// Less may be one client with one broken name.
+    /// Minimum answers in the window. Fewer may be one client with one broken name.
     static let minAnswers: UInt64 = 50
-    /// Between two files at least. A trouble that goes on is written once, however long it takes: a second file would
-    /// show what came of it, not the beginning.
+    /// Minimum time between two files. A burst that lasts longer is written once: a second file would show its
+    /// consequences rather than its beginning.
     static let pause: Duration = .seconds(600)
     private static let step: Duration = .seconds(1)
 
@@ -18,16 +17,20 @@ struct FailureBurst {
         let failures: UInt64
     }
 
-    /// A second and more apart. The first one is as old as the window or older, if there is one so old.
+    /// Samples at least 1 s apart, oldest first. The first is at least as old as the window if such a sample exists.
     private var seen: [Counts] = []
     private var lastAt: Instant?
-    /// When so many were failures the last time.
+    /// When the share of failures last reached the threshold.
     private var troubledAt: Instant?
 
-    /// - Parameters: of clients, since the start: answers that needed an upstream, and those of them that are failures.
-    ///   Hits would hide that nothing can be fetched any more.
-    /// - Returns: true when at least half of the answers in the window, and enough of them, were failures, and it was
-    ///   otherwise for as long before. What came since a longer silence counts as if it were within.
+    /// Adds a sample of the counters.
+    ///
+    /// - Parameters:
+    ///   - answers: client answers since the start that needed an upstream. Cache hits would hide an upstream outage.
+    ///   - failures: those of the answers that are failures.
+    /// - Returns: true at the start of a burst: at least `minAnswers` answers came in the window and at least half of
+    ///   them failed. It is false within `pause` of the last true, and if the threshold was reached within the last
+    ///   window. After a gap between samples, all answers since the last sample count.
     mutating func counted(answers: UInt64, failures: UInt64, now: Instant) -> Bool {
         let counts = Counts(at: now, answers: answers, failures: failures)
         if let newest = seen.last, newest.at + FailureBurst.step > now {

@@ -1,5 +1,4 @@
-// Where the flight recorder is kept when something goes wrong: one file for a crash, one for a burst of failures. A
-// folder that cannot be written is said once, and nothing else happens.
+// Saves the flight recorder on a crash and on a burst of failures, one file each. Logs an unwritable directory once.
 
 import Control
 import LinuxIO
@@ -7,7 +6,7 @@ import Telemetry
 
 final class FlightFiles {
     private static let (burstName, crashName) = ("recorder-burst.bin", "recorder-crash.bin")
-    /// With ".1" behind it, the one before.
+    /// File names; the previous file has the suffix ".1".
     static var names: [String] { [burstName, crashName] }
 
     private let records: FlightRecords
@@ -18,7 +17,7 @@ final class FlightFiles {
     private var directory: String?
     private var failedDirectory: String?
     private var news: [LogEvent] = []
-    /// Writes one file and ends.
+    /// The thread that writes one burst file; nil if none is running.
     private var writer: Writer?
 
     private struct Failure: Error {
@@ -26,7 +25,7 @@ final class FlightFiles {
         let reason: String
     }
 
-    /// A thread can't be held in an optional by itself: it must be joined exactly once.
+    /// Holds a thread, because an optional can't hold one directly: it must be joined exactly once.
     private final class Writer {
         private var thread: NamedThread?
 
@@ -37,7 +36,7 @@ final class FlightFiles {
         func join() { thread.take()?.join() }
     }
 
-    /// In the main thread.
+    /// Called in the main thread.
     init(_ records: FlightRecords, loop: EventLoop) throws(SystemError) {
         RecordFile.useCrashStack()
         self.records = records
@@ -50,7 +49,7 @@ final class FlightFiles {
         writer?.join()
     }
 
-    /// - Parameter directory: an absolute path; nil: nothing is written.
+    /// - Parameter directory: an absolute path; nil disables writing.
     func setDirectory(_ directory: String?) {
         guard directory != self.directory else { return }
         self.directory = directory
@@ -63,7 +62,8 @@ final class FlightFiles {
         }
     }
 
-    /// In every turn: a burst of failures is written down. Without a failure since the last time nothing is added up.
+    /// Called in every event loop turn; saves the recorder on a burst of failures. Sums the counters only after a new
+    /// failure or when 1 s has passed.
     func counted(_ serving: @autoclosure () -> Tally, _ resolving: ResolvingLoop, now: Instant) {
         let failures = resolving.tally[.serverFailure]
         guard failures != lastFailures || countedAt + .seconds(1) <= now else { return }
@@ -72,7 +72,7 @@ final class FlightFiles {
         counted(answers: sum.upstreamResponses, failures: sum[.serverFailure], now: now)
     }
 
-    /// Of clients, since the start.
+    /// Both counts are of clients' answers since the start.
     private func counted(answers: UInt64, failures: UInt64, now: Instant) {
         guard burst.counted(answers: answers, failures: failures, now: now), let directory, writer == nil else {
             return
@@ -89,14 +89,14 @@ final class FlightFiles {
         }
     }
 
-    /// For the log; once.
+    /// Returns the log events since the last call.
     func takeNews() -> [LogEvent] {
         defer { news = [] }
         return news
     }
 
     private func file(_ name: String, in directory: String) -> RecordFile {
-        // The records live as long as the daemon, and it as long as the process.
+        // The records live as long as the daemon, which lives as long as the process.
         unsafe RecordFile(
             path: "\(directory)/\(name)", header: FlightFile.header(of: records, programVersion: programVersion),
             parts: records.parts)

@@ -1,12 +1,12 @@
-// What the flight recorder holds as an answer in pieces: each is made when the one before has been sent, and what is
-// replaced meanwhile is left out.
+// Iterates over the flight recorder as a paged answer: each page is produced after the previous one has been sent.
+// Events overwritten meanwhile are left out.
 
 import Control
 import LinuxIO
 import Telemetry
 
 struct FlightPieces: IteratorProtocol {
-    /// Some microseconds each: a piece must delay nobody's answer by more than a millisecond.
+    /// An event takes some microseconds: one page must not delay other answers by more than 1 ms.
     private static let maxEvents = 100
 
     private let records: FlightRecords

@@ -1,5 +1,5 @@
-// The main thread's part of the flight recorder: what was asked of the resolver, what it wanted, and what came of it,
-// as events. Decides nothing; whoever carries something out says so here.
+// Records the main thread's events in the flight recorder: client queries, resolver actions and their outcomes. The
+// code that carries out an action calls this; nothing is decided here.
 
 import DNSWire
 import LinuxIO
@@ -9,7 +9,7 @@ import Telemetry
 final class FlightRecorder {
     let records: FlightRecords
     private var wordOfText: [String: FlightWord] = [:]
-    /// Those under way: each ends once, or is abandoned.
+    /// Fetches in flight. Each ends once or is abandoned.
     private var fetches: [FetchID: Fetch] = [:]
 
     private struct Fetch {
@@ -24,7 +24,7 @@ final class FlightRecorder {
 
     // MARK: clients
 
-    /// Without the resolver.
+    /// Records a TCP query that the fast path answered without the resolver.
     func served(_ query: ServedQuery, in packet: [UInt8], _ duration: Duration, now: Instant) {
         var query = query
         query.transport = .tcp
@@ -65,7 +65,7 @@ final class FlightRecorder {
 
     // MARK: the resolver
 
-    /// Before the resolver is told.
+    /// Records an event before the resolver handles it.
     func note(_ event: Event, now: Instant) {
         switch event {
         case .fetchFinished(let id, let result):
@@ -86,9 +86,9 @@ final class FlightRecorder {
         }
     }
 
-    /// Before it is carried out. What clients get is noted when it has left.
+    /// Records an action before it is carried out. Replies to clients are recorded when they are sent.
     ///
-    /// - Parameter isRefresh: whether nobody waits for the lookup of a question.
+    /// - Parameter isRefresh: tells whether a question's lookup is a refresh, without a waiting client.
     func note(
         _ action: Action, nameOfSource: (Source) -> String, isRefresh: (Question) -> Bool, now: Instant
     ) {
@@ -139,7 +139,7 @@ final class FlightRecorder {
         records.ofMainThread.record(event)
     }
 
-    /// One that was abandoned may still report: that is nobody's.
+    /// An abandoned fetch may still report its end, which is ignored here.
     private func ended(_ id: FetchID, _ outcome: String, now: Instant) {
         guard let fetch = fetches.removeValue(forKey: id) else { return }
         var event = event(.fetchEnded, fetch.question.name, now: now)
@@ -162,7 +162,8 @@ final class FlightRecorder {
         return event
     }
 
-    /// Bounded by the table: what finds no room in it is the empty word, and looked for again.
+    /// Returns the text's number in the string table. The table is bounded: if it is full, this returns the empty word,
+    /// and the next call tries again.
     private func word(_ text: String) -> FlightWord {
         if let known = wordOfText[text] { return known }
         let new = records.words.append(text)
@@ -179,7 +180,7 @@ extension Source {
         }
     }
 
-    /// As the recorder names it.
+    /// The recorder's code for this source.
     var ofEvent: FlightEvent.Source {
         switch self {
         case .provider: .provider
@@ -191,7 +192,7 @@ extension Source {
 }
 
 extension FlightEvent.Source {
-    /// Of the answers that come from there.
+    /// The counter of answers from this source.
     var count: Count {
         switch self {
         case .cache: .cacheResponses

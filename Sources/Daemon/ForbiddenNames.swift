@@ -1,5 +1,5 @@
-// Whether a provider's HTTP 403 concerns one name, such as one that was not added in the vendor's console
-// (providers.md, correction C1), or the account.
+// Decides whether a provider's HTTP 403 concerns one name or the account. For example, it concerns the name if the name
+// was not added in the vendor's console (providers.md, correction C1).
 
 import DNSWire
 import Resolver
@@ -7,15 +7,16 @@ import Resolver
 struct ForbiddenNames {
     static let status = 403
 
-    /// When the provider last replied about a name in another way.
+    /// When the provider last answered with another status.
     private var answeredAt: Instant?
-    /// Registrable domains with this status since then.
+    /// Registrable domains that got a 403 since then.
     private var domains: Set<Name> = []
 
-    /// A provider that served the account so lately still serves it.
+    /// How long a successful answer proves that the account is in service.
     private static let recently: Duration = .seconds(3600)
-    /// An account that was closed since gets the status for every name. So many domains in a row may be a coincidence,
-    /// so that they count as unusable replies: the provider goes to the end of the order for seconds.
+    /// From this many domains in a row on, a 403 is no longer attributed to the name: a closed account gets it for
+    /// every name. As this may be a coincidence, the reply counts as unusable, which moves the provider to the end of
+    /// the order for seconds.
     private static let domainsOfAccount = 3
 
     mutating func answered(now: Instant) {
@@ -23,12 +24,12 @@ struct ForbiddenNames {
         domains = []
     }
 
-    /// Whether the provider has served the account lately, so that the status does not concern the account.
+    /// True if the provider has recently served the account, so that a 403 does not concern the account.
     func isServed(now: Instant) -> Bool { answeredAt.map { now - $0 < ForbiddenNames.recently } ?? false }
 
-    /// Adds a name that got the status.
+    /// Adds a domain that got a 403.
     ///
-    /// - Returns: whether it concerns the name alone.
+    /// - Returns: true if the status concerns this name only.
     mutating func forbids(_ domain: Name) -> Bool {
         if domains.count < ForbiddenNames.domainsOfAccount { domains.insert(domain) }
         return domains.count < ForbiddenNames.domainsOfAccount

@@ -1,10 +1,10 @@
-// Ports that the service manager has bound for us, in the place of the settings' addresses: one UDP socket for each
-// address, which all threads read, since more than one would have to be of the same user.
+// Uses sockets from the service manager in place of the settings' addresses. All threads read the one UDP socket of
+// each address, because sockets with SO_REUSEPORT must all belong to the same user (socket(7)).
 
 import LinuxIO
 
 extension PortBinding {
-    /// - Throws: `StartFailure` with a line for each socket of no use, and for each address with one transport only.
+    /// - Throws: `StartFailure` with a line for each unusable socket and for each address with only one transport.
     init(_ inherited: InheritedSockets, threads: Int) throws(StartFailure) {
         let complaints =
             inherited.unusable.map { "the service manager hands over a socket of no use: \($0)" }
@@ -18,7 +18,7 @@ extension PortBinding {
         areHandedOver = true
     }
 
-    /// Who asks over UDP and gets a cut answer asks again over TCP, so that neither is of use alone.
+    /// Lists addresses with only one transport. Both are required, as clients retry truncated UDP answers over TCP.
     static func halves(datagrams: [SocketAddress], listeners: [SocketAddress]) -> [String] {
         let lacksTCP = datagrams.filter { !listeners.contains($0) }
         let lacksUDP = listeners.filter { !datagrams.contains($0) }

@@ -1,20 +1,19 @@
-// Replies that cost more to make than to send: who asks again within the same moment gets the same, so that nobody
-// keeps the main thread busy by asking.
+// Caches expensive replies for a moment (by default 250 ms), so that frequent requests can't keep the main thread busy.
 
 import LinuxIO
 
-/// - Parameter Form: what there is one reply for each of: text and JSON, the pages.
+/// - Parameter Form: the key with one reply each, such as text and JSON, or the page.
 final class KeptReplies<Form: Hashable, Reply> {
     private var kept: [Form: (reply: Reply, until: Instant)] = [:]
     private let lifetime: Duration
 
-    /// - Parameter lifetime: shorter than what people see, and than the second between two looks of `top`, of the page
-    ///   or of a scraper: one reader never sees the same figures twice.
+    /// - Parameter lifetime: below human perception, and below the 1 s interval of `top`, of the page and of scrapers,
+    ///   so that one reader never gets the same figures twice.
     init(for lifetime: Duration = .milliseconds(250)) {
         self.lifetime = lifetime
     }
 
-    /// What is `made` now or was a moment ago.
+    /// Returns the cached reply, or calls `made` if there is none or it has expired.
     func reply(in form: Form, now: Instant, made: () -> Reply) -> Reply {
         if let (reply, until) = kept[form], now < until { return reply }
         let reply = made()

@@ -1,13 +1,13 @@
-// The files that name nameservers, and hosts: read, and watched so that a change takes effect at once.
+// Reads and watches the nameserver files and the hosts file, so that changes take effect at once.
 
 import LinuxIO
 import Resolver
 
 final class LocalFiles {
-    /// A block list in /etc/hosts can be large; beyond this it is somebody's mistake.
+    /// Bound of /etc/hosts: a block list can be large, but a larger file is a mistake.
     private static let maxHostsBytes = 32 << 20
     private static let maxResolvConfBytes = 64 << 10
-    /// Of a directory with one file for each interface and tool.
+    /// Bound of files read from a directory with one file per interface or tool.
     private static let maxFiles = 32
 
     private let loop: EventLoop
@@ -16,9 +16,9 @@ final class LocalFiles {
     private var watch: FileWatch?
     private var registration: EventLoop.Registration?
     private var changed: Set<String> = []
-    /// What stood last in the files that name nameservers.
+    /// Last contents of the nameserver files, by path.
     private var lastRead: [String: [UInt8]] = [:]
-    /// Of the same files, those that could not be read since.
+    /// Nameserver files that could not be read at the last attempt.
     private var unreadable: Set<String> = []
 
     init(resolvConf: String, hosts: String, loop: EventLoop) throws(SystemError) {
@@ -28,7 +28,8 @@ final class LocalFiles {
         try beginWatch()
     }
 
-    /// The settings may name another file; without room for another watch its changes go unnoticed until a reload.
+    /// Watches another resolv.conf after a reload. If the kernel allows no further watch, its changes go unnoticed
+    /// until the next reload.
     func watch(resolvConf path: String) {
         guard path != resolvConf else { return }
         resolvConf = path
@@ -43,14 +44,14 @@ final class LocalFiles {
         return changed.count > (isHosts ? 1 : 0)
     }
 
-    /// A missing file is an empty one.
+    /// Returns the parsed hosts file; a missing file is treated as empty.
     func readHosts() throws(SystemError) -> HostsTable {
         HostsTable(parsing: try LocalFiles.read(hosts, maxBytes: LocalFiles.maxHostsBytes))
     }
 
-    /// What stands in the files that may name nameservers, by path. Where one can't be read, what stood there last.
+    /// Returns the contents of the nameserver files by path. An unreadable file keeps its last contents.
     ///
-    /// - Parameter complain: called for a file that can't be read, once until it can be again.
+    /// - Parameter complain: called once for an unreadable file until it is readable again.
     func readNameserverFiles(complain: ((_ path: String, SystemError) -> Void)?) -> [String: [UInt8]] {
         var contents: [String: [UInt8]] = [:]
         for path in nameserverFiles {
@@ -70,7 +71,7 @@ final class LocalFiles {
         [resolvConf] + NameserverSources.paths.filter { $0 != resolvConf }
     }
 
-    /// A file, or all files of a directory as one.
+    /// Returns the contents of a file, or the concatenated files of a directory.
     private static func readAll(_ path: String) throws(SystemError) -> [UInt8] {
         guard path.utf8.last == UInt8(ascii: "/") else { return try read(path, maxBytes: maxResolvConfBytes) }
         var content: [UInt8] = []

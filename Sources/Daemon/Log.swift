@@ -1,5 +1,5 @@
-// The log: events go in, lines go to standard error. What is said, and how often, is decided in `LogLevels` and
-// `LogFolding`; this only writes. Used by the main thread only.
+// Writes log events as lines to standard error. `LogLevels` and `LogFolding` decide which lines appear. Main thread
+// only.
 
 import Control
 import LinuxIO
@@ -14,7 +14,7 @@ final class Log {
     private var folding = LogFolding()
     private var form: Form
 
-    /// Before the settings are known: everything but details, in the form that the reader of standard error wants.
+    /// Used before the settings are read: level info, and the format that suits standard error.
     convenience init() { self.init(Settings.defaults.log) }
 
     init(_ settings: Settings.Log) {
@@ -22,7 +22,7 @@ final class Log {
         form = Log.form(settings.format)
     }
 
-    /// Ends what the operator has set.
+    /// Applies new settings, which replaces a level set by the operator.
     func configure(_ settings: Settings.Log) {
         levels = LogLevels(settings: LogLevel(settings.level))
         form = Log.form(settings.format)
@@ -30,7 +30,7 @@ final class Log {
 
     var saysQueries: Bool { LogLevel.info.isSaid(at: levels.level) }
 
-    /// Those of a turn, at one go: each write may wait for whoever reads.
+    /// Writes the query events of one turn with a single write, because each write may block until the reader reads.
     func queries(_ events: [LogEvent]) {
         guard saysQueries, !events.isEmpty else { return }
         var lines: [LogLine] = []
@@ -51,7 +51,7 @@ final class Log {
         for line in folding.take(line, atOnce: atOnce, now: Clock.now()) { write(line) }
     }
 
-    /// Said as it is, each time, whatever the level: for logs that were asked for in so many words.
+    /// Writes a line regardless of level and repetition, for output that was explicitly requested.
     func write(_ line: LogLine) {
         StandardStreams.writeError(text(line))
     }
@@ -66,7 +66,7 @@ final class Log {
 
     // MARK: level
 
-    /// - Parameter seconds: nil: until the next change.
+    /// - Parameter seconds: how long the level applies; nil: until the next change.
     func setLevel(_ level: LogLevel, seconds: Int?, now: Instant) -> LogLevelReport {
         levels.set(level, seconds: seconds, now: now)
         let report = levels.report(now: now)
@@ -83,7 +83,7 @@ final class Log {
         if levels.timePassed(now: now) { self(.levelChanged(levels.report(now: now))) }
     }
 
-    /// Says what was only counted so far.
+    /// Writes the pending counts of folded lines.
     func end(now: Instant) {
         for line in folding.end(now: now) { write(line) }
     }

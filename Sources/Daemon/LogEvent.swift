@@ -1,5 +1,5 @@
-// What the daemon says to its operator, as typed events: what happened, how urgent it is, and its words. State changes,
-// not traffic, unless queries are to be logged; no client addresses unless asked, nothing secret.
+// Log events as typed values: what happened, its level and its fields. Reports state changes, and queries only if query
+// logging is on. Contains no client addresses unless enabled, and no secrets.
 
 import Control
 import DNSWire
@@ -10,27 +10,27 @@ import Settings
 import Store
 
 enum LogEvent {
-    /// The daemon does not start: in as many lines as it takes.
+    /// Startup failed; the message may have several lines.
     case notStarted([String])
     case ready(listen: [String], threads: Int, providers: [String], systemServers: [String])
     case addressLeftOut(String)
-    /// Root has started us, and we are not root's any more.
+    /// Privileges were dropped: started by root, the daemon now runs as this user.
     case servesAs(user: String, userID: UInt32, groupID: UInt32)
     /// Other programs may run as the same user.
     case sharesUser(userID: UInt32)
-    /// System calls that we have no use for could be used.
+    /// Unneeded system calls are not filtered.
     case unfiltered(reason: String)
     /// Metrics and status page.
     case pagesServed(at: SocketAddress)
     /// Not on loopback.
     case pagesOpen(at: SocketAddress)
-    /// Everybody on the Internet may ask.
+    /// Any client on the Internet may send queries.
     case openResolver
     case stopping(signal: String)
     case stopped
     case settingsReloaded(ReloadReport)
     case settingsRefused(complaints: [String])
-    /// By the operator, or because the time for that is over.
+    /// The operator changed the level, or its time limit has expired.
     case levelChanged(LogLevelReport)
     case providerDown(name: String, reason: String)
     case providerUp(name: String)
@@ -38,31 +38,31 @@ enum LogEvent {
     case providerThrottled(name: String)
     case providerAskedAgain(name: String)
     case requestFailed(provider: String, reason: String)
-    /// Though the settings want addresses to be verified.
+    /// Address verification is off although the settings enable it.
     case probesOff(String)
-    /// A provider, or the system resolver, led to an address that is somebody else's.
+    /// A probe found the address from this source mismatched, while another source's address was verified.
     case divergence(source: String)
-    /// The variable of the environment that names a proxy.
+    /// A proxy is configured in this environment variable.
     case providersAvoided(variable: String)
-    /// The time of a switch is over.
+    /// The time limit of an operator's switch has expired.
     case switchedOn(name: Name)
-    /// Kept over the restart.
+    /// An operator's switch was restored after a restart.
     case stillSwitchedOff(SwitchReport)
     case networkLost
     case networkChanged(id: String, words: String, cause: NetworkCause)
-    /// The first answer of an upstream since.
+    /// The first upstream answer after a network change.
     case networkRecovered(after: Duration)
     case portal(PortalNews)
     case nameserverLoops(String)
     case nameserverAskedAgain(String)
-    /// The file that they come from, where it is not the one that the settings name.
+    /// The path is the nameservers' file if it differs from the one in the settings.
     case nameserversChanged(NameserverList, from: String?)
     case fileUnreadable(path: String, reason: String)
     case storeLoaded(path: String, LoadReport)
     case storeSetAside(path: String, SetAside)
     case storeFails(path: String, StoreFailure)
     case storeWorks(path: String)
-    /// Because many clients got failures.
+    /// Written after many clients got failures.
     case recorderWritten(path: String)
     case recorderFails(path: String, reason: String)
     case query(FlightEventReport)
@@ -87,7 +87,7 @@ enum LogEvent {
 }
 
 extension LogEvent {
-    /// Nil for what operators need not know.
+    /// Nil for state changes that are not logged.
     init?(_ change: ProviderStateChange, of provider: Provider) {
         let name = provider.name
         switch (change.from, change.to) {
@@ -100,7 +100,7 @@ extension LogEvent {
         }
     }
 
-    /// Nil for what is not news: those who use the notes say what came of them.
+    /// Nil for events that are not logged: the readers of the notes log their effects.
     init?(_ event: StoreEvent, path: String) {
         switch event {
         case .notes: return nil

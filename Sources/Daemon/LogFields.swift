@@ -1,4 +1,4 @@
-// What programs read in the log: a stable word for each event, and its parts apart from its text.
+// Machine-readable parts of log events: a stable identifier for each event, and its fields apart from the text.
 
 import Control
 import DNSWire
@@ -10,12 +10,11 @@ import Store
 extension LogEvent {
     var line: LogLine { LogLine(level, word, text, details: details, fields: fields) }
 
-    /// For a log that shows none, of what there is much of.
+    /// The line without fields, for frequent events in the formats that show no fields.
     var lineWithoutFields: LogLine { LogLine(level, word, text, details: details) }
 
-    /// How often it is said in a minute before it is only counted; nil: each time. What the operator does is answered
-    /// each time, who wants details gets all of them, and a change of state is not kept from the log before it goes to
-    /// and fro.
+    /// Number of equal lines per minute that are written before further ones are only counted; nil: all are written.
+    /// Results of operator actions and details are always written. State changes are folded only when they flap.
     var timesAtOnce: Int? {
         switch self {
         case .notStarted, .ready, .servesAs, .sharesUser, .stopping, .stopped, .settingsReloaded, .settingsRefused,
@@ -34,7 +33,7 @@ extension LogEvent {
         }
     }
 
-    /// Somebody who looks at a provider that goes to and fro has seen it by then.
+    /// Enough lines to show that a provider flaps.
     private static let changesAtOnce = 6
 
     private var word: String {

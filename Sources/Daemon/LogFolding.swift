@@ -1,17 +1,16 @@
-// Which lines are said at once, and which are only counted because the same has been said already. A value: it reads
-// no clock and writes nothing.
+// Decides which log lines are written at once and which repetitions are only counted. Pure: reads no clock.
 //
-//     first time ──> said, and a window begins ── said again in it ──> counted
-//                          │                                             │
-//                          └─ over, nothing counted: forgotten           └─ over: told, the next window begins
+//     first time ──> written, window begins ── repeated in it ──> counted
+//                          │                                        │
+//                          └─ over, none counted: removed           └─ over: count written, next window begins
 
 import Control
 import LinuxIO
 
 struct LogFolding {
-    /// Long enough for a flood to be a line a minute, short enough to see from the log that it goes on.
+    /// Long enough to reduce a flood to one line a minute, short enough for the log to show that it continues.
     static let window: Duration = .seconds(60)
-    /// Different lines in their windows. One more pushes out the one whose window ends first, with its count.
+    /// Bound of lines with an open window. A further line evicts the one with the earliest end and writes its count.
     static let maxLines = 64
 
     private struct Kept {
@@ -21,15 +20,15 @@ struct LogFolding {
         var counted = 0
     }
 
-    /// In the order in which their windows end.
+    /// Lines with an open window, ordered by its end.
     private var kept: [Kept] = []
 
-    /// The end of the first window.
+    /// When the first window ends.
     var nextDeadline: Instant? { kept.first?.until }
 
-    /// What is to be said now that this came: nothing, the line, or what it pushed out and the line.
+    /// Returns the lines to write: none, this line, or the count of an evicted line followed by this line.
     ///
-    /// - Parameter atOnce: so often in a window it is said each time.
+    /// - Parameter atOnce: number of equal lines per window that are written before further ones are counted.
     mutating func take(_ line: LogLine, atOnce: Int, now: Instant) -> [LogLine] {
         if let place = kept.firstIndex(where: { $0.line == line }) {
             guard kept[place].said >= atOnce else {
@@ -45,7 +44,7 @@ struct LogFolding {
         return told + [line]
     }
 
-    /// What the windows that are over have counted. What was counted begins another one.
+    /// Closes expired windows and returns their counts. A line with counted repetitions begins another window.
     mutating func timePassed(now: Instant) -> [LogLine] {
         var told: [LogLine] = []
         while let first = kept.first, first.until <= now {
@@ -58,7 +57,7 @@ struct LogFolding {
         return told
     }
 
-    /// Everything that was counted, as nothing more will be said.
+    /// Returns all pending counts, for shutdown.
     mutating func end(now: Instant) -> [LogLine] {
         defer { kept = [] }
         return kept.flatMap { account(of: $0, now: now) }

@@ -1,4 +1,4 @@
-// Which level the log has: that of the settings, or the operator's for a while. A value: it reads no clock.
+// The effective log level: the settings' level, or the operator's for a limited time. Reads no clock.
 
 import Control
 import LinuxIO
@@ -7,22 +7,22 @@ struct LogLevels {
     private let settings: LogLevel
     private var operators: (level: LogLevel, until: Instant?)?
 
-    /// A level that the operator has set before goes away with the settings that it was set beside.
+    /// Starts without an operator's level: new settings discard it.
     init(settings: LogLevel) {
         self.settings = settings
     }
 
     var level: LogLevel { operators?.level ?? settings }
 
-    /// When the operator's level ends by itself.
+    /// When the operator's level expires.
     var nextDeadline: Instant? { operators?.until }
 
-    /// - Parameter seconds: nil: until the next change.
+    /// - Parameter seconds: how long the level applies; nil: until the next change.
     mutating func set(_ level: LogLevel, seconds: Int?, now: Instant) {
         operators = (level, seconds.map { now + .seconds($0) })
     }
 
-    /// True when the operator's level has just ended.
+    /// Returns true if the operator's level has just expired.
     mutating func timePassed(now: Instant) -> Bool {
         guard let until = nextDeadline, until <= now else { return false }
         operators = nil

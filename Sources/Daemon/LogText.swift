@@ -1,4 +1,4 @@
-// The words for each event of the log. One place, so that the same thing is always said the same way.
+// The text of each log event, in one place so that equal events read alike.
 
 import Control
 import DNSWire
@@ -86,7 +86,7 @@ extension LogEvent {
         return "\(report.restored) answers are back from \(path) after \(report.milliseconds) ms\(left)\(damaged)"
     }
 
-    /// Those that are not asked are said too, or an operator would look for the reason elsewhere.
+    /// Also names the unused nameservers and the reason, which an operator would otherwise search elsewhere.
     private func text(_ nameservers: NameserverList, from path: String?) -> String {
         let omitted = nameservers.omitted.map { omitted in
             let reason =

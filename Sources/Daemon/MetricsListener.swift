@@ -1,11 +1,11 @@
-// The HTTP listener of `control.metrics-listen`: accepts connections and hands them to the HTTP server, whose turns it
-// takes in the daemon's loop. It must never hold up the loop, and decides nothing of what is served.
+// The HTTP listener of `control.metrics-listen`: accepts connections for the HTTP server and runs it in the event loop
+// without blocking.
 
 import HTTPServer
 import LinuxIO
 
 final class MetricsListener {
-    /// Connections taken at once, so that somebody who makes them without end does not hold up the loop.
+    /// Connections accepted per event loop turn, so that a flood of connections can't block the loop.
     private static let maxAccepts = 16
 
     private let listener: Listener
@@ -14,7 +14,7 @@ final class MetricsListener {
     private var registration: EventLoop.Registration?
     private let loop: EventLoop
 
-    /// As bound: the kernel's choice in the place of port 0.
+    /// The bound address, with the port chosen by the kernel if the settings say 0.
     let address: SocketAddress
 
     init(
@@ -35,7 +35,7 @@ final class MetricsListener {
         }
     }
 
-    /// Requests that were answered, and connections that were cut: too many, or for too long.
+    /// Requests that were answered, and connections that were closed because of their number or duration.
     var counts: (requests: Int, cut: Int) { (server.requests, server.cut) }
 
     func nextDeadline(now: Instant) -> Instant? {
@@ -54,7 +54,7 @@ final class MetricsListener {
                 guard let accepted = try listener.accept() else { return }
                 server.add(accepted.socket.descriptor.raw, from: accepted.peer.ipBytes, now: now)
             } catch {
-                // Other errors are about the connection that was being accepted; its client is gone.
+                // Other errors concern only the pending connection, which the client has closed.
                 guard !error.isExhaustion else { return acceptPause.begin(now: now) }
             }
         }

@@ -1,5 +1,5 @@
-// Follows the network that the machine is on: hears the kernel and the clocks, lets `NetworkEpochs` conclude, and keeps
-// what is remembered of networks. What follows from a change is carried out by whoever takes the actions.
+// Monitors the machine's network: feeds kernel tables and clocks to `NetworkEpochs` and keeps the history of networks.
+// The caller of `takeActions` carries out the consequences of a change.
 
 import Crypto
 import DNSWire
@@ -9,10 +9,10 @@ import Resolver
 import Settings
 
 final class NetworkFollower {
-    /// Of the network in use; another one on every machine, so that files do not give away where somebody was.
+    /// ID of the network in use, salted with the machine ID, so that files do not reveal which networks were visited.
     private(set) var id: NetworkID
     private(set) var enteredAt: Instant
-    /// While a change is under way: the known network that the kernel's tables define already.
+    /// During a change: the known network that the kernel's tables already match; nil otherwise.
     private(set) var candidate: NetworkID?
     private(set) var history = NetworkHistory()
     private(set) var recovery = NetworkRecovery()
@@ -22,40 +22,40 @@ final class NetworkFollower {
     private let clocks: ClockWatch
     private var epochs: NetworkEpochs
     private var wakes: WakeWatch
-    /// The kernel has something to say.
+    /// Netlink messages are waiting.
     private var hasNews = false
-    /// It has said something that was not concluded from yet.
+    /// The tables have changed since the last evaluation.
     private var hasChanges = false
     private var concludedAt: Instant?
-    /// Pause from one conclusion to the next, after what the last one has taken.
+    /// Pause between two evaluations, derived from the duration of the last one.
     private var conclusionPause: Duration = .zero
-    /// The kernel could not be read.
+    /// When to read the kernel again after a failed read; nil otherwise.
     private var retryAt: Instant?
-    /// Since then nothing leads out; nil: something does.
+    /// Since when neither family has a default route; nil while one has.
     private(set) var lostAt: Instant?
-    /// What was told of it last.
+    /// Routes and NAT64 prefixes at the last `takeReachNews` that returned true.
     private var toldReach: (reach: NetworkReach, prefixes: [TranslationPrefix])?
     private var actions: [NetworkEpochs.Action] = []
-    /// How often the routes or the own addresses differed from those of the conclusion before.
+    /// Number of evaluations in which the routes or local addresses differed from those of the previous evaluation.
     private(set) var routeChanges = 0
-    /// Of the last conclusion.
+    /// The tables of the last evaluation.
     private var tables: NetworkTables
 
-    /// The note of the store that networks are remembered in.
+    /// Key of the store's note that holds the network history.
     static let note = "networks"
-    /// A machine that makes containers changes its tables hundreds of times a second: to conclude from them may take a
-    /// fifth of this thread's time, and waits for this at most.
+    /// Longest pause between two evaluations. A machine that creates containers changes its tables hundreds of times a
+    /// second. Up to this bound, the pause limits evaluations to a fifth of this thread's time.
     private static let longestConclusionPause: Duration = .milliseconds(20)
     private static let conclusionPauseFactor = 4
     private static let retryPause: Duration = .seconds(1)
-    /// machine-id(5): it is to be hashed with a word of the program's own.
+    /// machine-id(5) requires hashing the ID with an application-specific string.
     private static let machineID = "/etc/machine-id"
     private static let purpose = Array("httpdnsd network".utf8)
 
     /// - Parameters:
-    ///   - searchDomains: of resolv.conf.
-    ///   - seed: where the machine has no identity, networks are known again for as long as this process lives.
-    /// - Throws: the kernel does not let us listen.
+    ///   - searchDomains: from resolv.conf.
+    ///   - seed: salt on a machine without a machine ID: network IDs are then stable only within this process.
+    /// - Throws: if the kernel refuses the netlink subscription or the clock watch.
     init(loop: EventLoop, searchDomains: [Name], seed: UInt64) throws(SystemError) {
         let now = Clock.now()
         let machine = (try? TextFile.read(NetworkFollower.machineID, maxBytes: 4096)) ?? []
@@ -70,7 +70,7 @@ final class NetworkFollower {
         lostAt = epochs.reach.hasWayOut(.a) || epochs.reach.hasWayOut(.aaaa) ? nil : now
         _ = history.entered(id, epochs.identity, cause: nil, wallSeconds: Clock.wallMilliseconds() / 1000)
         _ = try loop.watch(routes.descriptor, for: .readable) { [unowned self] _ in hasNews = true }
-        // Whatever woke the loop, the clocks are looked at in every turn.
+        // `timePassed` reads the clocks in every turn, so the event only needs to be rearmed.
         _ = try loop.watch(clocks.descriptor, for: .readable) { [unowned self] _ in try? clocks.rearm() }
     }
 
@@ -84,11 +84,11 @@ final class NetworkFollower {
         return [epochs.nextDeadline, conclusion, retryAt].compactMap { $0 }.min()
     }
 
-    /// In every turn of the loop.
+    /// Called in every turn of the event loop.
     ///
-    /// - Parameter lateBy: how much later than its deadline the turn has come; zero where it had none.
+    /// - Parameter lateBy: how much later than its deadline the turn began; zero without a deadline.
     func timePassed(lateBy: Duration, now: Instant) {
-        // First: what takes long from here on is no sleep.
+        // Read the clocks first: time spent below must not count as suspension.
         let absence = wakes.read(
             sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake(), lateBy: lateBy)
         if hasNews || retryAt.map({ $0 <= now }) ?? false { readRoutes(now: now) }
@@ -108,7 +108,7 @@ final class NetworkFollower {
         if let deadline = epochs.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
     }
 
-    /// The kernel may have no room for what we ask; what it has to say then is asked for again.
+    /// Reads the routes; retries after 1 s if the kernel is short of memory.
     private func readRoutes(now: Instant) {
         hasNews = false
         do throws(SystemError) {
@@ -123,14 +123,14 @@ final class NetworkFollower {
         handle(.searchDomains(searchDomains.map(\.description)), now: now)
     }
 
-    /// The prefixes of router advertisements (RFC 8781) that hold still.
+    /// The NAT64 prefixes from router advertisements (RFC 8781) that have not expired.
     func advertisedPrefixes(now: Instant) -> [TranslationPrefix] {
         routes.translationPrefixes.filter { $0.end > now }.compactMap { advertised in
             Prefix(Address(advertised.prefix), length: advertised.length).flatMap(TranslationPrefix.init)
         }
     }
 
-    /// Whether routes lead elsewhere, or through another translator, than when this was called last.
+    /// True if the routes or the NAT64 prefixes have changed since the last call.
     func takeReachNews(now: Instant) -> Bool {
         let present = (reach, advertisedPrefixes(now: now))
         if let toldReach, toldReach == present { return false }
@@ -138,7 +138,7 @@ final class NetworkFollower {
         return true
     }
 
-    /// `unsettled` comes once for each step of a change.
+    /// Returns the actions since the last call. `unsettled` is reported once for each step of a change.
     func takeActions() -> [NetworkEpochs.Action] {
         defer { actions.removeAll() }
         return actions
@@ -148,7 +148,7 @@ final class NetworkFollower {
         var news: [NetworkEpochs.Action] = []
         let steps = epochs.steps
         epochs.handle(event, now: now, actions: &news)
-        // What was begun at the step before may go over another network already.
+        // Requests begun since the previous step may use another network, so report each further step as well.
         if epochs.steps != steps, !news.contains(.unsettled) { actions.append(.unsettled) }
         let candidate = epochs.candidate.map { NetworkFollower.id(of: $0, salt) }
         self.candidate = candidate.flatMap { id in history.known.contains { $0.id == id } ? id : nil }
@@ -161,9 +161,11 @@ final class NetworkFollower {
         }
     }
 
-    // MARK: what is remembered
+    // MARK: history
 
-    /// - Returns: the networks that are known no more.
+    /// Records a change of the network.
+    ///
+    /// - Returns: the networks removed from the history.
     func entered(_ change: NetworkChange, now: Instant) -> [NetworkID] {
         id = NetworkFollower.id(of: change.identity, salt)
         enteredAt = now
@@ -172,10 +174,12 @@ final class NetworkFollower {
             id, change.identity, cause: change.cause, wallSeconds: Clock.wallMilliseconds() / 1000)
     }
 
+    /// Updates the recovery time after a change of the network.
+    ///
     /// - Parameters:
-    ///   - askedAt: when an upstream was asked last.
-    ///   - learnedAt: when an upstream's answer was kept last.
-    /// - Returns: how long the first answer after a change has taken, once.
+    ///   - askedAt: when an upstream was last queried.
+    ///   - learnedAt: when an upstream's answer was last cached.
+    /// - Returns: the time until the first answer after a change, once per change; otherwise nil.
     func noteAnswers(askedAt: Instant?, learnedAt: Instant?) -> Duration? {
         if let askedAt, askedAt >= enteredAt { recovery.wanted(now: askedAt) }
         guard let learnedAt, learnedAt >= enteredAt, let found = recovery.learned(now: learnedAt) else { return nil }
@@ -183,9 +187,9 @@ final class NetworkFollower {
         return found.recovery
     }
 
-    /// What the store has kept.
+    /// Merges the network history from the store.
     ///
-    /// - Returns: the networks that are known no more.
+    /// - Returns: the networks removed from the history.
     func restore(_ notes: [String: String]) -> [NetworkID] {
         notes[NetworkFollower.note].map { history.merge(NetworkHistory(restoring: $0)) } ?? []
     }
@@ -200,7 +204,7 @@ final class NetworkFollower {
 }
 
 extension NetworkFollower {
-    /// Nil: the settings want none.
+    /// Returns nil if the settings disable network watching.
     static func begin(
         _ settings: Settings.Network, _ loop: EventLoop, _ searchDomains: [Name], seed: UInt64
     ) throws(StartFailure) -> NetworkFollower? {

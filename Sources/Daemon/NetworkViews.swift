@@ -1,4 +1,4 @@
-// What is known of networks, as reports.
+// Reports of the current network and the network history for `status`, `network` and the statistics.
 
 import Control
 import DNSWire
@@ -6,7 +6,7 @@ import LinuxIO
 import Network
 
 extension Statistics {
-    /// Nil: nobody watches it.
+    /// Nil if the settings disable network watching.
     var currentNetwork: NetworkReport.Current? {
         guard let network else { return nil }
         let families = [("IPv4", network.reach.hasWayOut(.a)), ("IPv6", network.reach.hasWayOut(.aaaa))]
@@ -65,7 +65,7 @@ extension Statistics {
 }
 
 extension NetworkRecovery.Times {
-    /// So long took at most this share of them, as far as the bounds tell; the last bound for what took longer.
+    /// Returns the lowest histogram bound that covers this share of the recoveries, or the highest bound if none does.
     fileprivate func bound(ofShare share: Double) -> Duration {
         let index = atMost.firstIndex { Double($0) >= share * Double(count) } ?? NetworkRecovery.bounds.count - 1
         return NetworkRecovery.bounds[index]

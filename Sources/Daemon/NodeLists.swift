@@ -1,5 +1,5 @@
-// Keeps the lists of service nodes of the providers that have one: asks for them when their plan says so, puts them in
-// the place of the settings' addresses, and lets the store keep them.
+// Maintains providers' lists of service nodes: requests them by their plan, uses them in place of the configured
+// addresses, and persists them in the store.
 
 import DNSWire
 import HTTPClient
@@ -11,16 +11,16 @@ import Settings
 final class NodeLists {
     private let resolving: ResolvingLoop
     private var plans: [ProviderID: NodeListPlan] = [:]
-    /// What the store has kept; nil until it has said so, empty without one.
+    /// Notes from the store; nil until the store is loaded, empty without a store.
     private var notes: [String: String]?
-    /// Requests to each. Every other one goes to the addresses of the settings, so that a list of dead nodes does not
-    /// keep us from them.
+    /// Number of list requests per provider. Every second request uses the configured addresses, so that a list of
+    /// unreachable nodes can't prevent its own replacement.
     private var attempts: [ProviderID: Int] = [:]
 
-    /// No provider is to be asked for anything.
+    /// True while all providers are disabled by `direct-only`: no list is requested.
     var isPaused = false
 
-    /// The vendor wants to be left alone for so long, where it says so without a time.
+    /// Pause after the vendor's list says that the service is disabled, as it names no duration.
     private static let pauseWhenDisabled: Duration = .seconds(3600)
     private static let defaultRegion = "global"
 
@@ -31,7 +31,7 @@ final class NodeLists {
 
     var nextDeadline: Instant? { isPaused ? nil : plans.values.compactMap(\.askAt).min() }
 
-    /// The providers are new, or the store has told what it keeps.
+    /// Starts or updates the plans, after the providers have changed or the store is loaded.
     func begin(_ kept: [String: String]? = nil, now: Instant) {
         notes = kept ?? notes
         guard let notes else { return }
@@ -99,13 +99,13 @@ final class NodeLists {
 
     private static func region(_ provider: Provider) -> String { provider.settings.region ?? defaultRegion }
 
-    /// Whose list it is: new settings may give the name to another account or region.
+    /// Account and region of the list: new settings may give the provider's name to others.
     private static func scope(_ provider: Provider) -> String {
         "\(provider.settings.account ?? "")/\(region(provider))"
     }
 }
 
-/// As the store has it: "MILLISECONDS SCOPE LIST", wall time since 1970.
+/// The stored form: "MILLISECONDS SCOPE LIST", wall time since 1970.
 private struct KeptList {
     let wallMilliseconds: Int64
     let scope: String
@@ -119,7 +119,7 @@ private struct KeptList {
         self.list = list
     }
 
-    /// Nil for what is not of this form, and for another's list.
+    /// Nil for text of another form, and for the list of another account or region.
     init?(_ text: String, scope: String) {
         let parts = text.split(separator: " ", maxSplits: 2)
         guard parts.count == 3, let time = Int64(parts[0]), parts[1] == scope,
@@ -128,7 +128,7 @@ private struct KeptList {
         self.init(wallMilliseconds: time, scope: scope, list: list)
     }
 
-    /// Nil when the clocks contradict each other: then nobody knows.
+    /// The age of the list; nil if it was stored in the future, as the wall clock was set back.
     func age(wallMilliseconds now: Int64) -> Duration? {
         now < wallMilliseconds ? nil : .milliseconds(now - wallMilliseconds)
     }

@@ -1,19 +1,19 @@
-// What may take more rights than serving does: the ports, and the listener of the status page. Opened before everything
-// else, so that rights can be given up in between; it starts no thread and reads nothing that others have sent.
+// Binds the DNS ports and the metrics listener, which may need more privileges than serving. Runs before everything
+// else, so that privileges can be dropped afterwards. Starts no thread and reads no network data.
 
 import LinuxIO
 import Settings
 
 struct Openings {
     let ports: PortBinding
-    /// Nil: the settings want none.
+    /// Listener of metrics and status page; nil if not configured.
     let pages: Listener?
-    /// How many shall serve.
+    /// Number of serving threads.
     let threads: Int
 
-    /// - Throws: `StartFailure` with a text for the operator.
-    ///
-    /// - Parameter inherited: take the place of the addresses of settings and command line, if there are any.
+    /// - Parameter inherited: sockets from the service manager; if there are any, they replace the configured
+    ///   addresses.
+    /// - Throws: `StartFailure` with a message for the operator.
     init(_ settings: Settings, _ options: Options, _ inherited: InheritedSockets) throws(StartFailure) {
         threads = settings.server.threads == 0 ? Machine.coreCount : settings.server.threads
         ports =

@@ -1,4 +1,4 @@
-// What an operator changes while the daemon runs, and looks at from second to second: `log`, `reload`, `top`.
+// The commands `log`, `reload` and `top` of the control socket.
 
 import Control
 import DNSWire
@@ -10,7 +10,7 @@ extension ControlCommands {
         whole(.logLevel(log.setLevel(level, seconds: seconds, now: now)), asJSON: request.wantsJSON)
     }
 
-    /// As on SIGHUP, and the complaints go to whoever asked, too.
+    /// Reloads the settings as on SIGHUP, and also returns the errors to the client.
     func reloaded(_ request: Request) -> ControlAnswer {
         do throws(SettingsFile.Unusable) {
             return whole(.reloaded(try reload()), asJSON: request.wantsJSON)

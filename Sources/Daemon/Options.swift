@@ -1,4 +1,4 @@
-// The command line of httpdnsd, read once.
+// The command line of httpdnsd, parsed once.
 
 import LinuxIO
 
@@ -15,12 +15,12 @@ package struct Options: Equatable {
     package private(set) var configFile: String?
     private(set) var listen: [SocketAddress] = []
 
-    /// What a person did wrong, in one line with the remedy.
+    /// One line that names the invalid argument and the remedy.
     package struct UsageError: Error, Equatable {
         package let text: String
     }
 
-    /// - Parameter arguments: without the program's name.
+    /// - Parameter arguments: without the program name.
     package init(_ arguments: [String]) throws(UsageError) {
         var rest = arguments[...]
         while let argument = rest.popFirst() {

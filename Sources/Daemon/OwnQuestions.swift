@@ -1,17 +1,17 @@
-// Questions that nobody has sent over the network: an operator's `query`. They go the way of a client's question, and
-// are no client's in any count.
+// Questions of an operator's `query` command. They are resolved like a client's question, but the client counters
+// exclude them.
 
 import AnswerCache
 import DNSWire
 import LinuxIO
 import Resolver
 
-/// What came of one.
+/// The outcome of such a question.
 enum OwnReply {
-    /// What a client would get without anything being looked up.
+    /// A cached answer, as a client would get it without a lookup.
     case cached(Answer)
     case local(ResponseCode, [ResourceRecord], ExtendedError?)
-    /// There is one, and it can't be taken apart to be shown.
+    /// A reply exists, but it can't be parsed for display.
     case unreadable(UpstreamReplyError)
     case answer(Answer, Source)
     case expired(ExpiredAnswer, StaleCause)
@@ -19,8 +19,8 @@ enum OwnReply {
 }
 
 struct OwnQuestions {
-    /// Clients are numbered from the bottom, and what the resolver asks for itself from the top: both stay away from
-    /// here.
+    /// Starts at 2^62. Clients' waiters count up from 0 and the resolver's own count down from `UInt64.max`; neither
+    /// range reaches this one.
     private var nextNumber: UInt64 = 1 << 62
     private var waiting: [Waiter: (OwnReply) -> Void] = [:]
 
@@ -31,18 +31,20 @@ struct OwnQuestions {
         return waiter
     }
 
-    /// Nobody wants to know any more.
+    /// Cancels the waiter: its reply is discarded.
     mutating func forget(_ waiter: Waiter) { waiting[waiter] = nil }
 
-    /// Nil for one that is not ours.
+    /// Nil for a waiter of another kind.
     mutating func take(_ waiter: Waiter) -> ((OwnReply) -> Void)? { waiting.removeValue(forKey: waiter) }
 }
 
 extension ResolvingLoop {
+    /// Resolves a question and passes the reply to `tell`.
+    ///
     /// - Parameters:
-    ///   - skipsCache: what the cache holds fresh is not looked at.
-    ///   - tell: called once, perhaps before this returns.
-    /// - Returns: who waits; nil when it is answered.
+    ///   - skipsCache: ignores fresh cache entries.
+    ///   - tell: called once, possibly before this function returns.
+    /// - Returns: the waiter of the lookup; nil if the question was answered without a lookup.
     func ask(
         _ question: Question, skipsCache: Bool, now: Instant, _ tell: @escaping (OwnReply) -> Void
     ) -> Waiter? {
@@ -56,13 +58,13 @@ extension ResolvingLoop {
         return waiter
     }
 
-    /// Nothing happens where nobody wants to know.
+    /// Delivers a reply; does nothing if the waiter was cancelled.
     func tell(_ waiter: Waiter, _ reply: OwnReply) {
         let tell = ownQuestions.take(waiter)
         tell?(reply)
     }
 
-    /// What no lookup and no cache has a say in.
+    /// Returns the reply if it depends on neither cache nor lookup.
     private func beforeCache(_ question: Question, now: Instant) -> OwnReply? {
         if let why = WhyQuestion(question) {
             guard let text = explained(why, to: question, now: now) else { return .failure(.notReady) }
@@ -76,7 +78,7 @@ extension ResolvingLoop {
         }
     }
 
-    /// As a client on this machine gets it over TCP, so that nothing is cut.
+    /// Returns the reply of the fast path to a local client over TCP, where no answer is truncated.
     private func atOnce(_ question: Question, now: Instant) -> OwnReply? {
         let packet = UpstreamQuery.message(for: question, id: 0)
         var outcome: FastPath.Outcome?
@@ -95,7 +97,7 @@ extension ResolvingLoop {
                 let answer = try UpstreamReply.answer(in: message, to: question, id: 0)
                 return .local(answer.responseCode, answer.records, nil)
             case .refused(let code): return .local(code, [], .prohibited)
-            // Of clients elsewhere alone.
+            // Only remote clients get these outcomes.
             case .limited, .dropped: return .local(.formatError, [], nil)
             }
         } catch {

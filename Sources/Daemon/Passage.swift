@@ -1,5 +1,5 @@
-// How an address is reached on the network in use: as it is, through the prefix of a network that translates to IPv4,
-// or not at all. Changes nothing about who may answer there.
+// How an address is reached on the network in use: directly, through a NAT64 prefix, or not at all. Does not change
+// which host may answer there.
 
 import DNSWire
 import HTTPClient
@@ -8,21 +8,21 @@ import Resolver
 
 struct Passage: Equatable {
     var reach = NetworkReach.everything
-    /// Of the network's translator, the best first.
+    /// NAT64 prefixes of the network, best first.
     var prefixes: [TranslationPrefix] = []
 
-    /// Nil where no route leads.
+    /// Returns the address to dial; nil if no route leads there.
     func way(to address: Address) -> Address? {
         if reach.includes(address) { return address }
         return prefixes.lazy.compactMap { $0.embed(address) }.first { reach.includes($0) }
     }
 
-    /// The endpoint as it is to be dialled, by its proxy's address where it has one.
+    /// Returns the endpoint as it is to be dialled, by its proxy's address if it has one.
     func way(to endpoint: HTTPEndpoint) -> HTTPEndpoint? {
         guard let address = Address(endpoint.dialledAddress), let way = way(to: address) else { return nil }
         return way == address ? endpoint : endpoint.dialled(at: way.description)
     }
 
-    /// The routes of a link-local address are its interface's.
+    /// Returns whether the server is reachable. A link-local address follows its interface, so it always is.
     func leads(to server: Nameserver) -> Bool { server.zone != nil || reach.includes(server.address) }
 }

@@ -1,16 +1,17 @@
-// Sockets on the listen addresses, and what to say when one can't be had: which address, why, who holds it.
+// Sockets on the listen addresses, and the message for an address that cannot be bound: the address, the reason, the
+// process that holds it.
 
 import LinuxIO
 
 struct PortBinding {
-    /// As bound: the kernel's choice in the place of port 0.
+    /// As bound: the port that the kernel chose replaces port 0.
     let addresses: [SocketAddress]
-    /// Thread by thread, one for each address.
+    /// One array per thread, with one socket per address.
     let datagrams: [[DatagramSocket]]
     let listeners: [Listener]
-    /// Addresses that this machine does not have, where that is no mistake.
+    /// Addresses that were skipped because this machine does not have them (`mayLackSome`).
     let leftOut: [Failure]
-    /// Opened by somebody else, in the place of what settings and command line say.
+    /// Passed in by the service manager, instead of the addresses of the settings and the command line.
     let areHandedOver: Bool
 
     struct Failure: Error, CustomStringConvertible {
@@ -35,16 +36,17 @@ struct PortBinding {
     }
 
     /// - Parameters:
-    ///   - addresses: each gets one listener and `threads` datagram sockets, all at one port.
-    ///   - mayLackSome: an address that the machine does not have is left out, as long as another one is there: the
-    ///     defaults name both families, and many machines have IPv4 alone.
+    ///   - addresses: each gets one listener and `threads` datagram sockets, all on one port.
+    ///   - mayLackSome: skips an address that the machine does not have if another one can be bound. The defaults
+    ///     name both families, and many machines have IPv4 alone.
     init(_ addresses: [SocketAddress], threads: Int, mayLackSome: Bool) throws(Failure) {
         var bound: [SocketAddress] = []
         var listeners: [Listener] = []
         var leftOut: [Failure] = []
         for address in addresses {
             do throws(Failure) {
-                // A listener does not share its port, so it finds other daemons that sockets with SO_REUSEPORT join.
+                // A listener does not share its port, so it detects other daemons whose sockets SO_REUSEPORT would
+                // join.
                 let listener = try PortBinding.bind(address, .tcp) { address throws(SystemError) in
                     try Listener(on: address)
                 }

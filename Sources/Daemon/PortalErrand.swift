@@ -1,5 +1,5 @@
-// Finds out where a captive portal sends its users: asks for a check name as they do, in plain HTTP at the address that
-// the network gives for it. Tells the resolver; decides nothing, and follows no redirect.
+// Finds the host to which a captive portal redirects: resolves a check name through the network's nameservers and
+// asks there in plain HTTP. Reports to the resolver; follows no redirect.
 
 import DNSWire
 import HTTPClient
@@ -10,15 +10,15 @@ import Resolver
 
 final class PortalErrand {
     private let resolving: ResolvingLoop
-    /// Of the network in use; nil where there is none.
+    /// The network in use; nil if there is none.
     private let network: () -> NetworkIdentity?
-    /// Nil while none is suspected.
+    /// Nil while no portal is suspected.
     private var askAt: Instant?
     private var errand: SystemFetches.Errand?
 
-    /// A portal may send people elsewhere once they have seen its first page.
+    /// A portal may redirect to another host after its first page has been shown.
     private static let pause: Duration = .seconds(60)
-    /// Connectivity checks of Android ask for this; its answer is 204 where nobody stands in the way.
+    /// Path of Android's connectivity check. The answer is 204 if no portal intercepts it.
     private static let path = "/generate_204"
     private static let port: UInt16 = 80
 
@@ -75,8 +75,8 @@ extension Address {
         "168.63.129.16/32", "fd00:ec2::/64", "fd20:ce::/64",
     ].compactMap { Prefix($0) }
 
-    /// Returns whether the check request may go to this address: never to such a link, unless the default gateway is on
-    /// it, where a portal can be.
+    /// Returns whether the check request may go to this address. A trusted link is refused unless the default gateway
+    /// is on it, because the portal can then be on that link.
     func mayBeAskedForPortal(gateway: Address?) -> Bool {
         let address = mapped ?? self
         return Address.trustedLinks.filter { $0.contains(address) }.allSatisfy { link in
@@ -86,7 +86,7 @@ extension Address {
 }
 
 extension HTTPReply {
-    /// Where a redirect leads to; nil for what is none, stays on its host, or names an address.
+    /// Target host of a redirect; nil if the reply is no redirect, stays on its host, or names an address.
     var redirectHost: Name? {
         guard 300..<400 ~= status, let location = headers["Location"] else { return nil }
         guard let start = location.firstRange(of: "//"),

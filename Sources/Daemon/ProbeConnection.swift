@@ -1,5 +1,5 @@
-// One connection of one probe: made, shaken hands over, perhaps asked one thing, and judged. It touches its socket and
-// nothing else; whoever owns it tells it the time, and closes it as soon as it has an end.
+// One probe connection: connects, performs the TLS handshake, optionally sends one request, and yields a verdict. It
+// touches only its socket; the owner supplies the time and closes it once a result exists.
 //
 //     connecting --connected--> handshaking --verified, if asked to--> asking
 //          `-------------------------`------------------------------------`----> an end
@@ -9,15 +9,15 @@ import LinuxIO
 import Resolver
 
 final class ProbeConnection {
-    /// What probes have in common, from one change of the settings to the next.
+    /// Terms that all probes share until the settings change.
     struct Terms {
         let context: TLSContext
-        /// For all of it, from the SYN to the end.
+        /// Limit for the whole probe, from the SYN to the result.
         let timeout: Duration
         let sendsRequest: Bool
     }
 
-    /// What the clocks say now.
+    /// Current readings of both clocks.
     struct Reading {
         let now: Instant
         let wallSeconds: Int64
@@ -38,7 +38,7 @@ final class ProbeConnection {
     private let socket: StreamSocket
     private let registration: EventLoop.Registration
     private var phase = Phase.connecting
-    /// From the moment of being connected: what refuses is spared the keys of a ClientHello.
+    /// Set once connected: a refused connection does not cost the keys of a ClientHello.
     private var handshake: TLSHandshake?
     private var unsent: [UInt8] = []
     private var hasHeard = false
@@ -48,10 +48,10 @@ final class ProbeConnection {
 
     /// A server's whole flight is 2 to 8 KiB.
     private static let readBytes = 16 * 1024
-    /// In one turn of the loop: who sends without end must not keep the others waiting.
+    /// Reads per turn of the loop: a peer that sends without end must not delay the others.
     private static let maxReads = 4
-    /// When an end is noticed so much later than the deadline, the loop was held up or the machine slept: then the time
-    /// that has passed says nothing about the peer.
+    /// If a result is noticed this much after the deadline, the loop was delayed or the machine slept. The elapsed
+    /// time then says nothing about the peer.
     private static let maxLateness: Duration = .seconds(1)
 
     init(
@@ -71,16 +71,16 @@ final class ProbeConnection {
         loop.unwatch(registration)
     }
 
-    /// Does what can be done without waiting.
+    /// Proceeds as far as possible without waiting.
     ///
-    /// - Returns: the end; nil while there is none.
+    /// - Returns: the result; nil while there is none.
     func proceed(_ loop: EventLoop, _ reading: Reading) -> ProbeResult? {
         do throws(SystemError) {
             if case .connecting = phase, let end = try connect(reading) { return completed(end) }
             guard connectedAt != nil else { return nil }
-            // Before anything is sent, so that the last words of a peer that has reset the connection are not lost.
+            // Read before sending, so that the last bytes of a peer that has reset the connection are not lost.
             if let end = try receive(reading) {
-                // The end of a handshake, so that no failure is written down at the server.
+                // Completes the handshake, so that the server logs no failure.
                 try? send()
                 return completed(end)
             }
@@ -92,7 +92,8 @@ final class ProbeConnection {
         }
     }
 
-    /// The end at a deadline that has passed. What has come until now counts: it was on time, perhaps, and we late.
+    /// Returns the result when the deadline has passed. Data that is already received counts: it may have been on
+    /// time, and the daemon late.
     func timedOut(_ loop: EventLoop, _ reading: Reading) -> ProbeResult {
         if let end = proceed(loop, reading) { return end }
         guard reading.now <= deadline + ProbeConnection.maxLateness else {
@@ -112,7 +113,7 @@ final class ProbeConnection {
     private func connect(_ reading: Reading) throws(SystemError) -> ProbeResult? {
         switch try socket.connectOutcome() {
         case .inProgress: return nil
-        // A reset instead of a connection is told as refused: this one was made, and there may be words to be read.
+        // A reset during connect is reported as refused. This connection was made, so there may be bytes to read.
         case .failed(let error) where error.isReset: break
         case .failed(let error): return ProbeResult(notConnected: error, isAtOnce: false)
         case .connected: break
@@ -153,7 +154,7 @@ final class ProbeConnection {
             case .closed: return closed()
             case .failed(let failure): return ProbeResult(failed: failure)
             }
-            // There may be more in what it has taken already.
+            // The handshake may hold more data that it has read already.
             bytes = []
         }
         return nil
@@ -163,7 +164,7 @@ final class ProbeConnection {
         handshakeTime = connectedAt.map { reading.now - $0 }
         certificate = SeenCertificate(peer.certificate)
         let result = ProbeResult(peer, isClockDoubtful: reading.isDoubtful, nowSeconds: reading.wallSeconds)
-        // Whoever is not who it should be is not told what we ask of others.
+        // A peer that is not verified does not learn which request the daemon sends.
         guard terms.sendsRequest, result.verdict == .verified else { return result }
         let request = ProbeRequest(name: name, port: port)
         handshake?.send(request.bytes)
@@ -172,8 +173,8 @@ final class ProbeConnection {
         return nil
     }
 
-    /// A server that speaks something else than HTTP/1 (mail, or HTTP/2 only) has shown the right certificate, and has
-    /// not said that it does not serve the name: that is all a verdict is about.
+    /// A server that does not speak HTTP/1 (mail, or HTTP/2 only) has shown the right certificate and has not
+    /// rejected the name. The verdict is about nothing else.
     private func answered(_ bytes: [UInt8]) -> ProbeResult? {
         guard case .asking(var request) = phase else { return nil }
         let reply = request.receive(bytes)
@@ -202,13 +203,13 @@ final class ProbeConnection {
                 unsent.removeFirst(count)
             } catch {
                 guard error.isReset else { throw error }
-                // There may be an alert before the end, and the loop tells of both.
+                // An alert may precede the end; the loop reports both.
                 unsent = []
             }
         }
     }
 
-    /// With what was learned on the way.
+    /// Adds the measurements that were taken on the way.
     private func completed(_ end: ProbeResult) -> ProbeResult {
         var end = end
         end.connectTime = connectedAt.map { $0 - startedAt }

@@ -1,5 +1,5 @@
-// A `verify` or a `report` as decisions: which probes are awaited, what is said, when it is over. A value, without
-// socket, clock and text.
+// State machine of one `verify` or `report` command: which probes are pending, what is reported, when it ends. A
+// value without socket, clock and text.
 //
 //   known -----------------> waiting -> ended
 //   unknown -> looking up ---^            ^
@@ -11,9 +11,9 @@ import Resolver
 
 struct ProbeErrand {
     enum Purpose: Equatable {
-        /// All addresses of the name. If none is known, it is resolved first.
+        /// All addresses of the name. An unknown name is resolved first.
         case verify
-        /// Only an address that an answer has led to.
+        /// One address, only if an answer contained it.
         case report(Address)
     }
 
@@ -22,22 +22,22 @@ struct ProbeErrand {
         let result: ProbeResult
     }
 
-    /// What is to be done.
+    /// What the caller has to do.
     enum Step: Equatable {
         case resolve
-        /// Each by itself, so that each has its news.
+        /// One probe per address, so that each has its own result.
         case probe([Address])
         case found(Finding)
         case notProbed(Address, ProbeRefusal)
         case noResult(ProbeTarget)
-        /// The last one.
+        /// The last step.
         case end(End)
     }
 
     enum End: Equatable {
-        /// By the name or the address, in the order in which they came.
+        /// By name or address, in order of arrival.
         case found([Finding])
-        /// No answer has led there, or anywhere.
+        /// No answer contained this address, or any address.
         case unknown
         case refused(ProbeRefusal)
     }
@@ -48,18 +48,18 @@ struct ProbeErrand {
     private var findings: [Finding] = []
 
     private enum Phase {
-        /// What was seen at the last look: the two families do not come at once.
+        /// Addresses seen at the last look: A and AAAA answers do not arrive together.
         case lookingUp(seen: Set<ProbeTarget>, nextLook: Instant, until: Instant)
-        /// In the order in which they are known.
+        /// In the order in which they became known.
         case waiting([ProbeTarget], until: Instant)
         case ended
     }
 
-    /// For a slow upstream, and the one that is asked after it.
+    /// Time for a slow upstream and the one that is asked after it.
     static let lookUpTime: Duration = .seconds(5)
     static let lookInterval: Duration = .milliseconds(100)
-    /// Without any news: the longest time-out that can be set, once for a place beside the addresses nearby, and once
-    /// for the probe itself. Less than what a client waits for a step.
+    /// Limit without any news: twice the longest time-out that can be set, once for waiting for a free place among
+    /// nearby addresses and once for the probe. Less than a client's time-out for a step.
     static let probeTime: Duration = .seconds(25)
 
     init(_ purpose: Purpose, of name: Name) {
@@ -67,7 +67,7 @@ struct ProbeErrand {
         self.name = name
     }
 
-    /// When `timePassed` is due; nil when it is over.
+    /// Time at which `timePassed` is due; nil once it has ended.
     var nextDeadline: Instant? {
         switch phase {
         case .lookingUp(_, let nextLook, _): nextLook
@@ -76,7 +76,7 @@ struct ProbeErrand {
         }
     }
 
-    /// - Parameter known: what answers for the name have led to.
+    /// - Parameter known: addresses that answers for the name contained.
     mutating func begin(known: [ProbeTarget], now: Instant) -> [Step] {
         switch purpose {
         case .report(let address):
@@ -104,7 +104,7 @@ struct ProbeErrand {
         }
     }
 
-    /// What is news for others, or comes when it is over, changes nothing.
+    /// Ignores news that concerns other commands or arrives after the end.
     mutating func take(_ news: ProbeNews, now: Instant) -> [Step] {
         guard case .waiting(let targets, _) = phase else { return [] }
         let left: [ProbeTarget]
@@ -119,7 +119,7 @@ struct ProbeErrand {
         case .refused(let name, let address, let reason):
             left = targets.filter { $0.address != address }
             guard name == self.name, left.count < targets.count else { return [] }
-            // What holds for all is said once.
+            // A reason that holds for all addresses is reported once.
             if reason == .disabled || purpose != .verify { return end(.refused(reason)) }
             steps = [.notProbed(address, reason)]
         }

@@ -1,5 +1,5 @@
-// `verify` and `report` on their way: has addresses probed, tells the client each finding as it comes, and what follows
-// from it. What an application says is never believed: it only makes a probe.
+// Runs `verify` and `report` commands: requests probes, streams each finding to the client, and reports the
+// consequences. A report by an application is never trusted by itself; it only causes a probe.
 
 import Control
 import DNSWire
@@ -21,7 +21,7 @@ final class ProbeErrands {
         let wantsJSON: Bool
     }
 
-    /// Of each command, so that reports do not keep operators from verifying.
+    /// Per command, so that reports do not keep operators from verifying.
     static let maxRunning = 16
 
     init(_ resolving: ResolvingLoop) {
@@ -55,7 +55,7 @@ final class ProbeErrands {
         return stream
     }
 
-    /// What became of probes, whoever wanted them.
+    /// Takes the results of probes, whatever requested them.
     func take(_ news: [ProbeNews], now: Instant) {
         guard !running.isEmpty else { return }
         for item in news {
@@ -70,7 +70,7 @@ final class ProbeErrands {
         }
     }
 
-    /// Nil when too many run.
+    /// Returns nil if too many commands run.
     private func begin(_ errand: ProbeErrand, wantsJSON: Bool, now: Instant) -> ControlStream? {
         let alike = running.count { ($0.errand.purpose == .verify) == (errand.purpose == .verify) }
         guard alike < ProbeErrands.maxRunning else { return nil }
@@ -84,7 +84,7 @@ final class ProbeErrands {
         return stream
     }
 
-    /// The probes go on: what they find is of use in any case.
+    /// The probes continue, because their results are of use to the resolver.
     private func clientGone(_ number: Int) {
         guard let index = running.firstIndex(where: { $0.number == number }) else { return }
         if running.remove(at: index).errand.purpose != .verify { reportsAccepted += 1 }
@@ -122,7 +122,7 @@ final class ProbeErrands {
         }
     }
 
-    /// The steps of a `report` are told together in its outcome.
+    /// A `report` gets its steps together, in its outcome.
     private func say(_ report: AddressReport, to entry: Running) {
         guard entry.errand.purpose == .verify else { return }
         entry.stream.send(entry.wantsJSON ? report.jsonLine : report.text)

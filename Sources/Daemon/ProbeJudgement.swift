@@ -1,4 +1,4 @@
-// What was met on the way to an address, as a verdict. An error of our own is never held against an address.
+// Translates the outcome of a connection into a verdict. A local error never counts against an address.
 
 import Crypto
 import DNSWire
@@ -7,11 +7,11 @@ import LinuxIO
 import Resolver
 
 extension ProbeResult {
-    /// A connection that was not made.
+    /// A connection that failed to open.
     ///
-    /// - Parameter isAtOnce: told by the first call, before anything was sent.
+    /// - Parameter isAtOnce: the first call failed, before anything was sent.
     init(notConnected error: SystemError, isAtOnce: Bool) {
-        // Another call's error is about this machine; so is a lack of ports, addresses or memory.
+        // An error of another call is local; so is a lack of ports, addresses or memory.
         guard error.call == "connect" else {
             self.init(.unprobed, detail: error.description)
             return
@@ -34,8 +34,8 @@ extension ProbeResult {
         }
     }
 
-    /// A handshake that was done. What does not depend on the time is judged first: a clock that is wrong must not hide
-    /// that a certificate is somebody else's, nor make one that is right look expired.
+    /// A completed handshake. Checks that do not depend on the time come first: with a wrong clock, a certificate for
+    /// another name must not pass as a mere date error, nor a valid one look expired.
     init(_ peer: TLSPeer, isClockDoubtful: Bool, nowSeconds: Int64) {
         let shown = SeenCertificate(peer.certificate)
         if case .untrusted(let reason) = peer.trust {
@@ -60,7 +60,7 @@ extension SeenCertificate {
             notBefore: certificate.notBefore, notAfter: certificate.notAfter)
     }
 
-    /// Enough to see whose it is; all names go with the result.
+    /// Names shown in the text; the result contains all of them.
     private static let maxShownNames = 3
 
     var owners: String {
@@ -70,22 +70,23 @@ extension SeenCertificate {
         return "the certificate is for \(shown)" + (others > 0 ? " and \(others) more" : "")
     }
 
-    /// Why one that is not valid now is not.
+    /// Returns why a certificate is outside its validity period.
     func validity(nowSeconds: Int64) -> String {
         if nowSeconds < notBefore { return "not valid before \(SeenCertificate.date(notBefore))" }
         if nowSeconds > notAfter { return "expired \(SeenCertificate.date(notAfter))" }
         return "a certificate above it is not valid now"
     }
 
-    /// Whoever wrote the certificate chose the time: what is no year from 1970 to 9999 is shown as the nearest.
+    /// The certificate's author chose the time: a value outside the years 1970 to 9999 is shown as the nearest one
+    /// inside.
     private static func date(_ seconds: Int64) -> String {
         HTTPDate(unixSeconds: min(max(seconds, 0), 253_402_300_799)).description
     }
 }
 
 extension Name {
-    /// As a ClientHello has it (RFC 6066 section 3). Nil for what no certificate can be for, and for what reads as an
-    /// address.
+    /// Server name for a ClientHello (RFC 6066 section 3); nil for a name that no certificate can cover, and for one
+    /// that reads as an address.
     var serverName: String? {
         guard let last = labels.last, !last.allSatisfy(\.isDigit), HostName.isValid(description) else { return nil }
         return description.lowercased()

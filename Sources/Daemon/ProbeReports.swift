@@ -1,4 +1,4 @@
-// From what the resolver knows of verified addresses to what the control socket says of it.
+// Formats the resolver's verification state for the control socket.
 
 import Control
 import DNSWire
@@ -58,7 +58,7 @@ extension EvidenceReport.Claim {
 }
 
 extension ReportOutcome {
-    /// - Parameter place: where the address stands now.
+    /// - Parameter place: current state of the address.
     init(_ name: Name, _ address: Address, _ findings: [ProbeErrand.Finding], _ place: AddressPlace) {
         let verdicts = findings.map(\.result.verdict)
         let canTell = verdicts.contains { $0 != .unprobed && $0 != .timeDoubtful }
@@ -92,7 +92,7 @@ extension AddressPlace {
 }
 
 extension ProbeRefusal {
-    /// - Parameter address: nil: of all of the name.
+    /// - Parameter address: nil: all addresses of the name.
     func words(_ name: Name, _ address: Address?) -> String {
         let what = address.map(\.description) ?? "addresses of \(name)"
         switch self {

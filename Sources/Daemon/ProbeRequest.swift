@@ -1,9 +1,9 @@
-// The one request that a probe may send, and as much of its reply as counts: the status. Everything else is not read.
+// The single HTTP request that a probe may send, and the status of its reply. The rest of the reply is not read.
 
 import DNSWire
 
 struct ProbeRequest {
-    /// Whether a reply says that its server does not serve the name.
+    /// Reply as far as it has been read; a status tells whether the server serves the name.
     enum Reply: Equatable {
         case incomplete
         case status(Int)
@@ -17,7 +17,7 @@ struct ProbeRequest {
     let bytes: [UInt8]
     private var received: [UInt8] = []
 
-    /// "HTTP/1.1 200" (RFC 9112 section 4); what follows is for people.
+    /// "HTTP/1.1 200" (RFC 9112 section 4); the reason phrase is not read.
     private static let statusBytes = 12
 
     /// - Parameter name: without a final dot.
@@ -27,7 +27,8 @@ struct ProbeRequest {
         bytes = Array(lines.joined(separator: "\r\n").utf8)
     }
 
-    /// Tells from the first bytes that can't be a status line, so nothing is collected beyond it.
+    /// Takes received bytes. Stops at the first bytes that cannot be a status line, so nothing is collected beyond
+    /// it.
     mutating func receive(_ piece: [UInt8]) -> Reply {
         received += piece.prefix(ProbeRequest.statusBytes - received.count)
         var status = 0

@@ -1,17 +1,17 @@
-// What the settings about probes come to. Made when they are read, so that what is wrong with a file is said then.
+// Probe settings, prepared when the settings are read, so that errors in a file are reported then.
 
 package import Crypto
 package import Settings
 
 package struct ProbeSetup {
-    /// Nil: no probe can be made.
+    /// Nil: probes cannot be made.
     let terms: ProbeConnection.Terms?
-    /// Why nothing can be verified though the settings ask for it, and what to do about it; nil: nothing is wrong.
+    /// Why nothing can be verified although the settings ask for it, and the remedy; nil if all is well.
     let problem: String?
 
     static var off: ProbeSetup { ProbeSetup(terms: nil, problem: nil) }
 
-    /// Reads the file of authorities, or the system's.
+    /// Reads the configured file of certificate authorities, or the system's.
     ///
     /// - Throws: when `caFile` can't be used.
     package init(_ settings: Settings.Probe) throws(CryptoError) {
@@ -19,7 +19,7 @@ package struct ProbeSetup {
             self = .off
             return
         }
-        // What HTTP/2 would make of the request is another protocol's business.
+        // The probe's request is HTTP/1.1; it does not speak HTTP/2.
         let protocols = settings.http ? ["http/1.1"] : ["h2", "http/1.1"]
         let context = try TLSContext(caFile: settings.caFile, protocols: protocols)
         guard context.hasAuthorities else {

@@ -1,5 +1,5 @@
-// Carries out the probes that the resolver wants: connections opened, watched, timed and ended, what came of them
-// reported. Whom to probe, and what follows, is decided in the Resolver module. Each probe that is started ends once.
+// Carries out the probes that the resolver requests: opens, watches, times and ends connections, and reports the
+// results. The Resolver module chooses targets and consequences. Each started probe ends once.
 
 import Control
 import Crypto
@@ -8,7 +8,7 @@ package import Resolver
 import Telemetry
 
 package final class Probes {
-    /// The resolver stays below it; each holds a descriptor and a connection of OpenSSL.
+    /// The resolver stays below this limit; each probe holds a descriptor and an OpenSSL connection.
     static let maxRunning = 64
 
     private let loop: EventLoop
@@ -16,7 +16,7 @@ package final class Probes {
     private var doubt = ClockDoubt(releasedAt: programReleasedAt)
     private var setup = ProbeSetup.off
     private var connections: [ProbeID: ProbeConnection] = [:]
-    /// From each probe's first packet to its end; what was refused or abandoned took no time of its own.
+    /// From a probe's first packet to its result; refused and abandoned probes are not included.
     private(set) var durations = LatencyHistogram()
     private var finished: [(id: ProbeID, result: ProbeResult)] = []
 
@@ -26,14 +26,14 @@ package final class Probes {
         self.wallMilliseconds = wallMilliseconds
     }
 
-    /// For the probes that begin from now on.
+    /// Applies to probes that begin from now on.
     package func configure(_ setup: ProbeSetup) { self.setup = setup }
 
     var running: Int { connections.count }
 
     package var nextDeadline: Instant? { connections.values.map(\.deadline).min() }
 
-    /// Ends in one entry of `takeFinished`, which may be there when this returns.
+    /// Starts a probe. It yields one entry of `takeFinished`, possibly before this returns.
     package func start(_ id: ProbeID, _ target: ProbeTarget, now: Instant) {
         precondition(connections[id] == nil, "a probe's number was used twice")
         doubt.read(wallMilliseconds: wallMilliseconds(), now: now)
@@ -52,7 +52,7 @@ package final class Probes {
         }
     }
 
-    /// Also lets the wall clock be watched, so that it is to be called in each turn of the loop.
+    /// Ends probes that have timed out. Also samples the wall clock, so call it in each turn of the loop.
     package func timePassed(now: Instant) {
         let reading = read(now: now)
         let late = connections.filter { $0.value.deadline <= now }
@@ -61,7 +61,7 @@ package final class Probes {
         }
     }
 
-    /// What they found would be about another network.
+    /// Ends all probes: their results would concern another network.
     func abandonAll() {
         for id in connections.keys.sorted(by: { $0.number < $1.number }) {
             end(id, ProbeResult(.unprobed, detail: "abandoned"), now: nil)
@@ -81,7 +81,7 @@ package final class Probes {
         end(id, result, now: reading.now)
     }
 
-    /// - Parameter now: nil when it ended without having found out anything.
+    /// - Parameter now: nil if the probe ended without a finding.
     private func end(_ id: ProbeID, _ result: ProbeResult, now: Instant?) {
         let connection = connections.removeValue(forKey: id)
         if let connection, let now { durations.record(connection.startedAt.duration(to: now)) }

@@ -1,4 +1,4 @@
-// From the command line to an exit code.
+// Entry point of the daemon: from command line to exit code.
 
 import Control
 import LinuxIO
@@ -29,7 +29,7 @@ package enum Program {
             StandardStreams.writeOutput(settings.effectiveTOML)
             return 0
         } catch {
-            // No settings, no form of the log: the usual one.
+            // Without settings the log has its default format.
             let log = Log()
             for complaint in error.complaints { log(.notStarted([complaint])) }
             return 1
@@ -49,7 +49,7 @@ package enum Program {
         return 1
     }
 
-    /// With the rights that the daemon would have, so that root learns what it could not read.
+    /// Checks with the daemon's privileges, so that root learns which files the daemon could not read.
     private static func check(_ settings: Settings, _ options: Options) throws {
         if Privileges.isRoot {
             try ServingUser(settings.server.user).takeOver()
@@ -62,16 +62,16 @@ package enum Program {
     private static func serve(_ settings: Settings, _ options: Options, _ log: Log) throws {
         SignalWatch.endProcess(on: StopSignal.all)
         let (notice, inherited) = (ServiceNotice(), InheritedSockets())
-        // Without it the daemon serves within the soft limit, which `status` shows.
+        // If this fails, the daemon serves within the soft limit, which `status` shows.
         try? Machine.raiseDescriptorLimit()
         let user = try ServingUser(settings.server.user)
         let openings = try Openings(settings, options, inherited)
         user.leaveDirectories(settings, sparing: SettingsFile.path(options))
         try user.takeOver()
-        // As each reload will have to.
+        // Every reload has to read the file with these privileges.
         if user.account != nil { _ = try SettingsFile.read(options) }
         let provisions = try Provisions(for: settings, options, bound: openings.ports)
-        // Before there are other threads.
+        // Must precede the start of other threads.
         let filter = CallFilter()
         if let account = user.account {
             log(.servesAs(user: account.name, userID: account.userID, groupID: account.groupID))

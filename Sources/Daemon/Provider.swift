@@ -1,4 +1,4 @@
-// A configured provider at run time: how to speak with it, where it is dialled, and what was counted.
+// A configured provider at run time: its dialect, its addresses, and its counters.
 
 import DNSWire
 import HTTPClient
@@ -14,30 +14,30 @@ struct Provider {
     let secrets: ProviderSecrets
     let dialect: any Dialect
     private let account: ProviderAccount
-    /// One for each address of the settings, in their order; at least one.
+    /// One per address of the settings, in their order; at least one.
     let configuredEndpoints: [HTTPEndpoint]
-    /// Those that are dialled: the provider's own list of nodes where there is one, and behind it those of the
-    /// settings, which stand in when no node works.
+    /// Endpoints to dial: the provider's published nodes if there are any, followed by those of the settings as a
+    /// fallback.
     private(set) var endpoints: [HTTPEndpoint]
     private var addresses: AddressChoice
     private let seed: UInt64
     var requests: UInt64 = 0
-    /// What the requests asked for: as many or more.
+    /// Questions in requests: at least one per request.
     var names: UInt64 = 0
     private(set) var failures: [FetchFailure: UInt64] = [:]
     private(set) var answeredRequests: UInt64 = 0
-    /// Those that failed for all their questions.
+    /// Requests that failed for all their questions.
     private(set) var failedRequests: [FetchFailure: UInt64] = [:]
-    /// Why it failed last, for the log.
+    /// Reason of the last failure, for the log.
     private(set) var lastReason = ""
     var latency = LatencyHistogram()
     var clock = ServerClock()
     private var forbidding = ForbiddenNames()
-    /// Until then, connections that are open may be out of step with us.
+    /// Until then, open connections may deliver replies out of step.
     private var distrustsConnectionsUntil: Instant?
 
-    /// Nil for a provider without an address, which settings never give.
-    /// - Parameter seed: for the node that is dialled first; of the settings' addresses it is the first one.
+    /// Returns nil for a provider without an address, which settings never give.
+    /// - Parameter seed: chooses the node that is dialled first; of the settings' addresses the first one is.
     init?(id: ProviderID, _ account: ProviderAccount, seed: UInt64) {
         self.id = id
         settings = account.settings
@@ -64,17 +64,17 @@ struct Provider {
             verifies: settings.url.isSecure)
     }
 
-    /// For private use (RFC 6895 section 3.1): a dialect that carries it carries every type.
+    /// Private use (RFC 6895 section 3.1): a dialect that carries this type carries every type.
     private static let unassignedType = RecordType(rawValue: 65_280)
-    /// Refreshes have a bound even where nobody set one.
+    /// Bound on refreshes if the settings have none.
     private static let refreshesPerSecond = 100
 
-    /// The vendor publishes which of its addresses are to be asked.
+    /// Whether the vendor publishes which of its addresses are to be asked.
     var followsNodeList: Bool {
         settings.serviceNodes && [.alicloud, .alicloudV2].contains(settings.dialect)
     }
 
-    /// It may then list private addresses, too.
+    /// If true, the node list may contain private addresses.
     var isInPrivateNetwork: Bool { settings.addresses.contains(where: \.isPrivate) }
 
     mutating func setNodes(_ list: ServiceNodes) {
@@ -85,7 +85,7 @@ struct Provider {
         addresses = AddressChoice(count: endpoints.count, inReserve: others.count, seed: seed)
     }
 
-    /// What the provider is told of a client; nil: nothing.
+    /// Returns the client subnet to send to the provider; nil to send none.
     func told(of subnet: ClientSubnet) -> Prefix? {
         switch settings.clientSubnet {
         case .fixed(let prefix): prefix
@@ -94,15 +94,16 @@ struct Provider {
         }
     }
 
-    /// Over HTTP/1.1 a reply that was not for us may be one too many, and every later one on its connection would be
-    /// the one before: a neighbour's answer. Open connections are left alone until they are too old to be used.
+    /// Stops the use of open connections until they are too old. Over HTTP/1.1 an unexpected reply may be one too many;
+    /// every later request on its connection would then get the reply of the one before.
     mutating func distrustConnections(now: Instant) {
         distrustsConnectionsUntil = now + settings.idle
     }
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// Where to dial, and where else when that one is silent for so long. The way there is the passage's.
+    /// Returns the endpoint to dial first, the alternatives, and how long the first may be silent. `passage` decides
+    /// how each is reached.
     mutating func chooseEndpoints(
         by passage: Passage = Passage(), now: Instant
     ) -> (first: HTTPEndpoint, others: [HTTPEndpoint], silence: Duration) {
@@ -113,15 +114,15 @@ struct Provider {
         return (endpoints[chosen], others, addresses.silence(of: chosen))
     }
 
-    /// So long a request may wait for a place, because an answer takes about as long.
+    /// How long a request may wait for a free place: about as long as an answer takes.
     var usualLatency: Duration { addresses.usualLatency }
 
     func isReachable(by passage: Passage) -> Bool { endpoints.contains { passage.way(to: $0) != nil } }
 
-    /// No address is left alone any longer.
+    /// Makes all addresses eligible again.
     mutating func resetAddresses() { addresses.reset() }
 
-    /// Whether each address works, as far as is known.
+    /// Returns whether each address works, as far as is known.
     func addressStates(now: Instant) -> [(endpoint: HTTPEndpoint, isWorking: Bool)] {
         endpoints.indices.map { (endpoints[$0], addresses.isWorking($0, now: now)) }
     }
@@ -132,7 +133,7 @@ struct Provider {
         if let index = endpoints.firstIndex(of: endpoint) { addresses.answered(index, after: elapsed, now: now) }
     }
 
-    /// Returns what a reply means for the resolver.
+    /// Returns the meaning of a reply for the resolver.
     ///
     /// - Parameters:
     ///   - domain: the registrable domain of the question's name.
@@ -151,7 +152,7 @@ struct Provider {
         return forbidding.forbids(domain) ? .nameFailed(NameFailure(.refused)) : .failure(.status)
     }
 
-    /// - Parameter isAddress: another address of the provider may do better.
+    /// - Parameter isAddress: another address of the provider may succeed.
     mutating func failed(
         _ failure: FetchFailure, _ reason: String, at endpoint: HTTPEndpoint, isAddress: Bool, now: Instant
     ) {
@@ -161,14 +162,14 @@ struct Provider {
         if isAddress, let index = endpoints.firstIndex(of: endpoint) { addresses.failed(index, now: now) }
     }
 
-    /// One of several questions in a request that was answered otherwise.
+    /// Counts the failure of one question in a request whose others were answered.
     mutating func failedInPart(_ failure: FetchFailure) {
         failures[failure, default: 0] += 1
     }
 }
 
 extension FetchResult {
-    /// What a reply means by itself, whatever else its provider has answered.
+    /// Meaning of a reply by itself, without the provider's other replies.
     init(_ result: Result<Answer, DialectError>) {
         switch result {
         case .success(let answer): self = .success(answer)
@@ -219,7 +220,7 @@ extension TransferFailure {
 }
 
 extension DialectError {
-    /// Who finds a time wrong that is his own means something else.
+    /// A provider that rejects a time of its own clock means another fault: reported as an account error.
     var withoutClock: DialectError { self == .clock ? .account("signature") : self }
 
     /// For the log.

@@ -1,5 +1,5 @@
-// A provider as it can be asked: its settings with everything that had to be read and made from them. Complete or not
-// there: what is wrong with a key or a template is said at the start, at each reload, and by --check.
+// A provider that is ready to be asked: its settings and everything read and built from them. Errors in a key or a
+// template are reported at start, at each reload, and by --check.
 
 import DNSWire
 import HTTPClient
@@ -28,7 +28,7 @@ struct ProviderAccount {
         self.proxy = usable
     }
 
-    /// Says everything that is wrong at once.
+    /// Reports all errors together.
     static func all(in settings: Settings, _ options: Options) throws(SettingsFile.Unusable) -> [ProviderAccount] {
         let file = SettingsFile.path(options)
         let keys = try ProviderKeys(settings.providers, settingsFile: file)
@@ -45,7 +45,7 @@ struct ProviderAccount {
         return accounts
     }
 
-    /// Where one of the provider's addresses is dialled and as whom.
+    /// Returns the endpoint to dial for one of the provider's addresses, with its TLS name.
     ///
     /// - Parameter port: nil: the URL's.
     func endpoint(_ address: String, port: UInt16? = nil) -> HTTPEndpoint? {
@@ -71,7 +71,7 @@ extension HTTPProxy {
 }
 
 extension Settings.ProviderURL.Host {
-    /// Without the brackets that an IPv6 address has in a URL.
+    /// Without the brackets of an IPv6 address in a URL.
     fileprivate var plainText: String {
         switch self {
         case .name(let name): name

@@ -1,11 +1,11 @@
-// From settings and secrets to a dialect: the one place where the settings' words meet the dialects' types. What only
-// the dialect can judge, such as a key that has to have a certain length, is found here, before anything is asked.
+// Builds a dialect from settings and secrets. Errors that only the dialect detects, such as a wrong key length, are
+// found here, before the first request.
 
 import Crypto
 import HTTPDNS
 import Settings
 
-/// Why a provider can't be asked as the settings say: ends a complaint.
+/// Why a provider's settings do not suffice; the end of a complaint.
 struct DialectFault: Error, Equatable {
     let text: String
 
@@ -43,7 +43,7 @@ enum ProviderDialects {
         }
     }
 
-    /// Nil for services that know no accounts.
+    /// Nil for services without accounts.
     private static func aliDNSAccount(_ settings: Settings.Provider, _ key: String) -> AliDNSAccount? {
         guard let account = settings.account, let accessKey = settings.accessKey else { return nil }
         return AliDNSAccount(uid: account, accessKeyID: accessKey, accessKeySecret: key)

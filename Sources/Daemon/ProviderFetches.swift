@@ -1,5 +1,5 @@
-// Carries out fetches from providers: the dialect says what to send and what the reply means, the HTTP client carries
-// it. Nothing is decided here.
+// Carries out fetches from providers: the dialect encodes requests and decodes replies, the HTTP client transports
+// them. Makes no resolver decisions.
 
 import DNSWire
 import HTTPClient
@@ -18,58 +18,59 @@ final class ProviderFetches {
     var passage = Passage()
     /// Fetches that wait to share a request.
     var batches = FetchBatches()
-    /// Which requests run, of those that are not errands.
+    /// Decides which requests run; one-off requests (`errands`) are not included.
     var shares = RequestShares()
     private var nextRequest: RequestShares.ID = 0
-    /// Those that wait for a place.
+    /// Requests that wait for a free place.
     var waiting: [RequestShares.ID: Waiting] = [:]
     var requestOfFetch: [FetchID: RequestShares.ID] = [:]
     var running: [TransferID: Running] = [:]
     var transferOfRequest: [RequestShares.ID: TransferID] = [:]
     var transferOfFetch: [FetchID: TransferID] = [:]
-    /// Questions under way in requests with other domains', and in how many.
+    /// Questions in flight in requests with questions of other domains, with the number of such requests.
     var questionsTogether: [Question: Int] = [:]
-    /// A place is free that `takePlaces` has not seen yet.
+    /// True if a place became free since the last `takePlaces`.
     var hasFreePlace = false
     private var finished: [(id: FetchID, result: FetchResult)] = []
-    /// Requests that are nobody's question.
+    /// Requests that belong to no fetch, with their completions.
     private var errands: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
     private var addressFailures: [(provider: ProviderID, isWrongNode: Bool)] = []
-    /// What replies said beside that: before the results, and behind them.
+    /// Events from replies: `redirected` is delivered before the results, the others after them.
     private var redirected: [Event] = []
     private var throttled: [Event] = []
     private var volunteered: [Event] = []
-    /// Requests that failed, for the log; taken once.
+    /// Failed requests for the log; each is taken once.
     private var notable: [LogEvent] = []
 
-    /// The resolver abandons a request before; these end what it forgot.
+    /// The resolver abandons a request earlier; these limits end requests that it missed.
     private static let timeout: Duration = .seconds(5)
     private static let connectTimeout: Duration = .seconds(2)
-    /// When requests for two domains are stuck on a connection for so long, it is taken for dead, even if the peer's
-    /// kernel is there: longer than a slow provider takes, and a new connection has half of the resolver's patience.
+    /// If requests for two domains are stuck on a connection for this long, it counts as dead even if the peer's
+    /// kernel still responds. Longer than a slow provider takes; a new connection then has half of the resolver's
+    /// patience.
     private static let stallTimeout: Duration = .milliseconds(1500)
 
-    /// One request on its way, for one fetch or more.
+    /// One request in flight, for one or more fetches.
     struct Running {
         let id: RequestShares.ID
         let provider: ProviderID
-        /// Its own, because new settings may take the provider away while its answer is on the way.
+        /// Kept here because new settings may remove the provider while its answer is in flight.
         let dialect: any Dialect
-        /// Those that were abandoned meanwhile included.
+        /// Includes fetches that were abandoned meanwhile.
         let fetches: [FetchBatches.Fetch]
-        /// As they were asked: those of the fetches and more.
+        /// Questions as sent: those of the fetches and possibly more.
         let questions: [Question]
-        /// What it was dated by: another reply may have shown better meanwhile.
+        /// The clock that dated the request; another reply may have corrected the provider's clock meanwhile.
         let clock: ServerClock
-        /// Sent a second time, dated by what the first reply has shown of the provider's clock.
+        /// Sent a second time, dated by the provider's clock as the first reply showed it.
         let isRepeated: Bool
-        /// How many of them are still wanted: those with an entry in `transferOfFetch`.
+        /// Fetches that are still wanted: those with an entry in `transferOfFetch`.
         var wantedCount: Int
         let startedAt: Instant
-        /// Where it was sent first, as it is configured, by whatever way that was reached.
+        /// The first endpoint as configured, however it was reached.
         let endpoint: HTTPEndpoint
         let isShared: Bool
-        /// By what was dialled for it.
+        /// Configured endpoint by dialled endpoint.
         let configured: [HTTPEndpoint: HTTPEndpoint]
     }
 
@@ -90,7 +91,7 @@ final class ProviderFetches {
 
     var hasFinished: Bool { !finished.isEmpty || http.hasFinished || hasFreePlace && !waiting.isEmpty }
 
-    /// Providers whose settings and secrets are the same stay as they are, with what is known about them.
+    /// Replaces the providers. Those with unchanged settings and secrets keep their state.
     func setProviders(_ accounts: [ProviderAccount]) -> [ProviderTraits] {
         let old = providers
         providers = accounts.compactMap { account in
@@ -104,28 +105,30 @@ final class ProviderFetches {
         return providers.map(\.traits)
     }
 
-    /// What is dialled from now on, and how; connections that are open stay.
+    /// Sets what is dialled from now on, and how; open connections stay.
     func setReach(_ reach: NetworkReach, _ prefixes: [TranslationPrefix]) {
         passage = Passage(reach: reach, prefixes: prefixes)
     }
 
-    /// Those to none of whose addresses a route leads, and no translator either.
+    /// Providers without an address that a route or a NAT64 prefix reaches.
     var unreachable: Set<ProviderID> { Set(providers.filter { !$0.isReachable(by: passage) }.map(\.id)) }
 
-    /// Asks soon: where a request can carry several questions, others may join.
+    /// Starts a fetch. If the provider's requests can carry several questions, it may wait shortly for others to
+    /// join.
     ///
-    /// - Parameter client: whose question it is; nil for the daemon's own.
+    /// - Parameter client: the client that asked; nil for the daemon's own question.
     func start(
         _ id: FetchID, _ question: Question, _ provider: ProviderID, for client: ClientID? = nil, now: Instant
     ) {
         let holder = ShareHolder(question.name, client)
-        // Asked again because a request with others does not come back: it must not hold up the same ones once more.
+        // Asked again because a shared request is slow: alone, so that it does not delay the same questions once
+        // more.
         let isSlow = shares.isAskedAlone(holder.domain, now: now) || questionsTogether[question] != nil
         let fetch = FetchBatches.Fetch(id, question, startedAt: now, holder: holder, isSlow: isSlow)
         guard let dialect = providers.first(where: { $0.id == provider })?.dialect else {
             return fail([fetch], .unreachable)
         }
-        // Here, because later it would take others with it.
+        // Checked here, because later it would fail the other questions of its batch.
         guard dialect.supports(question) else { return fail([fetch], .unsupported) }
         let capacity = FetchBatches.Capacity(names: dialect.maxNames, bothFamilies: dialect.asksBothFamilies)
         let batch = batches.add(fetch, to: provider, capacity, now: now)
@@ -138,7 +141,7 @@ final class ProviderFetches {
         takePlaces(now: now)
     }
 
-    /// What the resolver has to hear.
+    /// Returns the events for the resolver.
     func takeEvents() -> [Event] {
         let now = Clock.now()
         for setback in http.takeSetbacks() {
@@ -154,7 +157,7 @@ final class ProviderFetches {
             }
         }
         takePlaces(now: now)
-        // Failures first: what a provider answered in the same reply is the last word about it.
+        // Failures first: an answer in the same reply is the latest information about the provider.
         let inOrder = finished.filter { !$0.result.isReply } + finished.filter(\.result.isReply)
         defer {
             finished.removeAll(keepingCapacity: true)
@@ -165,7 +168,7 @@ final class ProviderFetches {
         return redirected + throttled + inOrder.map { .fetchFinished($0.id, $0.result) } + volunteered
     }
 
-    /// A request that is not part of a fetch. `finish` is called from `takeEvents`, unless it is cancelled.
+    /// Sends a request that belongs to no fetch. `takeEvents` calls `finish`, unless the request is cancelled.
     @discardableResult
     func carry(
         _ request: HTTPRequest, to endpoint: HTTPEndpoint, isOnOwnConnection: Bool = false, now: Instant,
@@ -191,7 +194,7 @@ final class ProviderFetches {
         providers[index].setNodes(list)
     }
 
-    /// After a change of the network. Requests on their way fail, unless they are abandoned first.
+    /// Renews connections after a network change. Requests in flight fail unless they are abandoned first.
     func renewConnections(now: Instant) {
         http.renewConnections(now: now)
         resetAddresses(of: nil)
@@ -204,7 +207,7 @@ final class ProviderFetches {
         }
     }
 
-    /// Addresses that could not be reached, or were not the right ones, since the last call.
+    /// Returns addresses that were unreachable or the wrong node since the last call.
     func takeAddressFailures() -> [(provider: ProviderID, isWrongNode: Bool)] {
         defer { addressFailures.removeAll() }
         return addressFailures
@@ -292,7 +295,7 @@ final class ProviderFetches {
             fail(wanted, FetchFailure(failure))
         case .success(let transfer):
             let reply = HTTPReply(transfer)
-            // Over TLS it is the provider's own word, and none about the network.
+            // Over TLS a redirect is the provider's own reply, and says nothing about the network.
             if request.endpoint.scheme == .http, let host = reply.redirectHost { redirected.append(.redirected(host)) }
             let isNews = learnClock(from: reply.headers["Date"], to: request)
             var results = request.dialect.answers(from: reply, to: request.questions)
@@ -312,7 +315,7 @@ final class ProviderFetches {
         of question: Question, _ result: Result<Answer, DialectError>, from provider: ProviderID, status: Int,
         now: Instant
     ) -> FetchResult {
-        // New settings may have removed the provider; the clients of its reply still wait.
+        // New settings may have removed the provider; clients still wait for its reply.
         guard let index = providers.firstIndex(where: { $0.id == provider }) else { return FetchResult(result) }
         let domain = question.name.registrableDomain
         return providers[index].result(result, for: domain, status: status, now: now)
@@ -332,14 +335,15 @@ final class ProviderFetches {
         }
     }
 
-    /// True when the provider's clock is not what the request was dated by.
+    /// Returns true if the provider's clock differs from the one that dated the request.
     private func learnClock(from date: String?, to request: Running) -> Bool {
         guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return false }
         providers[index].clock.learn(date: date, wallMilliseconds: Clock.wallMilliseconds())
         return providers[index].clock.differs(from: request.clock)
     }
 
-    /// A request counts as one failure at most, and a provider that has answered any of its questions is up.
+    /// Updates the provider's state: a request counts as one failure at most, and any answered question shows that
+    /// the provider is up.
     private func judge(
         _ request: Running, _ results: [Result<Answer, DialectError>], _ outcomes: [FetchResult],
         of reply: TransferReply, at endpoint: HTTPEndpoint, now: Instant
@@ -347,7 +351,7 @@ final class ProviderFetches {
         let errors = results.compactMap(\.failure)
         if let error = errors.first {
             let failure = FetchFailure(error)
-            // Whoever redirects us may stand in the way, and this connection would lead to him for as long as it lasts.
+            // A host that redirects may be an interceptor; this connection would lead to it as long as it stays open.
             let isDoubtful = failure == .garbage || failure == .redirected
             if isDoubtful, reply.httpVersion == .http1 { distrustConnections(of: request.provider, now: now) }
             if case .throttled(let seconds?) = error {
@@ -359,7 +363,7 @@ final class ProviderFetches {
             }
             for error in errors { failedInPart(request, FetchFailure(error), error.description) }
         }
-        // What went before at another address is not this one's doing.
+        // Time spent on another address before does not count against this one.
         let elapsed = endpoint == request.endpoint ? request.startedAt.duration(to: now) : reply.totalTime
         guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
         providers[index].answered(at: endpoint, after: elapsed, now: now)

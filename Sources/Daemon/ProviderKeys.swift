@@ -1,10 +1,10 @@
-// What opens providers' accounts and proxies, read from key files at start and at each reload. Never printed, neither
-// in part nor in a complaint.
+// Secrets of providers and proxies, read from key files at start and at each reload. Complaints never contain any
+// part of them.
 
 import LinuxIO
 import Settings
 
-/// What one provider's files hold; nil where its settings name none.
+/// Secrets of one provider; nil for files that its settings do not name.
 struct ProviderSecrets: Equatable {
     var key: Secret?
     var cipherKey: Secret?
@@ -14,13 +14,13 @@ struct ProviderSecrets: Equatable {
 struct ProviderKeys {
     private var secretOfFile: [String: Secret] = [:]
 
-    /// Any vendor's tokens and keys are far shorter; keeps a wrong path from filling memory.
+    /// Far more than any vendor's token or key; keeps a wrong path from filling memory.
     private static let maxFileBytes = 1024
 
     /// - Parameters:
-    ///   - settingsFile: said in complaints, for that is where a path is mended.
-    ///   - credentials: where systemd puts what LoadCredential= names.
-    ///   - user: whose rights the process has.
+    ///   - settingsFile: named in complaints, because paths are corrected there.
+    ///   - credentials: the directory in which systemd puts LoadCredential= files.
+    ///   - user: the user and group with whose permissions the process reads.
     init(
         _ providers: [Settings.Provider], settingsFile: String,
         credentials: String? = Environment.value(of: "CREDENTIALS_DIRECTORY"), user: FileReader = .process
@@ -39,7 +39,7 @@ struct ProviderKeys {
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
     }
 
-    /// Of a provider that these keys were read for.
+    /// Secrets of a provider that was passed to the initializer.
     subscript(provider: Settings.Provider) -> ProviderSecrets {
         ProviderSecrets(
             key: provider.keyFile.flatMap { secretOfFile[$0] },
@@ -76,7 +76,7 @@ struct ProviderKeys {
                 finding: "is the name of a systemd credential, and CREDENTIALS_DIRECTORY is not set",
                 remedy: "\(advice), or write the absolute path of a file")
         }
-        // systemd has seen to it that nobody else reads them.
+        // systemd keeps other users from reading these files.
         return try word(
             in: read(
                 "\(credentials)/\(file)", remedyIfMissing: "\(advice) and restart it",
@@ -116,19 +116,19 @@ struct ProviderKeys {
     }
 }
 
-/// Judges who else reads a file that is only ours to read.
+/// Judges which other users can read a file that only this process may read.
 struct FileReader {
     let userID: UInt32
     let groupID: UInt32
 
-    /// As nobody, a user that other programs have as well.
+    /// True for the user `nobody`, which other programs may also run as.
     var isShared: Bool { userID == Machine.sharedID }
     private var isGroupShared: Bool { groupID == Machine.sharedID }
 
     static var process: FileReader { FileReader(userID: Machine.user.userID, groupID: Machine.user.groupID) }
 
-    /// The command that keeps others out and lets us read; nil if they are out. Root's group has no other members than
-    /// those who can read everything.
+    /// Returns the command that excludes other users and lets this process read the file; nil if permissions are
+    /// right. Group root counts as private: its members can read everything anyway.
     func remedy(for access: FileAccess, path: String) -> String? {
         let isOurs = access.groupID == groupID && !isGroupShared
         let isOursOrRoots = isOurs || access.groupID == 0
@@ -139,7 +139,7 @@ struct FileReader {
         return commandToHaveIt(name)
     }
 
-    /// The commands that let us read a file of root's, and nobody else.
+    /// Returns the commands that give this process, and no other user, access to a file of root's.
     func remedyForOwn(path: String) -> String {
         commandToHaveIt(FileReader.shellWord(path)) + "; user \(userID) must pass its directories, too"
     }
@@ -162,7 +162,7 @@ struct FileReader {
 }
 
 extension Settings.Provider {
-    /// With the keys that name them.
+    /// Secret files with the settings keys that name them.
     fileprivate var secretFiles: [(key: String, file: String)] {
         [("key-file", keyFile), ("cipher-key-file", cipherKeyFile), ("proxy-key-file", proxyKeyFile)]
             .compactMap { key, file in file.map { (key, $0) } }

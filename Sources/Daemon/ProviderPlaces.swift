@@ -1,20 +1,20 @@
-// The places that requests to providers take: begins and ends requests as their shares say.
+// Places (concurrent requests) of providers: starts and ends requests as `RequestShares` decides.
 
 import DNSWire
 import HTTPClient
 import Resolver
 
 extension ProviderFetches {
-    /// A request that has no place yet.
+    /// A request that waits for a place.
     struct Waiting {
         let provider: ProviderID
-        /// Those that are still wanted.
+        /// Fetches that are still wanted.
         var fetches: [FetchBatches.Fetch]
         let questions: [Question]
         let isRepeated: Bool
     }
 
-    /// The request ends with the last fetch that wanted it.
+    /// Abandons a fetch. Its request ends with the last fetch that wants it.
     func abandon(_ id: FetchID, now: Instant) {
         guard let transfer = transferOfFetch.removeValue(forKey: id) else {
             batches.remove(id)
@@ -23,7 +23,7 @@ extension ProviderFetches {
         }
         running[transfer]?.wantedCount -= 1
         guard let request = running[transfer] else { return }
-        // The resolver abandons what runs into its time-out; other abandoned requests were only overtaken.
+        // The resolver abandons a fetch at its time-out; an earlier abandon means that another answer won.
         let isLate = request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout
         guard request.wantedCount == 0 else {
             if !isLate { overtaken(id, in: request) }
@@ -42,12 +42,12 @@ extension ProviderFetches {
         if !isWanted { shares.leave(request.id, domain) }
     }
 
-    /// How many requests the provider's connections carry at once.
+    /// Returns how many requests the provider's connections carry at once.
     func places(at provider: Provider) -> Int {
         provider.endpoints.map { http.parallelRequests(to: passage.way(to: $0) ?? $0) }.max() ?? 1
     }
 
-    /// Begins and ends requests as the shares say.
+    /// Starts and ends requests as `shares` decides.
     func takePlaces(now: Instant) {
         hasFreePlace = false
         while let step = shares.next(now: now) {
@@ -76,7 +76,7 @@ extension ProviderFetches {
         shares.end(id, .other, now: now)
     }
 
-    /// Its place is free; `takePlaces` has to follow, and does before the loop rests.
+    /// Removes the request and frees its place. `takePlaces` must follow before the loop sleeps.
     @discardableResult
     func release(_ transfer: TransferID, _ end: RequestShares.End, now: Instant) -> Running? {
         guard let request = forget(transfer) else { return nil }
@@ -85,7 +85,7 @@ extension ProviderFetches {
         return request
     }
 
-    /// It is on its way.
+    /// Registers a request as in flight.
     func note(_ request: Running, as transfer: TransferID) {
         running[transfer] = request
         transferOfRequest[request.id] = transfer

@@ -1,4 +1,4 @@
-// Requests to providers and what comes of them, in the words of the HTTP client, the dialects and the resolver.
+// Converts requests and replies between the HTTP client, the dialects and the resolver.
 
 import DNSWire
 import HTTPClient
@@ -47,7 +47,7 @@ extension Result {
 }
 
 extension FetchResult {
-    /// The provider replied about the name: it works.
+    /// True if the provider replied about the name, so the provider works.
     var isReply: Bool {
         switch self {
         case .success, .nameFailed: true
@@ -57,8 +57,8 @@ extension FetchResult {
 }
 
 extension ProviderFetches {
-    /// Before the resolver calls the request a slow name. Not much earlier: a path that is interrupted for two seconds
-    /// is not dead, and a repeated SYN still brings the answer in time.
+    /// Shorter than the time at which the resolver counts a slow name, but only slightly: a path with an interruption
+    /// of two seconds is not dead, and a repeated SYN still brings the answer in time.
     static let deadPathTimeout = Bounds.providerTimeout - .milliseconds(300)
 
     func connections(of provider: Provider) -> ConnectionCounts {

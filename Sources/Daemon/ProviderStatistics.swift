@@ -1,4 +1,4 @@
-// Each provider's line of the statistics: what was counted, what was measured, and what it means.
+// Each provider's entry in the statistics: counters, measurements and state.
 
 import Control
 import HTTPClient
@@ -48,7 +48,7 @@ extension Statistics {
 }
 
 extension Statistics {
-    /// The switches of the operator, and what else keeps providers from being asked.
+    /// The operator's switches, and other reasons for not asking providers.
     var switches: [SwitchReport] {
         guard let variable = avoidingFor else { return operatorSwitches }
         return operatorSwitches + [SwitchReport(scope: ".", reason: "\(variable) is set and direct-only is true")]

@@ -1,5 +1,5 @@
-// Carries out the operator's degrade switch: the resolver hears of it, what was learned under the other regime is
-// removed, and the store keeps it over a restart.
+// Carries out the operator's degrade switch: informs the resolver, removes answers that were learned in the other
+// state, and stores the switch across restarts.
 
 import AnswerCache
 import Control
@@ -11,11 +11,11 @@ final class ProviderSwitches {
     private let resolving: ResolvingLoop
     private let cache: AnswerCache
     private var state = ProviderSwitch()
-    /// When something comes on again by itself.
+    /// The next time at which a switch expires.
     private(set) var nextDeadline: Instant?
 
     private static let note = "providers switched off"
-    /// Ends are in wall time, which may be set meanwhile: on a machine without a clock of its own, by decades.
+    /// Expiry is in wall time, and the clock may be set meanwhile: by decades on a machine without a real-time clock.
     static let longestWait: Duration = .seconds(60)
 
     init(_ resolving: ResolvingLoop, _ cache: AnswerCache) {
@@ -23,7 +23,8 @@ final class ProviderSwitches {
         self.cache = cache
     }
 
-    /// What the store has kept. Its answers were learned under the same regime, but for names whose time is over now.
+    /// Restores the stored switches. Stored answers were learned in the same state, except for names whose switch has
+    /// expired.
     func restore(_ notes: [String: String], now: Instant) {
         guard let text = notes[ProviderSwitches.note] else { return }
         state = ProviderSwitch(text: text)
@@ -32,7 +33,7 @@ final class ProviderSwitches {
 
     func isOff(_ name: Name) -> Bool { state.isOff(name) }
 
-    /// - Returns: nil when there is no room for more.
+    /// - Returns: nil if the limit of switches is reached.
     func switchOff(_ name: Name?, seconds: Int?, now: Instant) -> SwitchReport? {
         let name = name ?? .root
         let wall = Clock.wallMilliseconds()
@@ -41,14 +42,14 @@ final class ProviderSwitches {
         return report(name, wallMilliseconds: wall)
     }
 
-    /// - Returns: false when nothing was off.
+    /// - Returns: false if nothing was switched off.
     func switchOn(_ name: Name?, now: Instant) -> Bool {
         let names = state.switchOn(name)
         apply(to: names, now: now)
         return !names.isEmpty
     }
 
-    /// - Returns: what is on again.
+    /// - Returns: the names that are switched on again.
     func timePassed(now: Instant) -> [Name] {
         guard let deadline = nextDeadline, deadline <= now else { return [] }
         let names = state.expire(nowMilliseconds: Clock.wallMilliseconds())
@@ -68,7 +69,7 @@ final class ProviderSwitches {
             untilSeconds: end.map { Int($0 / 1000) })
     }
 
-    /// - Parameter names: those that changed: what the cache has of them came from the wrong side.
+    /// - Parameter names: changed names; their cached answers come from the wrong side and are removed.
     private func apply(to names: [Name], now: Instant) {
         let wall = Clock.wallMilliseconds()
         let instant = { (end: Int64) in now + .milliseconds(max(0, end - wall)) }

@@ -1,6 +1,5 @@
-// `providers test`: asks one provider a few questions beside all others and tells, step by step, what it answers, how
-// fast, with which certificate, how many names it takes, and whether its idle connections last. Nothing that it says is
-// used.
+// `providers test`: asks one provider a few questions apart from all lookups. Reports its answers, latency,
+// certificate, names per request and whether idle connections last. The resolver uses none of the results.
 
 import Control
 import DNSWire
@@ -9,7 +8,7 @@ import HTTPDNS
 import LinuxIO
 import Settings
 
-/// Lives as long as its steps: the loop and the request in flight hold it.
+/// Owned by its steps: the loop and the request in flight hold it.
 final class ProviderTest {
     private let fetches: ProviderFetches
     /// A copy: what it learns of the provider's clock is for the test alone.
@@ -18,7 +17,7 @@ final class ProviderTest {
     private let wantsJSON: Bool
     private var steps: [Step]
     private var errand: TransferID?
-    /// When the step that waits is due.
+    /// When the waiting step is due.
     private(set) var nextDeadline: Instant?
     private(set) var isDone = false
     private var hasFailed = false
@@ -27,20 +26,20 @@ final class ProviderTest {
         let name: String
         let questions: [Question]
         var isOnOwnConnection = false
-        /// Asked again, dated by the provider's clock.
+        /// Sent a second time, dated by the provider's clock.
         var isRepeated = false
-        /// Before it begins.
+        /// Pause before the step begins.
         var pause: Duration = .zero
     }
 
-    /// Asked one after the other on the first address; they exist as long as there is an Internet.
+    /// Asked one after the other at the first address; long-lived names.
     private static let testNames = [
         "www.example.com", "example.com", "example.net", "example.org", "www.iana.org",
         "iana.org", "www.icann.org", "icann.org",
     ]
-    /// So much before the end of the idle time: a connection that we would still use.
+    /// Margin before the end of the idle time, at which the daemon would still use the connection.
     private static let idleMargin: Duration = .milliseconds(500)
-    /// An operator waits no longer.
+    /// The longest pause that an operator is expected to wait for.
     private static let longestPause: Duration = .seconds(15)
 
     init(_ provider: Provider, _ fetches: ProviderFetches, _ stream: ControlStream, wantsJSON: Bool) {
@@ -124,7 +123,7 @@ final class ProviderTest {
         isDone = true
     }
 
-    /// Nobody reads it any more.
+    /// Stops the test: the client has disconnected.
     private func stop() {
         if let errand { fetches.cancel(errand, now: Clock.now()) }
         nextDeadline = nil
@@ -155,7 +154,7 @@ extension ProviderTestStep {
 }
 
 extension Answer {
-    /// "192.0.2.1 192.0.2.2 ttl 60", or how it says no.
+    /// "192.0.2.1 192.0.2.2 ttl 60", or the reason for the missing records.
     fileprivate var summary: String {
         switch kind {
         case .records: "\(addresses.map(\.description).joined(separator: " ")) ttl \(ttlSeconds)"
@@ -166,16 +165,16 @@ extension Answer {
     }
 }
 
-/// The tests that run.
+/// The running tests.
 final class ProviderTests {
     private var running: [ProviderTest] = []
 
-    /// Operators, each at a terminal.
+    /// Bound on tests; operators start them at terminals.
     static let maxRunning = 8
 
     var nextDeadline: Instant? { running.compactMap(\.nextDeadline).min() }
 
-    /// False when too many run.
+    /// Returns false if too many tests run.
     func begin(_ test: ProviderTest, now: Instant) -> Bool {
         running.removeAll(where: \.isDone)
         guard running.count < ProviderTests.maxRunning else { return false }

@@ -1,5 +1,5 @@
-// All that has to be read and made before settings can be in force: keys, templates, authorities. Complete or not
-// there.
+// Keys, templates and certificate authorities that settings need before they take effect. The initializer succeeds
+// completely or throws.
 
 import Crypto
 import LinuxIO
@@ -9,9 +9,9 @@ struct Provisions {
     let accounts: [ProviderAccount]
     let probes: ProbeSetup
 
-    /// Says everything that is wrong at once.
+    /// Reports all errors together.
     ///
-    /// - Parameter bound: nil: nothing yet, but what the settings say will be.
+    /// - Parameter bound: nil before ports are bound; the addresses of the settings count then.
     init(for settings: Settings, _ options: Options, bound: PortBinding? = nil) throws(SettingsFile.Unusable) {
         let wanted = options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen
         var listen = bound?.addresses ?? []

@@ -1,5 +1,5 @@
-// `query` on its way: a question of the operator's, to the cache and the resolver as a client's is, past the cache, or
-// to one provider, whose answer is shown and not kept.
+// `query` commands: each question goes to the cache and the resolver like a client's, past the cache, or to one
+// provider, whose answer is shown and not cached.
 
 import Control
 import DNSWire
@@ -22,11 +22,11 @@ final class QueryErrands {
         var cancel: (Instant) -> Void = { _ in }
     }
 
-    /// Operators, each at a terminal, and their scripts.
+    /// Bound on running queries; operators and their scripts send them.
     static let maxRunning = 16
-    /// Of a user who may not do everything: others must find room.
+    /// Limit per unprivileged user, so that others find room.
     static let maxRunningOfUser = 4
-    /// The resolver is done before, and so is a provider's request; this ends what was lost.
+    /// The resolver and a provider's request end earlier; this ends queries that were lost.
     static let patience: Duration = .seconds(5)
 
     init(_ resolving: ResolvingLoop) {
@@ -42,7 +42,7 @@ final class QueryErrands {
         }
     }
 
-    /// - Parameter userID: of one who may not do everything.
+    /// - Parameter userID: the user, if unprivileged.
     func begin(
         _ terms: QueryTerms, wantsJSON: Bool, by userID: UInt32? = nil, now: Instant
     ) throws(Refusal) -> ControlStream {

@@ -1,31 +1,31 @@
-// Who watches queries as they are answered: clients of the control socket, and the log. They are told from the flight
-// recorder, so that serving threads know nothing of it; while nobody watches nothing is looked at.
+// Live views of queries as they are answered, for clients of the control socket and the log. They read the flight
+// recorder, so serving threads are not involved; without views nothing is read.
 
 import Control
 import LinuxIO
 import Telemetry
 
 final class QueryWatches {
-    /// Beside those of operators' other commands.
+    /// Counted apart from operators' other commands.
     static let maxWatches = 8
-    /// Of a user who may not do everything: others must find room.
+    /// Limit per unprivileged user, so that others find room.
     static let maxWatchesOfUser = 2
-    /// How soon a query is seen.
+    /// Longest delay until a query is shown.
     static let interval: Duration = .milliseconds(100)
-    /// What is done in one turn, so that a flood delays nobody's answer: some milliseconds. The rest is left out, and
-    /// said so.
+    /// Queries read per turn, some milliseconds, so that a flood delays no answer. The others are skipped and
+    /// reported as skipped.
     static let maxQueriesPerTurn = 2000
-    /// Told to each who watches, and logged.
+    /// Lines per turn for each client, and for the log.
     static let maxLinesPerTurn = 500
-    /// Of all patterns: a millisecond or two.
+    /// Match steps of all patterns together: a millisecond or two.
     static let maxStepsPerTurn = 1_000_000
-    /// How long what waits for a reader may wait.
+    /// How long unread output may wait for the client.
     static let patience: Duration = .seconds(30)
 
     private let records: FlightRecords
     private var watches: [Int: QueryWatch] = [:]
     private var nextNumber = 0
-    /// Nil while nobody watches.
+    /// Nil without watches and logging.
     private var walk: FlightWalk?
     private(set) var nextDeadline: Instant?
     private var logs: Logging?
@@ -40,7 +40,7 @@ final class QueryWatches {
     }
 
     /// - Parameter logging: nil: queries are not logged.
-    /// - Returns: what is still to be logged from before.
+    /// - Returns: log events that are still due from before.
     func setLogging(_ logging: Logging?, now: Instant) -> [LogEvent] {
         guard logging != logs else { return [] }
         let rest = drain()
@@ -49,7 +49,7 @@ final class QueryWatches {
         return rest
     }
 
-    /// - Parameter userID: of one who may not do everything.
+    /// - Parameter userID: the user, if unprivileged.
     func begin(
         _ pattern: NamePattern?, showsClients: Bool, wantsJSON: Bool, by userID: UInt32? = nil, now: Instant
     ) throws(Refusal) -> ControlStream {
@@ -70,7 +70,7 @@ final class QueryWatches {
         return stream
     }
 
-    /// - Returns: what is to be logged.
+    /// - Returns: queries for the log.
     func timePassed(now: Instant) -> [LogEvent] {
         guard let deadline = nextDeadline, deadline <= now else { return [] }
         nextDeadline = now + QueryWatches.interval
@@ -78,7 +78,7 @@ final class QueryWatches {
         return drain()
     }
 
-    /// - Returns: what is to be logged at once, before the log ends.
+    /// - Returns: queries to log at once, before the log ends.
     func drain() -> [LogEvent] {
         walk?.extend()
         let boot = Clock.bootMicrosecondsSince1970()
@@ -112,7 +112,7 @@ final class QueryWatches {
     }
 }
 
-/// A query's forms, each made once, whoever wants it.
+/// The output forms of a query; each is made once and shared by all watches.
 private struct ShownQuery {
     private let event: FlightEvent
     private let bootMicroseconds: Int64
@@ -127,7 +127,7 @@ private struct ShownQuery {
         self.words = words
     }
 
-    /// False when there is no name; nil when the steps are not enough.
+    /// Returns false for a query without a name; nil if the steps do not suffice.
     mutating func matches(_ pattern: NamePattern, steps: inout Int) -> Bool? {
         if name == nil { name = event.name.map(NamePattern.text) }
         guard let name else { return false }
@@ -157,12 +157,12 @@ private final class QueryWatch {
     private let showsClients: Bool
     private let wantsJSON: Bool
     private let stream: ControlStream
-    /// Of this turn.
+    /// Output of this turn.
     private var text = ""
     private var lines = 0
-    /// What the watcher has not been told of, and not that either.
+    /// Skipped queries that the client has not been told of.
     private var leftOut: UInt64 = 0
-    /// The longest line about what is left out.
+    /// Longest length of the line about skipped queries.
     private static let reservedBytes = 80
 
     init(_ pattern: NamePattern?, showsClients: Bool, wantsJSON: Bool, by userID: UInt32?, to stream: ControlStream) {
@@ -178,7 +178,7 @@ private final class QueryWatch {
             switch query.matches(pattern, steps: &steps) {
             case true: break
             case false: return
-            // It may be one of those that are wanted.
+            // Without enough steps the query might match, so it counts as skipped.
             default: return leftOut += 1
             }
         }
@@ -190,7 +190,7 @@ private final class QueryWatch {
         lines += 1
     }
 
-    /// The line about what is left out stands where it is missing.
+    /// The line about skipped queries takes their place in the output.
     func endTurn(leftOut more: UInt64) {
         leftOut += more
         if leftOut > 0, text.utf8.count + QueryWatch.reservedBytes <= stream.room {

@@ -1,19 +1,19 @@
-// How many reports each user may make: a report costs a probe, and everyone who may open the socket may make one.
+// Per-user rate limit for reports: each report costs a probe, and every user with access to the socket may send one.
 
 import LinuxIO
 
 struct ReportAllowance {
-    /// Until when the reports that a user has made would have been made at the pace of `interval`. Who is not here, or
+    /// Per user, the time at which the reports so far are paid for at one per `interval`. A user without an entry, or
     /// whose time has passed, has all of `saved`.
     private var paidUntil: [UInt32: Instant] = [:]
 
     static let interval: Duration = .seconds(1)
-    /// A program whose connections all fail at once.
+    /// Burst for a program whose connections all fail at once.
     static let saved = 10
-    /// Users of one machine that report within a few seconds. One more than that waits.
+    /// Users that report within a few seconds. Further users are refused until an entry has expired.
     static let maxUsers = 256
 
-    /// False when it is one too many for now.
+    /// Returns false if the report exceeds the limit for now.
     mutating func take(userID: UInt32, now: Instant) -> Bool {
         if paidUntil[userID] == nil, paidUntil.count >= ReportAllowance.maxUsers {
             paidUntil = paidUntil.filter { $0.value > now }

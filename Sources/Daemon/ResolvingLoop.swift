@@ -1,5 +1,5 @@
-// The slow path's body: gathers what happened, tells the resolver, carries out what it wants. Everything that is not a
-// cache hit on a datagram runs here, on the main thread, one event at a time.
+// Main-thread loop of the slow path: collects events, passes them to the resolver, and carries out its actions. Every
+// question except a cache hit on a datagram passes through here, one event at a time.
 
 import AnswerCache
 import DNSWire
@@ -8,7 +8,7 @@ import Resolver
 import Telemetry
 
 final class ResolvingLoop {
-    /// Questions that wait for this thread: a burst of misses from every serving thread.
+    /// Questions that may wait for this thread: a burst of misses from every serving thread.
     static let mailboxCapacity = 4096
 
     let loop: EventLoop
@@ -27,23 +27,24 @@ final class ResolvingLoop {
     private var clients = Clients()
     var ownQuestions = OwnQuestions()
     private(set) var tally = Tally()
-    /// Of those that were handed over; the rest is in the mailbox or among the streams' misses.
+    /// Questions taken of those that serving threads handed over; the others are in the mailbox or among the streams'
+    /// misses.
     private(set) var questionsTaken: UInt64 = 0
     private(set) var latencies = SourceLatencies()
-    /// Already past when it is asked for: the next turn does not wait.
+    /// Time of the last `settle`. It is in the past when read, so the next turn does not wait.
     private var settledAt: Instant
-    /// Expired answers by why they were given.
+    /// Stale answers by cause.
     private(set) var staleCauses: [StaleCause: UInt64] = [:]
     /// Taken in every turn.
     private var probeNews: [ProbeNews] = []
     private var divergences: [Divergence] = []
-    /// When an upstream was asked last, and when an answer of one was kept last.
+    /// When an upstream was asked last, and when one of its answers was cached last.
     private(set) var askedAt: Instant?
     private(set) var learnedAt: Instant?
     private var portalNews: [PortalNews] = []
-    /// Of serving threads, read in this turn.
+    /// Notices of serving threads, read in this turn.
     private var notices: [Notice] = []
-    /// For everybody but the daemon's own on the control socket.
+    /// Rate limit for all requests except those of unrestricted users of the control socket.
     var explanationPace = ExplanationPace()
 
     init(
@@ -67,7 +68,7 @@ final class ResolvingLoop {
         _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in notices += self.mailbox.takeAll() }
     }
 
-    /// Clients that wait, those still in the mailbox left out.
+    /// Waiting clients, without those still in the mailbox.
     var clientsWaiting: Int { clients.count }
 
     /// When `timePassed` and `settle` are due.
@@ -88,8 +89,8 @@ final class ResolvingLoop {
         if let deadline = resolver.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
     }
 
-    /// Takes what finished since the last turn of the loop, and everything that follows from it. Questions that streams
-    /// bring meanwhile wait for the next turn: a client that asks as fast as it is answered must not keep us here.
+    /// Handles everything that finished since the last turn, with its consequences. Questions that streams bring
+    /// meanwhile wait for the next turn: a client that asks as fast as it is answered must not block the loop.
     func settle(now: Instant) {
         settledAt = now
         takeNotices(now: now)
@@ -108,7 +109,7 @@ final class ResolvingLoop {
         } while providers.hasFinished || system.hasFinished || probes.hasFinished
     }
 
-    /// Changes that come from outside: settings, hosts, network.
+    /// Handles an external change: settings, hosts, network.
     func handle(_ event: Event, now: Instant) {
         var actions: [Action] = []
         recorder.note(event, now: now)
@@ -116,7 +117,7 @@ final class ResolvingLoop {
         for action in actions { perform(action, now: now) }
     }
 
-    /// Both families of each name, as clients ask for both.
+    /// Prefetches both address families of each name, because clients ask for both.
     func prefetch(_ names: [Name], now: Instant) {
         guard !names.isEmpty else { return }
         handle(.wanted(names.flatMap { [Question($0, .a), Question($0, .aaaa)] }), now: now)
@@ -128,10 +129,10 @@ final class ResolvingLoop {
         handle(.providerReset(provider), now: now)
     }
 
-    /// - Parameter partitions: of the networks whose answers are the last resort, the latest first.
+    /// - Parameter partitions: networks whose answers are a last resort, the latest first.
     func setOtherNetworks(_ partitions: [Partition]) { answers.otherNetworks = partitions }
 
-    /// What changed in the judgement of providers since the last time, for the log.
+    /// Returns changes of provider state since the last call, for the log.
     func takeStateChanges(now: Instant) -> [LogEvent] {
         resolver.takeStateChanges(now: now).compactMap { change in
             guard let provider = providers.provider(change.provider) else { return nil }
@@ -142,7 +143,7 @@ final class ResolvingLoop {
 
     // MARK: verified addresses
 
-    /// - Parameter address: nil: all that answers for the name led to. What comes of it is told by `takeProbeNews`.
+    /// - Parameter address: nil: all addresses in answers for the name. `takeProbeNews` returns the results.
     func probe(_ name: Name, _ address: Address?, now: Instant) { handle(.probeWanted(name, address), now: now) }
 
     func takeProbeNews() -> [ProbeNews] {
@@ -162,7 +163,7 @@ final class ResolvingLoop {
         return portalNews
     }
 
-    /// What the cache has of these names would keep clients from the portal.
+    /// Removes cached answers for these names: they would keep clients from the portal.
     private func heard(_ news: PortalNews) {
         portalNews.append(news)
         switch news {
@@ -174,7 +175,7 @@ final class ResolvingLoop {
 
     // MARK: questions
 
-    /// Not as soon as they are read: what the kernel has said of the network before comes first.
+    /// Not handled at once when read: kernel events about the network come first.
     private func takeNotices(now: Instant) {
         defer { notices.removeAll(keepingCapacity: true) }
         for notice in notices {
@@ -192,18 +193,18 @@ final class ResolvingLoop {
         }
     }
 
-    /// Another part of the cache is served: the clients that wait for what it holds have waited long enough.
+    /// Answers waiting clients from the cache after another part of it came into use.
     func answerFromCache(now: Instant) {
         let answered = clients.all.filter { answeredFromCache($0.client, now: now) }.map(\.waiter)
         for waiter in answered { _ = clients.take(waiter) }
         if !answered.isEmpty { handle(.answeredFromCache(answered), now: now) }
     }
 
-    /// The answer may have come while the question was on its way here; then another fetch would be one too many.
+    /// Answers from the cache if an answer arrived while the question was in the mailbox; a fetch would be redundant.
     private func answeredFromCache(_ client: Client, now: Instant) -> Bool {
         var found: FastPath.Outcome?
         let message = client.message { output in
-            // With what was found out about it when it was received, and without being counted as one more.
+            // Reuses the outcome of the first look at the query, and does not count it again.
             found = lookUp(
                 client.packet, from: client.address, limit: client.limitBytes, client.query, now: now, into: &output)
         }
@@ -216,9 +217,9 @@ final class ResolvingLoop {
         return true
     }
 
-    /// What the cache says, and what follows from its being asked.
+    /// Looks up the query in the cache, with the side effects of a lookup.
     ///
-    /// - Parameter query: nil: the packet has not been read yet.
+    /// - Parameter query: nil: the packet is not parsed yet.
     @_lifetime(output: copy output)
     func lookUp(
         _ packet: [UInt8], from client: Address, limit: Int, _ query: Query? = nil, now: Instant,
@@ -261,7 +262,7 @@ final class ResolvingLoop {
 
     // MARK: actions
 
-    /// Decisions become effects here and nowhere else.
+    /// Carries out an action of the resolver. Only this function has effects.
     private func perform(_ action: Action, now: Instant) {
         recorder.note(action, nameOfSource: name, isRefresh: resolver.isRefreshing, now: now)
         switch action {
@@ -309,7 +310,7 @@ final class ResolvingLoop {
     private func rearrange(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
         guard let provenance = source.provenance else { return }
         guard let kept = answers.rearrange(question, answer, provenance) else {
-            // The file may have it still, and what must not be handed out must not come back from there.
+            // Also removed from the file, so that a removed answer does not return from there.
             store?.forget(QuestionScope(question.name, type: question.type), now: now)
             return
         }
@@ -349,7 +350,7 @@ final class ResolvingLoop {
         answer(client, with: client.failure(extendedError, code), code, extendedError, from: .failure, now: now)
     }
 
-    /// Every reply of this thread leaves here, and is counted once. False when the client has gone.
+    /// Sends and counts a reply; every reply of this thread passes here. Returns false if the client has gone.
     @discardableResult
     private func answer(
         _ client: Client, with message: [UInt8], _ code: ResponseCode, _ extendedError: ExtendedError? = nil,
@@ -367,7 +368,7 @@ final class ResolvingLoop {
         return true
     }
 
-    /// To others than this machine we say nothing of what it asks.
+    /// Explanations are for loopback clients only, because they tell what this machine asks.
     private func explain(_ why: WhyQuestion, to client: Client, now: Instant) {
         guard client.address.isLoopback else {
             let refusal = client.failure(.onlyHere, .refused)
@@ -381,7 +382,7 @@ final class ResolvingLoop {
         answer(client, with: message, .noError, from: .local, now: now)
     }
 
-    /// No answer: a stream must still learn that the question is not in flight any more.
+    /// Ends a question without an answer. A stream must still learn that it is no longer in flight.
     private func drop(_ client: Client, now: Instant) {
         if case .stream(let connection) = client.path { _ = streams.send([], to: connection, now: now) }
     }

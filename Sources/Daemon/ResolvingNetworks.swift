@@ -1,30 +1,30 @@
-// What a change of the network means for the resolving loop: what stands on the former network goes before the resolver
-// asks anew.
+// How the resolving loop follows a network change: it ends work on the former network before the resolver asks again.
 
 import LinuxIO
 import Resolver
 
 extension ResolvingLoop {
-    /// Others are the sign of another network that there is: what probes under way find would be about the former one.
+    /// Replaces the nameservers. A change indicates another network, so results of running probes would concern the
+    /// former one.
     func setNameservers(_ servers: [Nameserver], now: Instant) {
         probes.abandonAll()
         system.setServers(servers, now: now)
     }
 
-    /// What probes find would be about the former network.
+    /// Moves to another network; results of running probes would concern the former one.
     func networkChanged(to network: NetworkKey, now: Instant) {
         probes.abandonAll()
-        // What failed while the routes were on their way says nothing of this network.
+        // Failures while the routes were changing say nothing about this network.
         providers.resetAddresses(of: nil)
         handle(.network(.changed(network)), now: now)
     }
 
-    /// A step of a change: what is asked from now on takes new connections.
+    /// Handles an intermediate step of a change: new requests use new connections.
     func networkUnsettled(now: Instant) {
         renewConnections(now: now)
         handle(.network(.unsettled), now: now)
     }
 
-    /// Those of the former network lead nowhere.
+    /// Drops connections of the former network, because they no longer work.
     func renewConnections(now: Instant) { providers.renewConnections(now: now) }
 }

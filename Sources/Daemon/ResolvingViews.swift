@@ -1,4 +1,4 @@
-// What is to be seen of the resolver: a view of the state that its decisions use. Changes nothing.
+// Read-only views of the resolver's state for reports.
 
 import Control
 import DNSWire
@@ -7,7 +7,7 @@ import Resolver
 import Telemetry
 
 extension ResolvingLoop {
-    /// Of all threads.
+    /// Sum over all threads.
     func counts(with serving: Tally) -> Tally {
         var sum = serving
         sum += streams.tally
@@ -15,7 +15,7 @@ extension ResolvingLoop {
         return sum
     }
 
-    /// Questions that have not got an answer yet: on their way from a serving thread, or waiting.
+    /// Returns the number of open questions: in transit from a serving thread, or waiting.
     func questionsOpen(with serving: Tally) -> Int {
         Int(counts(with: serving)[.handedOver] - questionsTaken) + clientsWaiting
     }
@@ -46,14 +46,14 @@ extension ResolvingLoop {
 
     func systemTrust(now: Instant) -> Double { resolver.systemTrust(now: now) }
 
-    /// Nil when none is suspected.
+    /// Nil while no portal is suspected.
     var portal: PortalState? { resolver.portal }
 
     func hottest(atMost count: Int, now: Instant) -> [AskedQuestion] {
         resolver.hottest(atMost: count, hits: answers.uncountedHits, now: now)
     }
 
-    /// Why a question is answered as it is.
+    /// Returns the explanation of the present answer to a question.
     func explanation(of question: Question, now: Instant) -> ExplainReport {
         let explanations = Explanations(
             resolver: resolver, answers: answers, view: view, now: now, nameOfSource: name(of:))
@@ -65,12 +65,12 @@ extension ResolvingLoop {
         return report
     }
 
-    /// The same, each line for itself.
+    /// Returns the same explanation as separate lines.
     func sentences(about question: Question, now: Instant) -> [String] {
         explanation(of: question, now: now).sentences
     }
 
-    /// The lookups that are under way, the oldest first.
+    /// Returns the running lookups, the oldest first.
     func inflight(now: Instant) -> InflightReport {
         let views = resolver.lookupViews
         var report = InflightReport(total: views.count)

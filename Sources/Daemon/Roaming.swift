@@ -1,5 +1,5 @@
-// Carries out what follows when the machine is on another network: another part of the cache is served, connections and
-// servers are renewed, and the resolver is told, in this order. Decides nothing; says for the log what has happened.
+// Carries out a network change: serves another partition of the cache, renews connections and servers, then informs
+// the resolver, in this order. Makes no decisions; returns log events.
 
 import AnswerCache
 import DNSWire
@@ -16,14 +16,14 @@ final class Roaming {
     private let resolving: ResolvingLoop
     private let translation: Translation
     private let upstreams: Upstreams
-    /// The way out is changing or gone: the part of the cache of the network in force is not served.
+    /// The route out is changing or gone: entries of the network in force are not served.
     private var isInTransit = false
-    /// The network whose part is served in transit; nil: none is.
+    /// The network whose partition is served in transit; nil: none.
     private var candidate: NetworkID?
     private var served: Partition?
-    /// `NetworkFollower.routeChanges` when connections were renewed last.
+    /// `NetworkFollower.routeChanges` at the last renewal of connections.
     private var renewedFor = 0
-    /// What the store has kept was told: a note before that would take its place.
+    /// The stored notes have been delivered; an earlier note would overwrite them.
     private var knowsPast = false
 
     init(
@@ -41,9 +41,9 @@ final class Roaming {
 
     var nextDeadline: Instant? { network.nextDeadline }
 
-    /// In every turn of the loop.
+    /// Follows the network; call it in every turn of the loop.
     ///
-    /// - Parameter lateBy: how much later than its deadline the turn has come; zero where it had none.
+    /// - Parameter lateBy: delay of the turn after its deadline; zero if there was no deadline.
     func follow(_ settings: Settings, lateBy: Duration, now: Instant) -> [LogEvent] {
         let hadWayOut = network.hasWayOut
         network.timePassed(lateBy: lateBy, now: now)
@@ -57,18 +57,19 @@ final class Roaming {
             case .reach, .solicit: break
             }
         }
-        // What comes while nothing leads out is of some other network: a nameserver on the link may still answer.
+        // Answers that arrive without a route out belong to another network: a nameserver on the link may still
+        // answer.
         if hadWayOut, !network.hasWayOut { unsettled(settings, now: now) }
         if !hadWayOut, network.enteredAt == enteredAt, !network.isUnsettled { settled(settings, now: now) }
-        // A connection may have been made over a route that is another one now. Without a way out, these changes may be
-        // the beginning of the next one.
+        // A connection may use a route that has changed since. Without a route out, these changes may be the start of
+        // the next network change.
         if isInTransit, network.routeChanges != renewedFor { unsettled(settings, now: now) }
         if isInTransit, network.candidate != candidate { setView(settings, now: now) }
         if network.takeReachNews(now: now) { followRoutes(now: now) }
         return news
     }
 
-    /// What was learned so far is another network's from now on: no entry is given as fresh, by no thread.
+    /// Starts the transit to another network: what was learned so far no longer counts as fresh on any thread.
     private func unsettled(_ settings: Settings, now: Instant) {
         isInTransit = true
         renewedFor = network.routeChanges
@@ -76,7 +77,7 @@ final class Roaming {
         resolving.networkUnsettled(now: now)
     }
 
-    /// It is the network that it was.
+    /// Ends the transit: the network is the same as before.
     private func settled(_ settings: Settings, now: Instant) {
         guard network.hasWayOut else { return }
         isInTransit = false
@@ -85,17 +86,17 @@ final class Roaming {
         followRoutes(now: now)
     }
 
-    /// Of resolv.conf.
+    /// Reports the search domains of resolv.conf.
     func found(searchDomains: [Name], now: Instant) { network.found(searchDomains: searchDomains, now: now) }
 
-    /// The first answer of an upstream since the network has changed, once.
+    /// Returns the recovery event for the first upstream answer after a network change; nil otherwise.
     func noteRecovery() -> LogEvent? {
         network.noteAnswers(askedAt: resolving.askedAt, learnedAt: resolving.learnedAt).map {
             .networkRecovered(after: $0)
         }
     }
 
-    /// What the store has kept.
+    /// Restores the stored notes.
     func restore(_ notes: [String: String], _ settings: Settings, now: Instant) {
         knowsPast = true
         forget(network.restore(notes), settings, now: now)
@@ -107,13 +108,13 @@ final class Roaming {
         if knowsPast { resolving.store?.note(NetworkFollower.note, network.history.encoded, now: now) }
     }
 
-    /// Which part of the cache is served, and in which others something is looked for when there is nothing else.
+    /// Selects the partition of the cache to serve, and the partitions for last-resort answers.
     func setView(_ settings: Settings, now: Instant) {
         candidate = network.candidate
         let inUse = isInTransit ? candidate : network.id
         let partition = inUse.map { Partition($0, settings.providers) } ?? .inTransit
         view.set(partition, settings.providers)
-        // The latest first.
+        // Latest first.
         let known = [network.id] + network.history.known.map(\.id).filter { $0 != network.id }
         resolving.setOtherNetworks(known.filter { $0 != inUse }.map { Partition($0, settings.providers) })
         if served != partition { resolving.answerFromCache(now: now) }
@@ -122,7 +123,7 @@ final class Roaming {
 
     private func enter(_ change: NetworkChange, _ settings: Settings, now: Instant) -> [LogEvent] {
         let forgotten = network.entered(change, now: now)
-        // In transit they were renewed at the last change of routes: the present ones lead over the new network.
+        // In transit, connections were renewed at the last route change, so the present ones use the new network.
         if !isInTransit { resolving.renewConnections(now: now) }
         isInTransit = false
         setView(settings, now: now)
@@ -136,9 +137,9 @@ final class Roaming {
     }
 
     private func followRoutes(now: Instant) {
-        // Told here, whatever was the reason to look.
+        // Reachability is reported here, so its pending news is dropped.
         _ = network.takeReachNews(now: now)
-        // Routes change before it is known which network they are of.
+        // Routes change before their network is known.
         translation.networkChanged(
             to: network.isUnsettled ? nil : network.id, reach: network.reach,
             advertised: network.advertisedPrefixes(now: now), now: now)

@@ -1,7 +1,7 @@
-// A key, a token or a password: for use, never for show. Whoever prints it, or what holds it, prints that it is one.
+// A key, a token or a password. Printing it, or a value that contains it, shows a placeholder.
 
 struct Secret: Equatable, Sendable {
-    /// Only for what needs the secret itself: a dialect, a proxy.
+    /// Only for uses of the secret itself: a dialect, a proxy.
     let text: String
 
     init(_ text: String) {
@@ -12,6 +12,6 @@ struct Secret: Equatable, Sendable {
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     var description: String { "(secret)" }
     var debugDescription: String { description }
-    /// What `dump` goes through.
+    /// Hides the secret from `dump`.
     var customMirror: Mirror { Mirror(self, children: []) }
 }

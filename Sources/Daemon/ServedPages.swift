@@ -1,19 +1,19 @@
-// What the HTTP listener answers: the pages, made of the same reports that the control socket gives. Reads state and
-// has none but the replies of the last moments.
+// Pages of the HTTP listener, built from the same reports as the control socket's output. Its only state is a
+// short-lived cache of replies.
 
 import Control
 import HTTPServer
 import LinuxIO
 
 final class ServedPages {
-    /// The latest evidence of a page, which shows no more.
+    /// Evidence entries on a page; the latest ones are shown.
     private static let shownEvidence = 16
 
     private let statistics: (Instant) -> Statistics
     private let entropy = SystemEntropy()
     private let kept = KeptReplies<Page, PageReply>()
 
-    /// - Parameter statistics: of that moment.
+    /// - Parameter statistics: returns the statistics of a moment.
     init(_ statistics: @escaping (Instant) -> Statistics) {
         self.statistics = statistics
         StatusPage.prepare()
@@ -22,7 +22,7 @@ final class ServedPages {
     func reply(to request: PageRequest, now: Instant) -> PageReply {
         do throws(PageReply) {
             let page = try request.page()
-            // It has a nonce of its own each time.
+            // Not kept: each reply has its own nonce.
             guard page != .status else { return made(page, now: now) }
             return kept.reply(in: page, now: now) { made(page, now: now) }
         } catch {

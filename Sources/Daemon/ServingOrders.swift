@@ -1,5 +1,5 @@
-// What the main thread says to a serving thread: stop, or show that you are there. One descriptor, so that a thread
-// that waits for packets waits for nothing more than that.
+// Orders from the main thread to a serving thread: stop, or confirm that it runs. A single descriptor, so that the
+// thread waits for its sockets and one more.
 
 import LinuxIO
 import Synchronization
@@ -9,7 +9,7 @@ final class ServingOrders: Sendable {
         case stop, look
     }
 
-    /// One look that is not answered, and a stop.
+    /// Room for one unanswered liveness check and a stop.
     private let orders: Mailbox<Order>
     private let asked = Atomic<UInt64>(0)
     private let answered = Atomic<UInt64>(0)
@@ -18,10 +18,10 @@ final class ServingOrders: Sendable {
         orders = try Mailbox(capacity: 2)
     }
 
-    /// Readable when there are orders.
+    /// Readable if there are orders.
     var descriptor: Int32 { orders.descriptor }
 
-    /// In the main thread, as is all but `obey`. Nothing while the last look is not answered.
+    /// Sends a liveness check unless the last one is unanswered. Main thread only, as all but `obey`.
     func look() {
         guard isAnswered, orders.post(.look) else { return }
         asked.add(1, ordering: .relaxed)
@@ -31,7 +31,7 @@ final class ServingOrders: Sendable {
 
     func stop() { _ = orders.post(.stop) }
 
-    /// In the serving thread. False: it is to stop.
+    /// Carries out the orders, in the serving thread. Returns false if it must stop.
     func obey() -> Bool {
         for order in orders.takeAll() {
             switch order {

@@ -1,28 +1,29 @@
-// Answers datagrams: receive a batch, take each packet through the fast path, send the replies with one call, hand
-// over what has to be fetched. Nothing here waits for anything but the next packet.
+// Answers datagrams: receives a batch, passes each packet through the fast path, sends the replies with one call, and
+// hands over misses. It waits for nothing but the next packet.
 
 import AnswerCache
 import DNSWire
 import LinuxIO
 import Telemetry
 
-/// A question that a serving thread could not answer, with all that its reply needs.
+/// A question for the main thread, with everything that its reply needs.
 struct Handover: Sendable {
     let query: Query
     let packet: [UInt8]
     let peer: SocketAddress
-    /// Our address that was asked, for the reply to leave from; empty unless the socket listens on all addresses.
+    /// The local address that was asked, for the reply to leave from; empty unless the socket listens on all
+    /// addresses.
     let askedAddress: [UInt8]
     let socket: DatagramSocket
     let receivedAt: Instant
 }
 
-/// What a serving thread tells the main thread.
+/// A message from a serving thread to the main thread.
 enum Notice: Sendable {
     case asked(Handover)
-    /// An answer was given that is near its end.
+    /// An answer close to its expiry was served.
     case due(Question)
-    /// An answer was given that somebody waits to see given.
+    /// An answer was served that `AnswerCache.awaitHit` had marked.
     case givenAgain(Question)
 
     var isQuestion: Bool {
@@ -42,7 +43,7 @@ struct ServingThread: ~Copyable {
     private var fastPath: FastPath
     private var batch = DatagramBatch(replyBytes: EDNS.ourPayloadBytes)
     private var notices: [Notice] = []
-    /// Of each datagram of the batch, what became of it.
+    /// The outcome of each datagram of the batch.
     private var served: [ServedQuery] = []
 
     /// Batches taken from one socket before the others get their turn.
@@ -69,13 +70,13 @@ struct ServingThread: ~Copyable {
 
     private mutating func drain(_ socket: DatagramSocket) {
         for _ in 0..<ServingThread.maxRounds {
-            // An error is about an earlier datagram (ICMP) and is cleared by being reported.
+            // An error concerns an earlier datagram (ICMP); reporting clears it.
             guard let count = try? batch.receive(from: socket), count > 0 else { return }
             let now = Clock.now()
             let hits = tally[.cacheHits]
             answer(count, socket, now: now)
             tally.add(.handedOver, UInt64(notices.count(where: \.isQuestion)))
-            // Before anything leaves: whoever has an answer, or takes a question over, finds it counted.
+            // Counts are published first, so that the receiver of an answer or a question finds it counted.
             telemetry.tally.publish(tally)
             let unsent = batch.send(through: socket)
             tally.add(.unsentReplies, UInt64(unsent))
@@ -86,7 +87,8 @@ struct ServingThread: ~Copyable {
         }
     }
 
-    /// Behind the replies, so that it delays none. They are sent with one call, so all of a batch took as long.
+    /// Runs after the replies, so that it delays none. They are sent with one call, so all of a batch took the same
+    /// time.
     private func record(receivedAt now: Instant, hits: UInt64) {
         let microseconds = now.duration(to: Clock.now()).microsecondsRoundedUp
         telemetry.hitDurations.record(microseconds: microseconds, count: hits)
@@ -127,7 +129,7 @@ struct ServingThread: ~Copyable {
         }
     }
 
-    /// The main thread is behind: the client learns that at once and need not wait for its own time-out.
+    /// Refuses a question because the main thread is behind: the client need not wait for its own time-out.
     private mutating func refuse(_ handover: Handover) {
         tally[.handedOver] -= 1
         let message = Client(handover).failure(.notReady)
@@ -147,8 +149,8 @@ struct ServingThread: ~Copyable {
             in: handover.packet.span)
     }
 
-    /// How many had to be refused. An answer that was due and finds no room is left to the plan, or to expire;
-    /// one that was awaited is not, until another is stored in its place.
+    /// Hands over the notices and returns how many questions were refused. A lost `due` notice leaves the answer to
+    /// the prefetch plan or to expiry. A lost `givenAgain` notice is not repeated until another answer is stored.
     private mutating func handOver() -> Int {
         guard !notices.isEmpty else { return 0 }
         let accepted = mailbox.post(contentsOf: notices)
@@ -158,7 +160,7 @@ struct ServingThread: ~Copyable {
     }
 }
 
-/// What a serving thread writes and others read.
+/// Counters that a serving thread writes and other threads read.
 struct ThreadTelemetry: Sendable {
     let tally = PublishedTally()
     /// From the receipt of a batch until its replies are sent.
@@ -167,7 +169,7 @@ struct ThreadTelemetry: Sendable {
 }
 
 extension ServedQuery {
-    /// - Parameter remark: `FastPath.remark` right behind it.
+    /// - Parameter remark: `FastPath.remark` directly after the outcome.
     init(_ outcome: FastPath.Outcome, _ remark: UInt16?, client: Address) {
         switch outcome {
         case .answered(let code), .answeredAndDue(let code, _), .answeredAwaited(let code, _):
@@ -184,7 +186,7 @@ extension ServedQuery {
 }
 
 extension Tally {
-    /// A miss counts for the cache alone: its response is counted where it is given.
+    /// Counts an outcome. A miss counts for the cache only; the main thread counts its response.
     mutating func count(_ outcome: FastPath.Outcome) {
         switch outcome {
         case .answered(let code), .answeredAndDue(let code, _), .answeredAwaited(let code, _):

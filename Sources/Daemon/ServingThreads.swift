@@ -1,4 +1,4 @@
-// The N serving threads: started together, stopped and joined together.
+// The N serving threads: started, stopped and joined together.
 
 import AnswerCache
 import LinuxIO
@@ -9,7 +9,7 @@ final class ServingThreads {
     private let sockets: [DatagramSocket]
     private var running: [Running] = []
 
-    /// A thread can't be held in an array by itself: it must be joined exactly once.
+    /// A class, because an array cannot hold a thread that must be joined exactly once.
     private final class Running {
         let orders: ServingOrders
         var thread: NamedThread?
@@ -20,11 +20,11 @@ final class ServingThreads {
         }
     }
 
-    /// All of them serve when this returns.
+    /// Starts the threads; all of them serve when this returns.
     ///
     /// - Parameters:
-    ///   - sockets: a thread's sockets, thread by thread; all may have the same.
-    ///   - records: with a ring for each thread.
+    ///   - sockets: one array per thread; threads may share sockets.
+    ///   - records: has a ring for each thread.
     ///   - makeFastPath: called on each thread.
     init(
         _ sockets: [[DatagramSocket]], records: FlightRecords, mailbox: Mailbox<Notice>,
@@ -57,39 +57,39 @@ final class ServingThreads {
         }
     }
 
-    /// A start that fails later on must not leave threads behind.
+    /// A failed start must not leave threads behind.
     deinit {
         stop()
     }
 
     var count: Int { running.count }
 
-    /// The sum over all threads; whole batches of each.
+    /// Sum over all threads; each thread publishes whole batches.
     var tally: Tally {
         var sum = Tally()
         for thread in telemetry { sum += thread.tally.read() }
         return sum
     }
 
-    /// How long hits took, over all threads.
+    /// Latency of cache hits, over all threads.
     var hitDurations: LatencyHistogram {
         var sum = LatencyHistogram()
         for thread in telemetry { sum += thread.hitDurations.read() }
         return sum
     }
 
-    /// Datagrams that never came to a thread. A system call for each socket.
+    /// Datagrams that the kernel dropped before a thread read them. Costs a system call per socket.
     var lostDatagrams: UInt64 { sockets.reduce(0) { $0 + UInt64($1.lostDatagrams) } }
 
-    /// Asks each whether it still takes what comes, once all have answered the last time.
+    /// Sends a liveness check to each thread that has answered the last one.
     func look() {
         for thread in running { thread.orders.look() }
     }
 
-    /// True before the first look.
+    /// True before the first check.
     var haveAnswered: Bool { running.allSatisfy(\.orders.isAnswered) }
 
-    /// May be called again.
+    /// Stops and joins the threads. May be called again.
     func stop() {
         for thread in running { thread.orders.stop() }
         for thread in running { thread.thread.take()?.join() }

@@ -1,19 +1,19 @@
-// Whose rights the daemon has once its ports are bound: never root's, and never a capability. What that user will need
-// is made before root's rights are gone, and nothing is opened for it that it could not open.
+// The user that the daemon runs as once its ports are bound: never root, and without capabilities. Prepares files for
+// that user before root's privileges are dropped.
 
 import LinuxIO
 import Settings
 
 struct ServingUser {
-    /// Nil: the one who has started us, who is not root.
+    /// Nil: the daemon was started by a user other than root and stays that user.
     let account: Account?
 
-    /// Who serves where the settings name nobody, the first that exists.
+    /// Default users if settings name none; the first that exists serves.
     private static let usual = ["httpdnsd", "nobody"]
-    /// The last part of the paths of directories that are ours: /var/lib/httpdnsd, /run/httpdnsd.
+    /// Last path component of the daemon's own directories: /var/lib/httpdnsd, /run/httpdnsd.
     private static let ownName = "httpdnsd"
 
-    /// - Parameter name: `server.user`; of no concern unless root has started us.
+    /// - Parameter name: `server.user`; ignored unless root started the daemon.
     init(_ name: String?) throws(StartFailure) {
         guard Privileges.isRoot else {
             account = nil
@@ -33,7 +33,7 @@ struct ServingUser {
             "server.user \(name): this machine has no such user; run: \(ServingUser.command(making: name))")
     }
 
-    /// What gives a daemon that runs as nobody a user of its own.
+    /// Remedy for a daemon that runs as the shared user `nobody`.
     static let remedyForShared =
         "run: \(command(making: ownName)); then start httpdnsd as root, or name another user in server.user"
 
@@ -49,7 +49,7 @@ struct ServingUser {
         }
     }
 
-    /// The process goes on as that user, for good.
+    /// Drops the process to that user, permanently.
     func takeOver() throws(StartFailure) {
         do throws(SystemError) {
             if let account { try Privileges.become(account) } else { try Privileges.dropCapabilities() }
@@ -63,10 +63,11 @@ struct ServingUser {
         if Machine.hasSharedUser { Privileges.hideMemory() }
     }
 
-    /// Directories that it will write to, and files in them that were root's. What can't be had is found by who needs
-    /// it.
+    /// Gives the user the directories that the daemon writes to, with root's files in them. Failures are reported
+    /// later by the component that needs the directory.
     ///
-    /// - Parameter settingsFile: its directory stays root's, as does the usual one: what stands there is read as root.
+    /// - Parameter settingsFile: its directory stays root's, as does the usual one, because its contents are read as
+    ///   root.
     func leaveDirectories(_ settings: Settings, sparing settingsFile: String) {
         guard let account else { return }
         let spared = [settingsFile, SettingsFile.standardPath].map(ServingUser.directory(of:))
@@ -88,7 +89,7 @@ struct ServingUser {
         }
     }
 
-    /// What a path without any is relative to is named as well.
+    /// Returns "." for a path without a slash.
     private static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

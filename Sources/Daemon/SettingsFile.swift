@@ -1,14 +1,14 @@
-// Where the settings come from: a file, or the built-in defaults when the standard file does not exist.
+// Reads the settings from a file, or uses the built-in defaults if the standard file does not exist.
 
 import LinuxIO
 import Settings
 
 enum SettingsFile {
     static let standardPath = "/etc/httpdnsd/httpdnsd.toml"
-    /// Far more than every key with comments; keeps a wrong path (a device, a log) from filling memory.
+    /// Far more than all keys with comments; keeps a wrong path (a device, a log) from filling memory.
     private static let maxBytes = 1 << 20
 
-    /// Every complaint in one line: file, line, column, finding, remedy.
+    /// Each complaint is one line: file, line, column, finding, remedy.
     struct Unusable: Error {
         let complaints: [String]
     }

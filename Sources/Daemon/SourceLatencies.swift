@@ -1,9 +1,9 @@
-// How long clients waited, by where their answers came from.
+// Client latencies by source of the answer.
 
 import Telemetry
 
-/// From a client's question to its answer, by where the answer came from. Hits have theirs where they are given; a few
-/// come here, as their answers have come while their questions were on the way.
+/// Time from a client's question to its answer, by source. Serving threads record their own cache hits; the few here
+/// arrived while their questions were in the mailbox.
 struct SourceLatencies {
     private(set) var cache = LatencyHistogram()
     private(set) var stale = LatencyHistogram()

@@ -1,4 +1,4 @@
-// Why the daemon does not start, in one line for its operator.
+// Reason for a failed start, as text for the operator.
 
 import HTTPClient
 import LinuxIO
@@ -8,7 +8,7 @@ struct StartFailure: Error {
 
     init(_ text: String) { self.text = text }
 
-    /// Each says something of its own.
+    /// One reason per line.
     init(lines: [String]) { text = lines.joined(separator: "\n") }
 
     init(_ error: any Error) {
@@ -40,7 +40,7 @@ struct StartFailure: Error {
         }
     }
 
-    /// Of the HTTP server, when its port is bound already.
+    /// Failure of the HTTP server after its port was bound.
     init(pages error: any Error) {
         let finding = (error as? SystemError)?.description ?? "libmicrohttpd does not start"
         text = "control.metrics-listen: \(finding); set it to \"\" for none"

@@ -1,4 +1,4 @@
-// The daemon's state as reports: a view of the same tables and counts that serving uses.
+// Reports of the daemon's state: a read-only view of the tables and counters in use.
 
 import AnswerCache
 import Control
@@ -15,22 +15,22 @@ struct Statistics {
     let probeErrands: ProbeErrands
     let evidence: EvidenceLog
     let network: NetworkFollower?
-    /// Through which IPv4 is reached.
+    /// NAT64 prefix through which IPv4 is reached.
     let translationPrefix: TranslationPrefix?
-    /// The file that names the nameservers; nil: the settings do.
+    /// The file that names the nameservers; nil if the settings do.
     let nameserverSource: String?
     let startedAt: Instant
-    /// By the wall clock, seconds since 1970.
+    /// Wall clock, seconds since 1970.
     let startSeconds: Int64
     let settingsSeconds: Int64
     let now: Instant
     let listen: [SocketAddress]
     let operatorSwitches: [SwitchReport]
-    /// The variable of the environment for whose sake no provider is asked; nil: they are.
+    /// The environment variable because of which providers are not asked; nil: they are asked.
     let avoidingFor: String?
     /// Nil: none are served.
     let pages: MetricsListener?
-    /// Whose they are, and what of them is left.
+    /// User of the process and its remaining privileges.
     let rights: String?
 
     var status: StatusReport {
@@ -55,7 +55,7 @@ struct Statistics {
         return report
     }
 
-    /// Nil while none is suspected.
+    /// Nil while no portal is suspected.
     var portal: String? {
         resolving.portal.map { portal in
             let (age, left) = (portal.since.duration(to: now), now.duration(to: portal.until))
@@ -66,7 +66,7 @@ struct Statistics {
     }
 
     var stats: StatsReport {
-        // The serving threads' counts are read once, so that everything below speaks of one moment.
+        // The serving threads' counts are read once, so that all numbers below are of one moment.
         let sum = resolving.counts(with: threads.tally)
         var report = StatsReport()
         report.uptimeSeconds = Int(startedAt.duration(to: now).components.seconds)

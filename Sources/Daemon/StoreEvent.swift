@@ -1,44 +1,45 @@
-// What passes between the main thread and the store's: batches one way, news the other. Values only.
+// Messages between the main thread and the store's thread: batches in one direction, events in the other. Values
+// only.
 
 import AnswerCache
 import DNSWire
 import Store
 
-/// A batch: removals come before entries. Entries have different keys, so that their order does not matter.
+/// A batch; removals are carried out before entries. Entries have different keys, so their order does not matter.
 struct StoreOrder: Sendable {
     let entries: [StoredEntry]
     let removals: [QuestionScope]
-    /// Of networks that are forgotten.
+    /// Partitions of forgotten networks.
     let partitions: [UInt32]
-    /// By name; nil removes.
+    /// Notes by name; nil removes one.
     let notes: [String: String?]
 }
 
-/// What the thread tells, most of it for the log.
+/// Event of the store's thread, mostly for the log.
 enum StoreEvent: Sendable {
-    /// All notes by name, before the entries are loaded: empty where the file can't be used. Should it be read later,
-    /// they are told anew. What was noted meanwhile is in them.
+    /// All notes by name, sent before the entries are loaded; includes notes taken meanwhile. Empty if the file
+    /// cannot be used; sent again if it is read later.
     case notes([String: String])
-    /// The file was read; once.
+    /// The file was read; sent once.
     case loaded(LoadReport)
-    /// The file was damaged or not ours, and a fresh one is begun.
+    /// The file was damaged or foreign, and a new one is begun.
     case setAside(SetAside)
-    /// Told once for each kind until something succeeds.
+    /// Sent once per kind until an operation succeeds.
     case failed(StoreFailure)
     case recovered
 }
 
 struct LoadReport: Sendable {
-    /// In the cache now.
+    /// Entries that are in the cache now.
     var restored = 0
-    /// Too old, known better by now, or without room.
+    /// Entries that are too old, superseded or without room.
     var leftOut = 0
-    /// Rows that were damaged.
+    /// Damaged rows.
     var skipped = 0
     var milliseconds: Int64 = 0
-    /// The most asked of the restored, most first.
+    /// Restored entries with the highest demand, highest first.
     var inUse: [RestoredEntry] = []
-    /// Flushes that came while it was loading: to be carried out again, as an entry may have come behind them.
+    /// Flushes during loading: to be repeated, because an entry may have been loaded after them.
     var flushedMeanwhile: [QuestionScope] = []
 }
 
@@ -46,17 +47,17 @@ struct RestoredEntry: Sendable {
     let question: Question
     let partition: Partition
     let provenance: Provenance
-    /// Questions per second when it was stored.
+    /// Queries per second when it was stored.
     let demand: Double
     let ageMilliseconds: Int64
     let lifetimeSeconds: UInt32
     let isNegative: Bool
 
-    /// Negative: expired since.
+    /// Negative once the entry has expired.
     var freshForMilliseconds: Int64 { Int64(lifetimeSeconds) * 1000 - ageMilliseconds }
 }
 
-/// The most asked of many, in bounded space.
+/// Bounded collection of the entries with the highest demand.
 struct HottestEntries {
     private let limit: Int
     private var entries: [RestoredEntry] = []
@@ -71,7 +72,7 @@ struct HottestEntries {
         if entries.count >= 2 * limit { cut() }
     }
 
-    /// Most asked first.
+    /// Returns the entries, highest demand first.
     mutating func take() -> [RestoredEntry] {
         cut()
         defer { entries = [] }
@@ -85,7 +86,7 @@ struct HottestEntries {
 }
 
 extension [QuestionScope] {
-    /// Each once; too many become one of everything, which takes away more and never less.
+    /// Adds a removal once. Too many removals become one of everything, which removes more and never less.
     mutating func add(_ removal: QuestionScope) {
         guard !contains(removal), first != .everything else { return }
         if removal == .everything || count >= StoreLoop.maxRemovals { self = [.everything] } else { append(removal) }
@@ -93,9 +94,9 @@ extension [QuestionScope] {
 }
 
 extension [String: String?] {
-    /// The last one of a name counts; nil stays, as it removes.
+    /// Keeps the last value of a name; nil is kept, because it removes.
     ///
-    /// - Returns: false for a name more than the file has room for.
+    /// - Returns: false if the file has no room for another name.
     mutating func add(_ name: String, _ value: String?) -> Bool {
         guard count < NoteRow.maxCount || self[name] != nil else { return false }
         updateValue(value, forKey: name)

@@ -1,5 +1,5 @@
-// What the store's thread does: loads the file into the cache while queries are served already, then writes batches.
-// It owns the file. Whatever fails is told once and the daemon serves from memory; nothing here ends it.
+// Main loop of the store's thread: loads the file into the cache while queries are served, then writes batches. It
+// owns the file. Each failure is reported once, and the daemon then serves from memory.
 
 import AnswerCache
 import DNSWire
@@ -25,25 +25,25 @@ struct StoreLoop: ~Copyable {
     private let events: Mailbox<StoreEvent>
     private let tally: StoreTally
     private var hasLoaded = false
-    /// Since the last success.
+    /// Failures reported since the last success.
     private var toldFailures: Set<StoreFailure> = []
-    /// Flushes that failed: what was flushed must not come back after a restart.
+    /// Failed flushes: flushed answers must not return after a restart.
     private var unwrittenRemovals: [QuestionScope] = []
-    /// Likewise. There are as many as networks were met while the disk failed.
+    /// Likewise for networks; bounded by the networks met while the disk failed.
     private var unwrittenPartitions: [UInt32] = []
-    /// Notes that could not be written: what was switched must not switch back after a restart.
+    /// Unwritten notes: a switch must keep its state after a restart.
     private var unwrittenNotes: [String: String?] = [:]
     private var hasToldNotes = false
     private var writtenSincePruning = 0
     private var prunedAt: Instant
 
-    /// A flush of everything takes the place of more.
+    /// More removals become one flush of everything.
     static let maxRemovals = 256
-    /// The names that a busy machine has in use.
+    /// Names in use on a busy machine.
     static let maxInUse = 4_096
-    /// How far the file may grow beyond its rows, as a part of them, before it is pruned.
+    /// Growth of the file between prunings, as a divisor of its row limit.
     private static let pruningShare = 8
-    /// What expired for good lies around this long on a quiet machine.
+    /// How long entries past their last use stay in the file on a quiet machine.
     private static let pruningInterval: Duration = .seconds(3_600)
 
     init(
@@ -60,7 +60,7 @@ struct StoreLoop: ~Copyable {
         prunedAt = Clock.now()
     }
 
-    /// Ends after the last order.
+    /// Runs until the last order has been carried out.
     mutating func run(_ orders: Mailbox<StoreOrder>, until lastOrder: Mailbox<StoreOrder>) {
         load()
         var waits = PollSet([orders.descriptor, lastOrder.descriptor])
@@ -90,7 +90,7 @@ struct StoreLoop: ~Copyable {
             tell(.notes(try store.notes()))
             hasToldNotes = true
             let counts = try store.load(atMost: maxRows) { entry, lastWritten in
-                // Settings that allow less than those it was stored under: older by what is too much.
+                // If the settings allow less than the stored TTL, the entry counts as older by the difference.
                 let tooLong = Int64(entry.lifetimeSeconds) * 1000 - maxTTL
                 let trueAge = entry.ageMilliseconds(nowMilliseconds: wall, lastWrittenMilliseconds: lastWritten)
                 let age = max(trueAge, tooLong)
@@ -110,7 +110,7 @@ struct StoreLoop: ~Copyable {
             tell(.loaded(report))
             prune()
         } catch {
-            // Whoever waits for them goes on without.
+            // Components that wait for the notes continue without them.
             if !hasToldNotes { tell(.notes([:])) }
             hasToldNotes = true
             failed(error)
@@ -122,7 +122,7 @@ struct StoreLoop: ~Copyable {
     private mutating func carryOut(_ order: StoreOrder) {
         if !hasLoaded { load() }
         for removal in order.removals { unwrittenRemovals.add(removal) }
-        // What is too much expires by itself.
+        // More partitions than the limit are dropped; their entries expire.
         unwrittenPartitions = Array((unwrittenPartitions + order.partitions).suffix(StoreLoop.maxRemovals))
         for (name, value) in order.notes where !unwrittenNotes.add(name, value) {
             tally.refusedNotes.add(1, ordering: .relaxed)
@@ -176,7 +176,7 @@ struct StoreLoop: ~Copyable {
         for setAside in store.takeSetAside() { tell(.setAside(setAside)) }
     }
 
-    /// A main thread that reads nothing for so long has other troubles than this one.
+    /// Ignores a full mailbox: the main thread then has a more serious fault.
     private func tell(_ event: StoreEvent) { _ = events.post(event) }
 }
 

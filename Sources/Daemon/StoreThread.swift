@@ -1,5 +1,5 @@
-// The main thread's side of the store: collects what is to be kept, hands it to the store's own thread in batches, and
-// brings back what that thread has to say. It never waits for the disk except in `stop`.
+// Main-thread interface of the store: collects entries, hands them to the store's thread in batches, and returns its
+// events. Waits for the disk only in `stop`.
 
 import AnswerCache
 import DNSWire
@@ -16,7 +16,7 @@ final class StoreThread {
     private let tally = StoreTally()
     private let loop: EventLoop
     private var registration: EventLoop.Registration?
-    /// So that a turn without news costs no system call.
+    /// Saves a system call in turns without events.
     private var hasEvents = false
     private var thread: NamedThread?
 
@@ -24,11 +24,11 @@ final class StoreThread {
     private var removals: [QuestionScope] = []
     private var partitions: [UInt32] = []
     private var collectedNotes: [String: String?] = [:]
-    /// Nil exactly while nothing is collected.
+    /// Nil if and only if nothing is collected.
     private var postAt: Instant?
-    /// What was flushed while entries were still being loaded, perhaps behind the flush; nil when they are.
+    /// Flushes while entries were being loaded, possibly after the flush; nil once loading is over.
     private var flushedWhileLoading: [QuestionScope]? = []
-    /// Likewise: what is said now counts more than what the file says.
+    /// Likewise for notes: the new value takes precedence over the file's.
     private var notedWhileLoading: [String: String?]? = [:]
     private var droppedEntries: UInt64 = 0
 
@@ -38,26 +38,26 @@ final class StoreThread {
         let provenance: StoredEntry.Provenance
     }
 
-    /// What a kill -9 may cost, and how often a busy daemon writes.
+    /// Longest loss after a kill -9, and the write interval of a busy daemon.
     static let interval: Duration = .seconds(2)
-    /// Some 400 KiB. A full batch leaves before the interval is over, so that a flood of new answers is in memory twice
-    /// for a moment only, and leaves no holes of many MiB among the cache's entries.
+    /// About 400 KiB. A full batch is posted before the interval ends. A flood of new answers is then held twice only
+    /// briefly, and leaves no holes of many MiB among the cache's entries.
     static let maxCollected = 1_024
     static let maxRemovals = StoreLoop.maxRemovals
     /// Batches that may wait for a slow disk: with as many taken by the thread and one collected, some 5 MiB.
     private static let ordersCapacity = 6
-    /// Each failure is told once, and the main thread reads in every turn.
+    /// Each failure is sent once, and the main thread reads in every turn.
     private static let eventsCapacity = 64
 
     struct Counts: Equatable {
         var restoredEntries: UInt64 = 0
         var writtenEntries: UInt64 = 0
         var batches: UInt64 = 0
-        /// Batches that could not be written, loading included.
+        /// Batches that could not be written, and failed loads.
         var failures: UInt64 = 0
-        /// Entries in such batches, or given while too many were waiting.
+        /// Entries in such batches, and entries added while too many batches waited.
         var droppedEntries: UInt64 = 0
-        /// Notes that are not in the file because it holds as many others as it may.
+        /// Notes that were refused because the file holds the maximum number.
         var refusedNotes: UInt64 = 0
     }
 
@@ -65,8 +65,8 @@ final class StoreThread {
     ///
     /// - Parameters:
     ///   - maxAge: how long an expired answer is of use.
-    ///   - maxTTL: what comes back lives so long at most.
-    ///   - maxRows: what the file keeps; what expires first goes first.
+    ///   - maxTTL: longest lifetime of a restored entry.
+    ///   - maxRows: bound on the file; rows that expire first are removed first.
     init(
         path: String, cache: AnswerCache, maxAge: Duration, maxTTL: Duration, maxRows: Int, loop: EventLoop
     ) throws(SystemError) {
@@ -85,7 +85,7 @@ final class StoreThread {
         registration = try loop.watch(events.descriptor, for: .readable) { [unowned self] _ in hasEvents = true }
     }
 
-    /// A start that fails later on must not leave the thread behind.
+    /// A failed start must not leave the thread behind.
     deinit {
         stop()
     }
@@ -111,44 +111,44 @@ final class StoreThread {
         postAt = postAt ?? now + StoreThread.interval
     }
 
-    /// Collects a flush. What is kept after it stays.
+    /// Collects a flush. Entries kept after it stay.
     func forget(_ what: QuestionScope, now: Instant) {
         collected = collected.filter { !what.contains($0.key.question) }
         removals.add(what)
         flushedWhileLoading?.add(what)
-        // At once: what was flushed must not come back after a kill.
+        // At once: flushed answers must not return after a kill.
         post(now: now)
     }
 
-    /// A network is forgotten, and all that was learned there.
+    /// Forgets a network and all its entries.
     func forget(_ partition: UInt32, now: Instant) {
         collected = collected.filter { $0.key.partition != partition }
         partitions.append(partition)
         postAt = postAt ?? now + StoreThread.interval
     }
 
-    /// Keeps a small text that the next life is told under its name, in place of an older one; nil: no more. A flush
-    /// leaves notes alone.
+    /// Keeps a short text under a name for the next start, replacing an older one; nil removes it. A flush does not
+    /// remove notes.
     ///
-    /// - Returns: false for one that is too large (`NoteRow.fits`) or one of too many that wait: it is not kept.
+    /// - Returns: false if the text is too large (`NoteRow.fits`) or too many notes wait; it is not kept.
     @discardableResult
     func note(_ name: String, _ value: String?, now: Instant) -> Bool {
         guard NoteRow.fits(name: name, value: value) else { return false }
         guard collectedNotes.add(name, value) else { return false }
         _ = notedWhileLoading?.add(name, value)
-        // At once, as a flush.
+        // At once, like a flush.
         post(now: now)
         return true
     }
 
-    /// When `timePassed` has something to do; nil while nothing is collected.
+    /// When `timePassed` is due; nil while nothing is collected.
     var nextDeadline: Instant? { postAt }
 
     func timePassed(now: Instant) {
         if let postAt, postAt <= now { post(now: now) }
     }
 
-    /// What the thread has to say since the last call. To be called in every turn of the loop.
+    /// Returns the thread's events since the last call. Call it in every turn of the loop.
     func takeEvents() -> [StoreEvent] {
         guard hasEvents else { return [] }
         hasEvents = false
@@ -169,7 +169,7 @@ final class StoreThread {
         }
     }
 
-    /// Writes what is collected and waits until it is written and the file closed. May be called again.
+    /// Writes the collected batch and waits until the file is closed. May be called again.
     func stop() {
         guard let thread = thread.take() else { return }
         _ = lastOrder.post(takeOrder())
@@ -177,13 +177,13 @@ final class StoreThread {
         if let registration { loop.unwatch(registration) }
     }
 
-    /// With no room for it the batch goes on collecting, and tries again after the interval.
+    /// Posts the batch. Without room, it continues to collect and retries after the interval.
     private func post(now: Instant) {
         guard orders.hasRoom else {
             postAt = now + StoreThread.interval
             return
         }
-        // Nobody else posts: the room is still there.
+        // This thread is the only writer, so the room is still there.
         _ = orders.post(takeOrder())
     }
 
@@ -201,7 +201,8 @@ final class StoreThread {
 }
 
 extension StoreThread {
-    /// A file that can't be used is no reason not to serve: the thread says so. Nil: the settings want none.
+    /// Starts the store; nil if the settings disable it. A failure to open the file does not prevent serving; the
+    /// thread reports it.
     static func begin(_ settings: Settings, cache: AnswerCache, loop: EventLoop) throws(SystemError) -> StoreThread? {
         guard let path = settings.cache.store else { return nil }
         try? Directory.makeParent(of: path)

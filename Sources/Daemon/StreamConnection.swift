@@ -1,5 +1,5 @@
-// One client's TCP connection: frames in, frames out, and how long each may take. It touches its socket and nothing
-// else; the server decides what is answered.
+// One client's TCP connection: reads and writes frames and enforces their time limits. It touches only its socket;
+// the server supplies the answers.
 
 import DNSWire
 import LinuxIO
@@ -17,8 +17,8 @@ final class StreamConnection {
     /// Answers that wait for the client to read; at this point no more questions are read. Those in flight by then may
     /// still bring 4 MiB, which the server bounds for all connections together.
     static let maxUnsentBytes = 256 * 1024
-    /// Then it answers what it was asked and ends, so that no client keeps a place for ever by asking now and then
-    /// (RFC 7766 section 6.2.3 lets a server close at will; clients connect again).
+    /// Then the connection answers its questions in flight and closes, so that a client cannot keep a place for ever
+    /// with an occasional question (RFC 7766 section 6.2.3 lets a server close at will; clients connect again).
     static let maxAge: Duration = .seconds(600)
     /// Time for the last answers after `maxAge`: longer than a lookup takes. Then the connection is closed in any case.
     static let closingTimeout: Duration = .seconds(10)
@@ -29,7 +29,7 @@ final class StreamConnection {
 
     static let initialInterest: Readiness = [.readable, .peerClosed]
 
-    /// Which connection is closed first if a place is needed: the lower rank, then the one that has waited longer.
+    /// Eviction order if a place is needed: lower rank first, then the longer wait.
     struct EvictionOrder: Comparable {
         enum Rank: Int {
             /// The peer sends no more; it has probably gone without waiting for its answers.
@@ -53,19 +53,19 @@ final class StreamConnection {
     private let socket: StreamSocket
     private var frames = FrameReader()
     private var unsent: [UInt8] = []
-    /// What the server's sum has of `unsentBytes`.
+    /// Bytes of `unsentBytes` that the server's sum includes.
     var countedBytes = 0
     private var inFlight = 0
-    /// There may be whole questions that have not been looked at, though the socket has nothing more to read.
+    /// Whole questions may be buffered though the socket has nothing more to read.
     var isBehind = false
     private var hasEnded = false
     private var hasPeerClosed = false
     private var isBroken = false
-    /// Of the last question that was read and the last answer that was written.
+    /// Time of the last question read or the last answer written.
     private var lastUse: Instant
-    /// The client owes the rest of a frame since then.
+    /// When the present incomplete frame began.
     private var frameSince: Instant
-    /// The current period in which the client takes answers, and how many bytes it has taken.
+    /// The current transfer period: its start and the bytes that the client has taken.
     private var period: (start: Instant, bytes: Int)
     private let retiresAt: Instant
     private var isRetired = false
@@ -91,7 +91,7 @@ final class StreamConnection {
         return min(end, frameEnd, patience)
     }
 
-    /// Whether it is old enough, once: from then on no question is read.
+    /// Returns true once, when the maximum age is reached; from then on no question is read.
     func retires(now: Instant) -> Bool {
         guard !isRetired, retiresAt <= now else { return false }
         isRetired = true
@@ -111,7 +111,7 @@ final class StreamConnection {
         return EvictionOrder(rank: rank, since: lastUse)
     }
 
-    /// Nothing more will come or go: a client that has ended its side still gets the answers it asked for.
+    /// Nothing more will come or go. A client that has ended its side still gets its answers.
     var isOver: Bool { isBroken || (hasEnded && inFlight == 0 && unsent.isEmpty) }
 
     var interest: Readiness {
@@ -126,10 +126,10 @@ final class StreamConnection {
             && unsent.count < StreamConnection.maxUnsentBytes
     }
 
-    /// Part of a frame is here and the rest would be read if it came.
+    /// A frame is incomplete, and its rest would be read on arrival.
     private var owesFrame: Bool { canRead && frames.hasPartialFrame && !frames.hasWholeMessage }
 
-    /// A whole message that has arrived, in flight from now on; nil when there is none, or no room for its answer.
+    /// Returns the next whole message, which counts as in flight; nil if there is none, or no room for its answer.
     func nextQuestion(now: Instant) -> [UInt8]? {
         while canRead {
             if let message = frames.nextMessage() {
@@ -143,12 +143,12 @@ final class StreamConnection {
         return nil
     }
 
-    /// A message that was read from the socket already can be taken now: nothing will wake the loop for it.
+    /// A whole message is buffered; the loop will get no event for it.
     var hasQuestion: Bool { canRead && frames.hasWholeMessage }
 
-    /// An empty answer means that the question was dropped.
+    /// Queues an answer. An empty one means that the question was dropped.
     func answered(with message: [UInt8], now: Instant) {
-        // Reading goes on from here; the client could not send the rest of a frame before.
+        // Reading resumes now; the client could not send the rest of a frame before.
         if inFlight == StreamConnection.maxInFlight { frameSince = now }
         inFlight -= 1
         guard !message.isEmpty else { return }
@@ -168,24 +168,26 @@ final class StreamConnection {
         }
     }
 
-    /// A few bytes now and then do not begin a new period: otherwise a slow reader would keep its place for ever.
+    /// Counts written bytes. A few bytes do not begin a new period; otherwise a slow reader would keep its place for
+    /// ever.
     func wrote(_ count: Int, now: Instant) {
         lastUse = now
         period.bytes += count
         if period.bytes >= StreamConnection.minBytesPerPeriod { period = (now, 0) }
     }
 
-    /// Nothing more is read or written.
+    /// Stops all reading and writing.
     func cut() {
         isBroken = true
     }
 
-    /// What was sent before is still read, and answered if the client only ended its own side.
+    /// Notes the end of the peer's side. Earlier data is still read, and answered if the client only ended its own
+    /// side.
     func peerClosed() {
         hasPeerClosed = true
     }
 
-    /// False when there is nothing to read for now.
+    /// Returns false if there is nothing to read for now.
     private func receive(now: Instant) -> Bool {
         let room = min(frames.freeBytes, StreamConnection.readBytes)
         do throws(SystemError) {

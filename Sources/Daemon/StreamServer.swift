@@ -1,5 +1,5 @@
-// DNS over TCP (RFC 7766, 9210): accepts connections, answers what the cache has, hands over the rest, writes answers
-// in whatever order they come. Every connection is bounded in number, time, questions in flight and unsent bytes.
+// DNS over TCP (RFC 7766, 9210): accepts connections, answers from the cache, hands over misses, and writes answers
+// in any order. Bounds connections in number, time, questions in flight and unsent bytes.
 
 import AnswerCache
 import DNSWire
@@ -7,19 +7,19 @@ import LinuxIO
 import Telemetry
 
 final class StreamServer {
-    /// Unsent answers of all connections together. Beyond it a client is cut that has more than one answer waiting and
-    /// does not take them, so that 64 MiB are never exceeded.
+    /// Unsent bytes of all connections together. Above it, a client with several unread answers is disconnected, so
+    /// that 64 MiB are never exceeded.
     private static let maxUnsentBytes = 32 << 20
-    /// Connections taken at once, so that somebody who makes them without end does not hold up the loop.
+    /// Connections accepted per turn, so that a flood of connections does not block the loop.
     private static let maxAccepts = 64
-    /// Questions of one connection that are answered before the others get their turn.
+    /// Questions of one connection per turn, before the others are served.
     private static let maxQuestionsPerTurn = 256
 
     struct ConnectionID: Hashable {
         fileprivate let number: UInt64
     }
 
-    /// A question that the cache could not answer, and where its answer goes.
+    /// A cache miss, with the connection for its answer.
     struct Miss {
         let connection: ConnectionID
         let client: Address
@@ -69,28 +69,28 @@ final class StreamServer {
 
     var openConnections: Int { connections.count }
 
-    /// Something waits to be taken.
+    /// Questions or notices wait to be taken.
     var hasNotices: Bool { !misses.isEmpty || !due.isEmpty || !awaited.isEmpty }
 
-    /// Questions whose answers were given near their end, once.
+    /// Takes the questions whose served answers are close to expiry.
     func takeDue() -> [Question] {
         defer { due.removeAll(keepingCapacity: true) }
         return due
     }
 
-    /// Questions whose answers were given as somebody waits for, once.
+    /// Takes the questions with served answers that `AnswerCache.awaitHit` had marked.
     func takeAwaited() -> [Question] {
         defer { awaited.removeAll(keepingCapacity: true) }
         return awaited
     }
 
-    /// Questions to be fetched, once.
+    /// Takes the questions to be fetched.
     func takeMisses() -> [Miss] {
         defer { misses.removeAll(keepingCapacity: true) }
         return misses
     }
 
-    /// False when the client has gone.
+    /// Returns false if the client has gone.
     func send(_ message: [UInt8], to id: ConnectionID, now: Instant) -> Bool {
         guard let connection = connections[id] else { return false }
         connection.answered(with: message, now: now)
@@ -118,7 +118,7 @@ final class StreamServer {
                 guard let accepted = try listener.accept() else { return }
                 admit(accepted.socket, Address(accepted.peer))
             } catch {
-                // Other errors are about the connection that was being accepted; its client is gone.
+                // Other errors concern the connection that was being accepted; its client is gone.
                 guard !error.isExhaustion else { return acceptPause.begin(now: Clock.now()) }
             }
         }
@@ -130,14 +130,14 @@ final class StreamServer {
             return
         }
         let now = Clock.now()
-        // Ends because each turn closes a connection.
+        // Terminates because each turn closes a connection.
         while let share = quota.fullShare(for: client) { makeRoom(in: share, now: now) }
         quota.admit(client)
         open(socket, client, now: now)
     }
 
-    /// Closes the connection of a full share that is missed least. A client that finds its connection closed makes a
-    /// new one (RFC 7766 section 6.2.4); a new connection that is closed looks like a failure.
+    /// Closes the least valuable connection of a full share. A client whose connection closes opens a new one (RFC
+    /// 7766 section 6.2.4); closing the new connection would look like a failure.
     private func makeRoom(in share: ConnectionQuota.Share, now: Instant) {
         let candidates = connections.filter { share.contains($0.value.client) }
         let victim = candidates.min { left, right in
@@ -179,14 +179,14 @@ final class StreamServer {
         pump(id, connection, now: now)
     }
 
-    /// Reads, answers and writes what can be, in turns that are bounded so that others get theirs; closes what has
-    /// ended.
+    /// Reads, answers and writes in bounded turns, so that other connections are served; closes the connection if it
+    /// has ended.
     private func pump(_ id: ConnectionID, _ connection: StreamConnection, now: Instant) {
         connection.write(now: now)
         for _ in 0..<StreamServer.maxQuestionsPerTurn {
             guard let message = connection.nextQuestion(now: now) else { break }
             answer(message, id, connection, now: now)
-            // A client that reads as fast as it asks has its answers in few writes, and is never taken for a slow one.
+            // A client that reads as fast as it asks gets its answers in few writes, and never counts as slow.
             if !connection.hasQuestion { connection.write(now: now) }
         }
         connection.write(now: now)
@@ -195,7 +195,7 @@ final class StreamServer {
         if connection.isOver {
             close(id, connection)
         } else {
-            // Can't fail for a descriptor that is watched already.
+            // Cannot fail for a descriptor that is watched already.
             try? loop.change(connection.registration, to: connection.interest)
         }
     }

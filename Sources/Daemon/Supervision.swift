@@ -1,17 +1,17 @@
-// What the service manager hears of us, and when. We are alive when the main loop turns and every serving thread has
-// answered the last look; a manager that hears nothing starts us again.
+// Messages to the service manager. Signs of life require that the main loop turns and every serving thread has
+// answered the last check; without them the manager restarts the daemon.
 
 import LinuxIO
 
 final class Supervision {
     private let notice: ServiceNotice
     private let threads: ServingThreads
-    /// Nil: nobody waits for a sign of life.
+    /// Nil if the manager expects no signs of life.
     private var watchdog: Watchdog?
-    /// What the manager had no room for, and when it is told again.
+    /// A message that the manager had no room for, and the time of the retry.
     private var unheard: (news: ServiceNotice.News, next: Instant)?
 
-    /// Its queue is empty as soon as it gets to run.
+    /// The manager empties its queue as soon as it runs.
     private static let retryPause: Duration = .milliseconds(100)
 
     init(_ notice: ServiceNotice, _ threads: ServingThreads, now: Instant) {
@@ -29,19 +29,20 @@ final class Supervision {
         threads.look()
     }
 
-    /// Every socket answers.
+    /// Reports that every socket serves.
     func ready(_ addresses: [SocketAddress], _ providers: [Provider], now: Instant) {
         let (places, names) = (addresses.map(\.description), providers.map(\.name))
         let line = "serving on \(places.joined(separator: ", ")) from \(names.joined(separator: ", "))"
         insist(on: .ready(line), now: now)
     }
 
-    /// A manager that never hears it would end us, or take us to be reloading for ever.
+    /// Repeats a message that was not delivered: without it the manager would kill the daemon, or show it as
+    /// reloading for ever.
     private func insist(on news: ServiceNotice.News, now: Instant) {
         unheard = notice.tell(news) ? nil : (news, now + Supervision.retryPause)
     }
 
-    /// `ready` follows, whatever comes of it.
+    /// Reports a reload; `ready` follows, whatever its result.
     func reloading() { notice.tell(.reloading) }
 
     func stopping() {
@@ -50,14 +51,14 @@ final class Supervision {
     }
 }
 
-/// When to give a sign of life.
+/// Schedule of signs of life.
 struct Watchdog: Equatable {
     private let interval: Duration
     private(set) var nextDeadline: Instant
 
-    /// A sign that was due twice within the interval may come late once (sd_watchdog_enabled(3)).
+    /// Two signs are due within the interval, so one may be late (sd_watchdog_enabled(3)).
     private static let signsInInterval = 2
-    /// A thread that is behind is looked at again before the interval is over.
+    /// A thread that is behind is checked again before the interval ends.
     private static let looksInInterval = 8
 
     init(interval: Duration, now: Instant) {
@@ -65,8 +66,8 @@ struct Watchdog: Equatable {
         nextDeadline = now + interval / Watchdog.signsInInterval
     }
 
-    /// - Parameter isServing: asked only when the time has come.
-    /// - Returns: whether to give one now.
+    /// - Parameter isServing: evaluated only if a sign is due.
+    /// - Returns: whether to send a sign now.
     mutating func timePassed(isServing: @autoclosure () -> Bool, now: Instant) -> Bool {
         guard nextDeadline <= now else { return false }
         let isServing = isServing()

@@ -1,4 +1,4 @@
-// One socket to one nameserver: a datagram sent and replies taken, or a stream with one question on it.
+// One socket to one nameserver: a datagram with its replies, or a stream with one question.
 
 import DNSWire
 import LinuxIO
@@ -19,11 +19,11 @@ struct SystemExchange {
     private var socket: Socket
     private var registration: EventLoop.Registration?
 
-    /// Longer replies than were offered for are cut by the kernel, and then found malformed.
+    /// The kernel cuts replies longer than the offered size; they are then malformed.
     private static let maxDatagramBytes = 4096
     private static let readBytes = 16 * 1024
 
-    /// Sends at once. Nil when there is no way to the server.
+    /// Sends at once. Returns nil if there is no route to the server.
     static func datagram(to server: Nameserver, _ message: [UInt8]) -> SystemExchange? {
         guard let peer = SocketAddress(server.description), let socket = try? DatagramSocket(connectedTo: peer),
             (try? socket.send(message.span)) != nil
@@ -42,7 +42,7 @@ struct SystemExchange {
         self.socket = socket
     }
 
-    /// False when the loop has no room.
+    /// Returns false if the loop has no room.
     mutating func watch(_ loop: EventLoop, _ body: @escaping () -> Void) -> Bool {
         let (descriptor, interest): (Int32, Readiness) =
             switch socket {
@@ -57,7 +57,7 @@ struct SystemExchange {
         if let registration { loop.unwatch(registration) }
     }
 
-    /// Takes what there is; to be called again until it is `waiting`.
+    /// Takes the next outcome; call it until it returns `waiting`.
     mutating func proceed(_ loop: EventLoop) -> Outcome {
         switch socket {
         case .datagram(let socket): return SystemExchange.receive(socket)

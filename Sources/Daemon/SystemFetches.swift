@@ -1,5 +1,5 @@
-// Carries out what the nameserver lookups decide: sockets opened, messages sent, what comes back reported. The lookups
-// themselves are values in the Resolver module; nothing is decided here.
+// Carries out nameserver lookups: opens sockets, sends messages, and reports replies. The lookups are values in the
+// Resolver module and make all decisions.
 
 import DNSWire
 import LinuxIO
@@ -7,15 +7,15 @@ import Network
 import Resolver
 
 final class SystemFetches {
-    /// Asked in this order: those that resolv.conf or the settings name, without the ones that lead back to us.
+    /// Nameservers of resolv.conf or the settings, in the order of use, without those that lead back to the daemon.
     private(set) var servers: [Nameserver] = []
     private(set) var requests: UInt64 = 0
     private(set) var failures: UInt64 = 0
-    /// Messages that were not sent because too many sockets were open to nameservers.
+    /// Messages that were not sent because too many sockets to nameservers were open.
     private(set) var refusedExchanges: UInt64 = 0
     private var openExchanges = 0
     private let maxExchanges: Int
-    /// Of lookups that have ended.
+    /// Foreign replies of lookups that have ended.
     private(set) var foreignReplies: UInt64 = 0
 
     private var passage = Passage()
@@ -24,30 +24,30 @@ final class SystemFetches {
     private var jobs: [UInt64: Job] = [:]
     private var jobOfFetch: [FetchID: UInt64] = [:]
     private var nextJob: UInt64 = 0
-    /// How many fetches have asked this and wait.
+    /// Waiting fetches per question.
     private var awaited: [Question: Int] = [:]
     private var loopChecks = LoopChecks()
     private var loopNews: [LogEvent] = []
     private var finished: [(id: FetchID, result: FetchResult)] = []
     private var finishedErrands: [(number: UInt64, finish: Finish, result: FetchResult)] = []
 
-    /// Longer than any client waits; the resolver abandons a fetch before.
+    /// Longer than any client waits; the resolver abandons a fetch earlier.
     private static let lookupTimeout: Duration = .seconds(5)
 
-    /// Of one socket, before the others get their turn.
+    /// Messages per socket and turn, before the others are served.
     private static let maxMessagesPerTurn = 64
 
     typealias Finish = (FetchResult) -> Void
 
-    /// Whose question it is.
+    /// Origin of a lookup.
     private enum Purpose {
         case fetch(FetchID)
         case errand(Finish)
-        /// What is answered does not matter.
+        /// The answer does not matter.
         case loopCheck
     }
 
-    /// A question that is not part of a fetch.
+    /// A question that belongs to no fetch.
     struct Errand {
         fileprivate let number: UInt64
     }
@@ -58,7 +58,7 @@ final class SystemFetches {
         var exchanges: [NameserverLookup.ExchangeID: SystemExchange] = [:]
     }
 
-    /// - Parameter maxExchanges: sockets that may be open to nameservers.
+    /// - Parameter maxExchanges: limit of open sockets to nameservers.
     init(loop: EventLoop, maxExchanges: Int = DescriptorBudget.current.nameserverExchanges) {
         self.loop = loop
         self.maxExchanges = maxExchanges
@@ -69,17 +69,19 @@ final class SystemFetches {
         return deadlines.min()
     }
 
-    /// Each server is also asked a question that would come back to us if the server leads here.
+    /// Sets the servers. Each also gets a check question, which comes back to the daemon if the server forwards to
+    /// it.
     func setServers(_ servers: [Nameserver], now: Instant) {
         let actions = loopChecks.setServers(servers, now: now, randomness: &randomness)
         self.servers = loopChecks.askable
         perform(actions, now: now)
     }
 
-    /// Servers to which no route leads are passed over from now on.
+    /// Skips servers without a route from now on.
     func setReach(_ reach: NetworkReach) { passage = Passage(reach: reach) }
 
-    /// - Returns: true for what the client can know from a server of ours only. It gets no answer then.
+    /// - Returns: true for a check question of the daemon, which a client can only know from one of its servers. It
+    ///   gets no answer then.
     func clientAsked(_ question: Question, now: Instant) -> Bool {
         if let actions = loopChecks.clientAsked(question, now: now, randomness: &randomness) {
             perform(actions, now: now)
@@ -93,7 +95,7 @@ final class SystemFetches {
 
     var loopingServers: [Nameserver] { loopChecks.looping }
 
-    /// Which servers lead back to us, and which do not any more.
+    /// Takes log events: servers that begin or cease to lead back to the daemon.
     func takeLoopNews() -> [LogEvent] {
         defer { loopNews.removeAll(keepingCapacity: true) }
         return loopNews
@@ -104,7 +106,7 @@ final class SystemFetches {
         _ = begin(question, of: reachableServers, for: .fetch(id), now: now)
     }
 
-    /// `finish` is called from `takeFinished`, unless it is cancelled.
+    /// Resolves a question. `takeFinished` calls `finish`, unless the lookup is cancelled.
     func ask(_ question: Question, now: Instant, _ finish: @escaping Finish) -> Errand {
         Errand(number: begin(question, of: reachableServers, for: .errand(finish), now: now))
     }
@@ -172,7 +174,7 @@ final class SystemFetches {
         return number
     }
 
-    /// Events that follow at once from carrying out an action, such as a send that fails, are fed in the same turn.
+    /// Handles an event and those that follow at once from its actions, such as a failed send, in the same turn.
     private func advance(_ number: UInt64, _ event: NameserverLookup.Event, now: Instant) {
         var events = [event]
         while !events.isEmpty, jobs[number] != nil {
@@ -216,7 +218,8 @@ final class SystemFetches {
 
     private func ready(_ id: NameserverLookup.ExchangeID, _ number: UInt64) {
         let now = Clock.now()
-        // A bad datagram leaves the exchange open, so there may be more to take; the rest of a flood waits.
+        // A bad datagram leaves the exchange open, so more may be waiting; the rest of a flood waits for the next
+        // turn.
         for _ in 0..<SystemFetches.maxMessagesPerTurn {
             guard var exchange = jobs[number]?.exchanges[id] else { return }
             let outcome = exchange.proceed(loop)
@@ -257,7 +260,7 @@ final class SystemFetches {
 }
 
 extension FetchResult {
-    /// Somebody has answered, though it may be with a refusal.
+    /// A server has answered, possibly with an error.
     fileprivate var isAnswered: Bool {
         switch self {
         case .success, .nameFailed, .failure(.server), .failure(.garbage): true

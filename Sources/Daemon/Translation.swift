@@ -1,6 +1,6 @@
-// What the routes of the network mean for the two families: finds the prefix of a network that translates to IPv4,
-// tells those who dial and the resolver, and has AAAA filtered where the settings want that. When to ask for the prefix
-// and what to believe is decided by `PrefixDiscovery`.
+// Follows the network's reachability of IPv4 and IPv6: discovers the NAT64 prefix, passes it to the resolver and the
+// fetches, and filters AAAA if the settings ask for it. `PrefixDiscovery` decides when to ask and which prefixes to
+// trust.
 
 import AnswerCache
 import DNSWire
@@ -17,7 +17,7 @@ final class Translation {
     private var reach = NetworkReach.everything
     private var settings = Settings.defaults.server
     private var errand: SystemFetches.Errand?
-    /// As of the last change.
+    /// State at the last change.
     private var ways: Ways?
 
     private static let everyAAAA = QuestionScope(.root, includesDescendants: true, type: .aaaa)
@@ -30,7 +30,7 @@ final class Translation {
 
     var nextDeadline: Instant? { discovery.askAt }
 
-    /// In force; empty where nothing translates, or nothing has to.
+    /// Prefixes in force; empty if the network has no NAT64, or needs none.
     var prefixes: [TranslationPrefix] { discovery.prefixes }
 
     func configure(_ settings: Settings.Server, now: Instant) {
@@ -40,17 +40,17 @@ final class Translation {
         announce(now: now)
     }
 
-    /// Another network is in use, or its routes have changed.
+    /// Notes another network, or changed routes.
     ///
     /// - Parameters:
-    ///   - network: nil while it is not known which one it is.
+    ///   - network: nil while the network is not identified.
     ///   - advertised: the prefixes of router advertisements.
     func networkChanged(
         to network: NetworkID?, reach: NetworkReach, advertised: [TranslationPrefix], now: Instant
     ) {
         let ways = Ways(network, reach, advertised)
         self.reach = reach
-        // A container's route is no reason to ask for the prefix again.
+        // A container's route is no reason to repeat the discovery.
         guard ways != self.ways else { return announce(now: now) }
         self.ways = ways
         if let errand = errand.take() { resolving.system.cancel(errand) }
@@ -59,7 +59,7 @@ final class Translation {
         announce(now: now)
     }
 
-    /// Providers are new, or one of them has other addresses.
+    /// Notes new providers or new addresses of one.
     func providersChanged(now: Instant) { announce(now: now) }
 
     func timePassed(now: Instant) {
@@ -77,7 +77,8 @@ final class Translation {
         announce(now: now)
     }
 
-    /// "No IPv6 address" was said before the prefix was known, and addresses were made with another one.
+    /// Removes AAAA answers: "no data" from before the prefix was known, and addresses synthesised with another
+    /// prefix.
     private func forgetAAAA(now: Instant) {
         _ = cache.remove(Translation.everyAAAA)
         resolving.store?.forget(Translation.everyAAAA, now: now)
@@ -92,7 +93,7 @@ final class Translation {
     }
 }
 
-/// What the prefix depends on.
+/// The inputs of prefix discovery.
 private struct Ways: Equatable {
     let network: NetworkID?
     let advertised: [TranslationPrefix]

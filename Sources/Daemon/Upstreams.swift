@@ -1,5 +1,5 @@
-// Who can be asked, as the settings, the files of the system and the routes have it: tells the resolver and those who
-// carry requests whenever one of these has changed. Says for the log what the operator should know.
+// Usable upstreams according to the settings, the system's files and the routes. Informs the resolver and the fetches
+// of each change; returns log events for the operator.
 
 import DNSWire
 import LinuxIO
@@ -7,7 +7,7 @@ import Resolver
 import Settings
 
 final class Upstreams {
-    /// The nameservers of the system, and where they are named.
+    /// The system's nameservers, and the file that names them.
     private(set) var nameservers = NameserverSources.none
 
     private let files: LocalFiles
@@ -27,10 +27,10 @@ final class Upstreams {
         self.nodeLists = nodeLists
     }
 
-    /// In force with the next announcement.
+    /// Takes effect at the next announcement.
     func setAccounts(_ accounts: [ProviderAccount]) { self.accounts = accounts }
 
-    /// Perhaps not all of them can be reached any more.
+    /// Announces the providers; some of them may be unreachable.
     func announce(now: Instant) {
         let traits = resolving.providers.setProviders(accounts)
         resolving.handle(
@@ -39,9 +39,9 @@ final class Upstreams {
         nodeLists.begin(now: now)
     }
 
-    /// In force with the next announcement, too.
+    /// Takes effect at the next announcement, too.
     ///
-    /// - Parameter areOthers: servers with the same addresses are others, or lead elsewhere.
+    /// - Parameter areOthers: servers with unchanged addresses are different servers, or are reached differently.
     func readNameservers(_ settings: Settings.SystemResolver, areOthers: Bool, now: Instant) -> [LogEvent] {
         var news: [LogEvent] = []
         let new = Upstreams.nameservers(settings, files, ports) {

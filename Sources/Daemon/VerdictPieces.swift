@@ -1,5 +1,5 @@
-// What is known of addresses as an answer in pieces: each is about a bounded number of names, and made when the one
-// before has been sent.
+// Paged listing of address verdicts. Each page covers a bounded number of names and is built when the previous one
+// has been sent.
 
 import Control
 import DNSWire
@@ -7,16 +7,16 @@ import LinuxIO
 import Resolver
 
 struct VerdictPieces: IteratorProtocol {
-    /// Each has a few addresses.
+    /// Names per page; each has a few addresses.
     private static let maxNames = 8
 
     private let resolving: ResolvingLoop
     private var listing: VerdictListing
     private let now: Instant
-    /// Nil behind the end.
+    /// Nil after the end.
     private var names: ArraySlice<Name>?
 
-    /// - Parameter now: what ages are counted to, however long the answer takes.
+    /// - Parameter now: reference time of ages, however long the listing takes.
     init(of resolving: ResolvingLoop, _ listing: VerdictListing, now: Instant) {
         self.resolving = resolving
         self.listing = listing
@@ -36,11 +36,11 @@ struct VerdictPieces: IteratorProtocol {
 }
 
 struct EvidencePieces: IteratorProtocol {
-    /// Up to 2 KiB each.
+    /// Reports per page, up to 2 KiB each.
     private static let maxReports = 8
 
     private var listing: EvidenceListing
-    /// Nil behind the end.
+    /// Nil after the end.
     private var reports: ArraySlice<EvidenceReport>?
 
     init(of reports: [EvidenceReport], _ listing: EvidenceListing) {

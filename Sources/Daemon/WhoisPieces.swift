@@ -1,5 +1,5 @@
-// The names that have led to an address as an answer in pieces: each is made from a bounded part of the cache, and then
-// from what is judged: an address that is kept from clients is in no entry.
+// Paged listing of the names with an address in their answers. Pages come from bounded parts of the cache, and then
+// from the verification table, because withheld addresses are in no entry.
 
 import AnswerCache
 import Control
@@ -8,7 +8,7 @@ import LinuxIO
 import Resolver
 
 struct WhoisPieces: IteratorProtocol {
-    /// As for a listing of the cache: a piece must delay nobody's answer by more than a tenth of a millisecond.
+    /// As in a listing of the cache: a page may delay an answer by a tenth of a millisecond at most.
     private static let maxEntries = 32
     private static let maxNames = 8
 
@@ -25,7 +25,7 @@ struct WhoisPieces: IteratorProtocol {
     private let now: Instant
     private var place = Place.cache(AnswerCache.Cursor())
 
-    /// - Parameter now: what ages are counted to, however long the answer takes.
+    /// - Parameter now: reference time of ages, however long the listing takes.
     init(of cache: AnswerCache, _ resolving: ResolvingLoop, _ listing: WhoisListing, now: Instant) {
         self.cache = cache
         self.resolving = resolving

@@ -1,5 +1,5 @@
-// A question for an explanation, by plain DNS: TXT of NAME.why.httpdnsd., with _TYPE in front where it is not about A.
-// What is no such question has no answer, and never leaves this machine.
+// A request for an explanation over DNS: TXT of NAME.why.httpdnsd., preceded by _TYPE if it is not about A. Other
+// questions in this zone get no answer, and never leave this machine.
 
 import DNSWire
 import LinuxIO
@@ -7,12 +7,12 @@ import Resolver
 
 enum WhyQuestion: Equatable {
     case about(Question)
-    /// The zone itself: how to ask.
+    /// The zone itself: usage help.
     case usage
-    /// Another type of record, or nothing that is asked about.
+    /// Another record type, or a name without a subject.
     case nothing
 
-    /// Nil for names that are not ours.
+    /// Nil for names outside the zone.
     init?(_ question: Question) {
         guard question.name.isWithin(Explanation.zone) else { return nil }
         guard question.type == .txt else {
@@ -25,7 +25,7 @@ enum WhyQuestion: Equatable {
             return
         }
         var type = RecordType.a
-        // Names with an underscore of their own are no types.
+        // A name's own label with an underscore is no type.
         if first.first == UInt8(ascii: "_"),
             let wanted = RecordType(String(decoding: first.dropFirst(), as: UTF8.self))
         {
@@ -40,7 +40,7 @@ enum WhyQuestion: Equatable {
 }
 
 extension ResolvingLoop {
-    /// What stands for an answer of an upstream; nil when there have been too many explanations lately.
+    /// Returns the explanation as an answer; nil if the rate limit is exceeded.
     func explained(_ why: WhyQuestion, to question: Question, now: Instant) -> Answer? {
         guard explanationPace.take(now: now) else { return nil }
         switch why {
@@ -51,19 +51,19 @@ extension ResolvingLoop {
     }
 }
 
-/// How many explanations there are, by DNS and over the control socket together: each takes a copy of what the resolver
-/// knows, as long as hundreds of hits.
+/// Rate limit of explanations, by DNS and over the control socket together. Each copies the resolver's state for a
+/// name, which costs as much as hundreds of cache hits.
 struct ExplanationPace {
-    /// Until when those that were given would have been given at the pace of `interval`.
+    /// Time at which the explanations so far are paid for, at one per `interval`.
     private var paidUntil: Instant?
 
     /// More than people read.
     static let perSecond = 20
     static let interval: Duration = .seconds(1) / perSecond
-    /// A script that goes through a list.
+    /// Burst for a script that goes through a list.
     static let saved = 20
 
-    /// False when it is one too many for now.
+    /// Returns false if the explanation exceeds the limit for now.
     mutating func take(now: Instant) -> Bool {
         let paid = max(paidUntil ?? now, now)
         guard now.duration(to: paid) <= ExplanationPace.interval * (ExplanationPace.saved - 1) else { return false }
@@ -73,7 +73,8 @@ struct ExplanationPace {
 }
 
 extension Answer {
-    /// A TXT record for each line; a long one has several strings. Nobody keeps it: the next one says something else.
+    /// Builds a TXT record for each line; a long line takes several strings. The answer is not cached, because the
+    /// next one differs.
     init(explaining lines: [String], to name: Name) {
         self.init(
             records: lines.map {

@@ -1,12 +1,12 @@
-// Whether there are certificate authorities that somebody can be judged by.
+// Checks that the certificate authorities that TLS needs are present and readable.
 
 package struct AuthorityCheck: Sendable {
     package enum Store: Equatable, Sendable {
         case present
         case missing
-        /// No certificate is in it.
+        /// The file holds no certificate.
         case empty
-        /// With the system's words, or OpenSSL's.
+        /// The error text of the system or of OpenSSL.
         case unreadable(String)
     }
 
@@ -24,7 +24,7 @@ package struct AuthorityCheck: Sendable {
     }
 
     package let system: Store
-    /// "probe", or the names of providers with https and without a ca-file; empty: nobody looks there.
+    /// "probe", or the names of https providers without a ca-file; empty: the system store is unused.
     package let usersOfSystem: [String]
     package let files: [File]
 

@@ -1,11 +1,11 @@
-// Whether the kernel keeps a burst of questions until a thread takes it.
+// Checks that the kernel's receive buffers hold a burst of queries until a thread reads it.
 
 package struct BufferCheck: Sendable {
     /// net.core.rmem_max
     package let allowedBytes: Int
-    /// What the daemon asks for.
+    /// The buffer size that the daemon requests.
     package let wantedBytes: Int
-    /// Datagrams that found the daemon's buffers full since it came up.
+    /// Datagrams dropped since the start because the daemon's receive buffer was full.
     package let lostDatagrams: UInt64
 
     package init(allowedBytes: Int, wantedBytes: Int, lostDatagrams: UInt64) {
@@ -14,7 +14,7 @@ package struct BufferCheck: Sendable {
         self.lostDatagrams = lostDatagrams
     }
 
-    /// What the kernel has without anybody's doing: enough for most machines.
+    /// The kernel's default for net.core.rmem_max; enough for most machines.
     private static let usualBytes = 212_992
 
     package var findings: [Finding] {

@@ -1,12 +1,12 @@
-// Whether the wall clock can be right: by the day of this release, and by the certificates of providers, which are not
-// all wrong on the same day. It reads no clock.
+// Checks the wall clock against the date of this release and the validity periods of provider certificates. Reads no
+// clock.
 
 package struct ClockCheck: Sendable {
-    /// Of a certificate whose authority and name are in order.
+    /// The validity period of a certificate with a trusted authority and a matching name.
     package struct Dates: Equatable, Sendable {
         package let notBefore: Int64
         package let notAfter: Int64
-        /// Of the whole chain.
+        /// True if every certificate of the chain is valid now.
         package let isValidNow: Bool
 
         package init(notBefore: Int64, notAfter: Int64, isValidNow: Bool) {
@@ -19,9 +19,9 @@ package struct ClockCheck: Sendable {
     /// Seconds since 1970.
     package let now: Int64
     package let releasedAt: Int64
-    /// Of each provider that has shown one, once.
+    /// At most one entry for each provider that presented a certificate.
     package let certificates: [Dates]
-    /// Nil: not known.
+    /// Nil: unknown.
     package let isSynchronised: Bool?
 
     package init(now: Int64, releasedAt: Int64, certificates: [Dates], isSynchronised: Bool?) {
@@ -33,10 +33,10 @@ package struct ClockCheck: Sendable {
 
     private static let remedy = "timedatectl set-ntp true; or date -u -s 'YYYY-MM-DD hh:mm', then hwclock --systohc"
 
-    /// That is what is wrong, not the providers' certificates.
+    /// If the clock is wrong, expired-certificate findings of providers are suppressed.
     package var isWrong: Bool { now < releasedAt || isWrongByCertificates }
 
-    /// Two that agree: one alone may have been forgotten by its owner.
+    /// Requires two invalid certificates and no valid one, since one operator may forget a renewal.
     private var isWrongByCertificates: Bool {
         let invalid = certificates.filter { !$0.isValidNow }.count
         return invalid >= 2 && invalid == certificates.count
@@ -69,7 +69,7 @@ package struct ClockCheck: Sendable {
     }
 }
 
-/// "2026-11-21", of a moment in UTC; the first or last day of the years 1970 to 9999 where it is outside of them.
+/// Formats a moment in UTC as "2026-11-21". Clamps to the years 1970 to 9999.
 struct CalendarDay: CustomStringConvertible {
     private let days: Int64
 
@@ -77,7 +77,7 @@ struct CalendarDay: CustomStringConvertible {
         days = min(max(secondsSince1970, 0), 253_402_300_799) / 86_400
     }
 
-    /// By years of 365.2425 days that begin on 1 March, so that the leap day comes last.
+    /// Counts years of 365.2425 days that begin on 1 March, so that the leap day comes last.
     var description: String {
         let shifted = days + 719_468
         let era = shifted / 146_097

@@ -1,4 +1,4 @@
-// What is different in a container.
+// Checks the conditions that differ in a container: a mounted resolv.conf and the right to bind low ports.
 
 package struct ContainerCheck: Sendable {
     package enum Kind: Equatable, Sendable {
@@ -10,11 +10,11 @@ package struct ContainerCheck: Sendable {
     package let kind: Kind
     package let isResolvConfMounted: Bool
     package let leadsToUs: Bool
-    /// The lowest port that everybody may listen on.
+    /// The lowest port that unprivileged processes may bind.
     package let firstFreePort: Int
-    /// Of the places where the daemon is to listen.
+    /// The lowest port in the daemon's listen addresses.
     package let lowestPort: Int
-    /// CAP_NET_BIND_SERVICE is not beyond reach here.
+    /// True if the capability bounding set contains CAP_NET_BIND_SERVICE.
     package let canBindLowPorts: Bool
     package let isUp: Bool
 
@@ -49,7 +49,7 @@ package struct ContainerCheck: Sendable {
         return findings
     }
 
-    /// - Parameter status: /proc/self/status, with the bounding set of capabilities as a hexadecimal number.
+    /// - Parameter status: /proc/self/status; its line CapBnd holds the bounding set in hexadecimal.
     package static func canBindLowPorts(_ status: String) -> Bool {
         let line = status.split(separator: "\n").first { $0.hasPrefix("CapBnd:") }
         guard let digits = line?.split(whereSeparator: { $0 == "\t" || $0 == " " }).last else { return true }

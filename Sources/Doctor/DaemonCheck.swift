@@ -1,34 +1,34 @@
-// Whether the daemon is there, by its control socket and by what answers where it listens.
+// Checks that the daemon runs, by its control socket and by the replies at its listen addresses.
 
 package struct DaemonCheck: Equatable, Sendable {
     package enum Control: Equatable, Sendable {
         case answers
-        /// The settings want none.
+        /// The settings disable the control socket.
         case none
-        /// Nobody listens, or there is no such file; with the system's words.
+        /// The connection was refused, or the socket file does not exist; holds the system's error text.
         case absent(String)
         case denied
-        /// Somebody took the connection and said nothing.
+        /// The connection was accepted, and no reply came.
         case silent
-        /// It does not run: httpdnsd.socket listens in its place, and the first question starts it.
+        /// The daemon does not run; httpdnsd.socket listens for it, and the first query starts it.
         case startedByQuestions
 
         package var isAbsent: Bool { if case .absent = self { true } else { false } }
     }
 
-    /// To `version.bind. CH TXT`.
+    /// The reply to `version.bind. CH TXT`.
     package enum Reply: Equatable, Sendable {
         case ours
-        /// Somebody answers who does not say that it is httpdnsd.
+        /// Another DNS server answers.
         case foreign
-        /// With REFUSED, as the daemon does where it is asked about itself from elsewhere than loopback.
+        /// REFUSED: the daemon's reply to queries about itself from non-loopback clients.
         case declined
-        /// Nobody listens.
+        /// The port is closed.
         case refused
         case silent
-        /// The machine has no such address.
+        /// This machine does not have the listen address.
         case addressMissing
-        /// The question could not be sent; with the system's words.
+        /// The query could not be sent; holds the system's error text.
         case unsent(String)
     }
 
@@ -47,13 +47,13 @@ package struct DaemonCheck: Equatable, Sendable {
         var replies: [(transport: String, reply: Reply)] { [("UDP", udp), ("TCP", tcp)] }
     }
 
-    /// What it says of itself; nothing where it says nothing.
+    /// State that the daemon reports over the control socket; `none` without a report.
     package struct Knowledge: Equatable, Sendable {
-        /// Nameservers that lead back to it.
+        /// Nameservers that forward queries back to the daemon.
         package let loopingServers: [String]
-        /// Why it thinks that a captive portal stands in the way; nil: it does not.
+        /// The reason why the daemon suspects a captive portal; nil: none suspected.
         package let portal: String?
-        /// Somebody has told it to ask no provider, at least for some names.
+        /// The operator has switched providers off, at least for some names.
         package let isSwitchedOff: Bool
 
         package static let none = Knowledge(loopingServers: [], portal: nil, isSwitchedOff: false)
@@ -153,7 +153,7 @@ package struct DaemonCheck: Equatable, Sendable {
         listeners.contains { $0.replies.contains { $0.reply == .ours || $0.reply == .declined } }
     }
 
-    /// As [::1] is where IPv6 is off: systemd listens there all the same (FreeBind).
+    /// Reports an absent listen address, such as [::1] with IPv6 off. systemd listens there anyway (FreeBind).
     private func absentAddress(_ listener: Listener, _ transport: String) -> Finding {
         Finding(
             .note, .daemon, "\(listener.place) over \(transport): there is no such address here",
@@ -164,7 +164,7 @@ package struct DaemonCheck: Equatable, Sendable {
         listener.replies.compactMap { transport, reply in
             let what: String
             switch reply {
-            // Somebody else there is the port's matter.
+            // PortCheck reports a foreign server.
             case .ours, .declined, .foreign: return nil
             case .refused: what = "nobody listens"
             case .silent: what = "no answer"

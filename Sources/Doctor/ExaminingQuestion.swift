@@ -1,15 +1,15 @@
-// The questions that the doctor asks of nameservers, as bytes.
+// Builds the DNS queries that the doctor sends to nameservers.
 
 import DNSWire
 
 package enum ExaminingQuestion: Sendable {
-    /// `. NS`, which every resolver knows, and fits everywhere.
+    /// `. NS`: every resolver can answer it, and the answer fits into any packet.
     case short
-    /// `. DNSKEY` with the signatures: some 1,400 bytes today, with room for more than a packet holds.
+    /// `. DNSKEY` with signatures: about 1,400 bytes today; the query accepts answers larger than one packet.
     case long
 
     private static let dnskeyType = RecordType(rawValue: 48)
-    /// RFC 6891 section 6.2.5; most resolvers send less on their own.
+    /// RFC 6891 section 6.2.5; most resolvers advertise less by default.
     private static let largePayloadBytes: UInt16 = 4096
 
     package func message(id: UInt16) -> [UInt8] {
@@ -19,7 +19,7 @@ package enum ExaminingQuestion: Sendable {
             var message = UpstreamQuery.message(
                 for: Question(.root, ExaminingQuestion.dnskeyType), id: id,
                 payloadSize: ExaminingQuestion.largePayloadBytes)
-            // The flags of OPT stand before the length of its data; the first is DO (RFC 3225).
+            // The OPT flags precede the data length; the first flag is DO (RFC 3225).
             message[message.count - 4] |= 0x80
             return message
         }

@@ -1,8 +1,8 @@
-// Whether the daemon's user can read and write what it must, and whether others can't read its keys. Whose the files
-// are is told; nothing is opened here.
+// Checks that the daemon's user can access its files and that other users cannot read its keys. Opens no file: the
+// caller supplies owners and modes.
 
 package struct FileCheck: Sendable {
-    /// What a path leads to.
+    /// Type, owner and mode of the file at a path, links resolved.
     package struct Status: Equatable, Sendable {
         package let isDirectory: Bool
         package let owner: UInt32
@@ -16,7 +16,7 @@ package struct FileCheck: Sendable {
             self.mode = mode
         }
 
-        /// - Parameter bit: 4 to read, 2 to write, 1 to pass or run.
+        /// - Parameter bit: 4 to read, 2 to write, 1 to search a directory or execute a file.
         func allows(_ user: User, _ bit: UInt32) -> Bool {
             if user.id == 0 { return true }
             if owner == user.id { return mode >> 6 & bit != 0 }
@@ -38,22 +38,22 @@ package struct FileCheck: Sendable {
     }
 
     package enum Purpose: Equatable, Sendable {
-        /// The settings.
+        /// The settings file.
         case read
-        /// A key file, by its name in the settings.
+        /// A key file; the value is its settings key.
         case secret(String)
-        /// A directory that files are made in.
+        /// A directory in which the daemon creates files.
         case make(String)
-        /// A file that is there already and is written to.
+        /// An existing file that the daemon writes.
         case write(String)
     }
 
     package struct Place: Equatable, Sendable {
         package let path: String
         package let purpose: Purpose
-        /// From the root down to the path itself; nil where there is nothing.
+        /// The status of each component, from the root to the path itself; nil: missing.
         package let steps: [Status?]
-        /// Of the file system, for directories.
+        /// Free space of the file system; for directories only.
         package let freeBytes: Int?
 
         package init(path: String, purpose: Purpose, steps: [Status?], freeBytes: Int? = nil) {
@@ -66,11 +66,11 @@ package struct FileCheck: Sendable {
         var status: Status? { steps.last ?? nil }
     }
 
-    /// Nil: the machine has no user for the daemon.
+    /// Nil: this machine has no such user.
     package let user: User?
-    /// As in the settings, or the usual one.
+    /// From the settings, or the default name.
     package let userName: String
-    /// There has to be one: the service is installed, or the settings name it.
+    /// The user must exist: the service is installed, or the settings name it.
     package let isUserNeeded: Bool
     package let places: [Place]
 
@@ -81,10 +81,10 @@ package struct FileCheck: Sendable {
         self.places = places
     }
 
-    /// The store, its journal and what a crash leaves.
+    /// Enough for the store, its journal and a crash dump.
     private static let minFreeBytes = 64 << 20
 
-    /// The last part of the paths of directories that are the daemon's own.
+    /// Last component of the directories that the daemon owns.
     private static let ownName = "httpdnsd"
 
     package var findings: [Finding] {
@@ -122,7 +122,7 @@ package struct FileCheck: Sendable {
                     .fault, .files, "\(place.path) (\(key)) does not exist",
                     remedy: "put the account's key there: install -m 400 -o \(userName) KEYFILE \(place.path)")
             ]
-        // The daemon makes it before root's rights are gone.
+        // The daemon creates this directory before it drops privileges.
         case .make where place.path.hasSuffix("/\(FileCheck.ownName)"): []
         case .make(let what):
             [
@@ -162,7 +162,7 @@ package struct FileCheck: Sendable {
         }
     }
 
-    /// "/a/b/c" has the steps "/", "/a", "/a/b".
+    /// Returns the first `steps` components of a path: "/a/b/c" has the steps "/", "/a", "/a/b".
     private static func path(_ path: String, steps: Int) -> String {
         "/" + path.split(separator: "/").prefix(steps).joined(separator: "/")
     }
@@ -174,8 +174,8 @@ package struct FileCheck: Sendable {
 
 extension FileCheck.User {
     /// - Parameters:
-    ///   - passwd: passwd(5).
-    ///   - group: group(5).
+    ///   - passwd: content of passwd(5).
+    ///   - group: content of group(5).
     package init?(name: String, passwd: String, group: String) {
         let fields = { (line: Substring) in line.split(separator: ":", omittingEmptySubsequences: false) }
         let line = passwd.split(separator: "\n").map(fields).first { $0.count >= 4 && $0[0] == name }

@@ -1,21 +1,21 @@
-// What the doctor says: one line about what it saw, with the remedy beside it.
+// One line of the doctor's report, with its remedy.
 
 package struct Finding: Equatable, Sendable {
     package enum Gravity: String, CaseIterable, Sendable {
-        /// Names are not resolved, or not by the daemon.
+        /// Names do not resolve, or do not resolve through the daemon.
         case fault
-        /// Names are resolved, but something will go wrong, or goes slower than it has to.
+        /// Names resolve, but slower than necessary or with a failure ahead.
         case warning
-        /// Good to know where something else is wrong; a healthy machine may have it.
+        /// Context for other findings; a healthy machine may have it.
         case note
     }
 
     package let gravity: Gravity
-    /// What was looked at: "port 53", "clock".
+    /// The subject, such as "port 53" or "clock".
     package let subject: String
-    /// What was seen. May hold words of strangers as they are: whoever shows it makes them harmless.
+    /// The observation. May contain untrusted text; the caller escapes it for display.
     package let text: String
-    /// What to do, as a command where there is one.
+    /// What to do, as a command if there is one.
     package let remedy: String
 
     package init(_ gravity: Gravity, _ subject: Subject, _ text: String, remedy: String) {
@@ -28,7 +28,7 @@ package struct Finding: Equatable, Sendable {
     package var isNote: Bool { gravity == .note }
 }
 
-/// Everything that is looked at, in the order of the report.
+/// All subjects, in the order of the report.
 package enum Subject: String, CaseIterable, Sendable {
     case settings, daemon
     case port = "port 53"

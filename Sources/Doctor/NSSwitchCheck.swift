@@ -1,11 +1,11 @@
-// Whether programs get as far as resolv.conf: the hosts line of nsswitch.conf(5). Any bytes are read without harm.
+// Checks that the hosts line of nsswitch.conf(5) reaches resolv.conf. Accepts any bytes.
 
 package struct NSSwitchCheck: Sendable {
-    /// Nil: there is no file.
+    /// Nil: the file does not exist.
     package let text: [UInt8]?
-    /// systemd-resolved runs, so that nss-resolve has somebody to ask.
+    /// systemd-resolved runs, so nss-resolve can reach it.
     package let hasResolved: Bool
-    /// Programs that ask systemd-resolved get the daemon's answers.
+    /// systemd-resolved forwards to the daemon.
     package let isResolvedOurs: Bool
 
     package init(text: [UInt8]?, hasResolved: Bool, isResolvedOurs: Bool) {
@@ -16,17 +16,17 @@ package struct NSSwitchCheck: Sendable {
 
     private struct Source {
         let name: String
-        /// "[NOTFOUND=return]" as words without brackets, lower case.
+        /// Words of actions such as "[NOTFOUND=return]", without brackets, in lower case.
         var actions: [String] = []
 
-        /// Who comes behind it is not asked for names that it does not know.
+        /// True if the search ends here for unknown names, so later sources are not asked.
         var endsSearch: Bool {
             actions.contains("notfound=return")
                 || actions.contains { $0.hasPrefix("!") && $0.hasSuffix("=return") && !$0.hasPrefix("!notfound") }
         }
     }
 
-    /// The administrator's file; more than this is none.
+    /// Reads at most this many lines; a real nsswitch.conf is far shorter.
     private static let maxLines = 1024
     private static let usual = "hosts: files dns in /etc/nsswitch.conf"
 
@@ -74,7 +74,7 @@ package struct NSSwitchCheck: Sendable {
 
     private func hiding(_ source: Source) -> Finding? {
         switch source.name {
-        // They answer for .local alone.
+        // These sources answer only for .local.
         case "mdns_minimal", "mdns4_minimal", "mdns6_minimal": return nil
         case "resolve":
             guard hasResolved, !isResolvedOurs else { return nil }
@@ -88,7 +88,7 @@ package struct NSSwitchCheck: Sendable {
         }
     }
 
-    /// Of the first such line, as glibc takes it; nil without one.
+    /// Returns the sources of the first hosts line, the line that glibc uses; nil if there is none.
     private static func hosts(_ text: [UInt8]) -> [Source]? {
         for line in text.split(separator: UInt8(ascii: "\n")).prefix(maxLines) {
             let plain = String(decoding: line.prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self)

@@ -1,13 +1,13 @@
-// How the nameservers of the system answer: briefly and over UDP, over TCP, and at length in several packets.
+// Checks how the system's nameservers answer: a short answer over UDP, over TCP, and a fragmented answer over UDP.
 
 package struct NameserverCheck: Sendable {
     package enum Reply: Equatable, Sendable {
-        /// A DNS response code, and how long the message was.
+        /// The response code and the message length.
         case answered(code: UInt16, bytes: Int)
         case refused
         case silent
         case noRoute
-        /// In the system's words.
+        /// The system's error text.
         case failed(String)
 
         var isAnswer: Bool { if case .answered = self { true } else { false } }
@@ -17,9 +17,9 @@ package struct NameserverCheck: Sendable {
         /// "192.0.2.53:53"
         package let place: String
         package let udp: Reply
-        /// To the large question.
+        /// The reply to the long query.
         package let tcp: Reply
-        /// To a question that offers room for a large answer.
+        /// The UDP reply to the long query, with a large EDNS payload size.
         package let largeUDP: Reply
 
         package init(_ place: String, udp: Reply, tcp: Reply, largeUDP: Reply) {
@@ -72,7 +72,8 @@ package struct NameserverCheck: Sendable {
         }
     }
 
-    /// The same question is answered when it is small, or over TCP.
+    /// Reports lost fragments: the server answers short queries over UDP and long ones over TCP, but not long ones
+    /// over UDP.
     private func fragments(_ server: Server) -> Finding? {
         guard server.udp.isAnswer, server.tcp.isAnswer, !server.largeUDP.isAnswer else { return nil }
         return Finding(

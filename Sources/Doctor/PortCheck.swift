@@ -1,4 +1,4 @@
-// Who is where the daemon should be. A port is held by a process, or nobody says who holds it.
+// Checks which other processes hold the daemon's listen addresses.
 
 package struct PortCheck: Equatable, Sendable {
     package struct Holding: Equatable, Sendable {
@@ -6,7 +6,7 @@ package struct PortCheck: Equatable, Sendable {
         package let place: String
         /// "UDP" or "TCP"
         package let transport: String
-        /// "dnsmasq (pid 7)"; nil: somebody answers, and it is not known who.
+        /// "dnsmasq (pid 7)"; nil: a server answers there and its process is unknown.
         package let holder: String?
 
         package init(_ place: String, _ transport: String, holder: String?) {
@@ -16,12 +16,12 @@ package struct PortCheck: Equatable, Sendable {
         }
     }
 
-    /// Where the daemon listens, or would.
+    /// The addresses at which the daemon listens or would listen.
     package let places: [String]
-    /// Those of port 53 that the daemon does not have.
+    /// Addresses at port 53 that another process holds.
     package let holdings: [Holding]
 
-    /// httpdnsd.socket is up: systemd holds the port for the daemon.
+    /// httpdnsd.socket is active: systemd holds the port for the daemon.
     package let isSocketUnitUp: Bool
 
     package init(places: [String], holdings: [Holding], isSocketUnitUp: Bool) {
@@ -44,7 +44,7 @@ package struct PortCheck: Equatable, Sendable {
         return findings + grouped.map(finding)
     }
 
-    /// One line for a process, however many of the places it has.
+    /// One entry for each process, with all the addresses that it holds.
     private var grouped: [(holder: String?, what: String)] {
         var groups: [(holder: String?, what: String)] = []
         for holding in holdings where holding.holder.map({ !isOurs($0) }) ?? true {
@@ -69,7 +69,7 @@ package struct PortCheck: Equatable, Sendable {
         return program == "httpdnsd" || isSocketUnitUp && ["systemd", "init"].contains(program)
     }
 
-    /// The kernel cuts names of programs after 15 bytes.
+    /// The kernel cuts process names to 15 bytes.
     private static func program(_ holder: String) -> String {
         String(holder.prefix { $0 != " " })
     }

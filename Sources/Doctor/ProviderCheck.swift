@@ -1,22 +1,22 @@
-// How each address of each provider was reached, and which of it is worth a line: what all have in common is said once.
+// Checks how each address of each provider was reached. Reports a failure that several addresses share only once.
 
 package struct ProviderCheck: Sendable {
     package enum Outcome: Equatable, Sendable {
-        /// Connected, and behind https the certificate was in order.
+        /// Connected; with https, the certificate was valid.
         case fine
-        /// No route from here; nothing was sent.
+        /// No route to the address; nothing was sent.
         case noRoute
         case refused
-        /// Nothing came back in time; during the handshake, or before it.
+        /// No reply within the timeout, during the handshake or before the connection.
         case silent(isConnected: Bool)
-        /// In the system's or OpenSSL's words.
+        /// The error text of the system or of OpenSSL.
         case failed(String)
-        /// In OpenSSL's words; who has signed.
+        /// OpenSSL's error text, and the issuer of the certificate.
         case untrusted(String, issuer: String)
-        /// Whom the certificate is for.
+        /// The name for which the certificate is valid.
         case wrongName(String)
         case notValidNow(ClockCheck.Dates)
-        /// More addresses than are dialled at once.
+        /// Skipped: more addresses than the limit on concurrent connections.
         case notDialled
     }
 
@@ -41,9 +41,9 @@ package struct ProviderCheck: Sendable {
     }
 
     package let places: [Place]
-    /// Said in another place: certificates that are not valid now follow from it.
+    /// Suppresses findings about certificate dates; ClockCheck reports the wrong clock.
     package let isClockWrong: Bool
-    /// Likewise for those that nobody vouches for.
+    /// False suppresses findings about untrusted issuers; AuthorityCheck reports the missing store.
     package let hasAuthorities: Bool
 
     package init(places: [Place], isClockWrong: Bool, hasAuthorities: Bool) {
@@ -54,7 +54,7 @@ package struct ProviderCheck: Sendable {
 
     package var findings: [Finding] { families + providers + remarks }
 
-    /// No way out for a family that providers have addresses of.
+    /// Reports an address family without a route that some providers need.
     private var families: [Finding] {
         [false, true].compactMap { isIPv6 in
             let theirs = places.filter { $0.isIPv6 == isIPv6 && $0.outcome == .noRoute }
@@ -77,7 +77,7 @@ package struct ProviderCheck: Sendable {
             let mine = lost.filter { $0.provider == name }
             let isGone = !places.contains { $0.provider == name && $0.outcome == .fine }
             return mine.indices.compactMap { index in
-                // What befell several addresses alike is said once, with the first of them.
+                // Reports a shared outcome once, with the first address.
                 let isSaid = mine[..<index].contains { $0.outcome == mine[index].outcome }
                 let alike = mine.filter { $0.outcome == mine[index].outcome }
                 return isSaid ? nil : finding(alike, isGone: isGone)

@@ -1,5 +1,5 @@
-// Whether programs find the daemon through resolv.conf, and the daemon somebody behind it. It reads the file as the
-// daemon does.
+// Checks that resolv.conf leads programs to the daemon and that the daemon has nameservers of its own. Parses the
+// file with the daemon's parser.
 
 import DNSWire
 package import Resolver
@@ -7,27 +7,27 @@ package import Resolver
 package struct ResolvConfCheck: Sendable {
     package enum File: Sendable {
         case missing
-        /// A link, and what it leads to is not there.
+        /// A symbolic link without a target file.
         case dangling(to: String)
-        /// With the system's words.
+        /// The system's error text.
         case unreadable(String)
         case text([UInt8], isForEverybody: Bool)
     }
 
     package let file: File
-    /// Where the daemon listens.
+    /// The daemon's listen addresses.
     package let ourselves: ListenAddresses
-    /// A place at port 53, for remedies; nil where the daemon has none, and resolv.conf can't lead to it.
+    /// A listen address with port 53, for remedies; nil: none, so resolv.conf cannot point to the daemon.
     package let ourPlace: String?
-    /// What the daemon asks itself, by its own rules.
+    /// The nameservers that the daemon itself uses.
     package let sources: NameserverSources
-    /// Of systemd-resolved's own file; empty: it does not run.
+    /// The content of systemd-resolved's resolv.conf; empty: it does not run.
     package let resolvedServers: [UInt8]
-    /// Those of resolv.conf that were seen to pass questions on to the daemon.
+    /// Nameservers of resolv.conf that forward queries to the daemon.
     package let forwarders: Set<Nameserver>
-    /// `system use` has left its record.
+    /// The record of `system use` exists.
     package let isTakenOver: Bool
-    /// chattr +i
+    /// The file has the immutable attribute (chattr +i).
     package let isImmutable: Bool
     package let isMounted: Bool
 
@@ -69,13 +69,13 @@ package struct ResolvConfCheck: Sendable {
         }
     }
 
-    /// To be asked whether they lead to the daemon; those that are the daemon are left out.
+    /// Returns the nameservers to test for forwarding to the daemon; omits the daemon's own addresses.
     package static func otherServers(_ file: File, without ourselves: ListenAddresses) -> [Nameserver] {
         guard case .text(let text, _) = file else { return [] }
         return NameserverList(resolvConf: text, without: ourselves).servers
     }
 
-    /// Programs ask the daemon, be it through systemd-resolved or another one that passes questions on.
+    /// True if programs reach the daemon directly, through systemd-resolved or through another forwarder.
     package var leadsToUs: Bool {
         guard case .text(let text, _) = file else { return false }
         let list = NameserverList(resolvConf: text, without: ourselves)
@@ -161,7 +161,7 @@ package struct ResolvConfCheck: Sendable {
 
     private func isForwarded(_ list: NameserverList) -> Bool { list.servers.contains(where: forwarders.contains) }
 
-    /// resolv.conf names systemd-resolved, and that asks the daemon.
+    /// True if resolv.conf names systemd-resolved and systemd-resolved asks the daemon.
     private func isThroughResolved(_ list: NameserverList) -> Bool {
         list.servers.contains(where: ResolvConfCheck.isStub)
             && ResolvConfCheck.namesUs(NameserverList(resolvConf: resolvedServers, without: ourselves))

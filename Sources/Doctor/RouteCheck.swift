@@ -1,14 +1,14 @@
-// What IPv6 looks like from here: half of it is worse than none, since programs try it first.
+// Checks the machine's IPv6 connectivity. Partial IPv6 delays connections, since programs try it first.
 
 package struct RouteCheck: Sendable {
-    /// Of global scope, which unique local ones have as well: they may be translated on the way.
+    /// An address of global scope; unique local addresses count, since NAT66 may translate them.
     package let hasAddress: Bool
-    /// Of 2000::/3, which is all that is handed out.
+    /// An address in 2000::/3, the range from which public addresses are assigned.
     package let hasPublicAddress: Bool
     package let hasDefaultRoute: Bool
-    /// All of 2000::/3 has one, be it in halves as VPNs have them.
+    /// A route covers all of 2000::/3; two halves count, as VPNs add them.
     package let hasPublicRoute: Bool
-    /// How providers were reached by it.
+    /// The outcomes of connections to providers over IPv6.
     package let outcomes: [ProviderCheck.Outcome]
     package let worksByIPv4: Bool
 
@@ -26,7 +26,7 @@ package struct RouteCheck: Sendable {
         hasAddress = !scopes.isEmpty
         let wide = RouteCheck.lines(routes).compactMap(RouteCheck.wideRoute)
         hasDefaultRoute = wide.contains { $0.bits == 0 }
-        // ::/0, ::/1, ::/2 and 2000::/3 are those around it; 2000::/4 and 3000::/4 are its halves.
+        // ::/0, ::/1, ::/2 and 2000::/3 cover 2000::/3; so do 2000::/4 and 3000::/4 together.
         let halves = Set(wide.filter { $0.bits == 4 }.map(\.firstDigit))
         hasPublicRoute =
             wide.contains { $0.bits < 3 && $0.firstDigit < 4 || $0.bits == 3 && $0.firstDigit == 2 }
@@ -37,10 +37,11 @@ package struct RouteCheck: Sendable {
 
     /// RTF_REJECT of linux/route.h.
     private static let rejects: UInt32 = 0x0200
-    /// A machine with a route for every neighbour.
+    /// Covers a machine with one route for each neighbour.
     private static let maxLines = 10_000
 
-    /// Its first hexadecimal digit, and how many bits of it count; nil for narrow ones, and those that reject.
+    /// Returns the first hexadecimal digit of the destination and the prefix length; nil for prefixes over /4 and
+    /// reject routes.
     private static func wideRoute(_ words: [Substring]) -> (firstDigit: Int, bits: Int)? {
         guard words.count >= 10, words[9] != "lo", let bits = Int(words[1], radix: 16), bits <= 4,
             let digit = words[0].first?.hexDigitValue, let flags = UInt32(words[8], radix: 16), flags & rejects == 0

@@ -1,7 +1,7 @@
-// What the daemon would say of its settings before it starts.
+// Reports the errors that the daemon would find in its settings at startup.
 
 package struct SettingsCheck: Sendable {
-    /// In the daemon's words: file, line, column, finding, remedy.
+    /// The daemon's error messages: file, line, column, error, remedy.
     package let complaints: [String]
     package let path: String
 
@@ -10,7 +10,7 @@ package struct SettingsCheck: Sendable {
         self.path = path
     }
 
-    /// A screenful is for `httpdnsd --check`.
+    /// `httpdnsd --check` shows the rest.
     private static let maxShown = 5
 
     package var findings: [Finding] {

@@ -1,7 +1,7 @@
-// What connections cost and what keeping them saved, as a value.
+// Counters of connections: how many were opened, reused and retried.
 
-/// Sockets opened so far, those still open, replies that came over a connection that was there already, and requests
-/// that were sent once more because such a connection seemed dead.
+/// `opened` and `open` count sockets. `reused` counts replies over an existing connection, `retried` requests
+/// repeated because such a connection seemed dead.
 package struct ConnectionCounts: Equatable, Sendable {
     package var open = 0
     package var opened = 0

@@ -1,8 +1,8 @@
-// What runs to one endpoint. libcurl compares neither the name that is checked nor what its TLS callback did before it
-// shares a connection; sets of connections per endpoint make sharing across identities impossible. New requests go to
-// the current set; a set that is retired closes with its last transfer. A pool without a set is dormant.
+// All requests and connections to one endpoint. libcurl ignores the verified name and its TLS callback when it shares
+// connections, so each endpoint has its own connection sets. New requests go to the current set. A retired set closes
+// with its last transfer. A pool without a set is dormant.
 
-/// A request without a reply on a connection that has brought nothing since.
+/// A request without a reply; its connection has received nothing since the request was sent.
 private struct StuckRequest {
     let subject: String
     let receivedBytes: UInt64
@@ -14,26 +14,26 @@ final class ConnectionPool {
     let endpoint: HTTPEndpoint
     private let interest: ConnectionSet.Interest
     private var current: ConnectionSet?
-    /// Each with a transfer.
+    /// Retired sets; each still has a transfer.
     private var retired: [ConnectionSet] = []
-    /// How many sets were retired.
+    /// Number of sets retired so far.
     private var generation = 0
     private var exchanges: [Exchange] = []
     private var finished: [Finished] = []
-    /// Those that are to be sent elsewhere as well, and why.
+    /// Requests to send to another endpoint as well, with the failure that caused it.
     private var silent: [(id: TransferID, failure: TransferFailure)] = []
-    /// By the local port of the connection.
+    /// Keyed by the local port of the connection.
     private var stuck: [Int: StuckRequest] = [:]
-    /// By the last connection that carried a request.
+    /// From the last connection that carried a request.
     private var usualAcknowledgement: Duration?
     private var repliedAt: ContinuousClock.Instant?
-    /// By the last reply.
+    /// From the last reply.
     private(set) var isHTTP1 = false
     private var reused = 0
     private var retried = 0
-    /// By sets that are gone.
+    /// Sockets opened by closed sets.
     private var openedBefore = 0
-    /// When the connections are given up; set while nothing runs.
+    /// When the idle connections are closed; set only while no request runs.
     private var dormantAt: ContinuousClock.Instant?
 
     init(endpoint: HTTPEndpoint, interest: @escaping ConnectionSet.Interest) {
@@ -109,7 +109,7 @@ final class ConnectionPool {
         return finished
     }
 
-    /// Of those that have somewhere else to go, and are not heard of here.
+    /// Returns the silent requests that have another endpoint to try.
     func takeSilent() -> [(id: TransferID, failure: TransferFailure)] {
         defer { silent.removeAll(keepingCapacity: true) }
         return silent
@@ -127,8 +127,8 @@ final class ConnectionPool {
         }
     }
 
-    /// One slow name looks the same as a connection that is dead behind a live peer. Requests about two subjects that
-    /// are stuck on a connection that brings nothing tell the second from the first.
+    /// One slow name looks the same as a dead connection behind a live peer. Two stuck requests with different
+    /// subjects, on a connection that receives nothing, prove the connection dead.
     private func noteStuck(at index: Int, now: ContinuousClock.Instant) {
         guard let (port, received) = silentConnection(of: exchanges[index]) else { return }
         let subject = exchanges[index].request.subject
@@ -141,7 +141,7 @@ final class ConnectionPool {
         }
     }
 
-    /// The connection of a stuck request that has brought nothing since that was sent.
+    /// Returns the connection of a stuck request if it has received nothing since the request was sent.
     private func silentConnection(of exchange: Exchange) -> (port: Int, received: UInt64)? {
         guard let transfer = exchange.stuckTransfer, let sentAt = transfer.sentAt,
             let received = progress(from: transfer.localPort)?.received, received == sentAt.received
@@ -160,7 +160,7 @@ final class ConnectionPool {
         silent.append((exchanges[index].id, failure))
     }
 
-    /// A reply to another request shows that a path leads there.
+    /// Fails the exchange as `unacknowledged`, unless a reply since its start shows that the path works.
     private func noteDeadPath(at index: Int, now: ContinuousClock.Instant) {
         let sets = sets
         let isDead = exchanges[index].hasDeadPath(now: now) { ConnectionPool.isAcknowledged($0, in: sets) }
@@ -172,9 +172,9 @@ final class ConnectionPool {
         sets.first { $0.transfers.contains { $0 === transfer } }?.isAcknowledged(transfer) ?? true
     }
 
-    /// After every call in: takes what ended, and gives up what is not needed any more.
+    /// Runs after every public call: processes ended transfers and closes unused sets.
     private func settle(now: ContinuousClock.Instant) {
-        // What is sent once more may end at once.
+        // A retry may end at once.
         while case let ended = sets.flatMap({ $0.takeEnded() }), !ended.isEmpty {
             for (transfer, result) in ended { conclude(transfer, result, now: now) }
         }
@@ -217,8 +217,10 @@ final class ConnectionPool {
         finished.append((exchange.id, result))
     }
 
-    /// The connections that were open when the request was first sent get no more requests: they share its fate. Those
-    /// that were opened since do. False if the request could not be sent once more and nothing of it runs.
+    /// Retries on a new set. The connections that were open when the request was first sent get no more requests;
+    /// newer ones do.
+    ///
+    /// - Returns: false if the retry could not start and no transfer of the request runs.
     private func retry(at index: Int, now: ContinuousClock.Instant) -> Bool {
         let exchange = exchanges[index]
         if exchange.generation == generation { retire() }
@@ -251,7 +253,7 @@ final class ConnectionPool {
         return transfer
     }
 
-    /// The next request opens connections anew.
+    /// Stops using the current set; the next request opens new connections.
     private func retire() {
         if let current { retired.append(current) }
         current = nil

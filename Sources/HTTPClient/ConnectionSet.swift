@@ -1,28 +1,28 @@
-// Some connections to one endpoint and the transfers on them: one libcurl multi handle, from its first request until it
-// is closed. What changed in a call is told to the loop before the call is over, and before another set acts: libcurl
-// closes some sockets without a word, and their numbers may come back in the next call.
+// One libcurl multi handle: connections to one endpoint and the transfers on them. Reports socket changes to the
+// event loop before each call returns and before another set runs. libcurl closes some sockets silently, and the
+// kernel may reuse their descriptors in the next call.
 
 import CCurl
 
 final class ConnectionSet {
-    /// HTTP/2 needs one; a server with HTTP/1.1 only gets as many in parallel as are polite (browsers use 6).
+    /// HTTP/2 needs one. For HTTP/1.1 this bounds the parallel requests (browsers use 6).
     static let maxConnections = 8
-    /// Servers should allow at least so many streams on a connection (RFC 9113 section 6.5.2).
+    /// The smallest stream limit that RFC 9113 section 6.5.2 recommends to servers.
     static let maxStreams = 100
 
     typealias Ended = (transfer: Transfer, result: Result<TransferReply, TransferFailure>)
     typealias Interest = (_ descriptor: Int32, _ wants: SocketInterest) -> Void
 
     private(set) var transfers: [Transfer] = []
-    /// All that were started here, so that none of the set's connections can have carried more. Which connection a
-    /// request takes is known only when it is over.
+    /// All transfers started here; an upper bound for the requests on any connection of the set. libcurl reports a
+    /// transfer's connection only when it has ended.
     private(set) var startedCount = 0
-    /// When libcurl wants to be called.
+    /// When libcurl requests its next timer call.
     private(set) var dueAt: ContinuousClock.Instant?
     private let interest: Interest
     private let ledger = SocketLedger()
     private var ended: [Ended] = []
-    /// Nil when the set is closed.
+    /// Nil: the set is closed.
     private var multi: MultiHandle?
 
     init(interest: @escaping Interest) throws(TransferFailure) {
@@ -33,12 +33,13 @@ final class ConnectionSet {
     var openSockets: Int { ledger.openSockets }
     var openedSockets: Int { ledger.openedSockets }
 
-    /// Of the connection from this local port; nil if there is none.
+    /// Returns the progress of the connection from this local port; nil if there is none.
     func progress(from port: Int) -> ConnectionProgress? { ledger.progress(from: port) }
 
-    /// Whether the peer's kernel has acknowledged what the transfer has sent: the request, or else the handshake.
+    /// Returns true if the peer's kernel has acknowledged the transfer's request, or the handshake if no request was
+    /// sent.
     func isAcknowledged(_ transfer: Transfer) -> Bool {
-        // It waits for a connection that others have.
+        // The transfer waits for a connection of another transfer.
         guard let progress = progress(from: transfer.localPort) else {
             return ledger.connections.contains(where: \.isAcknowledged)
         }
@@ -46,7 +47,7 @@ final class ConnectionSet {
         return progress.acknowledged >= sentAt.sent
     }
 
-    /// Notes how far its connection is, as often as a part of its request has been sent.
+    /// Records the connection's progress; called after each sent part of the request.
     func noteSending(of transfer: Transfer) {
         if transfer.isSent { transfer.noteSending(progress(from: transfer.localPort)) }
     }
@@ -66,7 +67,7 @@ final class ConnectionSet {
         return transfer
     }
 
-    /// One that is not in the set is ignored.
+    /// Ignores a transfer that is not in the set.
     func cancel(_ transfer: Transfer, now: ContinuousClock.Instant) {
         ended.removeAll { $0.transfer === transfer }
         guard let index = transfers.firstIndex(where: { $0 === transfer }) else { return }
@@ -92,7 +93,7 @@ final class ConnectionSet {
         return ended
     }
 
-    /// Ends every transfer without a result, and closes every connection; nothing can be started any more.
+    /// Ends every transfer without a result and closes every connection. The set cannot be used afterwards.
     func close() {
         while !transfers.isEmpty { remove(at: transfers.count - 1) }
         multi = nil
@@ -103,7 +104,7 @@ final class ConnectionSet {
 
     private func act(on descriptor: Int32, events: Int32 = 0, now: ContinuousClock.Instant) {
         guard let raw = unsafe multi?.raw else { return }
-        // Before libcurl closes them: what ends by its time-out may have waited for them.
+        // Read before libcurl closes the connections: a transfer that times out may have waited for one of them.
         let hasNeighbour = descriptor == CURL_SOCKET_TIMEOUT && ledger.connections.contains(where: \.isEstablished)
         var running: Int32 = 0
         _ = unsafe curl_multi_socket_action(raw, descriptor, events, &running)
@@ -136,12 +137,12 @@ final class ConnectionSet {
 
     deinit {
         for transfer in transfers { _ = unsafe curl_multi_remove_handle(multi?.raw, transfer.easy) }
-        // Before the ledger, which its callbacks write to.
+        // The multi handle's callbacks write to the ledger, so it is freed first.
         multi = nil
     }
 }
 
-/// Owns a multi handle. The ledger outlives it, and no transfer is in it any more when it goes.
+/// Owns a multi handle. The ledger must outlive it, and all transfers must be removed before it is freed.
 @safe private struct MultiHandle: ~Copyable {
     let raw: UnsafeMutableRawPointer
 

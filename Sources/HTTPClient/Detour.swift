@@ -1,9 +1,9 @@
-// A request that has more than one place to go: where it can still be sent, and in how many it runs. Never starts
-// anything.
+// Retry plan of a request with several endpoints: the endpoints left and the number of running attempts. Starts no
+// request itself.
 
 struct Detour {
     private let startedAt: ContinuousClock.Instant
-    /// As it was asked for, less the places where it was sent.
+    /// The original request, without the endpoints already tried.
     private var request: TransferRequest
     private(set) var runningCount = 1
 
@@ -12,12 +12,12 @@ struct Detour {
         self.startedAt = startedAt
     }
 
-    /// The request for the next place, in the time that is left; nil when there is none.
+    /// Returns the request for the next endpoint with the remaining time; nil if none is left.
     mutating func next(after failure: TransferFailure, now: ContinuousClock.Instant) -> TransferRequest? {
         let elapsed = startedAt.duration(to: now)
         let pathLeft = request.deadPathTimeout.map { $0 - elapsed }
         guard !request.elsewhere.isEmpty, request.timeout > elapsed else { return nil }
-        // The place has ended, and the others end now, too.
+        // The deadline applies to all endpoints, so the other attempts end now as well.
         if failure == .unacknowledged, let pathLeft, pathLeft <= .zero { return nil }
         request.endpoint = request.elsewhere.removeFirst()
         runningCount += 1

@@ -1,39 +1,39 @@
-// A request until its answer: one transfer, or two of which the first reply counts. Decides when the second is due;
+// A request until its reply: one transfer, or two of which the first reply wins. Decides when the second is due;
 // never starts one.
 
 struct Exchange {
     /// dialling -> connecting -> sent -> acknowledged -> stuck -> retried
     ///                       `-> settled
     enum Stage {
-        /// Not sent yet, or over which connection is not known.
+        /// Not sent yet, or its connection is not known yet.
         case dialling
-        /// The same, but the peer's kernel is there.
+        /// As `dialling`, but the peer's kernel has acknowledged the connection.
         case connecting
-        /// Over a connection that had been there before, which may be half-dead.
+        /// Sent over a reused connection, which may be half-open.
         case sent(since: ContinuousClock.Instant)
-        /// The peer's kernel has it.
+        /// The peer's kernel has acknowledged the request.
         case acknowledged(since: ContinuousClock.Instant)
-        /// There is no reply, but the connection may be in order.
+        /// No reply in time; the connection may still work.
         case stuck
-        /// Over a new connection, or answered in part, or sent elsewhere, or not to be watched.
+        /// On a new connection, partly answered, sent to another endpoint, or not monitored.
         case settled
-        /// Sent once more.
+        /// Sent a second time.
         case retried
     }
 
     let id: TransferID
     let request: TransferRequest
     let startedAt: ContinuousClock.Instant
-    /// Which of the pool's sets in a row it was first sent with.
+    /// The pool's generation at the first attempt.
     let generation: Int
-    /// Those that run.
+    /// Running transfers.
     private(set) var transfers: [Transfer]
     private var stage: Stage
-    /// What usually passes until the peer's kernel acknowledges a dialled connection; nil when that is not known.
+    /// Usual time until the peer's kernel acknowledges a new connection; nil: unknown.
     private let dialTimeout: Duration?
-    /// When `hasDeadPath` has to be asked.
+    /// When `hasDeadPath` must be called.
     private(set) var deadPathAt: ContinuousClock.Instant?
-    /// Says more about the provider than how a half-dead connection ended.
+    /// The failure of the retry; says more about the provider than the end of a half-open connection.
     private var retryFailure: TransferFailure?
 
     init(
@@ -50,12 +50,12 @@ struct Exchange {
         stage = request.stallTimeout == nil ? .settled : .dialling
     }
 
-    /// When `stalls` has to be asked.
+    /// When `stalls` must be called.
     var stallsAt: ContinuousClock.Instant? {
         guard let stallTimeout = request.stallTimeout else { return nil }
         let silenceTimeout = min(request.silenceTimeout ?? stallTimeout, stallTimeout)
         switch stage {
-        // Another connection to the same place would not come about sooner.
+        // A second connection to the same endpoint would not be established sooner.
         case .dialling where request.elsewhere.isEmpty, .connecting where request.elsewhere.isEmpty: return nil
         case .dialling: return startedAt.advanced(by: min(dialTimeout ?? silenceTimeout, silenceTimeout))
         case .connecting: return startedAt.advanced(by: silenceTimeout)
@@ -72,13 +72,13 @@ struct Exchange {
         return true
     }
 
-    /// The transfer whose reply is late although the peer's kernel has the request.
+    /// The transfer without a reply in time although the peer's kernel has the request.
     var stuckTransfer: Transfer? {
         guard case .stuck = stage, let transfer = transfers.first, transfer.isExposed else { return nil }
         return transfer
     }
 
-    /// To be called as often as something may have been sent.
+    /// Updates the stage; called whenever a part of the request may have been sent.
     mutating func noteSending(now: ContinuousClock.Instant) {
         guard let transfer = transfers.first, transfer.isSent else { return }
         switch stage {
@@ -89,13 +89,13 @@ struct Exchange {
 
     enum Stall: Equatable {
         case none
-        /// The request is to be sent once more, over a new connection, because of this failure.
+        /// Repeat the request over a new connection because of this failure.
         case silent(TransferFailure)
         /// `stuckTransfer` is set.
         case stuck
     }
 
-    /// - Parameter isAcknowledged: whether the peer's kernel has what the transfer has sent.
+    /// - Parameter isAcknowledged: returns true if the peer's kernel has acknowledged the transfer's data.
     mutating func stalls(now: ContinuousClock.Instant, isAcknowledged: (Transfer) -> Bool) -> Stall {
         guard let stallsAt, stallsAt <= now, let transfer = transfers.first else { return .none }
         switch stage {
@@ -117,17 +117,17 @@ struct Exchange {
         }
     }
 
-    /// The request goes on at the next of `elsewhere`.
+    /// Records that the request continues at the next of `elsewhere`.
     mutating func leave() { stage = .settled }
 
-    /// - Returns: whether no path leads to the peer, by what its kernel has acknowledged. Asked once.
+    /// - Returns: true if the peer's kernel has acknowledged no running transfer. True at most once.
     mutating func hasDeadPath(now: ContinuousClock.Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
         guard let at = deadPathAt, at <= now else { return false }
         deadPathAt = nil
         return !transfers.isEmpty && !transfers.contains(where: isAcknowledged)
     }
 
-    /// What is to be sent once more, in the time that is left; nil if none is.
+    /// Returns the request with the remaining time; nil if no time is left.
     func retryRequest(now: ContinuousClock.Instant) -> TransferRequest? {
         var request = request
         request.timeout -= startedAt.duration(to: now)
@@ -157,7 +157,7 @@ struct Exchange {
             return .finish(.success(reply))
         case .failure(let failure):
             if transfer.isRetry { retryFailure = failure }
-            // The kernel repeats a SYN after 1 s and then 3 s: meanwhile the path may be back.
+            // The kernel repeats a SYN after 1 s and 3 s; meanwhile the path may recover.
             if failure == .unacknowledged, deadPathAt != nil, request.elsewhere.isEmpty { return .retry }
             if !transfers.isEmpty { return .wait }
             if failure == .reset, transfer.isExposed, !isRetried { return .retry }

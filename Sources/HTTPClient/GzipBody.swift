@@ -1,10 +1,11 @@
-// Bodies that came compressed. libcurl could decode them, but takes one that ends too early for whole, and what follows
-// the end for nothing (7.88): half an answer must not pass for an answer.
+// Decodes gzip bodies strictly. libcurl 7.88 accepts truncated bodies and ignores trailing data; a partial answer
+// must be an error.
 
 import CCurl
 
 enum GzipBody {
-    /// One gzip member (RFC 1952) and nothing else. More of them in a row are allowed there, and sent by nobody.
+    /// Decodes exactly one gzip member (RFC 1952). The RFC allows several, but providers send one.
+    ///
     /// - Throws: `garbage` if it is broken, cut, or followed by something; `oversized` over `maxBytes`.
     static func decoded(_ body: [UInt8], maxBytes: Int) throws(TransferFailure) -> [UInt8] {
         var result = 0

@@ -1,21 +1,20 @@
-// Carries requests to providers over libcurl's multi interface, on the caller's loop and thread. It never looks a name
-// up, never makes a thread, never reads a clock, and never waits: the loop says which descriptor is ready and what
-// time it is, and takes what finished after every call.
+// Sends requests to providers through libcurl's multi interface, on the caller's event loop and thread. It never
+// resolves names, creates threads, reads a clock or blocks. The event loop passes ready descriptors and the time, and
+// collects finished transfers after every call.
 
 import CCurl
 
 package final class HTTPClient {
-    /// A transfer costs about 30 KiB while it runs, and a reply up to 64 KiB more: at most 24 MiB in the worst case, or
-    /// twice as much while every request is sent once more.
-    /// As many questions may be in flight upstream; more than that is a flood, and is answered as one.
+    /// A running transfer costs about 30 KiB, and its reply up to 64 KiB. The worst case is 24 MiB, or twice that
+    /// while every request is retried. This bounds the upstream queries in flight; further requests fail as `busy`.
     package static let maxTransfers = 256
-    /// Twice what a generous configuration names. Beyond it a pool without connections is forgotten.
+    /// Twice the endpoints of a large configuration. Above this, a pool without connections is removed.
     package static let maxEndpoints = 64
 
     private let interest: ConnectionSet.Interest
     private var pools: [ConnectionPool] = []
     private var finished: [Finished] = []
-    /// Of the requests that may be sent elsewhere as well.
+    /// Requests that have other endpoints.
     private var detours: [TransferID: Detour] = [:]
     private var setbacks: [Setback] = []
     private var lastID: UInt64 = 0
@@ -23,39 +22,39 @@ package final class HTTPClient {
     package struct Finished {
         package let id: TransferID
         package let result: Result<TransferReply, TransferFailure>
-        /// Where this came from: what the request named, or one of its `elsewhere`.
+        /// The endpoint of the result: the request's own, or one of its `elsewhere`.
         package let endpoint: HTTPEndpoint
     }
 
-    /// A place where a request was not heard of, and left for the next one.
+    /// An endpoint that did not answer, so the request moved to the next one.
     package struct Setback {
         package let id: TransferID
         package let endpoint: HTTPEndpoint
-        /// `unacknowledged` or `timeout`: it is silent.
+        /// `unacknowledged` or `timeout` if the endpoint is silent.
         package let failure: TransferFailure
     }
 
-    /// Once per process, before there is a second thread. The process must ignore SIGPIPE: OpenSSL writes to sockets
-    /// without asking that none be sent.
+    /// Initialises libcurl; call once per process, before the second thread starts. The process must ignore SIGPIPE,
+    /// since OpenSSL writes to sockets without MSG_NOSIGNAL.
     package static func prepareProcess() throws(TransferFailure) {
         let code = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         guard code == CURLE_OK else { throw .local(unsafe String(cString: curl_easy_strerror(code))) }
     }
 
-    /// - Parameter interest: told which descriptors to watch, level-triggered, before a call into the client returns.
-    ///   With `none` the descriptor may be closed already, or stand for a socket that is not watched: neither is an
-    ///   error. Must not call the client.
+    /// - Parameter interest: receives each descriptor to watch, level-triggered, before a call into the client
+    ///   returns. A descriptor passed with `none` may be closed or unwatched already; neither is an error. Must not
+    ///   call the client.
     package init(interest: @escaping (_ descriptor: Int32, _ wants: SocketInterest) -> Void) {
         self.interest = interest
     }
 
-    /// When `timePassed` has to be called at the latest. Changes with every call.
+    /// The latest time for the next `timePassed` call. Changes with every call.
     package var nextDeadline: ContinuousClock.Instant? { pools.compactMap(\.deadline).min() }
 
     package var transfersInFlight: Int { pools.reduce(0) { $0 + $1.exchangeCount } }
 
-    /// How many requests to the endpoint run at once without waiting for each other. Until a reply shows that it only
-    /// speaks HTTP/1.1, TLS is taken for HTTP/2.
+    /// Returns how many requests to the endpoint run in parallel. Assumes HTTP/2 for TLS until a reply shows
+    /// HTTP/1.1.
     package func parallelRequests(to endpoint: HTTPEndpoint) -> Int {
         let isHTTP1 = endpoint.scheme == .http || pools.contains { $0.endpoint == endpoint && $0.isHTTP1 }
         return isHTTP1 ? ConnectionSet.maxConnections : ConnectionSet.maxStreams
@@ -67,8 +66,8 @@ package final class HTTPClient {
         pools.first { $0.endpoint == endpoint }?.connections ?? ConnectionCounts()
     }
 
-    /// Every started transfer ends exactly once in `takeFinished`, unless it is cancelled. A request that cannot be
-    /// started (`busy`, `badRequest`, `local`) ends there as well, at once.
+    /// Starts a request. It ends exactly once in `takeFinished`, unless it is cancelled. A request that cannot start
+    /// (`busy`, `badRequest`, `local`) ends there at once.
     package func start(_ request: TransferRequest, now: ContinuousClock.Instant) -> TransferID {
         lastID += 1
         let id = TransferID(number: lastID)
@@ -77,17 +76,17 @@ package final class HTTPClient {
         return id
     }
 
-    /// No result of the transfer is handed out after this. One that has ended already, or never was, is ignored.
+    /// Cancels a transfer; its result is not delivered. Ignores an ended or unknown transfer.
     ///
-    /// - Parameter hasTimedOut: the caller waits no longer. If its connection has brought nothing since, it gets no
-    ///   further request.
+    /// - Parameter hasTimedOut: true if the caller's timeout expired. Then the connection gets no further request if
+    ///   it has received nothing since.
     package func cancel(_ id: TransferID, hasTimedOut: Bool = false, now: ContinuousClock.Instant) {
         finished.removeAll { $0.id == id }
         detours[id] = nil
         for pool in pools { _ = pool.cancel(id, hasTimedOut: hasTimedOut, now: now) }
     }
 
-    /// A descriptor that is not watched (any more) is ignored.
+    /// Ignores a descriptor that is not watched.
     package func socketReady(
         _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: ContinuousClock.Instant
     ) {
@@ -104,8 +103,7 @@ package final class HTTPClient {
         }
     }
 
-    /// After a change of the network: every connection is closed, and every running transfer ends as `networkChanged`,
-    /// since its connection may lead nowhere now. The counters stay.
+    /// Closes every connection after a network change. Running transfers end as `networkChanged`; counters are kept.
     package func renewConnections(now: ContinuousClock.Instant) {
         for pool in pools {
             pool.renew()
@@ -115,13 +113,13 @@ package final class HTTPClient {
 
     package var hasFinished: Bool { !finished.isEmpty }
 
-    /// To be drained after every call in.
+    /// Returns the finished transfers; call after every call into the client.
     package func takeFinished() -> [Finished] {
         defer { finished.removeAll(keepingCapacity: true) }
         return finished
     }
 
-    /// Since it was called last.
+    /// Returns the setbacks since the last call.
     package func takeSetbacks() -> [Setback] {
         defer { setbacks.removeAll() }
         return setbacks
@@ -145,7 +143,7 @@ package final class HTTPClient {
         for (id, result) in pool.takeFinished() { ended(id, result, at: pool.endpoint, now: now) }
     }
 
-    /// As far as there is a place to go to; it may end there at once.
+    /// Starts the request at its next endpoint, if there is one; it may end at once.
     private func goElsewhere(
         _ id: TransferID, from endpoint: HTTPEndpoint, _ failure: TransferFailure, now: ContinuousClock.Instant
     ) {
@@ -161,7 +159,7 @@ package final class HTTPClient {
         detours[id]?.ended()
         if case .failure(let failure) = result, detours[id] != nil {
             if failure.isAddress { goElsewhere(id, from: endpoint, failure, now: now) }
-            // What goes on elsewhere will end there, or has ended by now.
+            // An attempt at another endpoint still runs, or has already delivered the result.
             guard let left = detours[id], left.runningCount == 0 else { return }
         }
         finished.append(Finished(id: id, result: result, endpoint: endpoint))

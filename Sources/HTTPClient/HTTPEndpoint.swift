@@ -1,5 +1,5 @@
-// Where a provider is dialled and as whom. Every part that decides which server may answer is in the value, so two
-// endpoints that differ in any of them never share a connection. Never holds a name that would have to be looked up.
+// The address of a provider and the identity it is verified by. Endpoints that differ in any part never share a
+// connection. Contains no name that needs a lookup.
 
 import CCurl
 
@@ -12,33 +12,33 @@ package struct HTTPEndpoint: Hashable, Sendable {
     /// The URL's host: a name or an IP literal, IPv6 without brackets.
     package let host: String
     package let port: UInt16
-    /// The IP literal that is dialled, IPv6 without brackets or zone.
+    /// The IP literal to connect to, IPv6 without brackets or zone.
     package let address: String
     /// Sent in the TLS handshake instead of `host`. An IP literal is never sent (RFC 6066 section 3).
     package let sni: String?
-    /// What the certificate must be valid for, instead of `host`: a name or an IP literal.
+    /// The name or IP literal that the certificate must match, instead of `host`.
     package let verifyName: String?
     /// Sent as `Host` (HTTP/1.1) or `:authority` (HTTP/2) instead of `host`.
     package let hostHeader: String?
     /// Certificates to trust instead of the system's, as a PEM file.
     package let caFile: String?
-    /// What `address` is reached through.
+    /// The proxy that connects to `address`.
     package let proxy: HTTPProxy?
-    /// How long a connection may be idle and still be used, in seconds: 1 to `maxIdleSeconds`, and less than after
-    /// what time the provider hangs up.
+    /// The longest idle time of a reusable connection, in seconds: 1 to `maxIdleSeconds`. Set it below the provider's
+    /// own idle timeout.
     package let idleSeconds: Int
-    /// How many requests a connection carries at most, 1 or more; nil for as many as come. For providers that let a
-    /// connection hang when it has carried too many.
+    /// The most requests on one connection, 1 or more; nil: no limit. For providers that let a connection hang after
+    /// too many requests.
     package let maxRequestsPerConnection: Int?
 
-    /// An idle connection may be dead behind a NAT or after a sleep, and finding out costs a time-out; after so long a
-    /// new handshake is cheaper than the risk, and the memory is given back.
+    /// An idle connection may be dead behind a NAT or after a suspend, and detection costs a timeout. After this time
+    /// a new handshake is cheaper than that risk, and memory is freed.
     package static let defaultIdleSeconds = 10
-    /// NATs and load balancers forget a silent connection after minutes.
+    /// NATs and load balancers drop idle connections after minutes.
     package static let maxIdleSeconds = 600
 
-    /// Nil if `address` is no IP literal, or if another part is empty, out of range, or holds characters that have no
-    /// place in it.
+    /// Returns nil if `address` is not an IP literal, or if another part is empty, out of range or has invalid
+    /// characters.
     package init?(
         scheme: Scheme, host: String, port: UInt16, address: String, sni: String? = nil, verifyName: String? = nil,
         hostHeader: String? = nil, caFile: String? = nil, proxy: HTTPProxy? = nil,
@@ -62,12 +62,13 @@ package struct HTTPEndpoint: Hashable, Sendable {
         self.maxRequestsPerConnection = maxRequestsPerConnection
     }
 
-    /// The IP literal that a socket is opened to.
+    /// The IP literal of the TCP connection: the proxy's, or `address`.
     package var dialledAddress: String { proxy?.address ?? address }
 
-    /// The same endpoint, to which another address leads: another way of the network's, and nobody else who may answer.
+    /// Returns the same endpoint reached through another address, such as a NAT64 address. The verified identity
+    /// stays the same.
     ///
-    /// - Parameter way: instead of `dialledAddress`; nil comes back if it is no IP literal.
+    /// - Parameter way: replaces `dialledAddress`; the result is nil if it is not an IP literal.
     package func dialled(at way: String) -> HTTPEndpoint? {
         guard let proxy else { return with(address: way, proxy: nil) }
         let other = HTTPProxy(
@@ -84,13 +85,13 @@ package struct HTTPEndpoint: Hashable, Sendable {
 
     package var idleTimeout: Duration { .seconds(idleSeconds) }
 
-    /// What libcurl takes for the host: it sends this name in the handshake and nothing else of it is used.
+    /// The URL host for libcurl, which uses it only as SNI.
     var handshakeHost: String { sni ?? host }
 
-    /// What the certificate is checked for.
+    /// The name that the certificate must match.
     var checkedName: String { verifyName ?? host }
 
-    /// The `Host` header where libcurl's own, made from `handshakeHost`, would be wrong.
+    /// The `Host` header to set; nil if libcurl's own, made from `handshakeHost`, is right.
     var ownHostHeader: String? {
         if let hostHeader { return hostHeader }
         guard handshakeHost != host else { return nil }
@@ -103,7 +104,7 @@ package struct HTTPEndpoint: Hashable, Sendable {
         "\(scheme.rawValue)://\(HTTPEndpoint.bracketed(handshakeHost)):\(port)\(target)"
     }
 
-    /// For CURLOPT_CONNECT_TO: every host and port leads here, so libcurl has nothing to look up.
+    /// For CURLOPT_CONNECT_TO: maps every host and port to `address`, so libcurl resolves no name.
     var dialRule: String { "::\(HTTPEndpoint.bracketed(address)):\(port)" }
 
     static func bracketed(_ host: String) -> String {
@@ -117,7 +118,7 @@ package struct HTTPEndpoint: Hashable, Sendable {
         return unsafe inet_pton(family, text, &storage) == 1
     }
 
-    /// Letters, digits, "-", "_" and "." for names; IPv6 literals whole.
+    /// Accepts names of letters, digits, "-", "_" and ".", and complete IPv6 literals.
     private static func isHost(_ text: String) -> Bool {
         if text.utf8.contains(UInt8(ascii: ":")) { return isAddress(text) }
         return !text.isEmpty

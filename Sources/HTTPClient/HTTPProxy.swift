@@ -1,4 +1,4 @@
-// A proxy between us and a provider, dialled by address like everything else. Never shows its password.
+// A proxy in front of a provider, given by IP address. Its description omits the password.
 
 import CCurl
 
@@ -6,7 +6,7 @@ package struct HTTPProxy: Hashable, Sendable {
     package enum Kind: String, Sendable {
         /// HTTP CONNECT (RFC 9110 section 9.3.6), for `http` URLs as well: the proxy sees no request.
         case connect
-        /// SOCKS version 5 (RFC 1928); whatever is to be reached is told to the proxy and never looked up here.
+        /// SOCKS version 5 (RFC 1928); the target is passed to the proxy and never resolved here.
         case socks5h
     }
 
@@ -17,11 +17,12 @@ package struct HTTPProxy: Hashable, Sendable {
     package let userName: String?
     package let password: String?
 
-    /// RFC 1929 gives the length of each one byte.
+    /// RFC 1929 encodes each length in one byte.
     package static let maxCredentialBytes = 255
 
-    /// Nil if `address` is no IP literal, a password has no user name, a credential is too long or holds control
-    /// characters, or the user name is empty or has a colon (RFC 7617 section 2).
+    /// Returns nil for an `address` that is not an IP literal, and for a password without a user name. Also returns nil
+    /// if a credential is too long or has control characters. The user name must not be empty or contain a colon (RFC
+    /// 7617 section 2).
     package init?(kind: Kind, address: String, port: UInt16, userName: String? = nil, password: String? = nil) {
         guard HTTPEndpoint.isAddress(address), port != 0 else { return nil }
         guard userName != nil || password == nil else { return nil }
@@ -34,9 +35,9 @@ package struct HTTPProxy: Hashable, Sendable {
         self.password = password
     }
 
-    /// For CURLOPT_PROXY. Credentials stand in it because libcurl 7.88 decodes its options for them, and does so once
-    /// more for every connection that it tries. With "socks5h" it would send an IPv6 address as a name, unless the
-    /// URL's host is one too; with "socks5" it reads the address itself, and looks up nothing for that.
+    /// For CURLOPT_PROXY. The URL holds the credentials, since libcurl 7.88 decodes the separate options again for
+    /// every connection that it tries. "socks5h" would send an IPv6 address as a name unless the URL's host is one
+    /// too. "socks5" parses the address and resolves nothing.
     var url: String {
         let scheme = kind == .connect ? "http" : "socks5"
         let login = userName.map { HTTPProxy.encoded($0) + ":" + HTTPProxy.encoded(password ?? "") + "@" }

@@ -1,5 +1,4 @@
-// The certificate that a provider showed, in words, for people. Says nothing about whether it was right: a reply is
-// only there if it was.
+// The certificate that a provider presented, as text for display. A reply exists only if the certificate was valid.
 
 import CCurl
 
@@ -10,15 +9,15 @@ package struct PeerCertificate: Hashable, Sendable {
     package let issuer: String
     /// As OpenSSL writes it: "Nov 22 10:00:00 2026 GMT".
     package let notAfter: String
-    /// `notAfter` in seconds since 1970; nil if it is none that libcurl can read.
+    /// `notAfter` in seconds since 1970; nil if libcurl cannot parse it.
     package let expiresAtSeconds: Int?
 
-    /// A CDN's certificate has up to a hundred; more than fill a screen tell nobody anything.
+    /// A CDN's certificate has up to a hundred names.
     package static let maxNames = 100
-    /// A DNS name has 255.
+    /// The length of the longest DNS name.
     package static let maxTextBytes = 255
 
-    /// Of a transfer for which CURLOPT_CERTINFO was set; nil if its connection was there already, or had no TLS.
+    /// Needs CURLOPT_CERTINFO. Returns nil for a reused connection or one without TLS.
     init?(of easy: UnsafeMutableRawPointer) {
         var fields: [Substring: Substring] = [:]
         var next = unsafe ccurl_leaf_certificate(easy)
@@ -37,7 +36,7 @@ package struct PeerCertificate: Hashable, Sendable {
         expiresAtSeconds = seconds == -1 ? nil : seconds
     }
 
-    /// Whoever wrote the certificate must not write to a terminal.
+    /// Replaces control characters, since the text comes from the peer and may go to a terminal.
     private static func shown(_ text: Substring) -> String {
         let bytes = text.utf8.prefix(maxTextBytes).map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
         return String(decoding: bytes, as: UTF8.self)

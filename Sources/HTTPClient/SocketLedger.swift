@@ -1,12 +1,12 @@
-// What libcurl's callbacks said during a call: which descriptors it wants watched and when it wants to be called.
-// Written only by those callbacks, read when the call is over. Descriptors are closed here, after the loop has
-// forgotten them. The exception: a socket that never got connected is closed by libcurl itself, without a word
-// (7.88, cf-socket.c), so its number may come back for another socket before the loop heard of the end of the first.
+// Records what libcurl's callbacks request during a call: descriptors to watch and the next timer. Only those
+// callbacks write it; the set reads it after the call. The ledger closes descriptors after the loop stops watching
+// them. libcurl itself silently closes sockets that never connected (7.88, cf-socket.c). Such a descriptor may be
+// reused before the loop stops watching it.
 
 import CCurl
 
 package enum SocketInterest: Sendable {
-    /// Forget the descriptor. It is closed right after, or was closed already.
+    /// Stop watching the descriptor. It is closed right after, or already was.
     case none
     case read, write, both
 }
@@ -17,7 +17,7 @@ final class SocketLedger {
         case after(milliseconds: Int)
     }
 
-    /// As long as a request to a provider is worth waiting for; the next one then takes a new connection.
+    /// As long as a provider's reply is worth waiting for; the next request then uses a new connection.
     static let silenceMilliseconds: UInt32 = 3000
 
     private(set) var openedSockets = 0
@@ -25,7 +25,7 @@ final class SocketLedger {
     private var wanted: [Int32: SocketInterest] = [:]
     private var told: [Int32: SocketInterest] = [:]
     private var changed: [Int32] = []
-    /// Watched by the loop for a socket that is gone, and open again as another one.
+    /// Descriptors that the loop watches for a closed socket and that now belong to a new one.
     private var replaced: [Int32] = []
     private var closing: [Int32] = []
     private var timer = Timer.unchanged
@@ -36,7 +36,7 @@ final class SocketLedger {
 
     var openSockets: Int { sockets.count }
 
-    /// Returns how far the connection from this local port has got; nil if there is none.
+    /// Returns the progress of the connection from this local port; nil if there is none.
     func progress(from port: Int) -> ConnectionProgress? {
         guard port > 0, let descriptor = sockets.first(where: { ccurl_local_port($0) == port }) else { return nil }
         return ConnectionProgress(descriptor)
@@ -46,7 +46,7 @@ final class SocketLedger {
 
     func isWatching(_ descriptor: Int32) -> Bool { told[descriptor] != nil }
 
-    /// Hands over what changed since the last call, in the order in which it did.
+    /// Reports the changes since the last call, in their order.
     func deliver(to interest: (_ descriptor: Int32, _ wants: SocketInterest) -> Void) {
         for descriptor in replaced {
             told[descriptor] = nil
@@ -67,7 +67,7 @@ final class SocketLedger {
         changed.removeAll(keepingCapacity: true)
     }
 
-    /// After the multi handle is gone, and with it all that it held.
+    /// Call after the multi handle and its connections are freed.
     func forgetSockets() {
         sockets = []
     }

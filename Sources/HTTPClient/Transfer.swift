@@ -1,20 +1,20 @@
-// One request on its way: owns the libcurl handle, everything the handle points to, and what came back so far.
-// What libcurl reports is only recorded here; nothing calls libcurl from its own callbacks.
+// One request in progress: owns the libcurl handle, all memory that the handle points to, and the data received. The
+// callbacks only record; they never call libcurl.
 
 import CCurl
 
 @safe final class Transfer {
-    /// An HTTPDNS reply is a few hundred bytes and a DNS message at most 65,535; counted before decoding and after,
-    /// so a compressed bomb ends here as well.
+    /// An HTTPDNS reply has a few hundred bytes and a DNS message at most 65,535. The bound applies before and after
+    /// decoding, which also stops compression bombs.
     static let maxBodyBytes = 65_536
     /// Providers send about a dozen headers; the bounds leave room for a CDN in front of them.
     static let maxHeaders = 64
     static let maxHeaderBytes = 16_384
-    /// Long enough for OpenSSL's longest reason, short enough for a log line.
+    /// Fits OpenSSL's longest error text and a log line.
     static let maxReasonBytes = 120
 
     let id: TransferID
-    /// How long the first transfer of the same request had run by then; nil for the first.
+    /// The time since the first attempt started; nil for the first attempt.
     private let waited: Duration?
     private let wantsCertificate: Bool
     let easy: UnsafeMutableRawPointer
@@ -61,15 +61,15 @@ import CCurl
 
     var isSent: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
-    /// Of its connection; 0 or less until TCP is connected.
+    /// The local port of the connection; 0 or less until TCP is connected.
     var localPort: Int { number(CURLINFO_LOCAL_PORT) }
 
-    /// The connection's progress when the last part of the request had been sent; nil before.
+    /// The connection's progress when the last part of the request was sent; nil before.
     private(set) var sentAt: ConnectionProgress?
     private var uploadedBytes = 0
     private let bodyBytes: Int
 
-    /// `sentAt` is final.
+    /// True if the whole request is sent, so `sentAt` is final.
     var isWhollySent: Bool { sentAt != nil && uploadedBytes >= bodyBytes }
 
     func noteSending(_ progress: @autoclosure () -> ConnectionProgress?) {
@@ -80,12 +80,13 @@ import CCurl
         sentAt = progress()
     }
 
-    /// Sent over a connection that had been there before, and without any reply: the connection may be half-dead.
+    /// Sent over a reused connection without any reply yet: the connection may be half-open.
     var isExposed: Bool { isSent && headerBytes == 0 && number(CURLINFO_NUM_CONNECTS) == 0 }
 
-    /// After libcurl said that the transfer is done.
+    /// Returns the result after libcurl has reported completion.
     ///
-    /// - Parameter hasNeighbour: there is a connection that others have: the transfer may have waited for it.
+    /// - Parameter hasNeighbour: true if the set has an established connection, for which this transfer may have
+    ///   waited.
     func result(_ code: CURLcode, hasNeighbour: Bool) -> Result<TransferReply, TransferFailure> {
         guard !isOversized else { return .failure(.oversized) }
         guard code == CURLE_OK else {
@@ -96,7 +97,7 @@ import CCurl
                 isConnected: hasNeighbour || localPort > 0)
             return .failure(endpoint.proxy == nil ? failure : seenThroughProxy(failure, code, text))
         }
-        // libcurl is content with a reply that ends inside its headers.
+        // libcurl accepts a reply that ends within its headers.
         guard headersAreComplete else { return .failure(.reset) }
         return Result { () throws(TransferFailure) in reply(body: try decodedBody()) }
     }
@@ -105,7 +106,7 @@ import CCurl
         let values = { (name: String) in
             self.headers.filter { $0.name.lowercased() == name }.map { $0.value.lowercased() }
         }
-        // libcurl decodes others without being asked to, and takes cut ones for whole.
+        // libcurl decodes other transfer encodings unasked and accepts truncated ones.
         guard values("transfer-encoding").allSatisfy({ $0 == "chunked" }) else {
             throw .garbage("an unknown transfer encoding")
         }
@@ -123,7 +124,7 @@ import CCurl
             let time = self.time(field)
             return time == .zero ? .zero : time + (self.waited ?? .zero)
         }
-        // libcurl gives a connection that was there before some microseconds.
+        // libcurl reports a few microseconds for a reused connection.
         let isNew = newConnections > 0
         return TransferReply(
             status: number(CURLINFO_RESPONSE_CODE), headers: headers, body: body,
@@ -134,7 +135,7 @@ import CCurl
             certificate: wantsCertificate ? unsafe PeerCertificate(of: easy) : nil)
     }
 
-    /// What goes wrong before the tunnel stands is the proxy's doing, except for time and our own machine.
+    /// Attributes failures before the tunnel is established to the proxy, except timeouts and local failures.
     private func seenThroughProxy(_ failure: TransferFailure, _ code: CURLcode, _ text: String) -> TransferFailure {
         let status = number(CURLINFO_HTTP_CONNECTCODE)
         switch (code, failure) {
@@ -159,14 +160,14 @@ import CCurl
         return value
     }
 
-    /// Since the start; zero for what did not happen.
+    /// Returns the time since the start; zero if the phase did not occur.
     private func time(_ field: CURLINFO) -> Duration {
         var microseconds: curl_off_t = 0
         _ = unsafe ccurl_get_off(easy, field, &microseconds)
         return .microseconds(microseconds)
     }
 
-    /// A line break would let a value add headers of its own.
+    /// Rejects line breaks, which would let a value inject headers.
     private static func isSendable(_ request: TransferRequest) -> Bool {
         let text = request.headers.flatMap { [$0.name, $0.value] }
         return request.target.utf8.first == UInt8(ascii: "/")
@@ -176,7 +177,7 @@ import CCurl
     }
 }
 
-// What libcurl hands over. Answers tell it whether to go on.
+// libcurl's callbacks. Each returns false to abort the transfer.
 extension Transfer {
     func received(body bytes: UnsafeRawBufferPointer) -> Bool {
         guard body.count + bytes.count <= Transfer.maxBodyBytes else {
@@ -187,11 +188,12 @@ extension Transfer {
         return true
     }
 
-    /// One line, status lines and the empty line at the end included.
+    /// Receives one header line, including status lines and the final empty line.
     func received(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
         let line = unsafe String(decoding: bytes, as: UTF8.self)
         if line.hasPrefix("HTTP/") {
-            // The real reply begins; what came with an interim one (RFC 9110 section 15.2) is over.
+            // A new status line starts the real reply; discards the headers of the interim one (RFC 9110 section
+            // 15.2).
             headers = []
             headersAreComplete = false
         }
@@ -201,7 +203,7 @@ extension Transfer {
             return false
         }
         let isEnd = line.utf8.allSatisfy { $0 == 0x0D || $0 == 0x0A }
-        // What follows the end is a trailer, which must not pass for a header (RFC 9110 section 6.5.1).
+        // Lines after the end are trailers and must not count as headers (RFC 9110 section 6.5.1).
         headersAreComplete = headersAreComplete || isEnd
         guard !headersAreComplete, let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return true }
         headers.append((String(line[..<colon]), Transfer.trimmed(line[line.utf8.index(after: colon)...])))

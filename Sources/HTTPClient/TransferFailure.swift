@@ -1,37 +1,37 @@
-// Why a transfer brought no reply, in the words that statistics and the resolver use. An HTTP status is no failure.
+// Why a transfer brought no reply. An HTTP error status is not a failure.
 
 import CCurl
 
 package enum TransferFailure: Error, Hashable, Sendable {
     /// The port is closed.
     case refused
-    /// No route, or no local address to dial from.
+    /// No route, or no usable local address.
     case unreachable
-    /// The peer's kernel has not acknowledged the connection or the request in time: the path is dead.
+    /// The peer's kernel did not acknowledge the connection or the request in time: the path is dead.
     case unacknowledged
-    /// No complete reply in time, although the peer's kernel has the request.
+    /// No complete reply in time, although the peer's kernel acknowledged the request.
     case timeout
-    /// The handshake or the check of the certificate failed; the text is OpenSSL's.
+    /// The handshake or the certificate check failed; holds OpenSSL's text.
     case tls(String)
-    /// The proxy can't be reached, or does not let us through: "status 407", or libcurl's words.
+    /// The proxy is unreachable or refused the connection; holds "status 407" or libcurl's text.
     case proxy(String)
-    /// The server closed early: before the reply, or before its end. libcurl 7.88 also drops a whole reply that a
-    /// server gives over HTTP/2 before it has read the body of a POST.
+    /// The server closed before the end of the reply. With HTTP/2, libcurl 7.88 also discards a complete reply that
+    /// arrives before the server has read a POST body.
     case reset
-    /// The decoded body or the headers passed their bound.
+    /// The decoded body or the headers exceeded their limit.
     case oversized
-    /// What came is not HTTP, or its encoding is broken.
+    /// The reply is not HTTP, or its encoding is invalid.
     case garbage(String)
     /// Too many transfers at once; nothing was sent.
     case busy
-    /// The connections were renewed while the transfer ran. Says nothing about the provider.
+    /// The connections were closed after a network change. Does not count against the provider.
     case networkChanged
-    /// The request cannot be sent as it is; nothing was sent.
+    /// The request is malformed; nothing was sent.
     case badRequest
-    /// The machine ran out of memory or descriptors, or libcurl lacks something.
+    /// The machine has no memory or descriptors left, or libcurl lacks a feature.
     case local(String)
 
-    /// Another address of the same provider may do better.
+    /// True if another address of the same provider may work.
     package var isAddress: Bool {
         switch self {
         case .refused, .unreachable, .unacknowledged, .timeout, .tls, .reset: true
@@ -39,7 +39,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// Stable, for counters.
+    /// Stable names for counters.
     package var kind: String {
         switch self {
         case .refused: "refused"
@@ -60,8 +60,8 @@ package enum TransferFailure: Error, Hashable, Sendable {
 
     /// - Parameters:
     ///   - systemError: the errno of a failed connect or receive, 0 if there was none.
-    ///   - isConnected: whether TCP was connected.
-    ///   - text: libcurl's own words.
+    ///   - isConnected: true if TCP was connected.
+    ///   - text: libcurl's error text.
     init(_ code: CURLcode, systemError: Int32, text: String, overTLS: Bool, isConnected: Bool) {
         switch code {
         case CURLE_COULDNT_CONNECT: self = TransferFailure.connecting(systemError)
@@ -71,13 +71,13 @@ package enum TransferFailure: Error, Hashable, Sendable {
             CURLE_USE_SSL_FAILED:
             self = .tls(text)
         case CURLE_RECV_ERROR:
-            // Broken chunks come as this code too; then no call has failed. Over TLS an early end has none either.
+            // libcurl reports broken chunks with this code and no errno. An early end over TLS has no errno either.
             self = systemError == 0 && !overTLS ? .garbage(text) : .reset
         case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_ERROR, CURLE_HTTP2_STREAM,
-            // A session that said goodbye; what breaks HTTP/2 comes as an error of receiving.
+            // The server sent GOAWAY; HTTP/2 protocol errors arrive as receive errors.
             CURLE_HTTP2:
             self = .reset
-        // Of a header line without end libcurl says that it has no memory.
+        // libcurl reports a header line without end as out of memory.
         case CURLE_FILESIZE_EXCEEDED, CURLE_OUT_OF_MEMORY: self = .oversized
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING,
             CURLE_WRITE_ERROR:

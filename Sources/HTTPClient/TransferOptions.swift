@@ -1,4 +1,4 @@
-// The options of a transfer, each set once; what is not here stays at libcurl's default. Never asks the environment.
+// Sets the libcurl options of a transfer, each once; others keep libcurl's default. Reads no environment variable.
 
 import CCurl
 
@@ -24,7 +24,7 @@ extension Transfer {
     func configureConnection(_ request: TransferRequest, ledger: SocketLedger) throws(TransferFailure) {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // Empty strings also keep out what the environment says of proxies.
+        // Empty strings also disable the proxy environment variables.
         try set(CURLOPT_PROXY, endpoint.proxy?.url ?? "")
         try set(CURLOPT_NOPROXY, "")
         try dialRules.append(endpoint.dialRule)
@@ -38,7 +38,7 @@ extension Transfer {
         try set(CURLOPT_TCP_NODELAY, 1)
         let isHTTPS = endpoint.scheme == .https
         try set(CURLOPT_HTTP_VERSION, isHTTPS ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1))
-        // Without TLS there is no HTTP/2 to wait for, and waiting would put the first requests in a row.
+        // Without TLS there is no HTTP/2, and waiting for it would serialise the first requests.
         try set(CURLOPT_PIPEWAIT, isHTTPS ? 1 : 0)
         try check(unsafe ledger.watchSockets(of: easy))
         if endpoint.proxy != nil { try configureProxy() }
@@ -46,9 +46,9 @@ extension Transfer {
 
     private func configureProxy() throws(TransferFailure) {
         try set(CURLOPT_HTTPPROXYTUNNEL, 1)
-        // The proxy's headers are none of the reply's.
+        // The proxy's headers are not part of the reply.
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        // CURLAUTH_BASIC, a macro that Swift does not see. Else a SOCKS proxy could choose Kerberos.
+        // 1 is CURLAUTH_BASIC, a macro that Swift does not import. Otherwise a SOCKS proxy could choose Kerberos.
         try set(CURLOPT_SOCKS5_AUTH, 1)
     }
 
@@ -57,7 +57,7 @@ extension Transfer {
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         if let checkedName = unsafe checkedName {
-            // libcurl would check for the name in the handshake; OpenSSL checks for the wanted one instead.
+            // libcurl would verify the SNI name; OpenSSL verifies the configured one instead.
             try set(CURLOPT_SSL_VERIFYHOST, 0)
             try check(unsafe ccurl_set_verify_name(easy, checkedName))
         } else {
@@ -67,8 +67,8 @@ extension Transfer {
             try set(CURLOPT_CAINFO, caFile)
             try check(unsafe ccurl_set_string(easy, CURLOPT_CAPATH, nil))
         } else if unsafe ccurl_version().pointee.capath != nil {
-            // From the directory OpenSSL reads the one root that it needs; the bundle would be parsed whole, and held,
-            // for each connection.
+            // OpenSSL reads only the required root from the directory. It would parse and hold the whole bundle for
+            // each connection.
             try check(unsafe ccurl_set_string(easy, CURLOPT_CAINFO, nil))
         }
     }
@@ -76,7 +76,7 @@ extension Transfer {
     func configureReceiving() throws(TransferFailure) {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         try set(CURLOPT_ACCEPT_ENCODING, "gzip")
-        // Offered, but decoded by `GzipBody`.
+        // Accepted from the server, but decoded by `GzipBody`.
         try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         try check(unsafe ccurl_set_off(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(Transfer.maxBodyBytes)))
         try check(unsafe ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText))
@@ -92,7 +92,7 @@ extension Transfer {
             })
     }
 
-    /// The count taken, as libcurl wants it: anything but all of it ends the transfer.
+    /// Returns the number of bytes taken; libcurl aborts the transfer if it is less than `count`.
     private static func passing(
         _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?,
         to receive: (Transfer, UnsafeRawBufferPointer) -> Bool
@@ -115,7 +115,7 @@ extension Transfer {
     }
 }
 
-/// Owns a list of lines that libcurl reads while the transfer runs.
+/// Owns a libcurl string list, which libcurl reads while the transfer runs.
 @safe struct LineList: ~Copyable {
     private(set) var first: UnsafeMutablePointer<curl_slist>?
 
@@ -134,7 +134,7 @@ extension Transfer {
 }
 
 extension Duration {
-    /// Rounded up, at least 1: libcurl takes 0 for "no limit".
+    /// Rounds up, at least 1, since libcurl treats 0 as no limit.
     fileprivate var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
         let milliseconds = seconds.multipliedReportingOverflow(by: 1000)

@@ -1,4 +1,4 @@
-// What is asked of a provider and what comes back, as values. No curl in here.
+// A request to a provider and its reply, as plain values without libcurl types.
 
 package struct TransferID: Hashable, Sendable {
     let number: UInt64
@@ -13,34 +13,34 @@ package struct TransferRequest: Sendable {
     package var endpoint: HTTPEndpoint
     /// Path and query as they stand in the request line, beginning with "/"; already percent-encoded.
     package var target: String
-    /// Sent as they are; a name or value with a line break, or a target with a space, is refused as `badRequest`.
+    /// Sent unchanged. A name or value with a line break, or a target with a space, fails as `badRequest`.
     package var headers: [(name: String, value: String)]
     /// Sent with POST only.
     package var body: [UInt8]
-    /// From start to the last byte of the reply, waiting for a free connection included.
+    /// From the start to the last byte of the reply, including the wait for a free connection.
     package var timeout: Duration
-    /// Until the TLS handshake is done; at most `timeout`.
+    /// From the start to the end of the TLS handshake; at most `timeout`.
     package var connectTimeout: Duration
-    /// Dial anew and hang up after the reply: for a server whose open connections are not trusted.
+    /// Opens a new connection and closes it after the reply, for a server with unreliable open connections.
     package var needsOwnConnection: Bool
-    /// A request over a connection that had been there before is stuck when nothing of a reply has come for so long.
-    /// When a request with another `subject` is stuck there as well, the connection is dead: both are sent once more
-    /// over a new one, within `timeout`; the first reply counts. Nil: never, and `silenceTimeout` has no effect. (A
-    /// connection that ends before the reply begins always leads to that.)
+    /// A request over a reused connection is stuck if no reply byte arrives within this time. If a request with
+    /// another `subject` is stuck there too, the connection is dead. Both are then repeated over a new connection,
+    /// within `timeout`; the first reply wins. Nil: never, and `silenceTimeout` has no effect. A connection that
+    /// closes before the reply always causes a repeat.
     package var stallTimeout: Duration?
-    /// The request is sent once more when the peer's kernel has not acknowledged it after a usual round trip, after
-    /// this time at the latest; where there is an `elsewhere`, also when no connection stands: then it is the path, and
-    /// no slow server. At most `stallTimeout`; nil: as long as that.
+    /// Repeats the request if the peer's kernel has not acknowledged it after a usual round trip, or after this time at
+    /// the latest. With `elsewhere`, this also covers a connection that is not established. At most `stallTimeout`;
+    /// nil: equal to it.
     package var silenceTimeout: Duration?
-    /// When no kernel has acknowledged anything anywhere after so long, the request fails as `unacknowledged`. Nil:
+    /// If no peer kernel has acknowledged any attempt within this time, the request fails as `unacknowledged`. Nil:
     /// never.
     package var deadPathTimeout: Duration?
-    /// What the request is about. Slow requests about one subject say nothing about their connection.
+    /// What the request asks about. Several slow requests with one subject do not indicate a bad connection.
     package var subject: String
-    /// Where it is sent once more instead, each in its turn: when the one before is silent, or cannot be reached. The
-    /// first reply counts, and all of it has to be over within `timeout`.
+    /// Endpoints to try in turn if the previous one is silent or unreachable. The first reply wins; `timeout` covers
+    /// all attempts.
     package var elsewhere: [HTTPEndpoint]
-    /// Only a new connection shows a certificate, so this goes together with `needsOwnConnection`.
+    /// Requests the certificate. Requires `needsOwnConnection`, since only a new connection presents one.
     package var wantsCertificate: Bool
 
     package init(
@@ -72,29 +72,29 @@ package struct TransferReply: Sendable {
         case http1, http2
     }
 
-    /// 100 to 999 as the server sent it; redirects are not followed, errors are not failures here.
+    /// 100 to 999 as the server sent it. Redirects are not followed; error codes are not failures here.
     package let status: Int
-    /// In the order of arrival, names as they came (lower case in HTTP/2).
+    /// In order of arrival, names as received (lower case in HTTP/2).
     package let headers: [(name: String, value: String)]
     /// Decoded, at most `Transfer.maxBodyBytes`.
     package let body: [UInt8]
     package let httpVersion: HTTPVersion
-    /// 0 if a connection was there already.
+    /// 0 for a reused connection.
     package let newConnections: Int
-    /// From the start until the connection stood, that to a proxy included; zero if one was there already.
+    /// From the start to the established connection, including a proxy's; zero for a reused one.
     package let connectTime: Duration
-    /// From the start until the TLS handshake was done; zero without one.
+    /// From the start to the end of the TLS handshake; zero without one.
     package let handshakeTime: Duration
-    /// From the start, the wait before a retry included.
+    /// From the start, including the wait before a retry.
     package let totalTime: Duration
-    /// If it was wanted and the connection is new.
+    /// Present if requested and the connection is new.
     package let certificate: PeerCertificate?
-    /// The request was sent a second time, whichever reply this is.
+    /// True if the request was sent twice, whichever attempt was answered.
     package internal(set) var wasRetried = false
 
     package var connectionWasReused: Bool { newConnections == 0 }
 
-    /// The first header of that name, in any case.
+    /// Returns the first header of that name, case-insensitively.
     package func header(_ name: String) -> String? {
         let wanted = name.lowercased()
         return headers.first { $0.name.lowercased() == wanted }?.value

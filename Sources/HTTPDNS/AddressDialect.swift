@@ -1,5 +1,5 @@
-// A dialect for A and AAAA alone, whose requests carry names rather than questions: what it says of names and families,
-// made into what every dialect says of questions.
+// A dialect for A and AAAA queries with names in its requests. Converts between the questions of `Dialect` and names
+// with address families.
 
 package import DNSWire
 
@@ -19,14 +19,15 @@ package enum AddressFamilies: Sendable {
 
 package protocol AddressDialect: Dialect {
     /// - Parameters:
-    ///   - names: as these services take them (`Name.hostText`), each once.
-    ///   - families: both only of a dialect that `asksBothFamilies`.
+    ///   - names: in the services' text form (`Name.hostText`), without duplicates.
+    ///   - families: `both` only if the dialect `asksBothFamilies`.
     func request(
         for names: [String], of families: AddressFamilies, in context: DialectContext
     ) throws(DialectError) -> HTTPRequest
 
-    /// Reads a reply once, for all of its questions.
-    /// - Parameter isAlone: one name was asked, so what names nothing is about that one.
+    /// Parses a reply once, for all of its questions.
+    ///
+    /// - Parameter isAlone: true if one name was asked, so that nameless entries belong to it.
     func reading(
         of reply: HTTPReply, isAlone: Bool
     ) throws(DialectError) -> (Question) throws(DialectError) -> Answer
@@ -63,7 +64,7 @@ extension AddressDialect {
         }
     }
 
-    /// The server's side: a list of names as text, each with the families that were asked for.
+    /// Server side: converts a comma-separated list of names to questions for the requested families.
     func questions(about list: String, of families: AddressFamilies) throws(DialectError) -> [Question] {
         let texts = list.split(separator: ",", maxSplits: maxNames, omittingEmptySubsequences: false)
         guard texts.count <= maxNames else { throw .garbage("more than \(maxNames) names") }
@@ -73,8 +74,7 @@ extension AddressDialect {
     }
 }
 
-/// What a server has to say about one name: for each family that was asked for, A first, the answer, or nil when it was
-/// refused.
+/// A server's answers about one name: for each requested family, A first, the answer; nil for a refusal.
 struct NamedAnswers {
     let name: Name
     private(set) var families: [(type: RecordType, answer: Answer?)] = []
@@ -98,7 +98,7 @@ extension Resolution {
 }
 
 extension [Name] {
-    /// Each once, in the order in which they come up first.
+    /// The names without duplicates, in order of first appearance.
     fileprivate var withoutRepetition: [Name] {
         var seen: Set<Name> = []
         return filter { seen.insert($0).inserted }
@@ -108,8 +108,8 @@ extension [Name] {
 extension DialectContext {
     var unixSeconds: Int64 { unixMilliseconds / 1000 }
 
-    /// Whom the provider is to answer for, as services say it that know no prefixes: the subnet's first address. One of
-    /// length 0 asks not to be located; such services have no words for that, so it is nil as if nothing were said.
+    /// The client subnet for services without prefix support: its first address. Length 0 asks for no location, which
+    /// such services cannot express, so the result is nil.
     var clientAddress: String? {
         guard let clientSubnet, clientSubnet.length > 0 else { return nil }
         return clientSubnet.address.description

@@ -1,15 +1,16 @@
-// Bare addresses of one family with one TTL, as HTTPDNS services say them in JSON, made into an answer.
+// Converts a JSON list of addresses of one family with one TTL to an answer.
 
 import DNSWire
 
-/// `ips` and `ttl` as they were read.
+/// `ips` and `ttl` as read from the reply.
 struct AddressList {
     let texts: [String]
-    /// What it said, in seconds, of whatever sign.
+    /// The TTL in seconds as sent; may be negative.
     let ttl: LenientInteger?
 
-    /// An empty list is nobody's word on whether the name exists.
-    /// - Throws: `garbage` when there are addresses, and none of the question's family.
+    /// Returns an ambiguous answer for an empty list, which does not show whether the name exists.
+    ///
+    /// - Throws: `garbage` if there are addresses, but none of the question's family.
     func answer(to question: Question) throws(DialectError) -> Answer {
         guard !texts.isEmpty else { return Answer(negative: .unprovenEmpty, ttlSeconds: ttlSeconds) }
         guard texts.count <= DialectBounds.maxRecords else { throw .garbage("more addresses than any name has") }
@@ -19,7 +20,8 @@ struct AddressList {
         return Answer(records: records)
     }
 
-    /// Absent and not positive: the default, because the answer was meant to be used (providers.md 2.2 and 9.5).
+    /// The default for an absent or non-positive TTL, because the provider meant the answer to be used (providers.md
+    /// 2.2 and 9.5).
     var ttlSeconds: UInt32 {
         guard let value = ttl?.value, value > 0 else { return DialectBounds.defaultTTLSeconds }
         return UInt32(clamping: min(value, Int(DialectBounds.maxTTLSeconds)))
@@ -27,7 +29,7 @@ struct AddressList {
 }
 
 extension Answer {
-    /// The server's side: the addresses of a family as text.
+    /// Server side: the addresses of a family as text.
     func addressTexts(of family: RecordType) -> [String] {
         addresses.filter { $0.recordType == family }.map(\.description)
     }

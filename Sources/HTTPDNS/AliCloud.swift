@@ -1,18 +1,18 @@
-// Alibaba's HTTPDNS (EMAS), version 1: one to five names in a request, both address families, signed with MD5 where
-// there is a secret (providers.md 2.2). It can't say "no such name": an empty list may also mean "not registered". The
-// secret must never get into an error's text.
+// Alibaba's HTTPDNS (EMAS), version 1: one to five names per request, both address families, an MD5 signature if
+// there is a secret (providers.md 2.2). It cannot report NXDOMAIN: an empty list may also mean "not registered". The
+// secret must never appear in an error's text.
 
 package import DNSWire
 
 package struct AliCloud: AddressDialect {
-    /// Without a slash at its end.
+    /// The base URL without a trailing slash.
     private let base: Substring
     private let account: String
     private let secret: String?
 
     /// - Parameters:
-    ///   - url: the base; account and call are appended to its path.
-    ///   - secret: as the vendor's console shows it; nil: requests are not signed.
+    ///   - url: the base URL; account and call are appended to its path.
+    ///   - secret: as shown in the vendor's console; nil: unsigned requests.
     package init(url: String, account: String, secret: String?) {
         base = url.hasSuffix("/") ? url.dropLast() : url[...]
         self.account = account
@@ -30,7 +30,7 @@ package struct AliCloud: AddressDialect {
         let call = Call(isBatch: names.count > 1, isSigned: secret != nil)
         let hosts = names.joined(separator: ",")
         var parameters = [(name: "host", value: hosts), (name: "query", value: AliCloudRequest.text(of: families))]
-        // Here, as the vendor's printed example has it (providers.md 2.2); it is not signed.
+        // At this position, as in the vendor's example (providers.md 2.2); not part of the signature.
         if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
         if let secret {
             let expiry = AliCloudRequest.expiry(in: context)
@@ -49,7 +49,7 @@ package struct AliCloud: AddressDialect {
 
     // MARK: the server's side
 
-    /// True for `/ACCOUNT/CALL`.
+    /// Returns true for `/ACCOUNT/CALL`.
     package static func isPath(_ path: Substring) -> Bool {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         return parts.count == 3 && parts[0].isEmpty && Call(rawValue: String(parts[2])) != nil
@@ -109,7 +109,7 @@ package struct AliCloud: AddressDialect {
         var isSigned: Bool { self == .signedOne || self == .signedBatch }
     }
 
-    /// - Parameter secret: as text, unlike version 2's.
+    /// - Parameter secret: used as text, unlike in version 2.
     private static func signature(
         _ hosts: String, _ secret: String, _ expiry: String
     ) throws(DialectError) -> String {

@@ -1,5 +1,5 @@
-// The error codes of Alibaba's service: `{"code":"..."}` with an HTTP status (providers.md 2.2), and what each means
-// to us.
+// The error codes of Alibaba's service, `{"code":"..."}` with an HTTP status (providers.md 2.2), and the errors that
+// they map to.
 
 enum AliCloudCode: String, CaseIterable {
     case missingArgument = "MissingArgument"
@@ -17,7 +17,7 @@ enum AliCloudCode: String, CaseIterable {
     case methodNotAllowed = "MethodNotAllowed"
     case internalError = "InternalError"
 
-    /// Nil for a body that names none.
+    /// Returns nil for a body without a known code.
     init?(in body: [UInt8]) {
         guard let text = try? JSONBody.decode(Said.self, from: body).code else { return nil }
         self.init(rawValue: text)
@@ -38,7 +38,7 @@ enum AliCloudCode: String, CaseIterable {
         }
     }
 
-    /// What a client that hears the code makes of it.
+    /// The client's error for this code.
     var heard: DialectError {
         switch self {
         case .signatureExpired, .invalidDuration: .clock
@@ -50,8 +50,8 @@ enum AliCloudCode: String, CaseIterable {
         }
     }
 
-    /// How the server's side carries a code from the request to its reply: whole, because a client hears several
-    /// alike. `init(thrown:)` takes it out again.
+    /// Server side: carries the exact code from the request to the reply, since several codes map to one client
+    /// error. `init(thrown:)` restores it.
     var thrown: DialectError { .account(rawValue) }
 
     private init(thrown error: DialectError) {
@@ -68,7 +68,7 @@ enum AliCloudCode: String, CaseIterable {
 
     var reply: HTTPReply { .aliCloud(status: status, .object([("code", .string(rawValue))])) }
 
-    /// Every version's `reply(to:)`.
+    /// The `reply(to:)` of both versions.
     static func reply(to error: DialectError) -> HTTPReply {
         switch error {
         case .status(let status): HTTPReply(status: status)
@@ -79,7 +79,7 @@ enum AliCloudCode: String, CaseIterable {
 }
 
 extension HTTPReply {
-    /// As `acceptedBody()`, with the vendor's code as the error where a failure says one.
+    /// Returns `acceptedBody()`, or throws the vendor's error code if the reply has one.
     func acceptedAliCloudBody() throws(DialectError) -> [UInt8] {
         if status != 200, status != 429, let code = AliCloudCode(in: body) { throw code.heard }
         return try acceptedBody()

@@ -1,12 +1,12 @@
-// The JSON of version 1 of Alibaba's service: one object about one name, or a list of them, each about one family
-// (providers.md 2.2). What the reply doesn't say of a name is a failure, never emptiness.
+// The JSON replies of version 1 of Alibaba's service: one object about one name, or a list with one object per name
+// and family (providers.md 2.2). A name missing in the reply is a failure, never an empty answer.
 
 import DNSWire
 
 struct AliCloudReply: Decodable {
-    /// In the order of the reply: of several about one name and family, the first counts.
+    /// In reply order: if several concern one name and family, the first counts.
     private let entries: [Entry]
-    /// Objects in a list, each of one family.
+    /// True for a list of objects, each of one family.
     private let isBatch: Bool
 
     private struct Entry: Decodable {
@@ -16,9 +16,9 @@ struct AliCloudReply: Decodable {
         let type: LenientInteger?
         let ttl: LenientInteger?
 
-        /// Nil: nothing is said about this family.
+        /// Returns nil if the entry says nothing about this family.
         func addresses(of family: RecordType) -> AddressList? {
-            // In `ips` of either family where there is a type, and A without one.
+            // `ips` holds the family of `type`, or A without a type.
             let said = type.map { $0.value == Int(family.rawValue) } ?? (family == .a)
             return ((said ? ips : nil) ?? (family == .aaaa ? ipsv6 : nil)).map { AddressList(texts: $0, ttl: ttl) }
         }
@@ -26,7 +26,7 @@ struct AliCloudReply: Decodable {
 
     private enum Key: String, CodingKey {
         case dns
-        /// In a capture of the live service, in the place of `dns`.
+        /// Replaces `dns` in a capture of the live service.
         case results
     }
 
@@ -49,8 +49,8 @@ struct AliCloudReply: Decodable {
             return try list.answer(to: question)
         }
         guard !isBatch else { throw .wrongQuestion }
-        // One object speaks for all families that were asked: a list that it leaves out is as good as an empty one, if
-        // the other one is there. Neither is proof that there are no addresses.
+        // One object covers all requested families: if only the other list is present, the missing one counts as
+        // empty. Neither proves NODATA.
         guard let others = first.addresses(of: question.type == .a ? .aaaa : .a) else {
             throw .garbage("neither ips nor ipsv6")
         }
@@ -61,7 +61,7 @@ struct AliCloudReply: Decodable {
 // MARK: - the server's side
 
 extension AliCloudReply {
-    /// What the vendor says of names that its console does not know: nothing, for this long (providers.md 2.2).
+    /// The vendor's answer for names that are not registered: empty, with this TTL (providers.md 2.2).
     static let unknown = Answer(negative: .unprovenEmpty, ttlSeconds: 300)
 
     static func json(to questions: [Question], with resolutions: [Resolution], client: String) -> HTTPReply {
@@ -73,7 +73,7 @@ extension AliCloudReply {
         return .aliCloud(.object([("dns", .array(elements))]))
     }
 
-    /// The lab knows no other TTL than the one that is left; it stands for both.
+    /// The lab has only the remaining TTL and uses it for both families.
     private static func object(about named: NamedAnswers, _ client: String) -> OrderedJSON {
         let families = named.families.map { type, answer in (type: type, answer: answer ?? unknown) }
         let lists = families.map { type, answer in

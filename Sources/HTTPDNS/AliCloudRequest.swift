@@ -1,14 +1,14 @@
-// What requests to both versions of Alibaba's service have in common: names and families as text, how long a signature
-// lasts, where the client is (providers.md 2.2 and 2.3).
+// The common parts of requests to both versions of Alibaba's service: names, families, signature expiry and client
+// address (providers.md 2.2 and 2.3).
 
 import DNSWire
 
 enum AliCloudRequest {
     /// The service's limit.
     static let maxNames = 5
-    /// How long the vendor's own clients let a signature last.
+    /// The signature lifetime of the vendor's own clients.
     private static let lifetimeSeconds: Int64 = 600
-    /// Farther ahead the vendor takes it for a mistake. Documented for version 1; UNCONFIRMED for version 2.
+    /// The vendor rejects a later expiry. Documented for version 1; UNCONFIRMED for version 2.
     private static let maxLifetimeSeconds: Int64 = 86_400
 
     static func text(of families: AddressFamilies) -> String {
@@ -19,14 +19,14 @@ enum AliCloudRequest {
         }
     }
 
-    /// When the signature ends, in seconds since 1970.
+    /// Returns the expiry of the signature, in seconds since 1970.
     static func expiry(in context: DialectContext) -> String { String(context.unixSeconds + lifetimeSeconds) }
 
     // MARK: the server's side
 
     /// - Parameters:
     ///   - query: the families; nil: IPv4.
-    ///   - maxNames: what the call takes.
+    ///   - maxNames: the most names that the call accepts.
     static func questions(
         _ hosts: String, _ query: String?, maxNames: Int, by dialect: some AddressDialect
     ) throws(DialectError) -> [Question] {
@@ -52,6 +52,6 @@ enum AliCloudRequest {
         guard seconds <= context.unixSeconds + maxLifetimeSeconds else { throw AliCloudCode.invalidDuration.thrown }
     }
 
-    /// What a reply says of the client; 203.0.113.7 (RFC 5737) where nothing is known.
+    /// Returns the client address for a reply; 203.0.113.7 (RFC 5737) if none is known.
     static func clientForReply(in context: DialectContext) -> String { context.clientAddress ?? "203.0.113.7" }
 }

@@ -1,4 +1,4 @@
-// The encryption of version 2 of Alibaba's service: AES-128 over the question and the answer, the initialisation vector
+// The encryption of version 2 of Alibaba's service: AES-128 for requests and replies, with the initialisation vector
 // in front (providers.md 2.3). A wrong key, tag or padding is an error, never an empty text.
 
 import Crypto
@@ -27,7 +27,7 @@ enum AliCloudSeal: Sendable {
         return key
     }
 
-    /// As requests and replies name it.
+    /// The value of the mode parameter in requests and replies.
     var mode: String {
         switch self {
         case .none: "0"
@@ -40,8 +40,8 @@ enum AliCloudSeal: Sendable {
         if case .none = self { false } else { true }
     }
 
-    /// - Parameter nonce: 16 bytes; as many as the algorithm takes become the initialisation vector.
-    /// - Throws: `unsupported` where the system has no AES.
+    /// - Parameter nonce: 16 bytes; the algorithm's vector length of them becomes the initialisation vector.
+    /// - Throws: `unsupported` if the system has no AES.
     func close(_ plain: [UInt8], nonce: [UInt8]) throws(DialectError) -> [UInt8] {
         do throws(CryptoError) {
             switch self {

@@ -1,12 +1,11 @@
-// Alibaba's HTTPDNS (EMAS), version 2: one to five names in a request, both address families, signed with HMAC-SHA256
-// and encrypted where the settings have a key (providers.md 2.3). It can say "no such name". No key may ever get into
-// an error's text.
+// Alibaba's HTTPDNS (EMAS), version 2: one to five names per request, both address families, signed with HMAC-SHA256
+// and encrypted if a key is configured (providers.md 2.3). It can report NXDOMAIN. Keys must never appear in an
+// error's text.
 
 package import DNSWire
 
 package struct AliCloudV2: AddressDialect {
-    /// How questions and answers are kept from those who listen. Each key is 32 hexadecimal digits, as the vendor's
-    /// console shows it.
+    /// The encryption of requests and replies. Each key is 32 hexadecimal digits, as shown in the vendor's console.
     package enum Encryption: Sendable {
         case none
         case cbc(_ key: String)
@@ -19,8 +18,8 @@ package struct AliCloudV2: AddressDialect {
     private let seal: AliCloudSeal
 
     /// - Parameters:
-    ///   - url: the base; `/v2/d` is appended to its path.
-    ///   - secret: hexadecimal digits, as the vendor's console shows it.
+    ///   - url: the base URL; `/v2/d` is appended to its path.
+    ///   - secret: hexadecimal digits, as shown in the vendor's console.
     package init(
         url: String, account: String, secret: String, cipher: Encryption
     ) throws(UnusableKey) {
@@ -53,7 +52,7 @@ package struct AliCloudV2: AddressDialect {
         var parameters = [(name: "id", value: account), (name: "m", value: seal.mode)] + question
         parameters += [(name: "exp", value: AliCloudRequest.expiry(in: context)), (name: "v", value: "1.0")]
         parameters.append((name: "s", value: try signature(of: parameters)))
-        // With escaped commas, as the vendor's own client for iOS has them.
+        // With escaped commas, as in the vendor's iOS client.
         return HTTPRequest(url: URLQuery.append(parameters, to: url, plain: ""))
     }
 
@@ -71,7 +70,7 @@ package struct AliCloudV2: AddressDialect {
     ) throws(DialectError) -> [Question] {
         guard request.method == .get else { throw AliCloudCode.methodNotAllowed.thrown }
         let all = URLQuery.parameters(in: request.url)
-        // Of several with one name, the first.
+        // If a parameter is repeated, the first counts.
         let values = Dictionary(all.map { ($0.name, $0.value) }) { first, _ in first }
         guard let id = values["id"], values["m"] == seal.mode else { throw AliCloudCode.missingArgument.thrown }
         guard id == account else { throw AliCloudCode.accountNotExists.thrown }
@@ -106,7 +105,7 @@ package struct AliCloudV2: AddressDialect {
 
     // MARK: signatures
 
-    /// Everything but the signature and telemetry; what is encrypted is signed as `enc` alone.
+    /// Returns true for all parameters but the signature and telemetry; encrypted ones are signed only as `enc`.
     private func isSigned(_ name: String) -> Bool {
         switch name {
         case "enc", "exp", "id", "m", "v": true
@@ -115,7 +114,7 @@ package struct AliCloudV2: AddressDialect {
         }
     }
 
-    /// Of the values as they are before they are escaped for the URL.
+    /// Signs the values before URL escaping.
     private func signature(of parameters: [(name: String, value: String)]) throws(DialectError) -> String {
         let sorted = parameters.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         let message = sorted.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
@@ -123,7 +122,7 @@ package struct AliCloudV2: AddressDialect {
     }
 }
 
-/// A key that no request can be made with. Says which one and what is allowed, never what it is.
+/// An invalid key. Names the key and the allowed form, never the value.
 package struct UnusableKey: Error, Equatable, Sendable {
     package let name: String
     package let allowed: String

@@ -1,5 +1,5 @@
-// The JSON of version 2 of Alibaba's service: an envelope, and in it, plain or encrypted, what there is about each name
-// and family (providers.md 2.3). A reply that is not encrypted as the request was is never believed.
+// The JSON replies of version 2 of Alibaba's service: an envelope with the answers by name and family, plain or
+// encrypted (providers.md 2.3). A reply must use the encryption mode of its request.
 
 import DNSWire
 
@@ -7,7 +7,7 @@ enum AliCloudV2Reply {
     struct Contents: Decodable {
         fileprivate let answers: [Element]
 
-        /// Of several elements about one name, the first counts. A family that it leaves out was not answered.
+        /// If several elements concern one name, the first counts. A missing family is unanswered.
         func answer(to question: Question) throws(DialectError) -> Answer {
             guard let element = answers.first(where: { Name($0.dn) == question.name }) else { throw .wrongQuestion }
             let isA = question.type == .a
@@ -47,7 +47,7 @@ enum AliCloudV2Reply {
                 }
                 return Answer(negative: .noSuchName, ttlSeconds: list.ttlSeconds)
             case noData: return Answer(negative: .noData, ttlSeconds: list.ttlSeconds)
-            // The vendor has more codes than are known: none of those is proof.
+            // Unknown vendor codes prove nothing.
             default: return try list.answer(to: question)
             }
         }
@@ -82,7 +82,7 @@ enum AliCloudV2Reply {
         guard envelope.code == success else {
             throw envelope.code.flatMap(AliCloudCode.init(rawValue:))?.heard ?? .garbage("code is not success")
         }
-        // Nothing else says that the answer comes from somebody who has the key.
+        // Only the encryption shows that the sender has the key.
         guard let mode = envelope.mode, String(mode.value) == seal.mode else {
             throw .garbage("mode is not the request's")
         }
@@ -121,7 +121,7 @@ extension AliCloudV2Reply {
             .object([("code", .string(success)), ("mode", .number(Int(seal.mode) ?? 0)), ("data", data)]))
     }
 
-    /// - Parameter answer: nil: a name that the console does not know; empty, and without a reason.
+    /// - Parameter answer: nil for an unregistered name: an empty list without a reason.
     private static func family(_ type: RecordType, _ answer: Answer?) -> OrderedJSON {
         let answer = answer ?? AliCloudReply.unknown
         var members: [(name: String, value: OrderedJSON)] = [

@@ -1,5 +1,5 @@
-// The account of AliDNS's paid JSON service and its signature: a SHA-256 over who asks, when, and for what
-// (providers.md 4.2). The secret goes into the hash and nowhere else.
+// The account of AliDNS's paid JSON service and its SHA-256 signature over account, time and name (providers.md 4.2).
+// The secret is used only in the hash.
 
 package struct AliDNSAccount: Sendable {
     private let uid: String
@@ -12,11 +12,11 @@ package struct AliDNSAccount: Sendable {
         self.accessKeySecret = accessKeySecret
     }
 
-    /// The server's side: how far the clocks may be apart. The vendor's own limit is not known.
+    /// Server side: the largest accepted clock difference. The vendor's own limit is unknown.
     private static let maxSkewSeconds: Int64 = 600
 
-    /// - Parameter name: as it stands in the request.
-    /// - Throws: `unsupported` where the system has no SHA-256.
+    /// - Parameter name: the text form used in the request.
+    /// - Throws: `unsupported` if the system has no SHA-256.
     func parameters(
         for name: String, in context: DialectContext
     ) throws(DialectError) -> [(name: String, value: String)] {
@@ -26,8 +26,9 @@ package struct AliDNSAccount: Sendable {
         ]
     }
 
-    /// The server's side.
-    /// - Throws: `status(401)` for what the vendor refuses so.
+    /// Server side: verifies the account parameters and the signature.
+    ///
+    /// - Throws: `status(401)` as the vendor does.
     func check(_ request: HTTPRequest, in context: DialectContext) throws(DialectError) {
         let value = { (name: String) in URLQuery.value(of: name, in: request.url) }
         guard value("uid") == uid, value("ak") == accessKeyID, let name = value("name"), let timestamp = value("ts"),

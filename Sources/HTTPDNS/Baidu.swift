@@ -1,5 +1,5 @@
-// Baidu's service, versions 3 and 4: MD5 over names, secret and expiry; up to ten names; JSON by name (providers.md
-// 7.1). The secret must never get into an error's text.
+// Baidu's service, versions 3 and 4: an MD5 signature over names, secret and expiry, up to ten names, JSON by name
+// (providers.md 7.1). The secret must never appear in an error's text.
 
 package import DNSWire
 
@@ -7,10 +7,10 @@ package struct Baidu: AddressDialect {
     private let url: String
     private let account: String
     private let secret: String
-    /// Version 3 has no types and no IPv6.
+    /// Version 3 has no type parameter and no IPv6.
     private let isVersion3: Bool
 
-    /// - Parameter url: its path says the version: `/v4/resolve` or `/v3/resolve`.
+    /// - Parameter url: its path selects the version: `/v4/resolve` or `/v3/resolve`.
     package init(url: String, account: String, secret: String) {
         self.url = url
         self.account = account
@@ -21,7 +21,7 @@ package struct Baidu: AddressDialect {
     /// The service's limit (providers.md 7.1).
     package let maxNames = 10
     package var asksBothFamilies: Bool { !isVersion3 }
-    /// As the vendor's own client signs.
+    /// The signature lifetime of the vendor's own client.
     private static let lifetimeSeconds: Int64 = 300
 
     package func supports(_ type: RecordType) -> Bool { isVersion3 ? type == .a : type.isAddress }
@@ -40,7 +40,7 @@ package struct Baidu: AddressDialect {
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }
 
-    /// The values are UNCONFIRMED. Without one the service is documented to answer with both.
+    /// The values are UNCONFIRMED. Without the parameter the service returns both families, as documented.
     private static func text(of families: AddressFamilies) -> String? {
         switch families {
         case .v4: "ipv4"
@@ -60,14 +60,14 @@ package struct Baidu: AddressDialect {
         do throws(DialectError) {
             body = try JSONValue.decode(try reply.acceptedBody())
         } catch {
-            // With which status a message comes is UNCONFIRMED.
+            // The HTTP status of error messages is UNCONFIRMED.
             guard case .status = error, let said = try? JSONValue.decode(reply.body) else { throw error }
             throw Baidu.error(said["msg"]) ?? error
         }
         guard body["msg"]?.scalarText == "ok" else { throw Baidu.error(body["msg"]) ?? .garbage("JSON without msg") }
         guard let names = body["data"], case .object = names else { throw .garbage("JSON without data") }
         return { (question) throws(DialectError) in
-            // A name that is left out is one without addresses, or one that is not the account's.
+            // A missing name has no addresses or is not registered for the account.
             guard let named = names[question.name] else { return Answer(negative: .unprovenEmpty) }
             let isWhole = named["ip"] != nil
             guard let list = isWhole ? named : named[question.type == .a ? "ipv4" : "ipv6"] else {
@@ -79,11 +79,11 @@ package struct Baidu: AddressDialect {
         }
     }
 
-    /// The texts are UNCONFIRMED: told apart by how words of theirs begin. "timeout" is none of them: what speaks of
-    /// the account or of our time may get the account blocked. Nil for one that is not there or "ok".
+    /// Maps a vendor message to an error by the stems of its words; the texts are UNCONFIRMED. "timeout" matches
+    /// none, since clock and account errors may disable the account. Returns nil if the message is absent or "ok".
     private static func error(_ message: JSONValue?) -> DialectError? {
         guard let text = message?.scalarText, text != "ok" else { return nil }
-        // No more of what a stranger sent than a log should hold.
+        // Limits the untrusted text that reaches the log.
         let said = String(text.unicodeScalars.prefix(40).filter { $0.isASCII && $0.value >= 0x20 && $0.value < 0x7F })
         let words = said.lowercased().split { !$0.isLetter }
         let speaks = { (stems: [String]) in words.contains { word in stems.contains(where: word.hasPrefix) } }

@@ -1,5 +1,5 @@
-// RFC 4648: bytes as text. RFC 8484 carries messages in the alphabet for URLs, without padding; Alibaba's encrypted
-// replies have the standard one, padded.
+// Base64 (RFC 4648). DoH uses the URL alphabet without padding (RFC 8484); Alibaba's encrypted replies use the
+// standard one with padding.
 
 struct Base64: Sendable {
     private let alphabet: [UInt8]
@@ -10,9 +10,9 @@ struct Base64: Sendable {
         self.isPadded = isPadded
     }
 
-    /// Section 4.
+    /// RFC 4648 section 4.
     static let standard = Base64(lastTwo: "+/", isPadded: true)
-    /// Section 5.
+    /// RFC 4648 section 5.
     static let url = Base64(lastTwo: "-_", isPadded: false)
 
     func encode(_ bytes: [UInt8]) -> String {
@@ -34,8 +34,8 @@ struct Base64: Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Nil for a character outside the alphabet and for a length that no bytes have. Padding may be there or not, in
-    /// both alphabets: some clients send it, some servers don't.
+    /// Returns nil for an invalid character or length. Accepts both padded and unpadded text in both alphabets, since
+    /// implementations differ.
     func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var pending: UInt32 = 0

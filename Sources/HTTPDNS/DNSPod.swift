@@ -4,7 +4,7 @@ package import DNSWire
 
 package struct DNSPod: SingleQuestionDialect {
     private let url: String
-    /// The authorisation id; empty for none.
+    /// The authorisation id; empty: none.
     private let account: String
 
     package init(url: String, account: String = "") {

@@ -1,5 +1,5 @@
-// Tencent's enterprise service over HTTP: names and reply are encrypted with DES or AES and written as hexadecimal
-// digits (providers.md 1.2 to 1.4). A reply that can't be decrypted is garbage and must never count as empty.
+// Tencent's enterprise service over HTTP: names and replies are DES- or AES-encrypted and hexadecimal (providers.md
+// 1.2 to 1.4). A reply that fails to decrypt is an error and must never count as empty.
 
 import Crypto
 package import DNSWire
@@ -18,14 +18,13 @@ package struct DNSPodEncrypted: AddressDialect {
 
     /// - Parameters:
     ///   - account: the authorisation id.
-    ///   - key: the text that the console shows; each algorithm has its own.
-    ///   - expires: names are sent with the time at which they end, as newer clients do. How the server takes that is
-    ///     UNCONFIRMED.
+    ///   - key: the text shown in the console; each algorithm has its own.
+    ///   - expires: sends an expiry time with the names, as newer clients do. The server's handling is UNCONFIRMED.
     package init(url: String, account: String, key: String, cipher: Algorithm, expires: Bool = false) {
         self.url = url
         self.account = account
         algorithm = cipher
-        // As the vendor's clients fit a text to the cipher: DES with zeros, AES with the digit.
+        // Pads the key like the vendor's clients: DES with zero bytes, AES with the digit 0.
         let (length, filler): (Int, UInt8) = cipher == .des ? (8, 0) : (16, UInt8(ascii: "0"))
         let bytes = Array(key.utf8.prefix(length))
         self.key = bytes + Array(repeating: filler, count: length - bytes.count)
@@ -41,15 +40,15 @@ package struct DNSPodEncrypted: AddressDialect {
         for names: [String], of families: AddressFamilies, in context: DialectContext
     ) throws(DialectError) -> HTTPRequest {
         let list = DNSPodEnterprise.list(names, expires: expires, in: context)
-        // No cipher, no question: a system without OpenSSL's legacy provider has no DES.
+        // Without OpenSSL's legacy provider the system has no DES, so the question cannot be sent.
         guard let digits = encrypt(list, in: context) else { throw .unsupported }
         let parameters = DNSPodEnterprise.parameters(
             dn: digits, account: account, of: families, proof: (name: "alg", value: algorithm.rawValue), in: context)
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }
 
-    /// Whether an empty reply is no body, or emptiness encrypted, is UNCONFIRMED, and so is what a text ends in: both
-    /// are taken, and a bare "0" too.
+    /// Whether an empty reply is an empty body or encrypted emptiness is UNCONFIRMED, and so is the end of the text.
+    /// Both forms are accepted, and so is a bare "0".
     package func reading(
         of reply: HTTPReply, isAlone: Bool
     ) throws(DialectError) -> (Question) throws(DialectError) -> Answer {
@@ -87,13 +86,13 @@ package struct DNSPodEncrypted: AddressDialect {
 
     private static let ivBytes = 16
 
-    /// Without the zeros that fill the last block, and the line ends and spaces before them.
+    /// Removes the zero bytes that fill the last block, and line ends and spaces before them.
     private static func withoutPadding(_ text: [UInt8]) -> [UInt8] {
         let isPadding = { (byte: UInt8) in [0x00, 0x0A, 0x0D, 0x20].contains(byte) }
         return Array(text.reversed().drop(while: isPadding).reversed())
     }
 
-    /// Nil where the system lacks the cipher.
+    /// Returns nil if the system lacks the cipher.
     private func encrypt(_ text: String, in context: DialectContext) -> String? {
         let plain = Array(text.utf8)
         switch algorithm {
@@ -117,7 +116,7 @@ package struct DNSPodEncrypted: AddressDialect {
         } catch {
             throw .garbage(error.text)
         }
-        // One block in 256 has a padding by chance; hardly one has text as well.
+        // A wrong key yields valid padding in one of 256 cases, but hardly ever text as well.
         guard plain.allSatisfy({ $0 < 0x7F && ($0 >= 0x20 || [0x00, 0x09, 0x0A, 0x0D].contains($0)) }) else {
             throw .garbage("\(algorithm.rawValue) decryption: no text")
         }

@@ -1,23 +1,23 @@
-// What Tencent's enterprise dialects have in common, over HTTP with encryption and over HTTPS with a token: the list of
-// names, the order of parameters, and the expiry that newer clients add to the names (providers.md 1.2).
+// The common parts of Tencent's enterprise dialects, encrypted HTTP and HTTPS with a token: the name list, parameter
+// order, and the expiry that newer clients add (providers.md 1.2).
 
 import DNSWire
 
 enum DNSPodEnterprise {
     /// The service's limit (providers.md 1.2).
     static let maxNames = 8
-    /// What the vendor's own clients add to the time.
+    /// The lifetime that the vendor's own clients use.
     private static let lifetimeSeconds: Int64 = 600
-    /// The server's side: how far ahead another clock may be.
+    /// Server side: how far ahead a client's clock may be.
     private static let skewSeconds: Int64 = 60
 
-    /// The names with commas between, and the end of their life if they have one.
+    /// Returns the comma-separated names, followed by the expiry if requested.
     static func list(_ names: [String], expires: Bool, in context: DialectContext) -> String {
         names.joined(separator: ",") + (expires ? ";\(context.unixSeconds + lifetimeSeconds)" : "")
     }
 
-    /// In the order in which the vendor's own clients write them. `ip` is plain in both dialects, as those clients send
-    /// it; that it should be encrypted like `dn` over HTTP, as the documentation says, is UNCONFIRMED.
+    /// In the order of the vendor's own clients. `ip` is plain in both dialects, as in those clients. The
+    /// documentation asks for encryption over HTTP like `dn`; this is UNCONFIRMED.
     static func parameters(
         dn: String, account: String, of families: AddressFamilies, proof: (name: String, value: String),
         in context: DialectContext
@@ -37,8 +37,8 @@ enum DNSPodEnterprise {
         return parameters
     }
 
-    /// 401 is about the account, unless the names had an expiry: then our clock may be what is wrong, and the server
-    /// does not say which (UNCONFIRMED). The caller tries that once more with the time that it has learned.
+    /// 401 means an account error. For names with an expiry it may also mean a wrong clock, and the server does not
+    /// distinguish them (UNCONFIRMED). The caller then retries once with the learned time.
     static func acceptedBody(of reply: HTTPReply, expires: Bool) throws(DialectError) -> [UInt8] {
         guard reply.status != 401 else { throw expires ? .clock : .account("401") }
         return try reply.acceptedBody()
@@ -55,7 +55,7 @@ enum DNSPodEnterprise {
         }
     }
 
-    /// The names of a list, whose expiry is checked if it has one: older clients send none.
+    /// Returns the names of a list and checks its expiry; older clients send none.
     static func names(in list: String, at context: DialectContext) throws(DialectError) -> String {
         let parts = list.split(separator: ";", omittingEmptySubsequences: false)
         guard parts.count > 1 else { return list }
@@ -65,13 +65,13 @@ enum DNSPodEnterprise {
         return String(parts[0])
     }
 
-    /// Every line ends in the client's address: the vendor's clients drop lines without one.
+    /// Every line ends with a client address, since the vendor's clients drop lines without one.
     static func text(_ questions: [Question], _ resolutions: [Resolution]) -> String {
         NamedAnswers.all(questions, resolutions).map { DNSPodText.line($0, client: anyClient) }
             .joined(separator: "\n")
     }
 
-    /// The vendor has no error bodies. The status of an expired list is UNCONFIRMED.
+    /// The vendor sends no error bodies. The status for an expired list is UNCONFIRMED.
     static func reply(to error: DialectError) -> HTTPReply {
         switch error {
         case .account, .clock: HTTPReply(status: 401)
@@ -80,6 +80,6 @@ enum DNSPodEnterprise {
         }
     }
 
-    /// In the place of the peer's address, which a dialect does not know: 203.0.113.7 (RFC 5737).
+    /// Replaces the peer's address, which a dialect does not know: 203.0.113.7 (RFC 5737).
     private static let anyClient = Address.v4(0xCB00_7107)
 }

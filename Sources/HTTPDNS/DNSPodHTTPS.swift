@@ -1,17 +1,17 @@
-// Tencent's enterprise service with a token: plain text that TLS protects, up to eight names in a request, A, AAAA or
-// both (providers.md 1.2 and 1.4). The token must never get into an error's text.
+// Tencent's enterprise service with a token: plain text over TLS, up to eight names per request, A, AAAA or both
+// (providers.md 1.2 and 1.4). The token must never appear in an error's text.
 
 package import DNSWire
 
 package struct DNSPodHTTPS: AddressDialect {
     private let url: String
-    /// The authorisation id; empty for none.
+    /// The authorisation id; empty: none.
     private let account: String
     private let token: String
     private let expires: Bool
 
-    /// - Parameter expires: names are sent with the time at which they end, as newer clients do. How the server takes
-    ///   that is UNCONFIRMED.
+    /// - Parameter expires: sends an expiry time with the names, as newer clients do. The server's handling is
+    ///   UNCONFIRMED.
     package init(url: String, account: String = "", token: String, expires: Bool = false) {
         self.url = url
         self.account = account

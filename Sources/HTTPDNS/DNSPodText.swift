@@ -1,32 +1,32 @@
-// The text that Tencent's servers answer with, in every one of their dialects: lines of `[name.:]part[-part][|client]`
-// with a part of `address;address,ttl` or `0` (providers.md 1.4). It can't say "no such name": emptiness may also mean
-// "not my name", so it must never become NXDOMAIN or NODATA here.
+// The text replies of all of Tencent's dialects: lines of `[name.:]part[-part][|client]`, where a part is
+// `address;address,ttl` or `0` (providers.md 1.4). An empty reply may mean "not my name", so it must never become
+// NXDOMAIN or NODATA.
 
 import DNSWire
 
-/// The lines of a body by the name that they are about.
+/// The lines of a body, keyed by name.
 struct DNSPodText {
     typealias Text = ArraySlice<UInt8>
 
-    /// Of several lines about one name, the first.
+    /// If several lines concern one name, the first counts.
     private var partsOfName: [Name: Text] = [:]
-    /// The first line that names none: an answer to the only name that was asked.
+    /// The first line without a name; it answers the only name asked.
     private var namelessParts: Text?
     private var isEmpty = true
     private let isText: Bool
 
-    /// - Parameter body: without padding. Plain replies have none, so a NUL octet in one is garbage.
+    /// - Parameter body: without padding. Plain replies have none, so a NUL byte in one is an error.
     init(_ body: [UInt8]) {
         isText = !body.contains(0)
         for line in body.split(separator: UInt8(ascii: "\n")) { read(line) }
     }
 
-    /// - Parameter isAlone: no other name was asked in the same request.
+    /// - Parameter isAlone: true if the request carried no other name.
     func answer(to question: Question, isAlone: Bool) throws(DialectError) -> Answer {
         guard isText else { throw .garbage("NUL octets in the text") }
         if isAlone, isEmpty { return Answer(negative: .unprovenEmpty) }
         guard let parts = partsOfName[question.name] ?? (isAlone ? namelessParts : nil) else { throw .wrongQuestion }
-        // `A part-AAAA part`, should a server send both.
+        // `A part-AAAA part`, if a server sends both.
         let families = parts.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
         let part = question.type == .aaaa ? families[families.count - 1] : families[0]
         let pieces = part.split(separator: UInt8(ascii: ","), maxSplits: 1, omittingEmptySubsequences: false)
@@ -50,7 +50,7 @@ struct DNSPodText {
         guard !said.isEmpty else { return }
         isEmpty = false
         let head = said.prefix { $0 != UInt8(ascii: ":") }
-        // Names have neither ";" nor ","; an IPv6 address has colons too.
+        // Names have neither ";" nor ","; IPv6 addresses have colons too.
         let isNameless = head.count == said.count || head.contains { DNSPodText.separators.contains($0) }
         if isNameless || DNSPodText.address(said.prefix { !DNSPodText.separators.contains($0) }) != nil {
             namelessParts = namelessParts ?? said
@@ -64,14 +64,15 @@ struct DNSPodText {
 
     private static func address(_ text: Text) -> Address? { Address(String(decoding: text, as: UTF8.self)) }
 
-    /// Without the line ends and spaces that servers leave around their text; nil if there is no more.
+    /// Removes line ends and spaces around the text; nil if nothing is left.
     static func trimmed(_ line: Text) -> Text? {
         let isText = { (byte: UInt8) in ![0x0A, 0x0D, 0x20].contains(byte) }
         guard let first = line.firstIndex(where: isText), let last = line.lastIndex(where: isText) else { return nil }
         return line[first...last]
     }
 
-    /// Absent and not positive: the default, because the answer was meant to be used (providers.md 9.5).
+    /// The default for an absent or non-positive TTL, because the server meant the answer to be used (providers.md
+    /// 9.5).
     private static func ttlSeconds(_ digits: Text) throws(DialectError) -> UInt32 {
         guard digits.allSatisfy(\.isDigit) else { throw .garbage("TTL is no number") }
         guard digits.contains(where: { $0 != UInt8(ascii: "0") }) else { return DialectBounds.defaultTTLSeconds }
@@ -81,16 +82,16 @@ struct DNSPodText {
 
     // MARK: writing
 
-    /// The name as it is asked; nil for one that these services can't be asked.
+    /// Returns the name in request form; nil if these services cannot be asked for it.
     static func hostText(of name: Name) -> String? { name.isRoot ? nil : name.hostText }
 
-    /// Nil when there is no address of the type.
+    /// Returns nil if there is no address of the type.
     static func part(of answer: Answer, _ type: RecordType) -> String? {
         let addresses = answer.addresses.filter { $0.recordType == type }.map(\.description)
         return addresses.isEmpty ? nil : "\(addresses.joined(separator: ";")),\(answer.ttlSeconds)"
     }
 
-    /// A line of a server that was asked to repeat names and the client's address: A first, should both be there.
+    /// Returns a reply line with name and client address, A before AAAA.
     static func line(_ named: NamedAnswers, client: Address) -> String {
         let parts = named.families.map { type, answer in answer.flatMap { part(of: $0, type) } ?? nothing }
         return "\(named.name).:\(parts.joined(separator: "-"))|\(client)"

@@ -1,39 +1,40 @@
-// A dialect: how one family of providers is asked and how it answers, as pure functions. No clock, no chance, no I/O;
-// both sides of the conversation, so that the lab speaks with the same code that the daemon listens with.
+// A dialect converts questions to a provider's HTTP requests and replies to answers, as pure functions without clock,
+// randomness or I/O. It also implements the server side, which the lab uses.
 
 package import DNSWire
 
 package protocol Dialect: Sendable {
-    /// How many names one request can carry; 1 or more.
+    /// The most names in one request; 1 or more.
     var maxNames: Int { get }
 
-    /// One request can ask for A and AAAA of its names together.
+    /// True if one request can ask for A and AAAA of its names together.
     var asksBothFamilies: Bool { get }
 
-    /// False: the provider can't be asked for this type at all, so another upstream has to be.
+    /// Returns false if the provider cannot be asked for this type; the resolver then uses another upstream.
     func supports(_ type: RecordType) -> Bool
 
-    /// False: the dialect can't carry this question, for its type or for its name.
+    /// Returns false if the dialect cannot carry this question, because of its type or name.
     func supports(_ question: Question) -> Bool
 
-    /// - Parameter questions: of 1 to `maxNames` names, and of one type; or, of a dialect that `asksBothFamilies`, of
-    ///   both families for every name.
-    /// - Throws: `unsupported` when one of them can't be carried.
+    /// - Parameter questions: 1 to `maxNames` names of one type. If the dialect `asksBothFamilies`, may have both
+    ///   families for every name.
+    /// - Throws: `unsupported` if one of them cannot be carried.
     func request(for questions: [Question], in context: DialectContext) throws(DialectError) -> HTTPRequest
 
-    /// One result for each question, in their order, and only what the reply proves: records under names that follow
-    /// from the asked one. A reply that is cut, foreign or for another question is a failure; it is never "no data".
+    /// Returns one result per question, in order. Keeps only records that belong to the query name or its alias
+    /// chain. A truncated reply, or one to another question, is a failure; it is never NODATA.
     func answers(from reply: HTTPReply, to questions: [Question]) -> [Result<Answer, DialectError>]
 
-    /// The server's side of `request(for:in:)`, tolerant of what other clients send, strict about what the vendor
-    /// checks: one question or more, as many as `request(for:in:)` takes.
+    /// Server side of `request(for:in:)`: lenient about other clients' forms, strict about what the vendor checks.
+    /// Returns one or more questions.
     func questions(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> [Question]
 
-    /// The server's side of `answers(from:to:)`. Dialects without response codes say a refusal in their own way.
+    /// Server side of `answers(from:to:)`. Dialects without response codes encode a refusal in their own way.
+    ///
     /// - Parameter resolutions: one for each question.
     func reply(to questions: [Question], with resolutions: [Resolution], in context: DialectContext) -> HTTPReply
 
-    /// The server's side of an error that `questions(from:in:)` threw, as the vendor says it.
+    /// Server side: the vendor's reply to an error of `questions(from:in:)`.
     func reply(to error: DialectError) -> HTTPReply
 }
 
@@ -49,13 +50,13 @@ extension Dialect {
     }
 }
 
-/// What a message depends on beside question and settings: dialects have neither clock nor chance of their own.
+/// Per-message inputs beside question and settings; dialects have no clock or random source.
 package struct DialectContext: Sendable {
-    /// By the provider's clock, in milliseconds since 1970, without leap seconds.
+    /// The provider's time in milliseconds since 1970, without leap seconds.
     package let unixMilliseconds: Int64
-    /// 16 bytes that nobody can foresee, for this message alone: initialisation vectors and nonces.
+    /// 16 unpredictable bytes for this message only, for initialisation vectors and nonces.
     package let nonce: [UInt8]
-    /// Where the clients are that the answers are for; nil: the provider goes by where the request comes from.
+    /// The subnet of the clients; nil: the provider uses the request's source address.
     package let clientSubnet: Prefix?
 
     package init(unixMilliseconds: Int64, nonce: [UInt8], clientSubnet: Prefix? = nil) {
@@ -66,51 +67,49 @@ package struct DialectContext: Sendable {
     }
 }
 
-/// How a server is done with a question.
+/// The server's result for a question.
 package enum Resolution: Equatable, Sendable {
     case answer(Answer)
     case refusal(ResponseCode)
 }
 
 package enum DialectError: Error, Equatable, Sendable {
-    /// Neither an answer nor throttling, by the HTTP status.
+    /// An HTTP status that is neither an answer nor throttling.
     case status(Int)
-    /// The provider works and wants fewer requests.
+    /// The provider is working and asks for fewer requests.
     case throttled(retryAfterSeconds: Int?)
-    /// The body is not what the dialect allows: what was wrong, and where.
+    /// The body is invalid in this dialect; holds the error and its position.
     case garbage(String)
-    /// A whole answer to something else.
+    /// A complete answer to another question.
     case wrongQuestion
-    /// The provider does not serve this account: unknown, out of service, or not with this key. The text is the
-    /// vendor's code.
+    /// The provider rejects the account: unknown, suspended, or a wrong key. Holds the vendor's code.
     case account(String)
-    /// The provider finds our time wrong: the signature has expired or lasts too long.
+    /// The provider rejects our time: the signature has expired or is valid for too long.
     case clock
-    /// This address of the provider does not serve the account; another one does.
+    /// This address of the provider does not serve the account; another address does.
     case wrongNode
-    /// The provider's reply about this name has no answer: any code but NOERROR and NXDOMAIN, with the reason that the
-    /// provider gave.
+    /// The reply has a response code other than NOERROR and NXDOMAIN, with the provider's extended error if any.
     case serverFailure(ResponseCode, ExtendedError? = nil)
-    /// This dialect can't ask this.
+    /// The dialect cannot carry this question.
     case unsupported
 }
 
-/// What every dialect holds a reply to.
+/// Limits for the replies of all dialects.
 package enum DialectBounds {
-    /// A DNS message has 64 KiB at most, and no honest reply is longer; the HTTP client stops reading here too.
+    /// The size of the largest DNS message; the HTTP client stops reading here too.
     package static let maxBodyBytes = 65_536
-    /// Enough for any real name; keeps an answer's parts far below a DNS message's size.
+    /// Enough for any real name, and far below the size limit of a DNS message.
     static let maxRecords = 512
     /// RFC 2181 section 8: a TTL has 31 bits.
     static let maxTTLSeconds: UInt32 = 0x7FFF_FFFF
-    /// For records that came without a usable TTL (providers.md 9.5).
+    /// For records without a usable TTL (providers.md 9.5).
     static let defaultTTLSeconds: UInt32 = 60
-    /// A provider that wants to be left alone for longer is tried again all the same.
+    /// The longest honoured Retry-After.
     static let maxRetryAfterSeconds = 3600
 }
 
 extension HTTPReply {
-    /// The body of a reply that may hold an answer; every other status and size throws.
+    /// Returns the body of a reply that may hold an answer; throws for every other status and size.
     func acceptedBody() throws(DialectError) -> [UInt8] {
         switch status {
         case 200: break
@@ -124,7 +123,7 @@ extension HTTPReply {
         return body
     }
 
-    /// RFC 9110 section 10.2.3; the form with a date needs a clock and counts as "not said".
+    /// RFC 9110 section 10.2.3. The date form needs a clock and is ignored.
     private var retryAfterSeconds: Int? {
         guard let text = headers["Retry-After"], let seconds = Int(text), seconds >= 0 else { return nil }
         return min(seconds, DialectBounds.maxRetryAfterSeconds)

@@ -1,5 +1,5 @@
-// RFC 8484: DNS messages over HTTPS, for any record type. Replies belong to requests by their HTTP exchange and by the
-// question in them, never by the id, which is always 0 so that equal questions make equal requests.
+// DNS over HTTPS (RFC 8484), for any record type. The HTTP exchange and the question identify a reply, not the id,
+// which is always 0 so that HTTP caches match.
 
 package import DNSWire
 
@@ -22,7 +22,7 @@ package struct DoHDialect: SingleQuestionDialect {
     package func request(for question: Question, in context: DialectContext) throws(DialectError) -> HTTPRequest {
         switch method {
         case .get:
-            // Not padded: a longer URL is a worse key for the caches that GET is for.
+            // No padding: a longer URL reduces cache hits, the reason for GET.
             let message = UpstreamQuery.message(
                 for: question.lowercased, id: DoHDialect.id, clientSubnet: context.clientSubnet)
             return HTTPRequest(
@@ -91,7 +91,7 @@ package struct DoHDialect: SingleQuestionDialect {
         return HTTPReply(headers: HTTPHeaders([.init("Content-Type", DoHDialect.mediaType)]), body: message)
     }
 
-    /// A reply repeats its query, and the query for a question is always the same.
+    /// Builds a reply message; the query for a question is always the same.
     private func message(
         answering question: Question, write: (Query, Span<UInt8>, inout OutputSpan<UInt8>) -> Void
     ) -> [UInt8] {
@@ -120,7 +120,7 @@ extension DialectError {
 }
 
 extension Question {
-    /// Equal questions make equal requests: the letters of a client must not spoil that.
+    /// Lowers the letter case, so that equal questions give equal requests.
     fileprivate var lowercased: Question {
         Question(Name(wire: name.wire.map(\.lowercased)) ?? name, type)
     }

@@ -1,4 +1,4 @@
-// How old an answer is when it arrives: HTTP caches on the way hold replies and say so (RFC 8484 section 5.1).
+// The age of a reply from HTTP caches on the path (RFC 8484 section 5.1).
 
 import DNSWire
 
@@ -25,7 +25,7 @@ extension HTTPHeaders {
 }
 
 extension Answer {
-    /// The answer with this many seconds of its life gone: every TTL is that much smaller, down to 0.
+    /// Returns the answer with every TTL reduced by `age`, down to 0.
     func aged(bySeconds age: UInt32) -> Answer {
         guard age > 0 else { return self }
         let records = records.map { $0.withTTL(remaining($0.ttlSeconds, after: age)) }

@@ -1,4 +1,4 @@
-// HTTP requests and replies as values: what a dialect says and hears. No sockets, no URL beyond its text.
+// HTTP requests and replies as plain values, without sockets.
 
 import DNSWire
 
@@ -38,7 +38,7 @@ package struct HTTPRequest: Equatable, Sendable {
     }
 
     package let method: Method
-    /// The provider's URL with the question in its query; on the lab's side the path with the query.
+    /// The provider's URL with the question in its query; on the lab's side only path and query.
     package let url: String
     package let headers: HTTPHeaders
     package let body: [UInt8]

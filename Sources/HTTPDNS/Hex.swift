@@ -1,14 +1,14 @@
-// Bytes as hexadecimal digits: what Tencent's ciphertext and every vendor's signature are written in.
+// Hexadecimal text, used for Tencent's ciphertext and the vendors' signatures.
 
 enum Hex {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// In lower case.
+    /// Uses lower case.
     static func encode(_ bytes: [UInt8]) -> String {
         String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// Both cases; nil for half a byte and for every other character.
+    /// Accepts both cases; returns nil for an odd length and for invalid characters.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
@@ -23,7 +23,7 @@ enum Hex {
 }
 
 extension UInt8 {
-    /// Of an ASCII digit; nil for everything else.
+    /// The value of a hexadecimal digit; nil for other characters.
     var hexValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

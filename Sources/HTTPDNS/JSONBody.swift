@@ -1,16 +1,16 @@
-// The one place that decodes and encodes JSON. What is too long or too deep never reaches the decoder.
+// Decodes and encodes all JSON. Rejects bodies that are too long or too deep before decoding.
 
 import DNSWire
 import FoundationEssentials
 
 package enum JSONBody {
-    /// The deepest honest reply has three levels; a recursive decoder must not be led down further than it can return.
+    /// Legitimate replies have at most three levels; the limit protects the stack of the recursive decoder.
     static let maxDepth = 8
-    /// As many arrays, objects and commas as the most records that count have, with room to spare. Each costs the
-    /// decoder some microseconds, during which nobody else is served.
+    /// The number of arrays, objects and commas in the largest accepted reply, with reserve. Each costs the decoder
+    /// some microseconds, which delay all other work.
     static let maxParts = 4096
 
-    /// - Parameter maxParts: arrays, objects and commas together.
+    /// - Parameter maxParts: limit for arrays, objects and commas together.
     static func decode<Value: Decodable>(
         _ type: Value.Type, from body: [UInt8], maxParts: Int = maxParts
     ) throws(DialectError) -> Value {
@@ -36,8 +36,8 @@ package enum JSONBody {
         return Array(bytes)
     }
 
-    /// The deepest nesting of arrays and objects, and how many of them and of commas there are; what is inside strings
-    /// doesn't count. Right for valid JSON, and never too small for a decoder that gives up at the first mistake.
+    /// Returns the nesting depth and the number of arrays, objects and commas outside strings. Exact for valid JSON,
+    /// and never too small for a decoder that stops at the first error.
     private static func shape(of body: [UInt8]) -> (depth: Int, parts: Int) {
         var depth = 0
         var deepest = 0
@@ -66,7 +66,7 @@ package enum JSONBody {
         return (deepest, parts)
     }
 
-    /// Keys and indices only: what a stranger sent is not repeated in errors.
+    /// Holds only keys and indices, so that errors do not repeat untrusted text.
     private static func place(of error: DecodingError) -> String {
         let (context, finding) =
             switch error {
@@ -81,7 +81,7 @@ package enum JSONBody {
     }
 }
 
-/// A number, or a string of digits in its place: servers differ.
+/// A number, or a string of digits, since servers differ.
 struct LenientInteger: Codable, Equatable {
     let value: Int
 
@@ -107,7 +107,7 @@ struct LenientInteger: Codable, Equatable {
     }
 }
 
-/// The reply of resolvers with a JSON interface (providers.md 4.1). Fields that no decision needs are not read.
+/// The reply of JSON resolvers (providers.md 4.1). Unused fields are not decoded.
 struct JSONReply: Codable {
     struct Question: Codable {
         let name: String
@@ -135,7 +135,7 @@ struct JSONReply: Codable {
     let question: OneOrMany?
     let answer: [Record]?
     let authority: [Record]?
-    /// Google's form of RFC 8914.
+    /// Google's form of extended errors (RFC 8914).
     let extendedErrors: JSONExtendedErrors?
     let comment: JSONComment?
 
@@ -151,7 +151,7 @@ struct JSONReply: Codable {
         case comment = "Comment"
     }
 
-    /// An array, or its only element without the brackets.
+    /// An array, or a single element without brackets.
     struct OneOrMany: Codable {
         let elements: [Question]
 

@@ -1,5 +1,5 @@
-// Resolvers with a JSON interface: AliDNS, Google, Cloudflare, 360, doh.pub (providers.md 4). Tolerant of their
-// differences in form, never in substance: what does not follow from the asked name is not an answer.
+// Resolvers with a JSON interface: AliDNS, Google, Cloudflare, 360, doh.pub (providers.md 4). Accepts their
+// differences in form; records must belong to the query name or its alias chain.
 
 package import DNSWire
 
@@ -7,13 +7,13 @@ package struct JSONDialect: SingleQuestionDialect {
     private let url: String
     private let account: AliDNSAccount?
 
-    /// - Parameter account: of AliDNS's paid service; nil: requests are not signed.
+    /// - Parameter account: for AliDNS's paid service; nil: unsigned requests.
     package init(url: String, account: AliDNSAccount? = nil) {
         self.url = url
         self.account = account
     }
 
-    /// Types whose text differs from server to server are left to `doh`.
+    /// Types without a common text form are left to `doh`.
     package func supports(_ type: RecordType) -> Bool { PresentationForm.readable.contains(type) }
 
     package func supports(_ question: Question) -> Bool { supports(question.type) }
@@ -21,7 +21,7 @@ package struct JSONDialect: SingleQuestionDialect {
     package func request(for question: Question, in context: DialectContext) throws(DialectError) -> HTTPRequest {
         guard supports(question.type) else { throw .unsupported }
         let name = question.name.escapedText
-        // AliDNS's own clients write the number.
+        // AliDNS's own clients send the type number.
         let type = account == nil ? question.type.description : String(question.type.rawValue)
         var parameters = [(name: "name", value: name), (name: "type", value: type)]
         if let account { parameters += try account.parameters(for: name, in: context) }
@@ -33,8 +33,8 @@ package struct JSONDialect: SingleQuestionDialect {
     }
 
     package func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer {
-        // AliDNS says 401 for every mistake in a signature, a wrong time among them, and its own clients then set their
-        // clock by the reply's Date. The caller does so once; when that changes nothing, it is the account.
+        // AliDNS sends 401 for every signature error, including a wrong time; its own clients then set their clock
+        // from the Date header. The caller does so once; after a second 401 the account is wrong.
         guard reply.status != 401 || account == nil else { throw .clock }
         let body = try JSONBody.decode(JSONReply.self, from: try reply.acceptedBody())
         if let echo = body.question?.elements.first, !echo.isEqual(to: question) { throw .wrongQuestion }
@@ -52,7 +52,7 @@ package struct JSONDialect: SingleQuestionDialect {
         }
         let others = body.authority ?? []
         let authority = startOfAuthority(in: others, above: chain.end)
-        // As in a DNS message: whoever names other servers does not know himself.
+        // As in a DNS message, a referral shows that the server has no answer.
         if code == .noError, authority == nil, others.contains(where: { $0.isOf(.ns) }) {
             throw .garbage("referral to other servers")
         }
@@ -86,8 +86,7 @@ package struct JSONDialect: SingleQuestionDialect {
 
     package static let mediaType = "application/dns-json"
 
-    /// Reads the records that could matter; a broken one among them spoils the reply, because what it would have said
-    /// is unknown.
+    /// Reads the relevant records. A malformed one makes the reply invalid, since its content is unknown.
     private func chain(in answer: [JSONReply.Record], from question: Question) throws(DialectError) -> AliasChain {
         guard answer.count <= DialectBounds.maxRecords else { throw .garbage("\(answer.count) records") }
         var records: [ResourceRecord] = []
@@ -107,7 +106,7 @@ package struct JSONDialect: SingleQuestionDialect {
         return chain
     }
 
-    /// A SOA record counts only for a zone that the name lies in.
+    /// Accepts a SOA record only for a zone that contains the name.
     private func startOfAuthority(in authority: [JSONReply.Record], above name: Name) -> ResourceRecord? {
         authority.prefix(DialectBounds.maxRecords).lazy.filter { $0.isOf(.soa) }.compactMap(\.read)
             .first { name.isWithin($0.owner) }
@@ -154,7 +153,7 @@ extension JSONReply.Record {
         return ResourceRecord(owner: owner, type: type, ttlSeconds: lifetimeSeconds, data: bytes)
     }
 
-    /// RFC 2181 section 8: negative is 0. Absent: the default.
+    /// RFC 2181 section 8: a negative TTL counts as 0. An absent one gets the default.
     private var lifetimeSeconds: UInt32 {
         guard let value = ttlSeconds?.value else { return DialectBounds.defaultTTLSeconds }
         return UInt32(clamping: min(value, Int(DialectBounds.maxTTLSeconds)))

@@ -1,5 +1,5 @@
-// Why a JSON resolver has no answer: the extended errors and comments of its reply (providers.md 4.1). They are only
-// passed on, so an unknown form never spoils a reply.
+// The extended errors and comments in JSON replies (providers.md 4.1). They are only forwarded, so an unknown form
+// never invalidates a reply.
 
 import DNSWire
 
@@ -31,7 +31,7 @@ struct JSONExtendedErrors: Codable {
     }
 }
 
-/// A string (Google) or an array of strings (Cloudflare, whose strings are "EDE(6): DNSSEC Bogus").
+/// A string (Google) or an array of strings (Cloudflare, such as "EDE(6): DNSSEC Bogus").
 struct JSONComment: Codable {
     private let lines: [String]
 
@@ -46,7 +46,7 @@ struct JSONComment: Codable {
         try container.encode(lines)
     }
 
-    /// The first line that names a code.
+    /// The first line with a code.
     var extendedError: ExtendedError? {
         for line in lines where line.hasPrefix(JSONComment.prefix) {
             let parts = line.dropFirst(JSONComment.prefix.count).split(separator: ")", maxSplits: 1)
@@ -66,7 +66,7 @@ struct JSONComment: Codable {
 }
 
 extension JSONReply {
-    /// What the vendor says with a code; of a reply without an answer also what it says without one.
+    /// The vendor's coded error; for a failure also its text without a code.
     var extendedError: ExtendedError? {
         let coded = extendedErrors?.first ?? comment?.extendedError
         let isFailure = status.map { $0.value != 0 && $0.value != 3 } ?? false

@@ -1,18 +1,18 @@
-// A way through JSON to a value, as a recipe writes it: "data.{name}.ipv{family}.ip", "dns.[host={name}].ips", "*.ip".
-// Read by the client's side, written by the server's.
+// A path to values in JSON, as a recipe writes it: "data.{name}.ipv{family}.ip", "dns.[host={name}].ips", "*.ip". The
+// client reads and the server writes along it.
 
 import DNSWire
 
 struct JSONPath: Equatable, Sendable {
     enum Segment: Equatable, Sendable {
-        /// May hold {family} and {type}.
+        /// An object key; may contain {family} and {type}.
         case key(RecipeText)
-        /// The member whose key is the asked name.
+        /// The member with the query name as its key.
         case name
         case index(Int)
         /// Every element of an array.
         case any
-        /// The element of an array whose member under this key is the asked name.
+        /// The array element that holds the query name under this key.
         case element(key: String)
 
         var choosesName: Bool {
@@ -25,13 +25,13 @@ struct JSONPath: Equatable, Sendable {
 
     enum Finding: Equatable {
         case values([JSONValue])
-        /// Nothing is said about the name, or about this family of it.
+        /// The reply has nothing about the name or this family.
         case absent
-        /// The way ends before anything could be said.
+        /// The path ends before the part that depends on the name.
         case malformed
     }
 
-    /// One place in an array that a path may name; beyond it no honest reply has one.
+    /// The largest array index in a path; legitimate replies have fewer elements.
     static let maxIndex = 99
     static let form = "segments with dots between: a key, {name}, a number up to \(maxIndex), *, or [key={name}]"
 
@@ -39,10 +39,10 @@ struct JSONPath: Equatable, Sendable {
 
     var choosesName: Bool { segments.contains(where: \.choosesName) }
 
-    /// Nil for text that is no path.
+    /// Returns nil for an invalid path.
     init?(_ text: String) {
         let texts = text.split(separator: ".", omittingEmptySubsequences: false)
-        // The value at the end may be an array.
+        // The value at the end may be an array, so one level stays free.
         guard texts.count < JSONBody.maxDepth else { return nil }
         let segments = texts.compactMap(JSONPath.segment)
         guard segments.count == texts.count else { return nil }
@@ -74,13 +74,13 @@ struct JSONPath: Equatable, Sendable {
             isBehindName = isBehindName || segment.choosesName
             values = steps.flatMap { $0 }
             guard values.isEmpty else { continue }
-            // Where a name or any element was looked for, none is an answer; a key that is missing before is not.
+            // After a name or `*` segment, no match means absent; a key missing before it means malformed.
             return !steps.isEmpty && (isBehindName || segment == .any) ? .absent : .malformed
         }
         return .values(values)
     }
 
-    /// Nil when the value can't have what is looked for.
+    /// Returns nil if the value has the wrong kind for the segment.
     private static func step(into value: JSONValue, _ segment: Segment, _ question: Question) -> [JSONValue]? {
         switch (segment, value) {
         case (.key(let key), .object): value[key.rendered(of: question)].map { [$0] } ?? []
@@ -96,8 +96,10 @@ struct JSONPath: Equatable, Sendable {
 
     // MARK: writing
 
-    /// The body with the value at the path's end: in an array behind those that are there, a number as the smaller one.
-    /// - Parameter place: of the name among the asked ones, which "any" element becomes.
+    /// Returns the body with the value added at the path's end: appended to an array; of two numbers the smaller
+    /// stays.
+    ///
+    /// - Parameter place: the index of the name among the questions, used for `*` segments.
     func placing(_ value: JSONValue, in body: JSONValue?, for question: Question, place: Int) -> JSONValue {
         JSONPath.placing(value, segments[...], body, question, place)
     }

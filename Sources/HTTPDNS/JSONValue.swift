@@ -1,5 +1,4 @@
-// JSON whose shape is known at run time only: the replies of vendors that differ from version to version, and what a
-// template's paths lead through.
+// JSON of unknown shape: replies of vendors that differ between versions, and the target of a template's paths.
 
 import DNSWire
 
@@ -9,11 +8,11 @@ enum JSONValue: Codable, Equatable, Sendable {
     case boolean(Bool)
     case array([JSONValue])
     case object([String: JSONValue])
-    /// Null, and numbers that are no integers: nothing is decided by them.
+    /// Null and non-integer numbers, which no decision uses.
     case other
 
-    /// More than an honest reply for twenty names has. Every wrong guess at a part's kind costs the decoder some ten
-    /// microseconds, so that this many take some ten milliseconds.
+    /// Exceeds legitimate replies for twenty names. Each wrong guess of a part's kind costs the decoder about 10 us,
+    /// so this many take about 10 ms.
     private static let maxParts = 1024
 
     static func decode(_ body: [UInt8]) throws(DialectError) -> JSONValue {
@@ -59,7 +58,7 @@ enum JSONValue: Codable, Equatable, Sendable {
         return members[key]
     }
 
-    /// The member whose key is the name, in whatever case and with or without a final dot.
+    /// The member with this name as its key, in any letter case and with or without a final dot.
     subscript(name: Name) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.keys.sorted().first { Name($0) == name }.flatMap { members[$0] }
@@ -70,7 +69,7 @@ enum JSONValue: Codable, Equatable, Sendable {
         return elements
     }
 
-    /// As text, whatever the vendor wrote it as; nil for arrays, objects and null.
+    /// The value as text; nil for arrays, objects and null.
     var scalarText: String? {
         switch self {
         case .text(let text): text
@@ -86,11 +85,11 @@ enum JSONValue: Codable, Equatable, Sendable {
     }
 }
 
-/// An array of addresses in a vendor's JSON, with the TTL beside it. It can't say "no such name": emptiness may also
-/// mean "not my name".
+/// Converts a JSON array of addresses and its TTL to an answer. An empty array may also mean "not my name", so it
+/// never becomes NXDOMAIN.
 enum JSONAddresses {
-    /// - Parameter isShared: addresses of both families are in one array, told apart by how they are written; so the
-    ///   absence of one family is emptiness. Otherwise, only an array without elements is empty.
+    /// - Parameter isShared: true if one array holds both families. Then a family without addresses is empty.
+    ///   Otherwise only an array without elements is empty.
     static func answer(
         to question: Question, in elements: [JSONValue], ttl: JSONValue?, isShared: Bool
     ) throws(DialectError) -> Answer {
@@ -102,7 +101,7 @@ enum JSONAddresses {
         return try list.answer(to: question)
     }
 
-    /// The server's side: the array for a family.
+    /// Server side: the array for a family.
     static func json(_ answer: Answer?, _ type: RecordType) -> JSONValue {
         .array((answer?.addressTexts(of: type) ?? []).map(JSONValue.text))
     }
@@ -117,7 +116,7 @@ enum JSONAddresses {
             body: JSONBody.encode(body))
     }
 
-    /// A number, or a string of digits in its place: servers differ.
+    /// A number, or a string of digits, since servers differ.
     private static func seconds(_ ttl: JSONValue?) throws(DialectError) -> LenientInteger? {
         switch ttl {
         case nil, .other?: return nil

@@ -1,5 +1,5 @@
-// JSON text whose members stand in the order in which a vendor writes them: for bytes that are compared, signed or
-// encrypted. Never reads any; `JSONBody` does.
+// Writes JSON with members in the vendor's order, for bytes that are compared, signed or encrypted. `JSONBody` reads
+// JSON.
 
 indirect enum OrderedJSON {
     case string(String)

@@ -1,21 +1,23 @@
-// RDATA as text, both ways (RFC 1035 section 5.1), for the types whose text is the same everywhere. JSON replies and
-// zone files are read with it.
+// Converts RDATA to and from text (RFC 1035 section 5.1), for types with one common text form. Used for JSON replies
+// and zone files.
 
 package import DNSWire
 
 package enum PresentationForm {
     package static let types: [RecordType] = [.a, .aaaa, .cname, .ns, .ptr, .mx, .txt, .srv, .soa]
 
-    /// Those that can be read from text. Vendors also write RFC 3597's form, Cloudflare for all types that it has no
-    /// text for; what other types have as text differs from server to server.
+    /// The types that can be read from text. Vendors also use RFC 3597's generic form; Cloudflare uses it for all
+    /// types without a text form. The text of other types differs between servers.
     package static let readable: [RecordType] = types + [.dname, .svcb, .https, .caa]
 
-    /// A SOA record has seven; a TXT record as many strings as fit the body, but no honest one has more.
+    /// A SOA record has seven tokens. A TXT record may have as many strings as fit the body, but legitimate ones have
+    /// fewer.
     private static let maxTokens = 64
     private static let maxStringBytes = 255
 
-    /// RDATA for the text of a record; nil when the type is not among `types` or the text is not of that type.
-    /// - Parameter origin: what names without a final dot are relative to; nil: every name is whole.
+    /// Returns the RDATA for a text; nil if the type is not readable or the text is invalid for it.
+    ///
+    /// - Parameter origin: completes names without a final dot; nil: all names are absolute.
     package static func bytes(of text: String, as type: RecordType, origin: Name? = nil) -> [UInt8]? {
         if text.hasPrefix("\\#") { return generic(text, as: type) }
         if type == .txt { return strings(text) }
@@ -35,7 +37,7 @@ package enum PresentationForm {
         return data
     }
 
-    /// The inverse: names end in a dot, strings are quoted. Nil when the data is not of the record's type.
+    /// Returns the text form: names end in a dot, strings are quoted. Nil if the data is invalid for the type.
     package static func text(of record: ResourceRecord) -> String? {
         if let address = record.address { return address.description }
         if record.type == .txt { return text(ofStrings: record.data) }
@@ -49,12 +51,13 @@ package enum PresentationForm {
         return rest.isEmpty ? tokens.joined(separator: " ") : nil
     }
 
-    /// RDATA of any type as RFC 3597 section 5 writes it.
+    /// Returns RDATA of any type in the generic form (RFC 3597 section 5).
     package static func genericText(of data: [UInt8]) -> String {
         "\\# \(data.count)" + (data.isEmpty ? "" : " \(Hex.encode(data))")
     }
 
-    /// The inverse; nil if the length is not that of the digits, or the data is not of the type (RFC 3597 section 5).
+    /// Parses the generic form; nil if the length does not match the digits or the data is invalid for the type (RFC
+    /// 3597 section 5).
     private static func generic(_ text: String, as type: RecordType) -> [UInt8]? {
         let tokens = text.split(whereSeparator: \.isWhitespace)
         guard tokens.count >= 2, tokens[0] == "\\#", let count = Int(tokens[1]),
@@ -64,7 +67,7 @@ package enum PresentationForm {
         return types.contains(type) && self.text(of: record) == nil ? nil : data
     }
 
-    /// `0 issue "ca.example"` (RFC 8659 section 4.1.1).
+    /// Parses `0 issue "ca.example"` (RFC 8659 section 4.1.1).
     private static func authorization(_ text: String) -> [UInt8]? {
         let tokens = text.split(maxSplits: 2, whereSeparator: \.isWhitespace)
         guard tokens.count == 3, let flags = UInt8(tokens[0]), (1...15).contains(tokens[1].utf8.count) else {
@@ -77,7 +80,7 @@ package enum PresentationForm {
         return [flags, UInt8(tokens[1].utf8.count)] + Array(tokens[1].utf8) + value
     }
 
-    /// A name as text; without a final dot it is relative to `origin`, if there is one. "@" is the origin itself.
+    /// Parses a name; without a final dot it is relative to `origin`, if there is one. "@" is the origin.
     package static func name(_ text: String, origin: Name?) -> Name? {
         guard let origin, !text.hasSuffix(".") else { return Name(text) }
         if text == "@" { return origin }
@@ -132,7 +135,7 @@ package enum PresentationForm {
 
     // MARK: strings
 
-    /// `"one" "two"`, or text without quotes as one string: Google leaves the quotes away.
+    /// Parses `"one" "two"`, or unquoted text as one string, as Google sends it.
     private static func strings(_ text: String) -> [UInt8]? {
         var rest = Array(text.utf8)[...]
         guard rest.first == UInt8(ascii: "\"") else { return chunks(rest) }
@@ -156,7 +159,7 @@ package enum PresentationForm {
         }
     }
 
-    /// Up to the closing quote, which is taken; nil without one.
+    /// Reads up to and including the closing quote; nil without one.
     private static func quoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
         var string: [UInt8] = []
         while let byte = rest.popFirst() {

@@ -1,5 +1,5 @@
-// How a vendor without a dialect of its own is asked and read: raw text as in the settings, checked once. A recipe that
-// exists can be carried out; what is wrong with one is said with what would be right.
+// The template of a vendor's API from the settings, validated once. An invalid template throws an error that states
+// the allowed form.
 
 package struct Recipe: Equatable, Sendable {
     package enum Digest: String, CaseIterable, Sendable {
@@ -9,7 +9,7 @@ package struct Recipe: Equatable, Sendable {
         case hmacSHA256 = "hmac-sha256"
     }
 
-    /// By the settings' words.
+    /// Named as in the settings.
     package enum Field: String, Sendable {
         case query
         case headers
@@ -31,24 +31,24 @@ package struct Recipe: Equatable, Sendable {
         package var text: String { "\(field.rawValue): found \(found); allowed: \(allowed)" }
     }
 
-    /// "dn={names}&t={expiry}&sign={signature}". A parameter that comes out empty is left out.
+    /// "dn={names}&t={expiry}&sign={signature}". Empty parameters are omitted.
     package let query: String
-    /// "Name: text".
+    /// Entries of the form "Name: text".
     package let headers: [String]
     package let maxNames: Int
     package let lifetimeSeconds: Int
     package let digest: Digest
-    /// What the digest is taken over, with `joiner` between; of HMAC the secret is the key.
+    /// The values of the digest, joined with `joiner`. HMAC uses the secret as its key.
     package let signed: [String]
-    /// The signed values are put in the order of their bytes first.
+    /// Sorts the signed values by bytes first.
     package let sorts: Bool
     package let joiner: String
-    /// Paths to the addresses; empty for a family that the vendor does not serve. Both may be the same.
+    /// Paths to the addresses; empty for an unsupported family. Both may be equal.
     package let v4: String
     package let v6: String
-    /// Path to the TTL in seconds; empty for none.
+    /// Path to the TTL in seconds; empty: none.
     package let ttl: String
-    /// "path=value" or "path={name}": what a reply must say to be one; empty for anything.
+    /// "path=value" or "path={name}": a condition for a valid reply; empty: none.
     package let success: String
 
     struct Entry: Equatable, Sendable {
@@ -58,7 +58,7 @@ package struct Recipe: Equatable, Sendable {
 
     struct Success: Equatable, Sendable {
         let path: JSONPath
-        /// Nil: the asked name.
+        /// Nil: the query name.
         let value: String?
     }
 
@@ -70,11 +70,11 @@ package struct Recipe: Equatable, Sendable {
     let ttlPath: JSONPath?
     let successRule: Success?
 
-    /// More than any known service takes.
+    /// More names than any known service accepts.
     static let maxNamesRange = 1...20
-    /// A signature that lives for longer than a day is refused by all that say so.
+    /// All services with a documented limit refuse a lifetime of more than a day.
     static let lifetimeRange = 1...86_400
-    /// More than any known service signs or wants.
+    /// More entries than any known service signs or requires.
     static let maxEntries = 32
 
     package init(
@@ -113,7 +113,7 @@ package struct Recipe: Equatable, Sendable {
         Set((parameters + headerEntries).flatMap(\.text.placeholders) + signedTexts.flatMap(\.placeholders))
     }
 
-    /// Without them, requests would be signed with nothing or ask for nobody.
+    /// Without the account or secret that it uses, a template would send anonymous or unsigned requests.
     package var needsAccount: Bool { placeholders.contains(.account) }
     package var needsSecret: Bool { placeholders.contains(.secret) || digest == .hmacSHA256 }
 
@@ -201,7 +201,7 @@ extension Recipe {
         return try headers.map { text throws(Fault) in
             let halves = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             let isName = halves[0].utf8.allSatisfy(\.isHostByte)
-            // No line ends: a header must not become two.
+            // Rejects line ends, so that a value cannot add a second header.
             guard halves.count == 2, isName, !halves[0].isEmpty, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
             else { throw Fault(field: .headers, found: "\"\(text)\"", allowed: "Name: text, in visible ASCII") }
             let value = String(halves[1].drop { $0 == " " })
@@ -213,7 +213,7 @@ extension Recipe {
         Fault(field: field, found: "\(count) entries", allowed: "at most \(maxEntries)")
     }
 
-    /// Nil for no path at all.
+    /// Returns nil for an empty text.
     private static func path(_ text: String, _ field: Field) throws(Fault) -> JSONPath? {
         guard !text.isEmpty else { return nil }
         guard let path = JSONPath(text) else {

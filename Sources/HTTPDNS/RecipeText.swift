@@ -1,13 +1,13 @@
-// Text with placeholders in braces, as a recipe has it in queries, headers, signed values and paths.
+// Text with placeholders in braces, used in a recipe's query, headers, signed values and paths.
 
 struct RecipeText: Equatable, Sendable {
     enum Placeholder: String, CaseIterable, Sendable {
         case name
-        /// With commas between.
+        /// Separated by commas.
         case names
-        /// 1 or 28; nothing when the query says neither this nor {family}.
+        /// 1 or 28; empty if the query has neither this nor {family}.
         case type
-        /// 4 or 6; nothing when the query says neither this nor {type}.
+        /// 4 or 6; empty if the query has neither this nor {type}.
         case family
         case account
         case secret
@@ -18,7 +18,7 @@ struct RecipeText: Equatable, Sendable {
         case expiryMilliseconds = "expiry-ms"
         /// 32 hexadecimal digits.
         case nonce
-        /// Nothing when the clients' subnet is not to be said.
+        /// Empty if no client subnet is sent.
         case clientIP = "client-ip"
         case signature
 
@@ -32,7 +32,7 @@ struct RecipeText: Equatable, Sendable {
 
     let parts: [Part]
 
-    /// What a text has that it may not have: a brace without its other half, or a word that is no placeholder.
+    /// An unmatched brace or an unknown placeholder.
     struct Stranger: Error {
         let text: String
     }
@@ -61,10 +61,10 @@ struct RecipeText: Equatable, Sendable {
         }
     }
 
-    /// The placeholder that is the whole text.
+    /// The placeholder if it is the whole text; nil otherwise.
     var only: Placeholder? { parts.count == 1 ? placeholders.first : nil }
 
-    /// - Parameter escape: applied to values, not to what stands in the recipe itself.
+    /// - Parameter escape: applied to values, not to the recipe's literal text.
     func rendered(_ values: [Placeholder: String], escape: (String) -> String = { $0 }) -> String {
         parts.map { part in
             switch part {

@@ -1,19 +1,19 @@
-// A provider's clock as far as its replies show it: signatures are dated by it, because a machine whose own clock is
-// wrong must still get answers, be it only those that its time service needs. Reads no clock itself.
+// The offset of a provider's clock, learned from its replies and used to date signatures. With it, a machine with a
+// wrong clock can still resolve the names of its time servers. Reads no clock.
 
 package struct ServerClock: Equatable, Sendable {
-    /// What the provider's clock is ahead of ours, in milliseconds; 0 until a reply has shown more.
+    /// How far the provider's clock is ahead of ours, in milliseconds; 0 until a reply shows otherwise.
     package private(set) var offsetMilliseconds: Int64 = 0
 
-    /// `Date` has whole seconds and was written a while ago: a smaller difference is none.
+    /// The `Date` header has whole seconds and is some time old, so smaller differences are ignored.
     static let toleranceMilliseconds: Int64 = 2000
 
     package init() {}
 
     /// - Parameters:
-    ///   - date: the `Date` header; one that can't be read changes nothing.
-    ///   - wallMilliseconds: our clock when it came, in milliseconds since 1970.
-    /// - Returns: true when a request that was dated by the old offset deserves another try.
+    ///   - date: the `Date` header; an unreadable one is ignored.
+    ///   - wallMilliseconds: our time at its arrival, in milliseconds since 1970.
+    /// - Returns: true if a request dated with the old offset should be retried.
     @discardableResult
     package mutating func learn(date: String?, wallMilliseconds: Int64) -> Bool {
         guard let date = date.flatMap(HTTPDate.init) else { return false }
@@ -23,17 +23,17 @@ package struct ServerClock: Equatable, Sendable {
         return true
     }
 
-    /// Whether what was dated by the other one deserves another try by this one.
+    /// Returns true if a request dated with the other clock should be retried with this one.
     package func differs(from other: ServerClock) -> Bool {
         abs(offsetMilliseconds - other.offsetMilliseconds) > ServerClock.toleranceMilliseconds
     }
 
-    /// In milliseconds since 1970.
+    /// Returns the provider's time in milliseconds since 1970.
     package func now(wallMilliseconds: Int64) -> Int64 { wallMilliseconds + offsetMilliseconds }
 }
 
-/// The preferred form of RFC 9110 section 5.6.7, such as "Sun, 06 Nov 1994 08:49:37 GMT". Servers have written nothing
-/// else for decades.
+/// A date in the preferred form of RFC 9110 section 5.6.7, such as "Sun, 06 Nov 1994 08:49:37 GMT". Servers no longer
+/// send other forms.
 package struct HTTPDate: Equatable, Sendable, CustomStringConvertible {
     package let unixSeconds: Int64
 
@@ -54,13 +54,13 @@ package struct HTTPDate: Equatable, Sendable, CustomStringConvertible {
         guard (1...HTTPDate.daysInMonth[month]).contains(day) || isLeapDay else { return nil }
         let parts = words[4].split(separator: ":", omittingEmptySubsequences: false)
         let time = parts.compactMap { HTTPDate.number($0, digits: 2) }
-        // 60 is a leap second.
+        // 60 allows a leap second.
         guard parts.count == 3, time.count == 3, time[0] < 24, time[1] < 60, time[2] <= 60 else { return nil }
         let days = HTTPDate.days(beforeYear: year) + HTTPDate.days(beforeMonth: month, in: year) + day - 1
         unixSeconds = Int64(((days * 24 + time[0]) * 60 + time[1]) * 60 + time[2])
     }
 
-    /// As servers write it.
+    /// The date in HTTP form.
     package var description: String {
         let days = Int(unixSeconds / 86_400)
         let second = Int(unixSeconds % 86_400)
@@ -87,7 +87,7 @@ package struct HTTPDate: Equatable, Sendable, CustomStringConvertible {
         year.isMultiple(of: 4) && !year.isMultiple(of: 100) || year.isMultiple(of: 400)
     }
 
-    /// Since 1970.
+    /// Returns days since 1970.
     private static func days(beforeYear year: Int) -> Int {
         let leaps = { (year: Int) in year / 4 - year / 100 + year / 400 }
         return (year - 1970) * 365 + leaps(year - 1) - leaps(1969)

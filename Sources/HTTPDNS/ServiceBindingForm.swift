@@ -1,17 +1,17 @@
-// The text of SVCB and HTTPS records (RFC 9460 section 2.1) made into RDATA, as JSON replies have it.
+// Parses the text form of SVCB and HTTPS records (RFC 9460 section 2.1), as JSON replies use it.
 
 import DNSWire
 
 enum ServiceBindingForm {
-    /// More parameters than are registered.
+    /// More than the registered parameters.
     private static let maxParameters = 32
-    /// By their numbers (RFC 9460 section 14.3.2, RFC 9461).
+    /// Indexed by key number (RFC 9460 section 14.3.2, RFC 9461).
     private static let keys = [
         "mandatory", "alpn", "no-default-alpn", "port", "ipv4hint", "ech", "ipv6hint", "dohpath",
     ]
 
-    /// Returns the data for `1 . alpn=h2,h3 ipv4hint=192.0.2.1`; nil if the text is not of that form. Escapes are not
-    /// read, as no registered parameter needs one.
+    /// Returns the RDATA for `1 . alpn=h2,h3 ipv4hint=192.0.2.1`; nil if the text is invalid. Escapes are not
+    /// supported, since no registered parameter needs one.
     static func bytes(of text: String, origin: Name?) -> [UInt8]? {
         let tokens = text.split(maxSplits: maxParameters + 2, whereSeparator: \.isWhitespace).map(String.init)
         guard (2...(maxParameters + 2)).contains(tokens.count), !text.contains("\\"), let priority = UInt16(tokens[0]),

@@ -1,5 +1,5 @@
-// The list of addresses that Alibaba's service wants to be asked at (`/ss`, providers.md 2.4). Whoever can forge it
-// could send questions anywhere: addresses that no such service can have are never taken.
+// The list of service node addresses of Alibaba's service (`/ss`, providers.md 2.4). A forged list could redirect
+// queries, so addresses that cannot belong to the service are rejected.
 
 package import DNSWire
 
@@ -15,17 +15,17 @@ package struct ServiceNodes: Equatable, Sendable {
         }
     }
 
-    /// 1 to `maxNodes` in the order of the list, IPv4 first, each once; none only when `isDisabled`.
+    /// 1 to `maxNodes` in list order, IPv4 first, without duplicates; empty only if `isDisabled`.
     package let nodes: [Node]
-    /// The vendor asks not to be used for now.
+    /// The vendor asks clients to stop using the service for now.
     package let isDisabled: Bool
 
-    /// The longest list that the vendor's clients carry has ten.
+    /// The longest list in the vendor's clients has ten.
     package static let maxNodes = 16
 
     package var addresses: [Address] { nodes.map(\.address) }
 
-    /// For lists that are given, not heard.
+    /// For configured lists.
     package init(nodes: [Node], isDisabled: Bool = false) {
         self.nodes = nodes
         self.isDisabled = isDisabled
@@ -33,19 +33,21 @@ package struct ServiceNodes: Equatable, Sendable {
 
     // MARK: the exchange
 
-    /// Not signed: none of the vendor's clients does, and its two descriptions of how contradict each other.
+    /// Returns the request for the list. Unsigned, as in all vendor clients; the vendor's two descriptions of a
+    /// signature contradict each other.
+    ///
     /// - Parameters:
-    ///   - url: the base, as for `AliCloud`.
+    ///   - url: the base URL, as for `AliCloud`.
     ///   - region: one of `regions`.
     package static func request(url: String = "", account: String, region: String) -> HTTPRequest {
         let base = url.hasSuffix("/") ? url.dropLast() : url[...]
         return HTTPRequest(url: URLQuery.append([(name: "region", value: region)], to: "\(base)/\(account)/ss"))
     }
 
-    /// "global" is the nearest.
+    /// "global" selects the nearest region.
     package static let regions = ["cn", "hk", "sg", "us", "de", "global"]
 
-    /// - Parameter allowsPrivate: the service is in a private network itself.
+    /// - Parameter allowsPrivate: true if the service is in a private network.
     package init(reply: HTTPReply, allowsPrivate: Bool = false) throws(DialectError) {
         let body = try JSONBody.decode(Body.self, from: try reply.acceptedAliCloudBody())
         isDisabled = body.status == ServiceNodes.disabled
@@ -58,7 +60,7 @@ package struct ServiceNodes: Equatable, Sendable {
     private struct Body: Decodable {
         let v4: [String]?
         let v6: [String]?
-        /// Parallel to the lists of addresses.
+        /// Parallel to the address lists.
         let v4Ports: [LenientInteger]?
         let v6Ports: [LenientInteger]?
         let status: String?
@@ -71,7 +73,7 @@ package struct ServiceNodes: Equatable, Sendable {
             case status = "service_status"
         }
 
-        /// Without those whose address is not of the family or whose port is none.
+        /// Omits addresses of the wrong family and invalid ports.
         static func nodes(_ texts: [String]?, _ ports: [LenientInteger]?, _ family: RecordType) -> [Node] {
             (texts ?? []).enumerated().compactMap { index, text in
                 guard let address = Address(text), address.recordType == family else { return nil }
@@ -82,7 +84,7 @@ package struct ServiceNodes: Equatable, Sendable {
         }
     }
 
-    /// The first of them that a service on the Internet can have, each once.
+    /// Returns the first `maxNodes` plausible nodes, without duplicates.
     private static func usable(_ nodes: [Node], allowsPrivate: Bool) -> [Node] {
         var usable: [Node] = []
         for node in nodes where usable.count < maxNodes && !usable.contains(node) {
@@ -95,7 +97,7 @@ package struct ServiceNodes: Equatable, Sendable {
 
     // MARK: one line of text
 
-    /// "203.0.113.1 203.0.113.2:8080 [2001:db8::1]:443", with "disable" in front where it is.
+    /// "203.0.113.1 203.0.113.2:8080 [2001:db8::1]:443", after "disable" if `isDisabled`.
     package var text: String {
         let texts = nodes.map { node in
             guard let port = node.port else { return "\(node.address)" }
@@ -104,7 +106,7 @@ package struct ServiceNodes: Equatable, Sendable {
         return ((isDisabled ? [ServiceNodes.disabled] : []) + texts).joined(separator: " ")
     }
 
-    /// What `text` gave; nil for everything else.
+    /// Parses the form that `text` writes; nil for anything else.
     package init?(text: String) {
         var words = text.split(separator: " ", maxSplits: ServiceNodes.maxNodes + 1)[...]
         isDisabled = words.first == ServiceNodes.disabled[...]
@@ -115,8 +117,9 @@ package struct ServiceNodes: Equatable, Sendable {
 
     // MARK: the server's side
 
-    /// What a node says when it is asked for the list.
-    /// - Parameter account: the only one that it knows.
+    /// Server side: returns the reply of a service node to a request for the list.
+    ///
+    /// - Parameter account: the only account that the node knows.
     package func reply(to request: HTTPRequest, account: String) -> HTTPReply {
         guard request.method == .get else { return AliCloudCode.methodNotAllowed.reply }
         let parts = URLQuery.path(of: request.url).split(separator: "/").suffix(2)

@@ -1,11 +1,11 @@
-// What vendors sign their requests with: a digest over some values and a secret, as hexadecimal digits. Secrets come in
-// and never go out.
+// Vendors' request signatures: a digest over values and a secret, in hexadecimal. Secrets never appear in results or
+// errors.
 
 import Crypto
 import DNSWire
 
 enum Signature {
-    /// Throws `unsupported` where the system's policy has taken MD5 away: nothing can be asked then.
+    /// Throws `unsupported` if the system's policy disables MD5; the provider cannot be asked then.
     static func md5(_ text: String) throws(DialectError) -> String {
         do throws(CryptoError) {
             return Hex.encode(try Digest.md5(Array(text.utf8)))
@@ -34,7 +34,7 @@ enum Signature {
         }
     }
 
-    /// By bytes: the order of ASCII that vendors mean.
+    /// Sorts by bytes, the ASCII order that the vendors use.
     static func sorted(_ values: [String]) -> [String] {
         values.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }

@@ -1,10 +1,10 @@
-// A dialect whose requests carry one question, as most do: what it says of one, made into what every dialect says of
-// several.
+// A dialect with one question per request. Implements the multi-question `Dialect` on top of single-question
+// functions.
 
 package import DNSWire
 
 package protocol SingleQuestionDialect: Dialect {
-    /// - Throws: `unsupported` for a type or name that the dialect can't carry.
+    /// - Throws: `unsupported` if the dialect cannot carry the type or name.
     func request(for question: Question, in context: DialectContext) throws(DialectError) -> HTTPRequest
     func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer
     func question(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> Question

@@ -1,5 +1,5 @@
-// A dialect that is written in the settings: for vendors that differ from others only in the names of their parameters,
-// in what they sign, and in where their JSON has the addresses. The secret must never get into an error's text.
+// A dialect defined in the settings, for vendors that differ only in parameter names, signed values and JSON paths.
+// The secret must never appear in an error's text.
 
 package import DNSWire
 
@@ -10,8 +10,8 @@ package struct TemplateDialect: AddressDialect {
     private let recipe: Recipe
 
     /// - Parameters:
-    ///   - account: empty for none.
-    ///   - secret: empty for none.
+    ///   - account: empty: none.
+    ///   - secret: empty: none.
     package init(url: String, account: String = "", secret: String = "", recipe: Recipe) {
         self.url = url
         self.account = account
@@ -42,7 +42,7 @@ package struct TemplateDialect: AddressDialect {
         let list = names.joined(separator: ",")
         let values: Values = [
             .name: list, .names: list, .account: account, .secret: secret,
-            // What the query does not say is not signed either: the server could not know it.
+            // A type or family that the query omits is not signed, since the server could not know it.
             .type: saysFamily ? String(families.types[0].rawValue) : "",
             .family: saysFamily ? (families == .v4 ? "4" : "6") : "",
             .now: String(context.unixSeconds), .nowMilliseconds: String(context.unixMilliseconds),
@@ -52,7 +52,7 @@ package struct TemplateDialect: AddressDialect {
         return try request(values)
     }
 
-    /// Signs the values and writes them where the recipe has them.
+    /// Signs the values and inserts them into the request.
     private func request(_ unsigned: Values) throws(DialectError) -> HTTPRequest {
         var values = unsigned
         values[.signature] = try signature(unsigned)
@@ -99,8 +99,8 @@ package struct TemplateDialect: AddressDialect {
         }
     }
 
-    /// Refusals may be about the key or about the time; only a request that says the time can be mended by the caller,
-    /// who asks once more and takes a second refusal for what it is.
+    /// Maps a refusal to an error: it may concern the key or the time. If the request carries a time, the caller
+    /// corrects its clock and retries once; a second refusal is final.
     private func acceptedBody(of reply: HTTPReply) throws(DialectError) -> [UInt8] {
         do throws(DialectError) {
             return try reply.acceptedBody()
@@ -130,8 +130,8 @@ package struct TemplateDialect: AddressDialect {
 
     // MARK: the server's side
 
-    /// Reads what stands alone in a parameter or header, and holds the request to what a client would have made of
-    /// that.
+    /// Reads the placeholders that fill a whole parameter or header. Then checks that a client would build the same
+    /// request from them.
     package func questions(
         from request: HTTPRequest, in context: DialectContext
     ) throws(DialectError) -> [Question] {

@@ -1,5 +1,5 @@
 // UCloud's service: the account in the path, an MD5 signature in a header, A records only (providers.md 7.2). The
-// secret must never get into an error's text.
+// secret must never appear in an error's text.
 
 package import DNSWire
 
@@ -9,8 +9,8 @@ package struct UCloud: SingleQuestionDialect {
     private let secret: String
 
     /// - Parameters:
-    ///   - url: of a service node, without the account: requests go to `/ACCOUNT/resolve` under it.
-    ///   - account: what the vendor calls auth_id.
+    ///   - url: a service node's URL without the account; requests go to `/ACCOUNT/resolve` below it.
+    ///   - account: the vendor's auth_id.
     package init(url: String, account: String, secret: String) {
         let path = URLQuery.path(of: url)
         self.url = "\(path.hasSuffix("/") ? path.dropLast() : path)/\(account)/resolve\(url.dropFirst(path.count))"
@@ -18,7 +18,7 @@ package struct UCloud: SingleQuestionDialect {
         self.secret = secret
     }
 
-    /// How long a timestamp is accepted.
+    /// The validity of a timestamp.
     private static let lifetimeSeconds: Int64 = 60
     private static let forbidden = (status: 403, code: "HOST_FORBIDDEN", message: "host is forbidden")
     private static let absent = (status: 404, code: "FAIL_TO_RESOLVE", message: "record cannot be found")
@@ -40,7 +40,7 @@ package struct UCloud: SingleQuestionDialect {
             headers: HTTPHeaders([.init("Authorization", proof)]))
     }
 
-    /// Over the values in the order of their names.
+    /// Signs the values in the order of their names.
     func signature(_ parameters: [(name: String, value: String)]) throws(DialectError) -> String {
         let sorted = parameters.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         return try Signature.md5((sorted.map(\.value) + [secret]).joined(separator: "-"))
@@ -61,10 +61,9 @@ package struct UCloud: SingleQuestionDialect {
             .aged(bySeconds: reply.headers.ageSeconds)
     }
 
-    /// What the vendor's error codes mean. "record cannot be found" is said of names that don't exist and of names
-    /// without an A record alike, so it proves neither; and it does not repeat the name. 401 stands for a wrong key and
-    /// for a clock that is a minute off: the caller mends the clock, asks once more, and takes a second 401 for what it
-    /// is.
+    /// Maps the vendor's error codes. "record cannot be found" covers both NXDOMAIN and NODATA, so it proves neither;
+    /// it also omits the name. 401 means a wrong key or a clock that is a minute off. The caller corrects the clock
+    /// and retries once; a second 401 is final.
     private static func answer(in reply: HTTPReply, after error: DialectError) throws(DialectError) -> Answer {
         guard case .status(let status) = error else { throw error }
         guard status != unauthorized.status else { throw .clock }

@@ -1,34 +1,35 @@
-// The query part of a URL, written and read: percent-encoding in one place (RFC 3986 section 2).
+// Writes and reads the query part of a URL, with all percent-encoding (RFC 3986 section 2).
 
 import DNSWire
 
 package enum URLQuery {
-    /// More parameters than any dialect has; the rest of a stranger's request is not read.
+    /// More parameters than any dialect has; further ones in a request are ignored.
     private static let maxParameters = 32
 
-    /// The URL with the parameters added, after those that it has already.
-    /// - Parameter plain: characters that are not escaped beside the unreserved ones.
+    /// Returns the URL with the parameters appended to its query.
+    ///
+    /// - Parameter plain: characters to leave unescaped, beside the unreserved ones.
     static func append(
         _ parameters: [(name: String, value: String)], to url: String, plain: String = plainCharacters
     ) -> String {
         append(parameters.map { "\($0.name)=\(encode($0.value, plain: plain))" }.joined(separator: "&"), to: url)
     }
 
-    /// - Parameter text: parameters that are encoded already.
+    /// - Parameter text: already encoded parameters.
     static func append(_ text: String, to url: String) -> String {
         url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + text
     }
 
-    /// They mean nothing in a query (RFC 3986 section 3.4), and most vendors write them as they are.
+    /// They have no special meaning in a query (RFC 3986 section 3.4), and most vendors send them unescaped.
     static let plainCharacters = ",;/"
 
-    /// The decoded value of the first parameter with this name; nil without one or when its escapes are broken.
+    /// Returns the decoded value of the first parameter with this name; nil if it is absent or wrongly escaped.
     package static func value(of name: String, in url: String) -> String? {
         guard let parts = parts(of: url).first(where: { $0[0] == name }) else { return nil }
         return parts.count == 2 ? decode(parts[1]) : ""
     }
 
-    /// All parameters in their order, with decoded values; without those whose escapes are broken.
+    /// Returns all parameters in order with decoded values; omits wrongly escaped ones.
     static func parameters(in url: String) -> [(name: String, value: String)] {
         parts(of: url).compactMap { parts in
             guard parts.count == 2 else { return (String(parts[0]), "") }
@@ -36,7 +37,7 @@ package enum URLQuery {
         }
     }
 
-    /// Of each parameter the name, and the value if it has one.
+    /// Returns the name of each parameter, and its value if it has one.
     private static func parts(of url: String) -> [[Substring]] {
         guard let mark = url.firstIndex(of: "?") else { return [] }
         let parameters = url[url.index(after: mark)...].split(separator: "&", maxSplits: maxParameters)
@@ -45,7 +46,7 @@ package enum URLQuery {
         }
     }
 
-    /// The part of a URL before its query.
+    /// Returns the URL up to its query.
     package static func path(of url: String) -> Substring {
         url.prefix { $0 != "?" }
     }
@@ -83,7 +84,7 @@ extension UInt8 {
         isHostByte || self == UInt8(ascii: ".") || self == UInt8(ascii: "~")
     }
 
-    /// Letters, digits, hyphen and underscore: what host names and service labels are made of.
+    /// Letters, digits, hyphen and underscore, the bytes of host names and service labels.
     var isHostByte: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
@@ -94,15 +95,15 @@ extension UInt8 {
 }
 
 extension Name {
-    /// The name in lower case as presentation form, which resolvers read (RFC 1035 section 5.1): the bytes that would
-    /// be read otherwise are escaped, and a space or `*` stands as it is.
+    /// The name in lower case in presentation form (RFC 1035 section 5.1). Escapes dots in labels, backslashes,
+    /// quotes and bytes that are not printable; a space or `*` stays.
     var escapedText: String {
         guard !isRoot else { return "." }
         return labels.map { $0.map { UnicodeScalar($0.lowercased).escaped }.joined() }.joined(separator: ".")
     }
 
-    /// The name as providers of plain text take it: lower case, no final dot, "." for the root. Nil when a byte is
-    /// neither a letter, a digit, a hyphen nor an underscore: what such a byte means to them is unknown.
+    /// The name for plain-text providers: lower case, no final dot, "." for the root. Nil if a byte is not a letter,
+    /// digit, hyphen or underscore, since the providers' handling of it is unknown.
     var hostText: String? {
         guard !isRoot else { return "." }
         guard labels.allSatisfy({ $0.allSatisfy(\.isHostByte) }) else { return nil }
@@ -113,7 +114,7 @@ extension Name {
 }
 
 extension UnicodeScalar {
-    /// As in the presentation form of a name.
+    /// The character in presentation form.
     fileprivate var escaped: String {
         switch self {
         case ".", "\\", "\"": return "\\\(self)"

@@ -1,5 +1,5 @@
-// Volcengine's service: MD5 over six values, an expiry in milliseconds, JSON (providers.md 3). Addresses of both
-// families share one array. The secret must never get into an error's text.
+// Volcengine's service: an MD5 signature over six values, an expiry in milliseconds, JSON (providers.md 3). One array
+// holds both address families. The secret must never appear in an error's text.
 
 package import DNSWire
 
@@ -14,11 +14,11 @@ package struct Volcengine: AddressDialect {
         self.secret = secret
     }
 
-    /// How many the service takes, and in which form it answers to several, is UNCONFIRMED.
+    /// The service's limit and its reply form for several names are UNCONFIRMED.
     package let maxNames = 1
-    /// Without a type the service answers with both.
+    /// Without a type the service returns both families.
     package let asksBothFamilies = true
-    /// What every scheme with an expiry accepts (providers.md 9.5).
+    /// A lifetime that every service with an expiry accepts (providers.md 9.5).
     private static let lifetimeMilliseconds: Int64 = 300_000
 
     package func supports(_ type: RecordType) -> Bool { type.isAddress }
@@ -28,7 +28,7 @@ package struct Volcengine: AddressDialect {
     ) throws(DialectError) -> HTTPRequest {
         let domain = names.joined(separator: ",")
         let ip = context.clientAddress ?? ""
-        // The values are UNCONFIRMED but for 1.
+        // The values are UNCONFIRMED, except 1.
         let type =
             switch families {
             case .v4: "1"
@@ -46,15 +46,15 @@ package struct Volcengine: AddressDialect {
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }
 
-    /// All six are signed, absent ones as nothing.
+    /// Signs all six values; absent ones are empty.
     func signature(domain: String, timestamp: String, ip: String, type: String) throws(DialectError) -> String {
         let values = Signature.sorted([secret, timestamp, account, domain, ip, type])
         return try Signature.md5(values.joined(separator: "_"))
     }
 
-    /// 403 stands for wrong parameters, wrong signatures and wrong times alike, and which form a body has then is
-    /// UNCONFIRMED. A dialect has no clock to compare with the reply's: it says what can be mended, and the caller, who
-    /// learns the time from the reply, asks once more and takes a second 403 for what it is.
+    /// 403 covers wrong parameters, signatures and times; the form of its body is UNCONFIRMED. A dialect has no clock
+    /// to compare, so it reports a clock error. The caller learns the time from the reply and retries once; a second
+    /// 403 is final.
     package func reading(
         of reply: HTTPReply, isAlone: Bool
     ) throws(DialectError) -> (Question) throws(DialectError) -> Answer {
@@ -74,8 +74,8 @@ package struct Volcengine: AddressDialect {
         }
     }
 
-    /// One object for one name. The form for several is UNCONFIRMED: an array of such objects, or an object with such
-    /// an array, is taken as well.
+    /// Returns the objects, one per name. The form for several names is UNCONFIRMED: an array of objects, or an
+    /// object with such an array, is accepted as well.
     private static func answers(in body: JSONValue) -> [JSONValue] {
         if let elements = body.elements { return elements }
         for key in ["dns", "results", "hosts"] {
@@ -113,7 +113,7 @@ package struct Volcengine: AddressDialect {
         let bodies = NamedAnswers.all(questions, resolutions).map { named -> JSONValue in
             let ips = named.families.flatMap { JSONAddresses.json($0.answer, $0.type).elements ?? [] }
             let answers = named.families.compactMap(\.answer)
-            // One TTL for both families: the smaller one of those that have addresses.
+            // Uses the smaller TTL of the families with addresses.
             let lasting = answers.filter { $0.kind == .records }.min { $0.ttlSeconds < $1.ttlSeconds } ?? answers.first
             return .object([
                 "host": .text("\(named.name)"), "ips": .array(ips), "ttl": JSONAddresses.json(ttlOf: lasting),
@@ -122,7 +122,7 @@ package struct Volcengine: AddressDialect {
         return JSONAddresses.reply(bodies.count == 1 ? bodies[0] : .array(bodies))
     }
 
-    /// Everything that is wrong with a request is 403, except its method.
+    /// Every request error is 403, except a wrong method.
     package func reply(to error: DialectError) -> HTTPReply {
         guard case .status(let status) = error else { return HTTPReply(status: 403) }
         return HTTPReply(status: status)

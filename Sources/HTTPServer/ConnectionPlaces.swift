@@ -1,13 +1,13 @@
-// Who may be connected: so many, so many from one address, and for so long. A scrape takes milliseconds, so whoever has
-// been there longest makes room. Without clock and sockets.
+// Limits connections of the HTTP listener: in total, per client address, and in time. A scrape takes milliseconds, so
+// the oldest connection is closed for a new one. Uses no clock and no sockets.
 
 package typealias Instant = ContinuousClock.Instant
 
 struct ConnectionPlaces {
-    /// Scrapers and browsers of one operator.
+    /// Enough for the scrapers and browsers of one operator.
     static let maxConnections = 32
     static let maxPerAddress = 16
-    /// For request and reply together, however slowly both go.
+    /// Covers request and reply together, however slow the client is.
     static let lifetime: Duration = .seconds(10)
 
     private struct Place {
@@ -21,7 +21,7 @@ struct ConnectionPlaces {
 
     var nextDeadline: Instant? { taken.first?.deadline }
 
-    /// - Returns: the connection that has to go for this one; it has no place any more.
+    /// - Returns: the connection that must be closed for this one; its place is already free.
     mutating func take(_ descriptor: Int32, from address: [UInt8], now: Instant) -> Int32? {
         let isCrowded = taken.count { $0.address == address } >= ConnectionPlaces.maxPerAddress
         let crowd = taken.firstIndex { isCrowded ? $0.address == address : true }
@@ -34,7 +34,7 @@ struct ConnectionPlaces {
 
     mutating func closed(_ descriptor: Int32) { taken.removeAll { $0.descriptor == descriptor } }
 
-    /// Those that have to go; they have no places any more.
+    /// Returns the connections over their lifetime; their places are already free.
     mutating func overdue(now: Instant) -> [Int32] {
         let late = taken.prefix { $0.deadline <= now }.map(\.descriptor)
         taken.removeFirst(late.count)

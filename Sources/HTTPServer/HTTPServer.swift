@@ -1,25 +1,26 @@
-// HTTP for connections that somebody else has accepted, by libmicrohttpd, in the turns of somebody else's loop: it has
-// no thread, no listening socket and no clock. It must never decide what is answered.
+// Serves HTTP with libmicrohttpd on connections that the caller accepts, within the caller's event loop. It has no
+// thread, no listening socket and no clock; the `answer` closure decides every reply.
 
 import CMicrohttpd
 import Glibc
 
 @safe package final class HTTPServer {
-    /// Of a request's line and headers, and of a reply's headers. What is longer is refused with 414 or 431.
+    /// Memory per connection for the request line and headers, and for the reply's headers. Longer requests get 414 or
+    /// 431.
     private static let connectionBytes = 16 * 1024
-    /// MHD's own bound, which the places never reach: a connection that has lost its place closes in the next turn.
+    /// libmicrohttpd's own limit, which is never reached: a connection without a place closes in the next loop turn.
     private static let connectionLimit = UInt32(4 * ConnectionPlaces.maxConnections)
 
     private let daemon: OpaquePointer
     private let context: Context
     private var places = ConnectionPlaces()
-    /// Connections that were closed before they had their answer.
+    /// Connections that were closed before they got a reply.
     package private(set) var cut = 0
 
-    /// MHD says nothing of why.
+    /// libmicrohttpd gives no reason for the failure.
     package struct StartFailure: Error {}
 
-    /// What the callbacks know. They record, and ask for answers; they never run the server.
+    /// State of the callbacks. They record events and request answers, but never run the server.
     fileprivate final class Context {
         let answer: (PageRequest) -> PageReply
         var closed: [Int32] = []
@@ -39,13 +40,13 @@ import Glibc
         unsafe self.daemon = daemon
     }
 
-    /// Closes every connection; nothing uses the context afterwards.
+    /// Closes every connection. No callback uses the context afterwards.
     deinit { unsafe MHD_stop_daemon(daemon) }
 
     /// Readable when `run` has something to do.
     package var descriptor: Int32 { unsafe web_epoll(daemon) }
 
-    /// Answered, refusals included.
+    /// Number of replies, including refusals.
     package var requests: Int { context.requests }
 
     package func nextDeadline(now: Instant) -> Instant? {
@@ -55,7 +56,7 @@ import Glibc
         return [pending, places.nextDeadline].compactMap { $0 }.min()
     }
 
-    /// Serves a connection; the caller's own descriptor stays its own and may be closed at once.
+    /// Serves a connection. The caller keeps its own descriptor and may close it at once.
     ///
     /// - Parameter address: the client's, 4 or 16 bytes.
     package func add(_ connection: Int32, from address: [UInt8], now: Instant) {
@@ -73,7 +74,8 @@ import Glibc
         context.closed.removeAll(keepingCapacity: true)
     }
 
-    /// MHD owns the descriptor until it has told us that it is closed, and closes it when it finds it ended.
+    /// libmicrohttpd owns the descriptor until its callback reports the close. After the shutdown it finds the
+    /// connection ended and closes it.
     private func end(_ descriptor: Int32) {
         cut += 1
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
@@ -88,7 +90,7 @@ private let connectionCallback: MHD_NotifyConnectionCallback = { context, connec
     unsafe Unmanaged<HTTPServer.Context>.fromOpaque(context).takeUnretainedValue().closed.append(descriptor)
 }
 
-/// Answers when the headers are there: a body, which no request of ours has, is not read.
+/// Replies as soon as the headers are complete. A request body is not read, since no supported request has one.
 private let answerCallback: MHD_AccessHandlerCallback = { context, connection, url, method, _, _, _, _ in
     guard let context = unsafe context, let connection = unsafe connection, let url = unsafe url,
         let method = unsafe method

@@ -1,12 +1,13 @@
-// What a client of the HTTP listener asks for, and whether it gets it. Pure; it must never look at who is connected.
+// A request to the HTTP listener, and the check of its method, path and Host header. Access by client address is
+// checked elsewhere.
 
 import DNSWire
 
 package struct PageRequest: Equatable, Sendable {
     let method: String
-    /// Without the query.
+    /// The path without the query string.
     let path: String
-    /// The header's value; nil: HTTP/1.0 without one.
+    /// The Host header; nil for HTTP/1.0 without it.
     let host: String?
 
     package init(method: String, path: String, host: String?) {
@@ -15,7 +16,7 @@ package struct PageRequest: Equatable, Sendable {
         self.host = host
     }
 
-    /// - Throws: what is answered instead.
+    /// - Throws: the error reply.
     package func page() throws(PageReply) -> Page {
         guard ["GET", "HEAD"].contains(method) else {
             throw PageReply(405, "only GET and HEAD are served here\n", [("Allow", "GET, HEAD")])
@@ -30,7 +31,7 @@ package struct PageRequest: Equatable, Sendable {
         return page
     }
 
-    /// A page of somebody else whose name leads to our address (DNS rebinding) makes a browser send that name.
+    /// Prevents DNS rebinding: a foreign web page whose name resolves to this address makes the browser send that name.
     private static func isOurs(_ host: String) -> Bool {
         if host.first == "[" {
             guard let end = host.firstIndex(of: "]") else { return false }
@@ -48,11 +49,11 @@ package struct PageRequest: Equatable, Sendable {
 }
 
 package enum Page: String, CaseIterable, Sendable {
-    /// For people.
+    /// The HTML page.
     case status = "/"
-    /// For Prometheus.
+    /// The counters for Prometheus.
     case metrics = "/metrics"
-    /// What the page for people shows.
+    /// The data of the HTML page.
     case figures = "/status.json"
 }
 
@@ -71,7 +72,7 @@ package struct PageReply: Error, Equatable, Sendable {
             status, Array(text.utf8), contentType: contentType, others, policy: "default-src 'none'")
     }
 
-    /// - Parameter policy: of what the body may load (Content Security Policy 3).
+    /// - Parameter policy: what the body may load (Content Security Policy 3).
     init(
         _ status: UInt32, _ body: [UInt8], contentType: String, _ others: [(name: String, value: String)] = [],
         policy: String
@@ -83,7 +84,7 @@ package struct PageReply: Error, Equatable, Sendable {
         self.policy = policy
     }
 
-    /// Nothing is kept, guessed at, framed, or read by other sites; one request per connection.
+    /// Replies are not cached, sniffed, framed or read by other sites. Each connection carries one request.
     package var headers: [(name: String, value: String)] {
         [
             ("Content-Type", contentType), ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
@@ -99,7 +100,7 @@ package struct PageReply: Error, Equatable, Sendable {
 }
 
 extension PageReply {
-    /// Prometheus's text format 0.0.4.
+    /// A reply in the Prometheus text format 0.0.4.
     package static func metrics(_ text: String) -> PageReply {
         PageReply(200, text, contentType: "text/plain; version=0.0.4; charset=utf-8")
     }

@@ -1,19 +1,18 @@
-// The page for people, put together from the files in `Page`, which are part of the program. One document, without
-// anything from outside.
+// The HTML status page, assembled from the embedded files of `Page`. It is one document without external resources.
 
-/// What a browser runs and applies is what came with the document: the nonce says so, and nobody else knows it.
+/// The browser runs only scripts and styles with the nonce, which is random for each reply.
 package enum StatusPage {
-    /// The document, cut where the nonce stands. Put together once: to look for marks takes milliseconds.
+    /// The document, split at the nonce. It is assembled once, because searching for the marks takes milliseconds.
     private static let parts: [[UInt8]] = {
         let script = text(PackageResources.charts_js) + text(PackageResources.page_js)
         let styled = replaced("/*style*/", by: text(PackageResources.page_css), in: text(PackageResources.page_html))
         return pieces(of: replaced("/*script*/", by: script, in: styled), at: "NONCE").map { Array($0.utf8) }
     }()
 
-    /// For the start, so that no request has to wait for it.
+    /// Assembles the page at startup, so that no request waits for it.
     package static func prepare() { _ = parts }
 
-    /// - Parameter nonce: 128 random bits, fresh for each reply.
+    /// - Parameter nonce: 128 random bits, different for each reply.
     package static func reply(nonce: (UInt64, UInt64)) -> PageReply {
         let word = hex(nonce.0) + hex(nonce.1)
         return PageReply(
@@ -33,7 +32,7 @@ package enum StatusPage {
         document.split(separator: mark, omittingEmptySubsequences: false)
     }
 
-    /// Everywhere.
+    /// Replaces every occurrence of the mark.
     private static func replaced(_ mark: String, by text: String, in document: String) -> String {
         pieces(of: document, at: mark).joined(separator: text)
     }

@@ -1,13 +1,13 @@
-// What connections stand on: the network, and the address of ours that they come from. A value; compares two looks at
-// the tables so that what has only been forgotten meanwhile is not taken for a change.
+// Network identity and the local address that connections use. A value; ignores facts that the kernel has merely
+// forgotten since the last look at the tables.
 
 import DNSWire
 
 struct Footing: Equatable {
     let identity: NetworkIdentity
-    /// The interface that leads out.
+    /// The interface with the default route.
     private let link: Int?
-    /// Of IPv4; addresses of IPv6 come and go by design (RFC 8981), and old ones stay good for a while.
+    /// IPv4 only: IPv6 addresses change by design (RFC 8981), and old ones stay valid for a while.
     let source: Address?
 
     static let isolated = Footing()
@@ -18,21 +18,21 @@ struct Footing: Equatable {
         source = nil
     }
 
-    /// Nil when nothing leads out.
+    /// Nil if there is no route out.
     ///
     /// - Parameters:
-    ///   - before: of the last look, if there was a way out then.
-    ///   - inForce: of the epoch.
+    ///   - before: attachment at the last look, if there was a route out then.
+    ///   - inForce: attachment of the present epoch.
     init?(_ routed: RoutedLinks, searchDomains: [String], before: Footing?, inForce: Footing) {
         guard let wayOut = routed.wayOut else { return nil }
         let seen = NetworkIdentity(routed, wayOut, searchDomains: searchDomains)
         link = wayOut.link.index
-        // The kernel forgets who does not talk: that makes him nobody else.
+        // The kernel drops idle neighbour entries: a missing entry does not mean a different gateway.
         let isForgotten =
             seen.gatewayHardware == nil && before?.link == link && before?.identity.hasSameWayOut(as: seen) ?? false
         identity = isForgotten ? seen.with(gatewayHardware: before?.identity.gatewayHardware) : seen
 
-        // An address is kept as long as the interface has it, whatever else the interface gets.
+        // The address is kept as long as the interface has it, even if the interface gets others.
         let addresses = wayOut.addresses.map(\.address).filter { $0.recordType == .a }
         let last = [before ?? inForce, inForce].first { $0.identity.hasSameWayOut(as: seen) }?.source
         source = addresses.first { $0 == last } ?? addresses.first
@@ -51,7 +51,7 @@ struct Footing: Equatable {
 }
 
 extension NetworkIdentity {
-    /// As far as routes and addresses tell.
+    /// Compares routes and addresses only.
     fileprivate func hasSameWayOut(as other: NetworkIdentity) -> Bool {
         kind == other.kind && gateway == other.gateway && prefix == other.prefix
     }

@@ -1,4 +1,4 @@
-// What sort of interface one is, as far as its driver tells, and which blocks of addresses matter for ways out.
+// Kind of an interface, as its driver reports it, and address blocks that matter for default routes.
 
 import DNSWire
 
@@ -16,10 +16,10 @@ extension NetworkTables.Link {
         return hardwareType == Link.ethernet ? .ethernet : .other
     }
 
-    /// Neighbours on it have an address that tells them apart.
+    /// Whether neighbours have a hardware address that identifies them.
     var hasHardwareAddresses: Bool { ![.cellular, .tunnel].contains(networkKind) }
 
-    /// Many modems call themselves Ethernet: then systemd's and the kernel's names for them tell.
+    /// Many modems report Ethernet; the names that systemd and the kernel give them identify them.
     private var isCellular: Bool {
         hardwareType == Link.rawIP || ["wwan", "rmnet"].contains(kind) || name.hasPrefix("ww")
             || name.hasPrefix("rmnet")

@@ -3,35 +3,35 @@
 package typealias Instant = ContinuousClock.Instant
 
 package enum NetworkBounds {
-    /// A change is over when nothing that matters has changed for so long: what DHCP clients and VPN programs do step
-    /// by step lies closer together.
+    /// A change ends when no relevant change has happened for this long. The steps of DHCP clients and VPN programs
+    /// follow each other faster.
     package static let quiet: Duration = .milliseconds(250)
-    /// So long after its first step a change is taken as it is: in a storm, and with a gateway that does not answer.
+    /// Time after which a change ends in any case: during a flood of changes, and with a gateway that does not
+    /// answer.
     package static let settleLimit: Duration = .seconds(1)
-    /// Connections get over a way out that was gone for less; behind a longer gap everything is begun anew.
+    /// Connections survive a missing route out for this long; after a longer gap everything starts anew.
     package static let gap: Duration = .seconds(1)
 
-    /// Interfaces of VPNs that tell networks apart. More is a router, not a client of so many.
+    /// Bound on VPN interfaces in an identity. A machine with more is a router.
     static let maxTunnels = 16
-    /// Search domains that tell networks apart: as many as resolv.conf had room for in its classic form.
+    /// Bound on search domains in an identity: the classic limit of resolv.conf.
     static let maxSearchDomains = 6
     /// RFC 1035 section 2.3.4, as text.
     static let maxSearchDomainBytes = 253
-    /// An identity in words, for one line of a report. The note has room for `maxKnown` of them.
+    /// Identity as text, for one line of a report. The note has room for `maxKnown` of them.
     static let maxWordsBytes = 240
 
-    /// Home, work, a phone's and a few on the way; each keeps a part of the cache.
+    /// Home, work, a phone's and a few others; each keeps a part of the cache.
     package static let maxKnown = 8
-    /// Changes that are listed: some days of a laptop.
+    /// Listed changes: some days of a laptop.
     package static let maxChanges = 64
-    /// A note of the store has room for so much.
+    /// Size limit of a note in the store.
     package static let maxNoteBytes = 4096
 
-    /// What the clocks with and without suspend may differ by without anything having slept: far more than the time
-    /// between reading the one and the other.
+    /// Tolerance between the clocks with and without suspend: far more than the time between the two readings.
     static let sleepFloor: Duration = .seconds(1)
-    /// A loop that comes so much too late was stopped, not busy.
+    /// A loop that is late by this much was stopped, not busy.
     static let stopFloor: Duration = .seconds(5)
-    /// Who asks for nothing until so long after a change does not wait for its end.
+    /// If the first question comes this long after a change, the recovery time starts with the question.
     static let idleFloor: Duration = .seconds(1)
 }

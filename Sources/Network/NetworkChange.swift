@@ -1,10 +1,10 @@
-// A change of the network that is over: which one is in use now, why, and since when it could be used.
+// A completed network change: the network now in use, the cause, and since when it was usable.
 
 package struct NetworkChange: Equatable, Sendable {
-    /// May be the same as before: after a sleep or a gap.
+    /// May equal the previous identity, after a sleep or a gap.
     package let identity: NetworkIdentity
     package let cause: NetworkCause
-    /// When the first route out of this change was there: from here on a client waits.
+    /// When the first route out of this change appeared: from here on clients wait.
     package let usableSince: Instant
 
     package init(identity: NetworkIdentity, cause: NetworkCause, usableSince: Instant) {
@@ -14,15 +14,15 @@ package struct NetworkChange: Equatable, Sendable {
     }
 }
 
-/// Words for statistics. Where several hold, the first of wake, restored, route, vpn, domain.
+/// Cause, for statistics. If several apply, the first of wake, restored, route, vpn, domain counts.
 package enum NetworkCause: String, CaseIterable, Sendable {
-    /// Another interface, gateway or prefix, or another address of our own.
+    /// Another interface, gateway, prefix or local address.
     case route
-    /// The same way out, and another VPN or none.
+    /// The same route out, and another VPN or none.
     case vpn
-    /// There was no way out, for longer than a moment.
+    /// The route out was missing for longer than a moment.
     case restored
     case wake
-    /// Other search domains, and nothing else.
+    /// Only the search domains differ.
     case domain
 }

@@ -1,5 +1,5 @@
-// Turns a stream of states of the network into epochs: one for each change that matters, when it is over. Has no clock,
-// reads no kernel, and never calls the same network a new one without a reason.
+// Turns a stream of network states into epochs: one for each relevant change, when it is complete. Has no clock, does
+// not read the kernel, and starts a new epoch on the same network only for a reason.
 //
 //              other footing, or woke: `unsettled`            woke, and all is known: `changed`
 //              +-------------------------------+               +----+

@@ -1,5 +1,5 @@
-// The networks that were met, and the changes between them. Which are known decides what is kept of them elsewhere;
-// the rest is for people. Wall time, because it is kept over restarts; nothing is decided by it.
+// Known networks and the changes between them. State is kept elsewhere only for known networks; the other facts are
+// for reports. Uses wall time because it survives restarts; no decision depends on it.
 //
 // Invariants: `known` has each network once, in the order of use, `NetworkBounds.maxKnown` at most; `changes` has
 // `NetworkBounds.maxChanges` at most. Both have the latest first.
@@ -11,7 +11,7 @@ package struct KnownNetwork: Equatable, Sendable {
     /// Seconds since 1970.
     package fileprivate(set) var firstSeen: Int64
     package fileprivate(set) var lastSeen: Int64
-    /// How often it was entered.
+    /// Number of visits.
     package fileprivate(set) var times: Int
 }
 
@@ -21,7 +21,7 @@ package struct PastChange: Equatable, Sendable {
     package let cause: NetworkCause
     /// Since 1970.
     package let wallSeconds: Int64
-    /// From the first usable route to the first fresh answer. Nil: none came before the next change.
+    /// Time from the first usable route to the first fresh answer. Nil: the next change came first.
     package fileprivate(set) var recovery: Duration?
 }
 
@@ -36,13 +36,13 @@ package struct NetworkHistory: Equatable, Sendable {
 
     package var changeCount: UInt64 { countByCause.values.reduce(0, +) }
 
-    /// - Parameter cause: nil for the network that the program starts in.
-    /// - Returns: those that are known no more.
+    /// - Parameter cause: nil for the network at program start.
+    /// - Returns: networks that are no longer known.
     package mutating func entered(
         _ id: NetworkID, _ identity: NetworkIdentity, cause: NetworkCause?, wallSeconds: Int64
     ) -> [NetworkID] {
         if let cause { noteChange(to: id, identity, cause, wallSeconds) }
-        // Where nothing leads out nothing is learned.
+        // Without a route out nothing is learned.
         guard identity != .isolated else { return [] }
         if let last = known.indices.first { known[last].lastSeen = wallSeconds }
         var network =
@@ -55,16 +55,16 @@ package struct NetworkHistory: Equatable, Sendable {
         return forgetOldest()
     }
 
-    /// Of the change that came last; ignored when there was none, or it has its time already.
+    /// Sets the recovery time of the latest change; ignored if there is none, or its time is set.
     package mutating func recovered(after duration: Duration) {
         guard let first = changes.indices.first, changes[first].recovery == nil else { return }
         changes[first].recovery = duration
         lastRecovery = duration
     }
 
-    /// What was known before the start, told late: behind what was learned meanwhile.
+    /// Adds the stored history of earlier runs, after the entries learned meanwhile.
     ///
-    /// - Returns: those that are known no more.
+    /// - Returns: networks that are no longer known.
     package mutating func merge(_ earlier: NetworkHistory) -> [NetworkID] {
         for network in earlier.known {
             if let index = known.firstIndex(where: { $0.id == network.id }) {
@@ -99,15 +99,15 @@ package struct NetworkHistory: Equatable, Sendable {
 // As text, for a note in the store: a line for each known network, latest first, such as
 // "known id=6f2c1a09 first=1700000000 last=1700003600 times=3 words=wifi, gateway 192.168.1.1".
 extension NetworkHistory {
-    /// `NetworkBounds.maxNoteBytes` at most: eight lines of 330 bytes.
+    /// At most `NetworkBounds.maxNoteBytes`: eight lines of 330 bytes.
     package var encoded: String {
         known.map {
             "known id=\($0.id) first=\($0.firstSeen) last=\($0.lastSeen) times=\($0.times) words=\($0.words)"
         }.joined(separator: "\n")
     }
 
-    /// Lines and fields of other names are passed over: a later release may know more. Anything else that `encoded`
-    /// does not write is damage, and leaves nothing: whose entries are whose must not be guessed.
+    /// Skips lines and fields with other names, because a later release may add some. Anything else that `encoded`
+    /// does not write is damage and leaves the history empty: the owner of an entry must not be guessed.
     package init(restoring text: String) {
         guard text.utf8.count <= NetworkBounds.maxNoteBytes else { return }
         for line in text.split(separator: "\n") where line.hasPrefix("known ") {
@@ -139,6 +139,6 @@ extension KnownNetwork {
         self.init(id: id, words: words, firstSeen: first, lastSeen: last, times: times)
     }
 
-    /// More is damage: a change every second for thirty years.
+    /// A larger number is damage: it means a change every second for thirty years.
     private static let maxTimes = 1_000_000_000
 }

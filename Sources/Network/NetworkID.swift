@@ -1,4 +1,4 @@
-// The short name of a network: what its identity hashes to. Says nothing about it to those who do not know the salt.
+// Short name of a network: a salted hash of its identity. Reveals nothing about it without the salt.
 
 package struct NetworkID: Hashable, Sendable {
     package let rawValue: UInt32
@@ -12,11 +12,11 @@ package struct NetworkID: Hashable, Sendable {
         rawValue = digest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// As it is written by `description`.
+    /// Parses the form of `description`.
     package init?(_ text: String) {
         guard let value = UInt32(text, radix: 16) else { return nil }
         rawValue = value
-        // No sign, no other length, no capitals.
+        // Rejects a sign, another length, and capitals.
         guard description == text else { return nil }
     }
 }

@@ -1,5 +1,5 @@
-// What tells one network from another: how traffic gets out, and through which VPNs. Made of what stays the same from
-// visit to visit; never of the machine's own address, of lifetimes, or of interfaces that lead nowhere.
+// Identity of a network: its default route and VPNs. Consists of facts that stay the same from visit to visit;
+// excludes the machine's own address, lifetimes, and interfaces without routes.
 
 package import DNSWire
 
@@ -8,18 +8,18 @@ package struct NetworkIdentity: Hashable, Sendable {
         case none, ethernet, wifi, cellular, tunnel, other
     }
 
-    /// Of the interface that leads out; a VPN's only where nothing else does.
+    /// Kind of the interface with the default route; a VPN's only if there is no other.
     package let kind: Kind
-    /// Nil: point to point. A cellular network's is as short-lived as the address it comes with, and left out.
+    /// Nil for point-to-point links, and for cellular networks, whose gateway is as short-lived as the address.
     package let gateway: Address?
-    /// Nil: not known yet, or there is none.
+    /// Nil: not known yet, or nonexistent.
     package let gatewayHardware: [UInt8]?
-    /// Of the interface's address, in the gateway's family; a /64 for IPv6. Nil where it would be the machine's own
-    /// address only, and on cellular networks.
+    /// Prefix of the interface's address, in the gateway's family; a /64 for IPv6. Nil if it would be the machine's
+    /// own address only, and on cellular networks.
     package let prefix: Prefix?
-    /// Interfaces of VPNs that are up and lead to more than a single address; sorted, `NetworkBounds.maxTunnels`.
+    /// VPN interfaces that are up and lead to more than a single address; sorted, `NetworkBounds.maxTunnels`.
     package let tunnels: [String]
-    /// Those of them that lead everywhere: the world looks different from their other end. Sorted.
+    /// Those of `tunnels` with a default route: the Internet looks different from their other end. Sorted.
     package let exits: [String]
     /// Lower case, sorted, `NetworkBounds.maxSearchDomains`.
     package let searchDomains: [String]
@@ -40,7 +40,7 @@ package struct NetworkIdentity: Hashable, Sendable {
     /// No route leads out.
     package static let isolated = NetworkIdentity(kind: .none)
 
-    /// - Parameter searchDomains: in their normal form.
+    /// - Parameter searchDomains: normalised.
     init(_ routed: RoutedLinks, _ wayOut: WayOut, searchDomains: [String]) {
         let kind = wayOut.link.networkKind
         let isFleeting = kind == .cellular
@@ -50,10 +50,10 @@ package struct NetworkIdentity: Hashable, Sendable {
             searchDomains: searchDomains)
     }
 
-    /// The gateway's hardware address is known, or there is none to know.
+    /// The gateway's hardware address is known, or there is none.
     package var isComplete: Bool { gateway == nil || gatewayHardware != nil || kind == .tunnel }
 
-    /// The same, seen before the gateway had answered.
+    /// Returns whether `other` is this network after its gateway has answered.
     func isCompleted(by other: NetworkIdentity) -> Bool {
         !isComplete && other.isComplete && self == other.with(gatewayHardware: nil)
     }
@@ -66,12 +66,12 @@ package struct NetworkIdentity: Hashable, Sendable {
 }
 
 extension NetworkIdentity {
-    /// Different for different identities, and the same on every machine: for a salted hash. Each field has its length
-    /// in front, two bytes; each list its count.
+    /// Injective and machine-independent encoding, as input of a salted hash. A two-byte length precedes each field,
+    /// a count each list.
     package var canonicalBytes: [UInt8] {
         var bytes: [UInt8] = [NetworkIdentity.formOfBytes, kind.rawValue]
         func append(_ field: [UInt8]) {
-            // No field is as long as that: names, addresses, and domains of 253 bytes.
+            // Fields are shorter than this: names, addresses, and domains of 253 bytes.
             let field = field.prefix(Int(UInt16.max))
             bytes += [UInt8(field.count >> 8), UInt8(field.count & 0xFF)]
             bytes += field
@@ -86,11 +86,11 @@ extension NetworkIdentity {
         return bytes
     }
 
-    /// Another number with every other meaning of the bytes, so that no network is taken for one of an older release.
+    /// Changes with the meaning of the bytes, so that networks of an older release are not mistaken for others.
     private static let formOfBytes: UInt8 = 1
 
-    /// For people: "wifi, gateway 192.168.1.1 (0a:1b:2c:3d:4e:5f), 192.168.1.0/24, VPN wg0, search corp.example".
-    /// One line of ASCII, `NetworkBounds.maxWordsBytes` at most.
+    /// Text for reports: "wifi, gateway 192.168.1.1 (0a:1b:2c:3d:4e:5f), 192.168.1.0/24, VPN wg0, search
+    /// corp.example". One line of ASCII, at most `NetworkBounds.maxWordsBytes`.
     package var words: String {
         var parts = [kind == .none ? "no network" : "\(kind)"]
         if let gateway {
@@ -108,10 +108,10 @@ extension NetworkIdentity {
     }
 }
 
-/// Search domains come from a network that may mean no good.
+/// Normalises search domains, which come from an untrusted network.
 enum SearchDomains {
-    /// Lower case, without the dot at the end, sorted, each once. What is no printable ASCII, too long, or one too many
-    /// is left out.
+    /// Lower case, without the final dot, sorted, no duplicates. Drops domains that are not printable ASCII, too
+    /// long, or over the limit.
     static func normal(_ domains: [String]) -> [String] {
         let usable = domains.map { $0.hasSuffix(".") ? $0.dropLast() : $0[...] }.filter { domain in
             (1...NetworkBounds.maxSearchDomainBytes).contains(domain.utf8.count)
@@ -122,7 +122,7 @@ enum SearchDomains {
 }
 
 enum ShortLine {
-    /// Names of interfaces may hold any byte; a line of text is no place for them.
+    /// Replaces unprintable characters: interface names may contain any byte.
     static func of(_ text: String) -> String {
         let line = text.unicodeScalars.map { (0x20...0x7E).contains($0.value) ? Character($0) : "?" }
         guard line.count > NetworkBounds.maxWordsBytes else { return String(line) }

@@ -1,21 +1,21 @@
-// Where routes lead: which addresses it makes sense to dial now.
+// Reachable destinations: the addresses that are worth dialling now.
 
 package import DNSWire
 
 package struct NetworkReach: Hashable, Sendable {
-    /// Of routes over interfaces that are up, and of on-link blocks; no duplicates.
+    /// Destinations of routes over interfaces that are up, and on-link blocks; no duplicates.
     package let prefixes: Set<Prefix>
 
-    /// - Parameter prefixes: loopback is reached in any case.
+    /// - Parameter prefixes: loopback is always reachable in addition.
     package init(prefixes: Set<Prefix>) {
         self.prefixes = prefixes
     }
 
-    /// Where nobody watches the network everything is worth a try.
+    /// Used without a network monitor: every address is worth a try.
     package static let everything = NetworkReach(prefixes: Set(["0.0.0.0/0", "::/0"].compactMap { Prefix($0) }))
 
-    /// Where routes over interfaces that are up lead, and what is on their links. What lies within something else of it
-    /// is left out: beside a default route a container's network is nothing new.
+    /// Destinations of routes over interfaces that are up, and their on-link blocks. Omits prefixes within others: a
+    /// container's network adds nothing to a default route.
     package init(of tables: NetworkTables) {
         let links = tables.usableLinks
         let routed = tables.routes.filter { links[$0.link] != nil }.map(\.destination)
@@ -26,7 +26,7 @@ package struct NetworkReach: Hashable, Sendable {
     }
 
     private static func outermost(_ prefixes: Set<Prefix>) -> Set<Prefix> {
-        // The shortest first: beside a default route most blocks need one look.
+        // Shortest first: with a default route most blocks need one comparison.
         let lengths = Set(prefixes.map(\.length)).sorted()
         return prefixes.filter { prefix in
             !lengths.prefix { $0 < prefix.length }.contains { length in
@@ -39,7 +39,7 @@ package struct NetworkReach: Hashable, Sendable {
         address.isLoopback || prefixes.contains { $0.contains(address) }
     }
 
-    /// There is a way out for this family: a default route, or two halves of one.
+    /// Returns whether this family has a default route, or two halves of one.
     package func hasWayOut(_ family: RecordType) -> Bool {
         let probes = family == .a ? NetworkReach.farAway4 : NetworkReach.farAway6
         return probes.allSatisfy(includes)
@@ -47,13 +47,13 @@ package struct NetworkReach: Hashable, Sendable {
 
     var hasSomeWayOut: Bool { hasWayOut(.a) || hasWayOut(.aaaa) }
 
-    /// One of the routes that make up a way out: the default, one of its halves, or one of the blocks that some VPNs
-    /// cut it into to leave out private networks. Not a route to some site that happens to lie there.
+    /// Returns whether the route is part of a default route: the default, one of its halves, or a block of a VPN that
+    /// leaves out private networks. A route to a site that contains a probe address does not count.
     static func leadsFarAway(_ prefix: Prefix) -> Bool {
         prefix.length <= 8 && (farAway4 + farAway6).contains { prefix.contains($0) }
     }
 
-    /// Of both halves of the space that is given out: root servers (RFC 7720).
+    /// Root servers in both halves of the allocated address space (RFC 7720).
     private static let farAway4 = ["1.1.1.1", "198.41.0.4"].compactMap { Address($0) }
     private static let farAway6 = ["2001:503:ba3e::2:30", "2801:1b8:10::b"].compactMap { Address($0) }
 }

@@ -1,5 +1,5 @@
-// Measures how long a change of the network keeps clients waiting: from the first usable route to the first fresh
-// answer, by cause. Has no clock; must not count the time in which nobody wanted anything.
+// Measures how long a network change keeps clients waiting, by cause: from the first usable route to the first fresh
+// answer. Has no clock; idle time without questions is not counted.
 
 package struct NetworkRecovery: Sendable {
     private struct Wait {
@@ -8,11 +8,11 @@ package struct NetworkRecovery: Sendable {
         var wantedSince: Instant?
     }
 
-    /// Of the changes of one cause.
+    /// Times for changes of one cause.
     package struct Times: Equatable, Sendable {
         package fileprivate(set) var count: UInt64 = 0
         package fileprivate(set) var sum: Duration = .zero
-        /// As many as `bounds`; each counts what took as long at most, as Prometheus wants it. `count` is the last one.
+        /// One count per bound, cumulative as Prometheus requires; `count` is the last one.
         package fileprivate(set) var atMost = [UInt64](repeating: 0, count: NetworkRecovery.bounds.count)
 
         package init() {}
@@ -24,7 +24,7 @@ package struct NetworkRecovery: Sendable {
         }
     }
 
-    /// Around the second that is promised, and up to where nobody waits any longer.
+    /// Around the promised second, up to where clients give up.
     package static let bounds: [Duration] = [
         .milliseconds(50), .milliseconds(100), .milliseconds(250), .milliseconds(500), .milliseconds(750),
         .seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(30),
@@ -41,20 +41,21 @@ package struct NetworkRecovery: Sendable {
         wait = Wait(cause: change.cause, usableSince: change.usableSince)
     }
 
-    /// Somebody wants a fresh answer. Without this the whole time since the route counts.
+    /// Notes that a client needs a fresh answer. Without this the whole time since the route counts.
     package mutating func wanted(now: Instant) {
         guard let wait, wait.wantedSince == nil else { return }
         self.wait?.wantedSince = now
     }
 
-    /// A fresh answer came from outside.
+    /// Notes a fresh upstream answer.
     ///
     /// - Returns: nil unless it is the first one after a change.
     package mutating func learned(now: Instant) -> (cause: NetworkCause, recovery: Duration)? {
         guard let wait else { return nil }
         self.wait = nil
         var start = wait.usableSince
-        // Whoever asks soon would have asked at once; a machine that nobody uses does not wait.
+        // A question soon after the route counts from the route; a later one from the question, because an idle
+        // machine does not wait.
         if let wanted = wait.wantedSince, wanted - start > NetworkBounds.idleFloor { start = wanted }
         let recovery = max(.zero, now - start)
         timesByCause[wait.cause, default: Times()].record(recovery)

@@ -1,5 +1,5 @@
-// What the kernel knows of interfaces, their addresses, routes and neighbours: the facts from which everything about
-// networks is concluded. Values only; whoever reads the kernel makes them.
+// The kernel's interfaces, addresses, routes and neighbours: the input of all conclusions about networks. Values
+// only; the kernel reader builds them.
 
 package import DNSWire
 
@@ -23,10 +23,10 @@ package struct NetworkTables: Equatable, Sendable {
         package let name: String
         /// ARPHRD_* of <net/if_arp.h>.
         package let hardwareType: Int
-        /// As drivers call themselves: "veth", "wireguard", "tun", "bridge"; empty for plain hardware.
+        /// The driver's name: "veth", "wireguard", "tun", "bridge"; empty for plain hardware.
         package let kind: String
         package let isWireless: Bool
-        /// Switched on, and with somebody at the other end as far as the driver knows.
+        /// Administratively up, and with a carrier as far as the driver knows.
         package let isUp: Bool
 
         package init(index: Int, name: String, hardwareType: Int, kind: String, isWireless: Bool, isUp: Bool) {
@@ -39,7 +39,7 @@ package struct NetworkTables: Equatable, Sendable {
         }
     }
 
-    /// One that may be used: neither tentative nor a duplicate.
+    /// A usable address: neither tentative nor a duplicate.
     package struct InterfaceAddress: Equatable, Sendable {
         package let link: Int
         package let address: Address
@@ -70,7 +70,7 @@ package struct NetworkTables: Equatable, Sendable {
         }
     }
 
-    /// One whose hardware address is known.
+    /// A neighbour with a known hardware address.
     package struct Neighbour: Equatable, Sendable {
         package let link: Int
         package let address: Address

@@ -1,18 +1,18 @@
-// Which prefix the network in use translates to IPv4 by (NAT64): whether one is needed, when to ask for it and when
-// again (RFC 7050), and what router advertisements say of it (RFC 8781), which goes first. A value without clock and
-// socket: who carries the question reports what came of it, and drops the question when the network changes.
+// Discovery of the network's NAT64 prefix: whether one is needed, when to ask for it (RFC 7050), and what router
+// advertisements say (RFC 8781), which take precedence. A value without clock and socket; the caller sends the
+// question and reports its result.
 
 package import DNSWire
 
 package struct PrefixDiscovery: Equatable, Sendable {
-    /// What IPv4 hosts are reached through, the best first; empty where nothing translates, or nothing has to.
+    /// Prefixes that reach IPv4 hosts, best first; empty if the network has no NAT64, or needs none.
     package private(set) var prefixes: [TranslationPrefix] = []
-    /// When to ask; nil while a question is out, and where nobody needs a prefix.
+    /// When to ask; nil while a question is in flight, and if no prefix is needed.
     package private(set) var askAt: Instant?
     private var isAsking = false
     private var failuresInARow = 0
     private var network: NetworkID?
-    /// What was found on networks, the longest untouched first: a known one is served at once, and asked again beside.
+    /// Prefixes by network, least recently used first: a known one is used at once and verified in the background.
     private var known: [Known] = []
 
     private struct Known: Equatable {
@@ -20,7 +20,7 @@ package struct PrefixDiscovery: Equatable, Sendable {
         let prefixes: [TranslationPrefix]
     }
 
-    /// RFC 7050 section 3; for the network's own resolver, which alone knows.
+    /// RFC 7050 section 3; only the network's own resolver can answer it.
     package static let question = Question(wellKnownName, .aaaa)
 
     private static let wellKnownName: Name = {
@@ -28,28 +28,28 @@ package struct PrefixDiscovery: Equatable, Sendable {
         return name
     }()
 
-    /// As many networks as are remembered otherwise.
+    /// The same number of networks as elsewhere.
     private static let maxKnown = 8
-    /// A network has one, or two while it changes; more would be an attempt on our memory.
+    /// A network has one, or two during a renumbering; the bound protects memory.
     private static let maxPrefixes = 4
-    /// So long before the end of what was learned it is asked for again (RFC 7050 section 3).
+    /// The question is repeated this long before the answer expires (RFC 7050 section 3).
     private static let refreshLead: Duration = .seconds(10)
-    /// Whatever the answer says of its lifetime, no oftener than every minute, and once in a day.
+    /// Bounds on the answer's lifetime: at most one question a minute, at least one a day.
     private static let lifetimes = Duration.seconds(60)...Duration.seconds(24 * 3600)
-    /// "Nothing translates" is asked again within the hour: an operator may be at work.
+    /// "No NAT64" is verified within the hour, because the network's operator may add it.
     private static let maxNegative: Duration = .seconds(3600)
-    /// After silence or a failure, doubling from the first to the second.
+    /// Pause after silence or a failure, doubling from the floor to the ceiling.
     private static let pauseFloor: Duration = .seconds(1)
     private static let pauseCeiling: Duration = .seconds(60)
 
     package init() {}
 
-    /// Another network is in use, or its routes have changed. A question that is out is to be dropped.
+    /// Notes another network, or changed routes. A question in flight is to be dropped.
     ///
     /// - Parameters:
-    ///   - network: nil where networks are not told apart.
+    ///   - network: nil if networks are not distinguished.
     ///   - advertised: the prefixes of router advertisements.
-    /// - Returns: whether other prefixes are in force on this network than were before.
+    /// - Returns: whether the prefixes in force have changed on this network.
     @discardableResult
     package mutating func networkChanged(
         to network: NetworkID?, _ reach: NetworkReach, advertised: [TranslationPrefix], now: Instant
@@ -78,10 +78,10 @@ package struct PrefixDiscovery: Equatable, Sendable {
         isAsking = true
     }
 
-    /// The network's resolver has answered: with addresses, or that there are none.
+    /// Notes the answer of the network's resolver: addresses, or none.
     ///
     /// - Parameter ttlSeconds: how long the answer may be kept.
-    /// - Returns: whether other prefixes are in force now.
+    /// - Returns: whether the prefixes in force have changed.
     package mutating func answered(_ addresses: [Address], ttlSeconds: UInt32, now: Instant) -> Bool {
         guard isAsking else { return false }
         isAsking = false
@@ -95,7 +95,7 @@ package struct PrefixDiscovery: Equatable, Sendable {
         return prefixes != before
     }
 
-    /// No answer: what was known stays in force, since a translator does not end with its nameserver.
+    /// Notes a failure. Known prefixes stay in force, because NAT64 does not depend on the nameserver.
     package mutating func failed(now: Instant) {
         guard isAsking else { return }
         isAsking = false

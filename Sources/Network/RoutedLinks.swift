@@ -1,10 +1,10 @@
-// The routes over interfaces that are up, and what they say together: which way most traffic takes, and which VPNs take
-// part. Concludes from one state of the tables; knows nothing of changes.
+// Routes over interfaces that are up, and their meaning: the default route and the VPNs in use. Derived from one
+// state of the tables.
 
 import DNSWire
 
 struct RoutedLinks {
-    /// Where traffic leaves, nil when no family has a way out.
+    /// The default route; nil if no family has one.
     let wayOut: WayOut?
     /// Names, sorted.
     let tunnels: [String]
@@ -20,7 +20,7 @@ struct RoutedLinks {
         for route in tables.routes where tunnelLinks.contains(route.link) {
             prefixesOfTunnel[route.link, default: []].insert(route.destination)
         }
-        // A VPN's server has an interface with a host route for each of its clients: nothing leads out there.
+        // A VPN server has an interface with a host route for each client: not a default route.
         let known = prefixesOfTunnel.compactMap { index, prefixes -> (name: String, reach: NetworkReach)? in
             guard let link = links[index], !prefixes.allSatisfy(\.isSingleAddress) else { return nil }
             return (link.name, NetworkReach(prefixes: prefixes))
@@ -30,8 +30,8 @@ struct RoutedLinks {
         wayOut = RoutedLinks.wayOut(tables, links)
     }
 
-    /// Of the routes that make up a family's way out, the one that carries whatever has no route of its own. A VPN's
-    /// come last: what it runs over tells where the machine is, and the VPN is told apart besides.
+    /// Chooses the route that carries traffic without a more specific one. VPNs come last: the network below the VPN
+    /// identifies the location, and VPNs are recorded separately.
     private static func wayOut(_ tables: NetworkTables, _ links: [Int: NetworkTables.Link]) -> WayOut? {
         let routes = tables.routes.filter { links[$0.link] != nil }
         let reach = NetworkReach(prefixes: Set(routes.map(\.destination)))
@@ -42,7 +42,7 @@ struct RoutedLinks {
         return WayOut(best.route, best.link, tables)
     }
 
-    /// In the order of the fields; the last ones only so that the order of the tables does not matter.
+    /// In the order of the fields; the last ones make the result independent of the tables' order.
     private static func precedes(
         _ first: (route: NetworkTables.Route, link: NetworkTables.Link),
         _ second: (route: NetworkTables.Route, link: NetworkTables.Link)
@@ -60,12 +60,12 @@ struct RoutedLinks {
     }
 }
 
-/// The route that most traffic takes, and what lies around it.
+/// The default route with its gateway and addresses.
 struct WayOut {
     let link: NetworkTables.Link
     let gateway: Address?
     let gatewayHardware: [UInt8]?
-    /// The interface's, of the route's family; sorted, the one that the gateway is a neighbour of first.
+    /// The interface's addresses of the route's family; sorted, the one in the gateway's subnet first.
     let addresses: [NetworkTables.InterfaceAddress]
     let prefix: Prefix?
 
@@ -81,11 +81,11 @@ struct WayOut {
         prefix = addresses.first.flatMap(WayOut.prefix)
     }
 
-    /// A single address is the machine's own, which tells nothing of the network.
+    /// Nil for a single address: it is the machine's own and says nothing about the network.
     private static func prefix(_ address: NetworkTables.InterfaceAddress) -> Prefix? {
         switch address.address {
         case .v4: Prefix(around: address.address, length: address.prefixLength).flatMap { $0.length < 31 ? $0 : nil }
-        // Whether the address came with its own length (/128 by DHCPv6) or the network's: a link has a /64.
+        // A /64 whether the address came with its own length (/128 by DHCPv6) or the network's.
         case .v6: Prefix(around: address.address, length: 64)
         }
     }

@@ -1,5 +1,5 @@
-// Notices that time has passed in which nothing of us ran: the machine slept, or the program was stopped. Told the
-// clocks, never reads them.
+// Detects that the program did not run for a while: the machine slept, or the program was stopped. Reads no clocks;
+// the caller supplies them.
 
 package struct WakeWatch: Sendable {
     private var asleep: Duration
@@ -11,8 +11,8 @@ package struct WakeWatch: Sendable {
         asleep = sinceBoot - awake
     }
 
-    /// - Parameter lateBy: how much later than it had to the loop has come; zero when it was not waiting for a time.
-    /// - Returns: how long the absence was, nil when there was none.
+    /// - Parameter lateBy: how late the loop came; zero if it had no deadline.
+    /// - Returns: length of the absence; nil if there was none.
     package mutating func read(sinceBoot: Duration, awake: Duration, lateBy: Duration) -> Duration? {
         let slept = sinceBoot - awake - asleep
         asleep = sinceBoot - awake

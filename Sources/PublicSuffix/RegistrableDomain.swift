@@ -1,11 +1,11 @@
-// Returns the registrable domain of a name by the Public Suffix List: the part that one owner has registered.
+// Derives the registrable domain of a name from the Public Suffix List.
 
 import CPSL
 package import DNSWire
 
 extension Name {
-    /// The public suffix with one label more: `example.co.uk` for `www.example.co.uk`. A name that is a public suffix
-    /// itself is returned as it is. A suffix that no rule lists has one label (rule `*` of publicsuffix.org).
+    /// The public suffix and one more label: `example.co.uk` for `www.example.co.uk`. A public suffix is returned
+    /// unchanged. An unlisted suffix has one label (rule `*` of publicsuffix.org).
     package var registrableDomain: Name {
         let found = unsafe hostname.withCString { text -> Int? in
             guard let domain = unsafe psl_registrable_domain(PublicSuffixList.installed.list, text) else { return nil }
@@ -14,12 +14,12 @@ extension Name {
         return found.map { last($0) } ?? self
     }
 
-    /// Whether others than its owner register names under it, as under `co.uk` and `github.io`. True for one label.
+    /// True if third parties register names under it, as under `co.uk` and `github.io`. True for a single label.
     package var isPublicSuffix: Bool {
         unsafe hostname.withCString { unsafe psl_is_public_suffix(PublicSuffixList.installed.list, $0) } == 1
     }
 
-    /// Lower-case letters, with one dot between labels whatever is in them.
+    /// The name in lower case with unprintable bytes and dots inside labels replaced by "_".
     private var hostname: String {
         var text = ""
         for label in labels {
@@ -33,10 +33,10 @@ extension Name {
     }
 }
 
-// libpsl only reads a loaded list, so threads may share it.
+// libpsl only reads a loaded list, so threads can share it.
 @safe private struct PublicSuffixList: @unchecked Sendable {
     let list: OpaquePointer?
 
-    /// Debian's `publicsuffix` file where it is newer than the list in libpsl, else the latter. Loaded once.
+    /// Debian's `publicsuffix` file if it is newer than libpsl's list, else libpsl's. Loaded once.
     static let installed = unsafe PublicSuffixList(list: psl_latest(nil))
 }

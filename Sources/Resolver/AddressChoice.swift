@@ -1,29 +1,29 @@
-// Which of a provider's addresses is dialled. Stays with one that works, so that its connections stay warm, and leaves
-// it when another is clearly better. A value without clock; the same seed gives the same choices.
+// Selects the provider address to connect to. Stays with a working one, so that its connections are reused, and changes
+// if another is clearly better. A value without clock; the same seed gives the same choices.
 
 package struct AddressChoice: Sendable {
     private struct Address: Sendable {
         var latency = LatencyEstimate()
         var breaker = Breaker()
-        /// By the number of the choice; 0: never.
+        /// Number of the last choice of this address; 0: never chosen.
         var chosenAs = 0
         var chosenAt: Instant?
     }
 
     private var addresses: [Address]
-    /// The addresses behind these stand in while none of these works.
+    /// Number of preferred addresses. The addresses after them are used while no preferred one works.
     private let preferred: Int
     private let first: Int
     private var choices = 0
     private var current: Int
 
-    /// One choice in so many looks at another address: the provider's hedge saves the client from a bad one.
+    /// One choice in this many tries another address. The provider's hedge protects the client from a bad one.
     private static let choicesPerExploration = 64
 
     /// - Parameters:
     ///   - count: 1 or more; 0 counts as 1.
-    ///   - inReserve: so many of them, the last ones, are dialled only when the others fail; 0 when it is all of them.
-    ///   - seed: which of the others is the first, so that not everybody begins with the same.
+    ///   - inReserve: number of addresses at the end that are used only if the others fail; 0 if it equals the count.
+    ///   - seed: selects the first of the other addresses, so that not all daemons start with the same one.
     package init(count: Int, inReserve: Int = 0, seed: UInt64) {
         addresses = Array(repeating: Address(), count: max(1, count))
         preferred = (1..<addresses.count).contains(inReserve) ? addresses.count - inReserve : addresses.count
@@ -31,14 +31,14 @@ package struct AddressChoice: Sendable {
         current = first
     }
 
-    /// Forgets what was measured and who failed; which addresses stand in for the others stays.
+    /// Forgets measurements and failures. The reserve addresses stay.
     package mutating func reset() {
         addresses = Array(repeating: Address(), count: addresses.count)
         choices = 0
         current = first
     }
 
-    /// - Parameter isReachable: the others are left out, unless none is.
+    /// - Parameter isReachable: unreachable addresses are skipped unless all are unreachable.
     /// - Returns: from 0 up to the count.
     package mutating func choose(where isReachable: (Int) -> Bool = { _ in true }, now: Instant) -> Int {
         choices += 1
@@ -48,7 +48,7 @@ package struct AddressChoice: Sendable {
         return chosen
     }
 
-    /// Where to go, in this order, when nothing is heard from the one that was chosen.
+    /// Returns the addresses to try, in order, if the chosen one is silent.
     package func others(
         than chosen: Int, where isReachable: (Int) -> Bool = { _ in true }, now: Instant
     ) -> [Int] {
@@ -59,13 +59,13 @@ package struct AddressChoice: Sendable {
         return Array((working + failing).prefix(Bounds.maxAddressesPerRequest - 1))
     }
 
-    /// Nothing is heard from it when not even an acknowledgement has come after so long.
+    /// Returns the time without an acknowledgement after which the address counts as silent.
     package func silence(of index: Int) -> Duration {
         guard let patience = addresses[index].latency.patience else { return Bounds.silenceUnmeasured }
         return min(max(.milliseconds(patience) * Bounds.silenceFactor, Bounds.silenceFloor), Bounds.silenceCeiling)
     }
 
-    /// How long an answer usually takes at the address in use, within the limits for a wait of our own doing.
+    /// Usual answer time at the address in use, clamped to the limits for the resolver's own waits.
     package var usualLatency: Duration {
         min(max(usualLatency(of: current), Bounds.queueFloor), Bounds.queueCeiling)
     }
@@ -80,7 +80,7 @@ package struct AddressChoice: Sendable {
         addresses[index].breaker.answered()
     }
 
-    /// It could not be reached, or is the wrong one.
+    /// Records that the address is unreachable, or is the wrong one.
     package mutating func failed(_ index: Int, now: Instant) {
         guard addresses.indices.contains(index) else { return }
         addresses[index].breaker.failed(now: now)
@@ -89,7 +89,7 @@ package struct AddressChoice: Sendable {
     package func isWorking(_ index: Int, now: Instant) -> Bool { !addresses[index].breaker.isOpen(now) }
 
     private mutating func next(_ isReachable: (Int) -> Bool, _ now: Instant) -> Int {
-        // From the current one around, so that equals take turns.
+        // Starts at the current one, so that equal addresses rotate.
         let all = (0..<addresses.count).map { (current + $0) % addresses.count }
         let reachable = all.filter(isReachable)
         let turns = reachable.isEmpty ? all : reachable
@@ -109,8 +109,8 @@ package struct AddressChoice: Sendable {
         addresses[index].chosenAt.map { now - $0 >= Bounds.explorationPause } ?? true
     }
 
-    /// Milliseconds. What was never tried is no reason to leave what works; what may be back is tried after the rest,
-    /// and so are those in reserve.
+    /// Cost in milliseconds. An untried address is no reason to leave a working one. Recovering addresses and reserve
+    /// addresses come after the rest.
     private func cost(_ index: Int) -> Double {
         let latency = addresses[index].latency.smoothed ?? Bounds.hedgeUnmeasured.milliseconds
         let isFirstChoice = index < preferred && addresses[index].breaker.isClosed

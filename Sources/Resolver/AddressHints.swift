@@ -1,11 +1,11 @@
-// Address hints in HTTPS and SVCB answers: clients connect to them without asking for an address, so nothing stands
-// there that an answer would not hand out.
+// Filters address hints in HTTPS and SVCB answers. Clients connect to hints without an address query, so only addresses
+// that an answer would contain remain.
 
 import DNSWire
 
 extension NameKnowledge {
-    /// The answer with those hints that lead where the name's own answers lead. What is too large to be looked after
-    /// has none.
+    /// Returns the answer with only those hints that the name's own address answers contain. An answer that is too
+    /// large to be held gets no hints.
     func withKnownHints(_ question: Question, _ answer: Answer) -> Answer {
         let allowed = answer.isHeld ? handedOut(for: question) : []
         return answer.withHints { record in
@@ -14,7 +14,7 @@ extension NameKnowledge {
         }
     }
 
-    /// Of both families, for the same clients.
+    /// The addresses of both families handed out to the same clients.
     private func handedOut(for question: Question) -> Set<Address> {
         Set(
             [RecordType.a, .aaaa].flatMap { family -> [Address] in
@@ -25,7 +25,7 @@ extension NameKnowledge {
 }
 
 extension Answer {
-    /// Of a name of which nothing is known.
+    /// The answer without hints, for a name without stored state.
     var withoutHints: Answer { withHints { _ in [] } }
 
     fileprivate func withHints(_ allowed: (ResourceRecord) -> Set<Address>) -> Answer {
@@ -36,13 +36,13 @@ extension Answer {
         return records == self.records ? self : Answer(records: records)
     }
 
-    /// Small enough to be held in case that it has to change.
+    /// Small enough to be held for a later rearrangement.
     var isHeld: Bool {
         records.reduce(0) { $0 + $1.owner.wire.count + $1.data.count } <= Bounds.maxHeldBytes
     }
 }
 
 extension RecordType {
-    /// What leads to addresses.
+    /// Types whose answers lead to addresses.
     var leadsToAddresses: Bool { isAddress || isServiceBinding }
 }

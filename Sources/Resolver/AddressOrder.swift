@@ -1,5 +1,5 @@
-// In which order the addresses of an answer are handed out, which are left out, and why: one function of what is known,
-// so that what is explained is what is done. Never invents an address, and never leaves none.
+// Orders the addresses of an answer and decides which are left out, with the reason. Replies and explanations use the
+// same function. It never adds an address and never removes all.
 
 import DNSWire
 
@@ -14,9 +14,9 @@ struct AddressOrder {
     fileprivate enum Rank: Int, Comparable {
         case quickest
         case slower
-        /// Nothing is known that speaks against it.
+        /// No verdict speaks against it.
         case open
-        /// Somebody is there, and it is not as it should be.
+        /// Reachable, but TLS does not work as expected.
         case poor
         case dead
         case condemned
@@ -24,13 +24,13 @@ struct AddressOrder {
         static func < (left: Rank, right: Rank) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Those that are handed out, in their order.
+    /// The addresses to hand out, in order.
     private(set) var handedOut: [Place]
     let leftOut: [Place]
 
     /// - Parameters:
-    ///   - addresses: of one answer, in the order of the upstream.
-    ///   - wasVerified: some address of the name was. Where none was, certificates say nothing about any.
+    ///   - addresses: the addresses of one answer, in the upstream's order.
+    ///   - wasVerified: an address of the name was verified at some time. Without one, certificates prove nothing.
     init(_ addresses: [Address], wasVerified: Bool, judgement: (Address) -> Judgement) {
         let judged = addresses.map { ($0, judgement($0)) }
         guard wasVerified, judged.contains(where: { $0.1.verdict != .unprobed }) else {
@@ -68,15 +68,15 @@ struct AddressOrder {
 
     var addresses: [Address] { handedOut.map(\.address) }
 
-    /// Those that are about as quick take turns, so that they share the load.
+    /// Rotates the addresses that are about equally quick, to share the load.
     mutating func rotate(_ chance: inout Chance) {
         let count = handedOut.prefix { $0.rank == .quickest }.count
         guard count > 1 else { return }
         handedOut[..<count].shuffle(using: &chance)
     }
 
-    /// Whether what was handed out has to be replaced by this: other addresses, or a first one, which most clients
-    /// take, that is not of the best. Turns alone are no reason.
+    /// Returns whether this order must replace the earlier one: other addresses, or a first address, which most clients
+    /// use, that is not among the best. Rotation alone is no reason.
     func isNews(to earlier: [Address]) -> Bool {
         guard Set(earlier) == Set(addresses), let first = earlier.first else { return earlier != addresses }
         return handedOut.first { $0.address == first }?.rank != handedOut.first?.rank
@@ -86,7 +86,7 @@ struct AddressOrder {
 extension Judgement {
     fileprivate var verifiedTime: Duration? { verdict == .verified ? handshakeTime : nil }
 
-    /// A handshake that was not measured was a slow one.
+    /// An unmeasured handshake counts as slow.
     fileprivate var sortTime: Duration { handshakeTime ?? .seconds(Int64.max / 2) }
 
     fileprivate func rank(_ quickest: Duration?) -> AddressOrder.Rank {
@@ -116,7 +116,7 @@ extension AddressOrder.Rank {
 }
 
 extension Answer {
-    /// Of these addresses only, in this order, behind the chain that leads there.
+    /// Returns the answer with only these addresses, in this order, after the CNAME chain.
     func with(_ addresses: [Address]) -> Answer {
         guard addresses != self.addresses else { return self }
         let recordOf = Dictionary(records.compactMap { record in record.address.map { ($0, record) } }) { first, _ in

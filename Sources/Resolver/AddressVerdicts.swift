@@ -1,16 +1,16 @@
-// What probes found at one address of a name: the last verdict at each port, what the ports come to together, and when
-// the next probe may be. Doubtful results and our own failures never speak against an address.
+// Probe results of one address of a name: the last verdict per port, the combined judgement, and the time of the next
+// probe. Doubtful results and local failures never count against an address.
 
 import DNSWire
 
-/// What is known of one port.
+/// Probe state of one port.
 struct Check {
     let port: UInt16
-    /// The last one that says something; `unprobed` if there was none.
+    /// The last conclusive result; `unprobed` if there was none.
     private(set) var result = ProbeResult(.unprobed)
     private(set) var probedAt: Instant?
     private(set) var nextAt: Instant?
-    /// The same verdict so often in a row, beyond the first time.
+    /// Consecutive repetitions of the same verdict, without the first.
     private var repeats = 0
 
     init(port: UInt16) {
@@ -21,13 +21,13 @@ struct Check {
 
     mutating func putOff(until instant: Instant) { nextAt = instant }
 
-    /// What was found was found at another time.
+    /// Makes the port due again. The verdict is from before the network change.
     mutating func becomesDue() {
         nextAt = nil
         repeats = 0
     }
 
-    /// - Parameter ttlSeconds: of the answer that led to the address.
+    /// - Parameter ttlSeconds: TTL of the answer with the address.
     mutating func found(_ result: ProbeResult, ttlSeconds: UInt32, now: Instant) {
         guard result.verdict != .unprobed else {
             nextAt = now + Bounds.probePause
@@ -48,10 +48,10 @@ struct Check {
     }
 }
 
-/// What an address is worth, all ports together.
+/// The combined verdict of all ports of an address.
 struct Judgement: Equatable {
     let verdict: Verdict
-    /// Of the quickest port that is verified.
+    /// Handshake time of the quickest verified port.
     var handshakeTime: Duration?
 
     static let none = Judgement(verdict: .unprobed)
@@ -70,7 +70,7 @@ struct KnownAddress {
         checks = ports.map { Check(port: $0) }
     }
 
-    /// Verified at one port: it is the name's own. Nobody is there only if nobody is there at any port.
+    /// One verified port verifies the address. The address is unreachable only if all its ports are.
     var judgement: Judgement {
         let verdict = checks.map(\.result.verdict).min { $0.weight < $1.weight } ?? .unprobed
         switch verdict {
@@ -82,7 +82,7 @@ struct KnownAddress {
         }
     }
 
-    /// The port that decided.
+    /// The port that decides the combined verdict.
     var decidingCheck: Check? { checks.min { $0.result.verdict.weight < $1.result.verdict.weight } }
 
     var hasVerdict: Bool { checks.contains { $0.result.verdict != .unprobed } }
@@ -92,7 +92,7 @@ struct KnownAddress {
         self.ttlSeconds = ttlSeconds
     }
 
-    /// What was found at ports that are not probed any more is forgotten.
+    /// Sets the ports to probe. Results of other ports are forgotten.
     mutating func setPorts(_ ports: [UInt16]) {
         guard checks.map(\.port) != ports else { return }
         checks = ports.map { port in checks.first { $0.port == port } ?? Check(port: port) }
@@ -107,7 +107,7 @@ struct KnownAddress {
         checks[index].putOff(until: instant)
     }
 
-    /// - Returns: false when the port is not probed any more.
+    /// - Returns: false if the port is no longer probed.
     mutating func found(_ result: ProbeResult, port: UInt16, now: Instant) -> Bool {
         guard let index = checks.firstIndex(where: { $0.port == port }) else { return false }
         checks[index].found(result, ttlSeconds: ttlSeconds, now: now)
@@ -116,8 +116,8 @@ struct KnownAddress {
 }
 
 extension Verdict {
-    /// Where ports of one address disagree, the smallest decides. What a certificate shows counts most, good news
-    /// first; then whatever shows that somebody is there.
+    /// Precedence of verdicts if ports disagree; the smallest decides. Certificate results count most, good ones first,
+    /// then results that prove a reachable server.
     fileprivate var weight: Int {
         switch self {
         case .verified: 0

@@ -1,5 +1,4 @@
-// The answers of a name as they are to be handed out, and every one of its addresses with the reason why it stands
-// where it stands. Changes nothing.
+// Read-only views of a name: its answers as clients get them, and its addresses with the reason for each position.
 
 import DNSWire
 
@@ -10,7 +9,7 @@ extension NameKnowledge {
         return answer.with(order(of: answer.addresses).addresses)
     }
 
-    /// - Parameter chance: lets those that are about as quick take turns.
+    /// - Parameter chance: rotates addresses that are about equally quick.
     func arranged(_ question: Question, _ answer: Answer, _ chance: inout Chance) -> Answer {
         guard question.type.isAddress, answer.kind == .records else { return arranged(question, answer) }
         var order = order(of: answer.addresses)
@@ -18,19 +17,19 @@ extension NameKnowledge {
         return answer.with(order.addresses)
     }
 
-    /// What is known now asks for something else than what was handed out.
+    /// Returns whether the current verdicts require other addresses or another order than the cached answer has.
     func isOutdated(_ kept: KnownQuestion.Kept, _ question: Question) -> Bool {
         guard question.type.isAddress else { return arranged(question, kept.answer) != kept.handedOut }
         return order(of: kept.answer.addresses).isNews(to: kept.handedOut.addresses)
     }
 
-    /// Addresses that are kept from clients; each once.
+    /// Addresses withheld from clients, each once.
     var leftOut: [AddressOrder.Place] {
         var seen: Set<Address> = []
         return orders.flatMap(\.leftOut).filter { seen.insert($0.address).inserted }
     }
 
-    /// One for each address and port, those that are in no answer last.
+    /// One entry per address and port; addresses in no answer come last.
     var judged: [JudgedAddress] {
         var seen: Set<Address> = []
         let placed = orders.flatMap { $0.handedOut + $0.leftOut }.map { ($0.address, $0.place) }
@@ -38,7 +37,7 @@ extension NameKnowledge {
         return (placed + absent).filter { seen.insert($0.0).inserted }.flatMap { judged($0.0, $0.1) }
     }
 
-    /// Of the answers that are kept, IPv4 first.
+    /// Orders of the cached answers, IPv4 first.
     private var orders: [AddressOrder] {
         [RecordType.a, .aaaa].flatMap { family in
             questions.filter { $0.question.type == family }.compactMap(\.kept).map { order(of: $0.answer.addresses) }
@@ -56,15 +55,15 @@ extension NameKnowledge {
         }
     }
 
-    // MARK: when to look again
+    // MARK: due probes
 
-    /// Some address of what is kept may be probed again.
+    /// Returns whether a cached address is due for a probe.
     func hasDue(_ known: KnownQuestion, _ now: Instant) -> Bool {
         guard let kept = known.kept, isWorthProbing(known) else { return false }
         return checks(of: kept).contains { $0.isDue(now) && !leavesAlone($0, now) }
     }
 
-    /// When the next one may be, of those that may not be now.
+    /// Returns when the next cached address that is not due now becomes due.
     func nextDue(_ kept: KnownQuestion.Kept, after now: Instant) -> Instant? {
         let instants = checks(of: kept).map { check in
             max(check.nextAt ?? now, leavesAlone(check, now) ? leftAloneUntil ?? now : now)

@@ -1,260 +1,278 @@
-// Every limit and deadline of this module, each with its reason.
+// Limits and deadlines of the resolver module, each with its reason.
 
 package typealias Instant = ContinuousClock.Instant
 
 package enum Bounds {
-    /// Questions in flight. A lookup holds a few hundred bytes and up to four requests; more than this many misses at
-    /// once on one machine is an attack or a loop.
+    /// Lookups in flight. A lookup holds a few hundred bytes and up to four requests. More concurrent misses than this
+    /// on one machine mean an attack or a loop.
     package static let maxLookups = 1024
-    /// One domain or one client holds at most this part of the places for lookups and for requests: seven that hang
-    /// leave room for all others.
+    /// One domain or one client holds at most 1/8 of the lookup slots and of the request slots. Seven that hang leave
+    /// room for all others.
     static let shareDivisor = 8
-    /// Requests to providers in flight, each with a socket or a stream of one and some 30 KiB.
+    /// Requests to providers in flight. Each holds a socket or a stream and about 30 KiB.
     package static let maxRequests = 256
-    /// A request that finds no place waits for one as long as an answer usually takes, within these limits, and longer
-    /// where other domains hold the places: until theirs are overdue. Then its question fails.
+    /// A request without a free slot waits for the usual time of an answer, clamped to these limits. It waits longer,
+    /// until their requests are overdue, if other domains hold the slots. Then its question fails.
     static let queueFloor: Duration = .milliseconds(50)
     static let queueCeiling: Duration = .milliseconds(400)
-    /// A request gives its place to another domain's after so many times what an answer usually takes, within these
-    /// limits: a new connection takes four times.
+    /// A request yields its slot to another domain after this multiple of the usual answer time, clamped to these
+    /// limits. A new connection takes four times the usual time.
     static let overdueFactor = 4
     static let overdueFloor: Duration = .milliseconds(100)
     static let overdueCeiling: Duration = .milliseconds(1000)
-    /// To one of its own domain it gives its place after this: few answers come so late.
+    /// After this, a request also yields its slot to a request of its own domain. Few answers come so late.
     static let hopelessAfter: Duration = .milliseconds(2500)
-    /// A domain is slow for so long after a request for it was given up while the provider answered others. All slow
-    /// domains together hold half of a provider's places at most.
+    /// Time for which a domain counts as slow after a request for it was given up while the provider answered others.
+    /// All slow domains together hold at most half of a provider's slots.
     static let slowDomainMemory: Duration = .seconds(10)
-    /// Domains of which that is remembered; more at once have no advantage from being forgotten early.
+    /// Slow domains that are remembered. Eviction beyond this number gives a domain no advantage.
     static let maxSlowDomains = 1024
-    /// Clients that wait for one question: room for a burst of a whole busy host.
+    /// Clients waiting for one question: room for a burst from a busy host.
     package static let maxWaiters = 2048
-    /// Providers asked for one question, the hedge included (field.md 7b: bounded fan-out).
+    /// Providers asked per question, the hedge included (field.md 7b: bounded fan-out).
     static let maxProviderAttempts = 3
 
-    /// Stub resolvers give up at 5 s (resolv.conf's default time-out): our failure must be there before.
+    /// Time limit for a reply. Stub resolvers time out after 5 s (resolv.conf default), so SERVFAIL must arrive before
+    /// that.
     static let answerWithin: Duration = .milliseconds(4500)
-    /// One request to a provider, connection included.
+    /// Timeout of one request to a provider, connection setup included.
     package static let providerTimeout: Duration = .milliseconds(3000)
-    /// A provider's address that is silent for so many times what it usually takes, within these limits, is doubted,
-    /// and another one asked as well. The kernel repeats after 200 ms and more what was not acknowledged: when that is
-    /// not either, it is no single packet that was lost.
+    /// An address without a reply after this multiple of its usual time, clamped to these limits, is doubted, and
+    /// another address is asked as well. The kernel retransmits unacknowledged data after 200 ms or more. A missing
+    /// acknowledgement after that rules out a single lost packet.
     static let silenceFactor = 3
     static let silenceFloor: Duration = .milliseconds(250)
     static let silenceCeiling: Duration = .milliseconds(1500)
-    /// For an address that has not been measured.
+    /// The same time for an unmeasured address.
     static let silenceUnmeasured: Duration = .milliseconds(500)
-    /// Addresses of a provider that a request goes to, one after the other.
+    /// Addresses of a provider that one request tries, one after the other.
     static let maxAddressesPerRequest = 3
-    /// Fetches wait so long for others to share their request: far less than any request takes.
+    /// Time for which a fetch waits for others to share its request; far below the duration of any request.
     static let gatherWithin: Duration = .milliseconds(1)
-    /// Room for each of 32 providers and both families; with more, the oldest leaves early.
+    /// Open batches: 32 providers times two address families. Beyond this, the oldest batch is sent early.
     static let maxOpenBatches = 64
-    /// When nothing has come from the providers, the system resolver is asked as well: after so many times what the
-    /// slowest of them usually takes, within these limits; at the latest where one was not measured. What takes less
-    /// than the first is not to be told to the system resolver.
+    /// Time without a provider's answer after which the system resolver is asked as well: this multiple of the slowest
+    /// provider's usual time, clamped to these limits. The upper limit applies if a provider is unmeasured. Lookups
+    /// that end below the lower limit are not disclosed to the system resolver.
     static let systemHedgeFactor = 4
     static let systemHedgeFloor: Duration = .milliseconds(300)
     static let systemHedge: Duration = .milliseconds(1000)
-    /// When the system resolver is asked, and how long its answer waits, while connections to all providers fail. An
-    /// outage must not cost each new name `Policy.systemPatience`; a provider that is back still has time
-    /// for a new connection.
+    /// The same, and the time for which the system resolver's answer waits, while connections to all providers fail. An
+    /// outage must not delay each new name by `Policy.systemPatience`. A recovered provider still has time for a new
+    /// connection.
     static let systemHedgeInTrouble: Duration = .milliseconds(100)
     static let systemPatienceInTrouble: Duration = .milliseconds(400)
-    /// What the system resolver said in a provider's place is kept so long at most: soon the provider is asked again.
+    /// TTL limit of system resolver answers given in place of a provider's, so that the provider is soon asked again.
     static let systemSubstituteTTLSeconds: UInt32 = 30
-    /// Such answers that are withdrawn when a provider is back: what a busy network asks in 30 s of an outage. The rest
-    /// ends by itself.
+    /// Such answers that are withdrawn when a provider recovers: the questions of a busy network in 30 s of an outage.
+    /// The rest expire.
     static let maxSubstitutes = 4096
 
-    /// The second provider is asked when the first one is slower than 95 of 100 of its answers, within these limits.
+    /// The second provider is asked when the first exceeds its 95th percentile latency, clamped to these limits.
     static let hedgeFloor: Duration = .milliseconds(30)
     static let hedgeCeiling: Duration = .milliseconds(800)
-    /// Every provider of a lookup is asked within this. The last one then has 1 s before the system resolver's answer
-    /// is given in its place (`Policy.systemPatience`, 1.8 s).
+    /// Every provider of a lookup is asked within this time. The last one then has 1 s before the system resolver's
+    /// answer is given in its place (`Policy.systemPatience`, 1.8 s).
     static let allAskedWithin: Duration = .milliseconds(800)
-    /// For a provider that has not been measured: a TLS connection over a long path takes about so long.
+    /// Hedge delay for an unmeasured provider: about the time of a TLS connection over a long path.
     static let hedgeUnmeasured: Duration = .milliseconds(400)
 
-    /// A failing provider is asked last for a time that doubles from the first to the second value.
+    /// A failing provider is asked last for a back-off time, which doubles from the first to the second value.
     static let backOffFloor: Duration = .seconds(1)
     static let backOffCeiling: Duration = .seconds(30)
-    /// The same for one that is not heard at all: where its path was cut it is there again from one moment to the next.
-    /// A trial takes 2 s at most (the time for a connection), so that it is noticed within 3.5 s and a question. In a
-    /// long outage that is a request every two seconds and more.
+    /// Back-off ceiling of a provider that sends no reply at all: an interrupted path may recover at any moment. A
+    /// trial takes at most 2 s (the connect timeout), so recovery is noticed within 3.5 s plus the wait for a question.
+    /// A long outage costs at most one request every two seconds.
     static let unheardBackOffCeiling: Duration = .milliseconds(1500)
 
-    /// A failed provider gets one request in this time while none ends: an outage costs no more, and the trial may be a
-    /// name that is broken itself.
+    /// Minimum interval between requests to a failed provider while none ends. It bounds the cost of an outage. The
+    /// trial's own name may also be broken.
     static let trialSpacing: Duration = .seconds(2)
 
-    /// A provider that does not serve our account will not do so soon; its SDKs wait an hour too (providers.md 9.3).
+    /// Time for which a provider that rejects the account is not asked. Its SDKs wait one hour too (providers.md 9.3).
     static let accountBlock: Duration = .seconds(3600)
-    /// A provider that wants fewer requests and does not say for how long is left alone for a time that doubles from
-    /// the first to the second value. What it says holds up to the last one.
+    /// A provider that throttles without naming a pause is left alone for a time that doubles from the first to the
+    /// second value. A pause that it names holds up to the last value.
     static let throttleFloor: Duration = .seconds(5)
     static let throttleCeiling: Duration = .seconds(60)
     static let throttleLimit: Duration = .seconds(3600)
 
-    /// Providers that take at most so much longer than the best share the questions with it: by two picks among three
-    /// at 10, 12.5 and 15 ms the mean is 10.8 ms. Nobody notices 5 ms.
+    /// Providers within this factor or margin of the best one share its load. Two random picks among three at 10, 12.5
+    /// and 15 ms give a mean of 10.8 ms. Users do not notice 5 ms.
     static let nearBest = 1.5
     static let nearBestMilliseconds = 5.0
-    /// One lookup in so many has another provider measured beside it: 2 % more questions.
+    /// One lookup in this many also measures another provider: 2 % more questions.
     static let lookupsPerExploration = 50
-    /// What was tried so lately is known well enough.
+    /// A provider measured within this time is not measured again.
     static let explorationPause: Duration = .seconds(10)
-    /// The same for whoever is not believed: it is to be believed again soon after it has come back to the truth.
+    /// The same for a provider with low trust, which should regain trust soon after it gives true answers again.
     static let mistrustPause: Duration = .seconds(2)
-    /// A system resolver that is not believed waits so long for the providers: until they have timed out.
+    /// Time for which an answer of a system resolver with low trust waits: until the providers have timed out.
     static let systemPatienceMistrusted: Duration = .milliseconds(3200)
-    /// Fetches beside lookups. As many comparisons wait for their other half.
+    /// Background measurement fetches in flight. The same number of comparisons may wait for their second answer.
     static let maxShadowFetches = 64
-    /// A lookup ends before.
+    /// Lifetime of a comparison: longer than any lookup.
     static let shadowPatience: Duration = .milliseconds(5000)
 
-    /// Names in /etc/hosts change with the file, which is watched: a short life for what clients keep of it.
+    /// TTL of answers from /etc/hosts. The file is watched, so clients should not cache an entry for long.
     static let hostsTTLSeconds: UInt32 = 10
-    /// Names of /etc/hosts that are kept, from the first; block lists of this size exist.
+    /// Names of /etc/hosts that are kept, counted from the top. Block lists of this size exist.
     static let maxHostsEntries = 500_000
 
-    /// How long each nameserver is waited for before the next is asked as well, by round. A cache answers within
-    /// 100 ms over any link, a full recursion mostly within a second; late replies are still taken, so that being
-    /// early costs a datagram only.
+    /// Wait for each nameserver before the next is asked as well, by round. A cached answer arrives within 100 ms over
+    /// any link, a full recursion mostly within 1 s. Late replies are still accepted, so a short wait costs only one
+    /// datagram.
     static let nameserverPatience: [Duration] = [.milliseconds(1000), .milliseconds(2000)]
-    /// Two more round trips than a datagram.
+    /// Wait for a reply over a stream, which needs two more round trips than a datagram.
     static let nameserverStreamPatience: Duration = .milliseconds(2000)
-    /// Wrong replies to one query before it is asked again over a stream. One or two are late or damaged; a forger
-    /// needs thousands.
+    /// Mismatched replies to one query before it is asked again over a stream. One or two may be late or damaged; a
+    /// forger needs thousands.
     static let maxForeignReplies = 8
 
-    /// Questions whose demand is remembered, for refreshes: a busy office asks some thousand names within an hour. Half
-    /// a kilobyte each.
+    /// Questions with remembered demand, for refreshes. A busy office asks some thousand names per hour. Half a
+    /// kilobyte each.
     static let maxPlanned = 8192
-    /// Looked at for one to give up when all places are taken.
+    /// Entries sampled for eviction when the table is full.
     static let planSample = 8
-    /// Refreshes in flight; the rest of `maxLookups` is for clients.
+    /// Refreshes in flight. The rest of `maxLookups` is left to clients.
     static let maxRefreshes = 256
-    /// An answer is fetched ahead when so many asks are expected in its life: about one chance in six that it is read.
-    /// A refresh that nobody reads is a request too many, one that is missing makes a client wait.
+    /// Expected queries within an answer's lifetime from which it is prefetched: a chance of about one in six that it
+    /// is read. An unread refresh costs one request; a missing one makes a client wait.
     static let expectedAsksWorthRefreshing = 0.165
-    /// However popular a name was: after so many refreshes in a row that nobody read, it is left alone until it is
-    /// asked.
+    /// Consecutive unread refreshes after which a name is not refreshed until it is asked again.
     static let maxUnreadRefreshes = 10
-    /// A refresh begins at least this long before the answer's end: time for an upstream that is slower just now.
+    /// Minimum time between the start of a refresh and the answer's expiry: a reserve for an upstream that is
+    /// temporarily slower.
     static let refreshLeadFloor: Duration = .milliseconds(250)
-    /// An answer in the last quarter of its life goes along with one that is due.
+    /// An answer in the last quarter of its life shares a request with one that is due.
     static let earlyPart = 4
-    /// An upstream's cache that turns over at a certain second has done so a little later.
+    /// Delay after an upstream's cache entry expires until it is asked again.
     static let turnoverDelay: Duration = .milliseconds(50)
-    /// Tokens that a provider's refresh budget can save up, in seconds.
+    /// Burst size of a provider's refresh budget, in seconds.
     static let budgetBurst = 1.0
 
-    /// Questions whose failure is remembered. A name that does not work is asked by few programs, again and again.
+    /// Remembered failures. Few programs ask a broken name, but they repeat it.
     static let maxFailures = 4096
     /// RFC 9520 section 3.2: at least 1 s, at most 5 minutes; stubs retry within 5 s.
     static let failureFloor: Duration = .seconds(5)
     static let failureCeiling: Duration = .seconds(30)
 
-    /// The operator's own addresses are given for so long: soon the upstreams are asked again.
+    /// TTL of the operator's fallback addresses, so that the upstreams are soon asked again.
     static let fallbackTTLSeconds: UInt32 = 30
     /// Failures in a row that open a provider's circuit breaker. One failed connection may be one lost packet or one
     /// restarted server.
     static let connectionFailuresToOpen = 2
     /// Registrable domains with an unusable reply in a row: one broken name may draw HTTP 5xx from a working provider.
     static let unusableDomainsToOpen = 2
-    /// Registrable domains in a row that time out on a connection that works: the nameservers of two domains may well
-    /// be down at once. A provider with requests out for so many domains, and no reply since `silentFloor`, counts as
-    /// silent until its time-outs prove it.
+    /// Consecutive registrable domains that time out on a working connection: the nameservers of two domains may well
+    /// be down at once. A provider with outstanding requests for this many domains and no reply since `silentFloor`
+    /// counts as silent until its timeouts prove it.
     static let timedOutDomainsToOpen = 3
     static let silentFloor: Duration = .milliseconds(500)
+    /// A provider that has replied within this time is not silent: a request without a place is a shortage of places.
+    static let heardLately: Duration = .milliseconds(100)
+    /// Requests for one domain without a reply, after which its expired answers do not wait for the provider any more.
+    static let unansweredOfDomain = 8
+    /// Time-outs say so long that a provider replies to nothing.
+    static let unresponsiveMemory: Duration = .seconds(30)
+    /// How long the system resolver's answer waits for providers that reply to nothing. A provider that works replies
+    /// within this time.
+    static let systemPatienceUnresponsive: Duration = .seconds(1)
 
-    /// Names of which it is known where they lead, some kilobytes each: more than one machine has in use at a time.
+    /// Names with probe state, some kilobytes each: more than one machine uses at a time.
     static let maxKnownNames = 2048
-    /// Looked at for one to give up when all places are taken.
+    /// Entries sampled for eviction when the table is full.
     static let knownNamesSample = 8
-    /// Questions of which it is remembered what sources said: as many as names are judged, below a kilobyte each.
+    /// Questions with a source history: as many as names with probe state, below 1 KiB each.
     static let maxWordedQuestions = 2048
-    /// Addresses that are judged, per name. Content networks give up to eight per family.
+    /// Probed addresses per name. Content networks return up to eight per family.
     static let maxAddressesPerName = 16
-    /// Questions of one name that are kept apart: four types, for four client subnets.
+    /// Questions per name: four types for four client subnets.
     static let maxQuestionsPerName = 16
-    /// Who leads to a name's addresses: the system resolver and the providers that lookups ask.
+    /// Sources per name: the system resolver and the providers that lookups ask.
     static let maxSourcesPerName = 4
-    /// Of an answer that may have to be rearranged: what few answers have, and none needs.
+    /// Size limits of an answer held for rearrangement. Few answers are larger.
     static let maxHeldAddresses = 32
     static let maxHeldBytes = 2048
-    /// Registrable domains that are remembered as counted for or against one source: 16 KiB each way. Then the oldest
-    /// makes room, and may count again.
+    /// Registrable domains remembered as counted for or against one source: 16 KiB each way. The oldest is evicted and
+    /// may count again.
     static let maxCountedDomains = 256
-    /// What was said longer ago tells nothing about who says it.
+    /// Answers older than this are not used to judge a source.
     static let saidLately: Duration = .seconds(600)
 
-    /// Networks of which something is known, the one in use included: home, work, a telephone, a VPN on each.
+    /// Networks with stored state, the current one included: home, work, a telephone, a VPN on each.
     package static let maxNetworks = 8
-    /// Of a network that is not in use the names that were touched last keep what is known of them.
+    /// Names whose probe state is kept per unused network, most recently used first.
     static let maxPastNames = 256
-    /// Of a network that comes back so many names are probed at once, at the usual pace: ten seconds' worth.
+    /// Names probed at once after a return to a known network: ten seconds of probes at the usual rate.
     static let maxReverifiedNames = 50
-    /// A question without an answer waits so long for the end of a change of the network: a change is over within
+    /// Time for which a question waits for the end of a network change. A change ends within
     /// `NetworkBounds.settleLimit`, and a client asks again after 5 s.
     static let networkPatience: Duration = .seconds(1)
-    /// So long after a change of the network nobody knows what works there.
+    /// Time after a network change in which it is unknown which upstreams work.
     static let firstSeconds: Duration = .seconds(2)
-    /// In that time the system resolver is asked along with the first provider, and its answer waits so long: a
-    /// provider that works needs three round trips for a new connection, and nobody notices a quarter of a second once.
+    /// Within `firstSeconds` the system resolver is asked together with the first provider, and its answer waits this
+    /// long. A working provider needs three round trips for a new connection. Users do not notice a single delay of 250
+    /// ms.
     static let systemPatienceAtFirst: Duration = .milliseconds(250)
-    /// After a change what is in use is asked for at this pace: 50 questions a second.
+    /// Interval of refreshes after a network change: 50 questions a second.
     static let refreshStep: Duration = .milliseconds(20)
-    /// What was learned on another network waits so long for the upstreams of this one (RFC 8767 section 5).
+    /// Interval of refreshes after an outage of the providers. Each of these questions makes a client wait until it is
+    /// refreshed.
+    static let retryStep: Duration = .milliseconds(5)
+    /// A question whose retry is due within this time may share the request of another one.
+    static let earlyRetry: Duration = .seconds(1)
+    /// Time for which an answer learned on another network waits for the upstreams of this one (RFC 8767 section 5).
     static let otherNetworkPatience: Duration = .milliseconds(1800)
 
-    /// Handshakes that take at most so much longer than the quickest are as good. Nobody notices 20 ms.
+    /// Handshakes within this factor or margin of the quickest count as equally quick. Users do not notice 20 ms.
     static let nearQuickest = 1.5
     static let nearQuickestMargin: Duration = .milliseconds(20)
 
-    /// An address is probed again after its answer's TTL, and at least this. The pause doubles with each equal verdict
-    /// up to the second value, or to the third for one that may come back.
+    /// An address is probed again after its answer's TTL, and at the earliest after `probePause`. The pause doubles
+    /// with each equal verdict up to the second value, or up to the third after a bad verdict.
     static let probePause: Duration = .seconds(60)
     static let probePauseCeiling: Duration = .seconds(3600)
     static let badProbePauseCeiling: Duration = .seconds(600)
     static let maxProbePauseDoublings = 6
-    /// A name without TLS will not have it soon.
+    /// A name without TLS is not probed again within this time.
     static let leftAlonePause: Duration = .seconds(3600)
-    /// Whoever wants to know now is told what was found so lately.
+    /// A verdict younger than this answers a probe request without a new probe.
     static let freshVerdict: Duration = .seconds(5)
-    /// Others are asked about a question at most so often because of what was probed, and not before the second time
-    /// has passed when all of them were heard and none knew better.
+    /// Minimum interval between lookups at other sources because of a probe's verdict. The second value applies after
+    /// all sources answered and none had a better answer.
     static let elsewherePause: Duration = .seconds(60)
     static let noneBetterPause: Duration = .seconds(600)
-    /// What leads nowhere is kept so long at most while somebody is unheard who may know better: until others are asked
-    /// again.
+    /// TTL limit of an answer without a reachable address while a source that may have a better one has not answered.
+    /// Then other sources are asked again.
     static let uselessTTLSeconds: UInt32 = 60
 
-    /// Behind a portal every name fails within seconds; what is older may have been another trouble.
+    /// Maximum age of a failure that counts as a sign of a portal. Behind a portal every name fails within seconds;
+    /// older failures may have another cause.
     static let portalSignLife: Duration = .seconds(30)
-    /// Nobody stands at a log-in page for longer, and whoever only plays a portal has no more than half of the time.
+    /// Longest duration of a suspected portal. A login takes less time. The equal rest limits an attacker that imitates
+    /// a portal to half of the time.
     static let portalLimit: Duration = .seconds(600)
     static let portalRest: Duration = .seconds(600)
-    /// A portal that lets us through is noticed soon, by one request every so often.
+    /// Interval of trial requests that detect that the portal lets traffic through.
     static let portalTrialPause: Duration = .seconds(2)
-    /// What the system resolver says behind a portal is short-lived, in clients too: it may lead to the portal.
+    /// TTL of the system resolver's answers behind a portal, in clients too: they may lead to the portal.
     static let portalSubstituteTTLSeconds: UInt32 = 5
 
-    /// When so many names are untrusted and none was ever verified, it is not the names.
+    /// From this number of untrusted names, with none ever verified, the cause is local.
     static let untrustedNamesAreOurs = 3
 
-    /// Probes in flight, each a socket and a TLS session of some tens of kilobytes; so many of them only for those who
-    /// want to know now.
+    /// Probes in flight, each with a socket and a TLS session of some tens of kilobytes. `probesInReserve` of them are
+    /// reserved for explicit requests.
     static let maxProbes = 64
     static let probesInReserve = 8
     static let maxWaitingProbes = 512
     static let probesPerSecond = 20
-    /// A /24 or a /56 is one operator's, who must not take us for a scanner.
+    /// Limits per /24 or /56, which belongs to one operator, so that the daemon is not taken for a scanner.
     static let maxProbesPerNeighbourhood = 2
     static let probesPerSecondPerNeighbourhood = 1
-    /// Probes that fall due together begin within this.
+    /// Probes due at the same time are spread over this interval.
     static let probeJitter: Duration = .seconds(1)
-    /// Longer than any time-out of a probe: one without a result then is lost, and its place is not.
+    /// A probe without a result after this is lost, and its slot is freed. Longer than any probe timeout.
     static let probeStop: Duration = .seconds(30)
 }

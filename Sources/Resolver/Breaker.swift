@@ -1,4 +1,4 @@
-// Whether an upstream, or one of its addresses, is left alone because it fails.
+// Circuit breaker of an upstream or of one of its addresses.
 //
 //     closed ── failures ───> open ── 1, 2, 4 ... 30 s ──> half-open ── an answer ──> closed
 //                               ▲                              │
@@ -6,9 +6,9 @@
 
 struct Breaker: Sendable {
     private var failuresInARow = 0
-    /// Nil while closed.
+    /// End of the open state; nil while closed.
     private(set) var openUntil: Instant?
-    /// Not failing, but refusing us.
+    /// The upstream refuses requests without failing.
     private(set) var isBlocked = false
 
     var isClosed: Bool { openUntil == nil }
@@ -17,9 +17,9 @@ struct Breaker: Sendable {
 
     func isHalfOpen(_ now: Instant) -> Bool { openUntil.map { $0 <= now } ?? false }
 
-    /// Failures while it is open are the same trouble: many requests break together.
+    /// Records a failure. Failures while open are ignored, because concurrent requests fail together.
     ///
-    /// - Parameter ceiling: no longer than that, however often it has failed.
+    /// - Parameter ceiling: longest back-off, regardless of the number of failures.
     mutating func failed(ceiling: Duration = Bounds.backOffCeiling, now: Instant) {
         guard !isOpen(now) else { return }
         let doublings = min(failuresInARow, 5)
@@ -34,7 +34,7 @@ struct Breaker: Sendable {
         openUntil = now + Bounds.accountBlock
     }
 
-    /// - Returns: whether it was not closed before.
+    /// - Returns: whether it was open or half-open before.
     @discardableResult
     mutating func answered() -> Bool {
         defer { self = Breaker() }

@@ -1,4 +1,4 @@
-// Chance from a seed: the same seed gives the same decisions. SplitMix64 (Steele, Lea, Flood 2014).
+// Seeded random generator: the same seed gives the same decisions. SplitMix64 (Steele, Lea, Flood 2014).
 
 struct Chance: RandomNumberGenerator {
     private var state: UInt64
@@ -16,9 +16,9 @@ struct Chance: RandomNumberGenerator {
         return mixed
     }
 
-    /// Spreads what would come at the same instant.
+    /// Returns a random duration, to spread events that would coincide.
     mutating func duration(upTo longest: Duration) -> Duration { longest * Int(next() >> 54) / 1024 }
 
-    /// True for so large a share of the calls, from 0 to 1.
+    /// Returns true for the given share of calls, from 0 to 1.
     mutating func hits(_ share: Double) -> Bool { Double(next() >> 11) < share * Double(1 << 53) }
 }

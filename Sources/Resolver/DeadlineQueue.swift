@@ -1,23 +1,23 @@
-// The instants at which lookups want to be woken, earliest first. Exact: a deadline that no longer holds is gone, so
-// that the daemon never wakes for nothing.
+// Queue of the deadlines of lookups, earliest first. Obsolete deadlines are removed, so the daemon never wakes without
+// work.
 //
 // Invariants: `heap` is a binary min-heap by (time, number); `positions[number]` is where its entry stands, or
 // `nowhere`. Numbers are small and used again, as `positions` is as long as the largest.
 
 struct DeadlineQueue {
     private struct Entry {
-        /// Since `origin`: the compiler knows how to compare and copy durations, for instants it asks the library,
-        /// which is most of what a queue of thousands would cost.
+        /// Time since `origin`. Durations compare and copy inline; instants need library calls, which would dominate
+        /// the cost of a queue with thousands of entries.
         var time: Duration
         let number: Int
 
-        /// Equal times in the order of the lookups, so that the same events give the same actions.
+        /// Orders equal times by lookup number, so that the same events give the same actions.
         func precedes(_ other: Entry) -> Bool {
             time != other.time ? time < other.time : number < other.number
         }
     }
 
-    /// Whatever came first; all times are counted from there.
+    /// The first instant that was set; all times count from it.
     private var origin: Instant?
     private var heap: [Entry] = []
     private var positions: [Int] = []
@@ -57,7 +57,7 @@ struct DeadlineQueue {
         settle(position)
     }
 
-    /// Takes out one deadline that has come.
+    /// Removes one deadline that has passed, and returns its number.
     mutating func popDue(_ now: Instant) -> Int? {
         guard let first = heap.first, first.time <= time(now) else { return nil }
         remove(first.number)

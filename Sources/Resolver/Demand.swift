@@ -1,36 +1,36 @@
-// How often a question is asked, estimated from what was seen of it. Kept apart from the cache's entries, so that an
-// entry's eviction or expiry does not lose it.
+// Estimates the query rate of a question. Stored outside the cache, so that eviction or expiry of an entry does not
+// lose it.
 
 struct Demand: Equatable {
-    /// Both fade with the same half-life, so that their quotient is a rate of the recent past.
+    /// Both values decay with the same half-life, so that their quotient is a recent rate.
     private var asks: Double
     private var seconds: Double
     private var countedAt: Instant
 
-    /// Asked for the first time.
+    /// Creates the estimate at the first query.
     init(now: Instant) {
         asks = 1
         seconds = 0
         countedAt = now
     }
 
-    /// As it was estimated in an earlier life of the process.
+    /// Restores an estimate from an earlier run of the daemon.
     init(perSecond: Double, now: Instant) {
         seconds = Demand.memory.seconds
         asks = perSecond * (seconds + Demand.presumedSeconds)
         countedAt = now
     }
 
-    /// A name that was asked once is presumed to be asked once in so many seconds and its age. In simulations of a
-    /// Zipf trace with TTLs of 5 to 60 s, 10 refreshes more and 40 fewer than what comes back.
+    /// Prior for a name asked once: one query per this many seconds plus its age. In simulations of a Zipf trace with
+    /// TTLs of 5 to 60 s, a value of 10 s refreshes more names, and 40 s fewer, than are asked again.
     private static let presumedSeconds = 20.0
-    /// What was seen longer ago than this counts for less than half: people's habits of the hour, not of the day.
+    /// Observations older than this count less than half: usage of the last hour, not of the day.
     private static let memory: Duration = .seconds(600)
 
-    /// Asks per second, from 0 up.
+    /// Queries per second, 0 or more.
     var perSecond: Double { asks / (seconds + Demand.presumedSeconds) }
 
-    /// The same for one that has not been counted for a while.
+    /// The same, decayed to the present.
     func perSecond(at now: Instant) -> Double {
         var faded = self
         faded.count(0, now: now)

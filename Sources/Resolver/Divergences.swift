@@ -1,9 +1,9 @@
-// Who led to somebody else's address while another led to the name's own, and who told the truth. Blames nobody for
-// what all say: a certificate alone proves no lie.
+// Finds forgery evidence: one source gave a mismatched address of a name while another gave a verified one. Also finds
+// sources with true answers. An address that all sources give is no evidence, as a certificate alone proves no forgery.
 
 import DNSWire
 
-/// So that nothing is told twice.
+/// A reported divergence, remembered so that it is not reported twice.
 struct DivergenceTold {
     let address: Address
     let source: Source
@@ -11,7 +11,7 @@ struct DivergenceTold {
 }
 
 extension NameKnowledge {
-    /// Not told of before, or not lately.
+    /// Returns the divergences not reported within `Bounds.saidLately`.
     mutating func takeDivergences(now: Instant) -> [Divergence] {
         guard hasCondemned else { return [] }
         divergencesTold.removeAll { now - $0.at > Bounds.saidLately }
@@ -37,8 +37,8 @@ extension NameKnowledge {
         return found
     }
 
-    /// Those who led to an address that is the name's own, and to none that is somebody else's, as soon as all that may
-    /// be probed of what they said is known; once for each time they said so.
+    /// Returns the sources with a verified and no mismatched address, once per answer. All addresses that may be probed
+    /// must have a verdict first.
     mutating func takeTruths(now: Instant) -> [Source] {
         var sources: [Source] = []
         for index in statements.indices where !statements[index].isProven && !statements[index].isLate(now) {
@@ -68,7 +68,7 @@ extension NameKnowledge {
 }
 
 extension Statement {
-    /// Somebody else speaks of the same family, and does not lead there.
+    /// Another source's answer for the same family does not contain the address.
     fileprivate func contradicts(_ other: Statement, about address: Address) -> Bool {
         source != other.source && question.type == other.question.type && !addresses.contains(address)
     }

@@ -1,53 +1,53 @@
-// Everything that can happen to the resolver, on one screen.
+// Inputs of the resolver: every event that it handles, with the identifiers that they use.
 
 package import DNSWire
 
 package enum Event: Sendable {
-    /// A client's question that the cache could not answer, with what it holds beyond its time.
+    /// A client's question that the cache could not answer, with the expired answer from the cache, if any.
     case asked(Question, Waiter, expired: AgedAnswer?)
-    /// The cache gave an answer that is near its end, for the first time.
+    /// The cache gave an answer near its expiry for the first time.
     case foundDue(Question)
-    /// The cache gave an answer that was awaited: `awaitAsk`.
+    /// The cache gave an answer marked by `awaitAsk`.
     case givenAgain(Question)
-    /// Another part of the cache is served, and these clients have their answer from there.
+    /// These clients were answered from another cache partition after a network change.
     case answeredFromCache([Waiter])
-    /// What `countHits` asked for.
+    /// Hit counts requested by `countHits`.
     case hitsCounted([(question: Question, hits: Int)])
-    /// To be there before somebody asks.
+    /// Questions to resolve before a client asks.
     case wanted([Question])
-    /// What the cache held when it was loaded from the store, as far as it was in use.
+    /// Answers in recent use that the cache loaded from the store.
     case restored([RestoredAnswer])
-    /// The operator wants nothing to be remembered about these.
+    /// Forget the answers to these questions, at the operator's request.
     case forgotten(QuestionScope)
-    /// A fetch ended. One that was abandoned may still report; that is ignored.
+    /// A fetch ended. Results of abandoned fetches are ignored.
     case fetchFinished(FetchID, FetchResult)
-    /// What a provider said beside the questions that it was asked: the other family of a name.
+    /// An unsolicited answer in a provider's reply: the other address family of a name.
     case volunteered(Question, Answer, ProviderID)
-    /// A probe ended. Each that was begun ends once.
+    /// A probe ended. Each started probe ends once.
     case probeFinished(ProbeID, ProbeResult)
-    /// Somebody wants to know about this address of a name now; nil: about all of them. Told by `probeNews`.
+    /// A request to probe this address of a name now; nil: all its addresses. `probeNews` reports the results.
     case probeWanted(Name, Address?)
-    /// The names that are kept from the providers for now, and everything under them; until when, nil for no end. The
-    /// root is all names.
+    /// Names, with all their subdomains, that are temporarily not sent to providers, and until when; nil for no end.
+    /// The root means all names.
     case switchedOff([Name: Instant?])
-    /// A provider wants to be left alone for so long. Comes before the `fetchFinished` that tells of it; without this
-    /// one a failure by throttling has a pause of our own.
+    /// A provider asked for a pause of this length. Precedes its `fetchFinished`. A throttling failure without this
+    /// event causes the resolver's own pause.
     case throttled(ProviderID, for: Duration)
-    /// Forget what was measured, and every back-off, block and pause; nil for all providers.
+    /// Resets measurements, back-offs, blocks and pauses of a provider; nil for all providers.
     case providerReset(ProviderID?)
-    /// The set of upstreams, at start and after a change of settings or network. Providers that stay keep their ID,
-    /// and with it what was learned about them.
+    /// The upstreams, at start and after a change of settings or network. Remaining providers keep their ID and what
+    /// was learned about them.
     case upstreamsChanged(providers: [ProviderTraits], hasSystem: Bool)
     case policyChanged(Policy)
     case hostsChanged(HostsTable)
-    /// Somebody answered in a provider's place, or for a check name, and sent us to this host.
+    /// An HTTP redirect to this host, received in place of a provider's reply or for a check name.
     case redirected(Name)
     case network(NetworkNews)
-    /// The NAT64 prefixes of the network in use, the best first. Comes with every other network, too.
+    /// NAT64 prefixes of the current network, best first. Sent with each network change, too.
     ///
-    /// - Parameter synthesises: names without an IPv6 address are given one by these.
+    /// - Parameter synthesises: names without an IPv6 address get addresses with these prefixes (DNS64).
     case translation([TranslationPrefix], synthesises: Bool)
-    /// The instant in `nextDeadline` has come.
+    /// The instant in `nextDeadline` has passed.
     case timePassed
 }
 
@@ -57,7 +57,7 @@ package struct RestoredAnswer: Sendable {
     let lifetimeSeconds: UInt32
     let expiresAt: Instant
     let isNegative: Bool
-    /// The system resolver's.
+    /// The answer came from the system resolver.
     let isSystems: Bool
 
     package init(
@@ -73,10 +73,10 @@ package struct RestoredAnswer: Sendable {
     }
 }
 
-/// A client that waits for a reply; the number means something to whoever asked.
+/// A client that waits for a reply. The sender of the event assigns the number.
 package struct Waiter: Hashable, Sendable {
     package let number: UInt64
-    /// Whose lookups this question is counted with; nil for the daemon's own questions.
+    /// The client that this question counts against; nil for the daemon's own questions.
     package let client: ClientID?
 
     package init(_ number: UInt64, of client: ClientID? = nil) {
@@ -85,7 +85,7 @@ package struct Waiter: Hashable, Sendable {
     }
 }
 
-/// One request to one upstream. Never used twice.
+/// Identifies one request to one upstream. Never reused.
 package struct FetchID: Hashable, Sendable {
     package let number: UInt64
 }
@@ -108,18 +108,18 @@ package struct ProviderTraits: Hashable, Sendable {
 
     package let id: ProviderID
     package let types: Types
-    /// Names that one request can carry.
+    /// Maximum number of names in one request.
     package let maxNames: Int
-    /// One request can carry both families of its names.
+    /// One request can ask for both address families of its names.
     package let asksBothFamilies: Bool
-    /// Questions that refreshes may put to it per second.
+    /// Maximum number of refresh questions per second.
     package let budgetPerSecond: Int
-    /// All questions that it is to have per second, clients' included, while anybody else can serve; nil: no bound.
+    /// Maximum number of questions per second, clients' included, while another upstream can serve; nil: unlimited.
     package let questionsPerSecond: Int?
-    /// Its answers are compared with those that are used, and never used themselves: for so large a share of the
-    /// lookups, from 0 to 1. Nil: an ordinary provider.
+    /// Share of lookups, from 0 to 1, in which this provider's answers are compared with those in use and never used
+    /// themselves. Nil: an ordinary provider.
     package let shadowShare: Double?
-    /// It proves by TLS who it is.
+    /// The provider is authenticated by TLS.
     package let verifies: Bool
 
     package init(
@@ -151,40 +151,40 @@ package enum Upstream: Hashable, Sendable {
     case system
 }
 
-/// Why a fetch gave no answer, in the words that statistics use.
+/// Reason why a fetch gave no answer. The raw values appear in statistics.
 package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
-    /// The address did not take the connection.
+    /// The address refused the connection.
     case refused
     /// No route.
     case unreachable
-    /// No reply in time on a connection whose peer acknowledges what is sent: it concerns the name.
+    /// No reply in time although the peer acknowledges the data sent: a failure of the name.
     case timeout
-    /// The peer's kernel did not acknowledge what was sent: the path or the peer is dead.
+    /// The peer did not acknowledge the data sent: the path or the peer is down.
     case unacknowledged
-    /// No TLS session, or not with the right peer.
+    /// The TLS handshake failed, or the peer has the wrong identity.
     case tls
-    /// The connection ended before the reply did.
+    /// The connection closed before the reply was complete.
     case reset
     /// An HTTP status that is neither 200 nor a redirect.
     case status
-    /// HTTP sends us elsewhere.
+    /// An HTTP redirect.
     case redirected
-    /// The upstream asks us to ask less.
+    /// The upstream reports that the rate limit is exceeded.
     case throttled
-    /// What came is not a reply to the question.
+    /// The data received is not a reply to the question.
     case garbage
-    /// The upstream can't serve any name: a node of another account, a server that does not recurse.
+    /// The upstream cannot serve any name: a node of another account, or a server that does not recurse.
     case server
-    /// A bound of our own was reached.
+    /// A limit of the daemon was reached.
     case overload
-    /// The upstream does not serve our account.
+    /// The upstream rejects the account.
     case account
-    /// The upstream finds our time wrong, even after it was put right.
+    /// The upstream rejects the request's time, even after the clock offset was corrected.
     case clock
-    /// This upstream can't be asked this question.
+    /// This upstream does not support the question.
     case unsupported
 
-    /// No reply came, whoever is at fault: it may be the path.
+    /// No reply arrived; the cause may be the path.
     var isUnheard: Bool {
         switch self {
         case .refused, .unreachable, .timeout, .unacknowledged, .tls, .reset: true

@@ -1,6 +1,5 @@
-// Why a question is answered as it is: what is known of it, what was decided about it, and what the next one would
-// bring about. Nothing is concluded here a second time: the same functions are asked that decide, and the next question
-// is tried out on a copy of the resolver.
+// Explains the reply to a question: stored state, past decisions, and the effect of the next query. It calls the
+// deciding functions themselves, and tries the next query on a copy of the resolver.
 
 package import DNSWire
 
@@ -10,9 +9,9 @@ package struct Explanation: Sendable {
         package let until: Instant
     }
 
-    /// What a client that the cache can't answer would get, or wait for, if it asked now.
+    /// The outcome for a client if the cache cannot answer its question now.
     package enum Prospect: Equatable, Sendable {
-        /// We know it ourselves.
+        /// Answered from local data.
         case here(Answer)
         /// The expired answer, at once.
         case expired(StaleCause, ExtendedError)
@@ -27,24 +26,24 @@ package struct Explanation: Sendable {
     }
 
     package struct Refresh: Equatable, Sendable {
-        /// Asks per second, as it was estimated last.
+        /// Queries per second by the last estimate.
         package let demandPerSecond: Double
-        /// When its hits are counted, and it is refreshed if it is in use; nil: that is not planned.
+        /// When its hits are counted, and it is refreshed if it is in use; nil: not scheduled.
         package let plannedAt: Instant?
-        /// As it would be found if it were counted now.
+        /// The result of a count at this moment.
         package let isInUse: Bool
         /// The settings let it be refreshed.
         package let isAllowed: Bool
     }
 
-    /// Explanations are asked for under this name. All of it is ours, and is never asked of anybody else.
+    /// The zone for explanation queries. Its names are never sent upstream.
     package static let zone: Name = {
         guard let zone = Name("why.httpdnsd") else { preconditionFailure("the zone's name is a name") }
         return zone
     }()
 
     package let question: Question
-    /// The names of the rules that speak of it, the longest first, and what they say together.
+    /// Names of the matching rules, the longest first, and their combined settings.
     package let ruleNames: [Name]
     package let rule: Rule?
     package let upstreams: NameUpstreams
@@ -53,29 +52,29 @@ package struct Explanation: Sendable {
     package let switchedOff: (name: Name, until: Instant?)?
     package let limits: Freshness.Limits
     package let stale: StalePolicy
-    /// What sources said, the latest last.
+    /// Answers of the sources, the latest last.
     package let words: [SourceWord]
     package let failures: [SourceFailure]
-    /// Nil where the system resolver did not answer in place of a provider, or that is forgotten.
+    /// Nil if the system resolver did not answer in place of a provider, or the event is forgotten.
     package let standIn: StandIn?
     package let standsIn: StandInPolicy
-    /// Those of the asked family.
+    /// Addresses of the requested family.
     package let addresses: [JudgedAddress]
     package let failure: RememberedFailure?
-    /// Nil where nothing is remembered of it.
+    /// Nil if the plan does not know the question.
     package let refresh: Refresh?
     package let prospect: Prospect
-    /// The settings let it be refreshed, or somebody wants it to be.
+    /// The settings allow its refresh, or the operator requested it.
     package let mayBeRefreshed: Bool
-    /// If the cache gave it near its end now, for the first time, a lookup would begin.
+    /// A first cache hit near the expiry would start a lookup now.
     package let isRefreshedWhenDue: Bool
     package let isBeingRefreshed: Bool
 }
 
 extension Resolver {
     /// - Parameters:
-    ///   - expired: what the cache holds of it beyond its time, as `asked` is told.
-    ///   - hits: replies from the cache that were not counted yet.
+    ///   - expired: the expired answer in the cache, as in `asked`.
+    ///   - hits: cache hits that are not counted yet.
     package func explanation(of question: Question, expired: AgedAnswer?, hits: Int, now: Instant) -> Explanation {
         let policy = routing.policy.of(question.name)
         let direction = routing.direction(of: question, policy, around.ranking, now: now)
@@ -138,6 +137,6 @@ extension Resolver {
         return .waits(lookup.view, isJoining: numberOfQuestion[question] != nil)
     }
 
-    /// Who asks to find out. Clients are numbered from the bottom up, and never come so far.
+    /// The waiter of trial queries. Client numbers count from the bottom up and never reach it.
     private static let nobody = Waiter(UInt64.max / 2)
 }

@@ -1,14 +1,14 @@
-// How much what was measured at one time counts at a later one.
+// Decay of measurements with age.
 
 enum Fading {
-    /// The part that is left after this time, from 1 down. 1 / (1 + x) instead of e^-x: the same for small steps, slow
-    /// to forget over a long pause, and basic arithmetic.
+    /// Returns the remaining share, at most 1. Uses 1 / (1 + x) instead of e^-x: equal for small steps, slower over
+    /// long pauses, and basic arithmetic only.
     static func part(after elapsed: Duration, memory: Duration) -> Double {
         1 / (1 + max(0, elapsed.seconds) / memory.seconds)
     }
 }
 
-/// How many of something there were of late.
+/// A count that decays with time.
 struct FadingCount {
     private var value = 0.0
     private var countedAt: Instant?

@@ -1,6 +1,5 @@
-// Questions that no upstream could answer, and until when they are not asked again (RFC 9520): a name that fails must
-// not cost every client the full wait, nor the upstreams a request each time. Never a word about good answers: those
-// stay.
+// Negative cache of resolution failures (RFC 9520): a failing name must not cost every client the full wait, nor the
+// upstreams a request each time. Cached answers are not affected.
 
 import DNSWire
 
@@ -8,30 +7,30 @@ struct FailureMemory {
     struct Failure: Equatable {
         let reason: LookupFailure
         fileprivate(set) var until: Instant
-        /// The same where an expired answer stands in.
+        /// The same if an expired answer is served instead.
         fileprivate(set) var recheckAt: Instant
-        /// Without an answer in between.
+        /// Consecutive failures without an answer.
         fileprivate let times: Int
-        /// A provider has recovered since the first of these failures.
+        /// Whether a provider has recovered since the first of these failures.
         fileprivate var isExcused = false
     }
 
     private var failures: [Question: Failure] = [:]
-    /// The same questions, the oldest first; those forgotten meanwhile leave when it is their turn.
+    /// The same questions, the oldest first. Forgotten ones are removed when their turn comes.
     private var order: [Question] = []
-    /// Those among them that failed since a provider last recovered: a flapping provider must not cost a walk through
-    /// all of them each time.
+    /// Questions that failed since a provider last recovered. A flapping provider must not cause a scan of all
+    /// questions each time.
     private var unexcused: [Question] = []
 
-    /// Nil when the question may be asked.
+    /// Returns the remembered failure; nil if the question may be asked.
     ///
-    /// - Parameter hasExpired: there is an expired answer to give instead.
+    /// - Parameter hasExpired: an expired answer can be served instead.
     func failure(of question: Question, hasExpired: Bool, now: Instant) -> Failure? {
         failures[question].flatMap { (hasExpired ? $0.recheckAt : $0.until) > now ? $0 : nil }
     }
 
-    /// - Parameter recheck: how long there is an expired answer to give instead; nil: there is none, and the time
-    ///   doubles from 5 to 30 s with each failure in a row.
+    /// - Parameter recheck: time for which an expired answer is served instead; nil: there is none, and the pause
+    ///   doubles from 5 to 30 s with each consecutive failure.
     /// - Returns: when the question may be asked again.
     mutating func failed(_ question: Question, _ reason: LookupFailure, recheck: Duration?, now: Instant) -> Instant {
         let earlier = failures[question]
@@ -53,11 +52,10 @@ struct FailureMemory {
         for question in order where scope.contains(question) { failures[question] = nil }
     }
 
-    /// A provider that had failed has answered a question: what failed is worth asking again at once. But only once
-    /// in a row: what fails all the same is at fault itself, and the provider recovers from it with each other
-    /// question.
+    /// Allows failed questions to be asked again at once after a provider recovers, but only once in a row. A name that
+    /// fails again is broken itself, and the provider recovers with every other question.
     ///
-    /// - Returns: what may be asked now, the oldest first.
+    /// - Returns: the questions that may be asked now, the oldest first.
     mutating func providerRecovered(now: Instant) -> [Question] {
         defer { unexcused = [] }
         return unexcused.filter { question in
@@ -69,7 +67,7 @@ struct FailureMemory {
         }
     }
 
-    /// - Returns: what was remembered, the oldest first.
+    /// - Returns: the remembered questions, the oldest first.
     mutating func removeAll() -> [Question] {
         let remembered = order.filter { failures[$0] != nil }
         failures = [:]
@@ -81,7 +79,7 @@ struct FailureMemory {
     private mutating func enter(_ question: Question) {
         order.append(question)
         guard order.count > Bounds.maxFailures else { return }
-        // A quarter at once, so that moving the rest is rare.
+        // Removes a quarter at once, so that the array is rarely shifted.
         let leaving = order.prefix(Bounds.maxFailures / 4)
         for question in leaving { failures[question] = nil }
         order.removeFirst(leaving.count)

@@ -1,16 +1,16 @@
-// Shares a bounded number of places among registrable domains and clients. Says which entry has to leave for a new
-// one, so that one domain or one client cannot use up the places of all others.
+// Shares a bounded number of slots among registrable domains and clients. Selects the entry that a new one replaces, so
+// that no single domain or client uses all slots.
 //
 // Invariant: each entry is counted for its domain and, if it has one, for its client, from `add` to `remove`.
 
 package import DNSWire
 import PublicSuffix
 
-/// A client for the purpose of sharing: an IPv4 address, or a /64 of IPv6, in which one host may have any address.
+/// A client for the purpose of sharing: an IPv4 address, or an IPv6 /64, in which one host may use any address.
 package struct ClientID: Hashable, Sendable {
     private let isIPv6: Bool
     private let bits: UInt64
-    /// All programs of this machine may have the same address.
+    /// Loopback: all programs of this machine may share the address.
     package let isLoopback: Bool
 
     package init(_ address: Address) {
@@ -23,10 +23,10 @@ package struct ClientID: Hashable, Sendable {
     }
 }
 
-/// For which domain and which client an entry holds its place.
+/// The domain and the client that an entry's slot counts for.
 package struct ShareHolder: Hashable, Sendable {
     package let domain: Name
-    /// Nil for what the daemon does of its own accord.
+    /// Nil for the daemon's own requests.
     package let client: ClientID?
 
     package init(domain: Name, client: ClientID?) {
@@ -50,13 +50,13 @@ package struct FairShare<ID: Hashable & Sendable>: Sendable {
         let number: UInt64
     }
 
-    /// The entries of one party in the order in which they came, those that have left included until they are half.
+    /// The entries of one domain or client in insertion order. Removed entries stay until they are half of the queue.
     private struct Queue: Sendable {
         var count = 0
         var numbers: [UInt64] = []
     }
 
-    /// 1 or more. Entries beyond a smaller one stay.
+    /// 1 or more. Existing entries beyond a reduced capacity stay.
     package var capacity: Int
     private var entries: [ID: Entry] = [:]
     private var ids: [UInt64: ID] = [:]
@@ -70,10 +70,11 @@ package struct FairShare<ID: Hashable & Sendable>: Sendable {
 
     package var count: Int { entries.count }
 
-    /// An eighth of the places for one domain: seven domains that hang leave room for the rest.
+    /// An eighth of the slots for one domain: seven domains that hang leave room for the rest.
     package var domainLimit: Int { max(1, capacity / Bounds.shareDivisor) }
 
-    /// The same for one client. Loopback gets half of the places: it is many programs, and their domains are limited.
+    /// The same for one client. Loopback gets half of the slots: it stands for many programs, and their domains are
+    /// limited.
     package func limit(of client: ClientID) -> Int {
         max(1, client.isLoopback ? capacity / 2 : capacity / Bounds.shareDivisor)
     }
@@ -82,8 +83,8 @@ package struct FairShare<ID: Hashable & Sendable>: Sendable {
 
     package func count(of domain: Name) -> Int { queues[.domain(domain)]?.count ?? 0 }
 
-    /// Returns the entry that has to leave before `holder` may have one more; nil while there is room. The oldest of
-    /// the domain or client that is at its limit, else of the one that holds the most.
+    /// Returns the entry to remove before `holder` may add one; nil while there is room. It is the oldest entry of the
+    /// domain or client at its limit, else of the largest holder.
     ///
     /// - Parameter domainLimit: for this holder's domain; nil for the usual one.
     package func displaced(by holder: ShareHolder, domainLimit: Int? = nil) -> ID? {
@@ -94,7 +95,7 @@ package struct FairShare<ID: Hashable & Sendable>: Sendable {
         return count < capacity ? nil : oldestOfLargest()
     }
 
-    /// An entry of the same ID is replaced.
+    /// Adds an entry. An entry with the same ID is replaced.
     package mutating func add(_ id: ID, for holder: ShareHolder) {
         remove(id)
         let number = nextNumber
@@ -107,7 +108,7 @@ package struct FairShare<ID: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// One that is not there is ignored.
+    /// Removes an entry. An unknown ID is ignored.
     package mutating func remove(_ id: ID) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         ids[entry.number] = nil
@@ -130,13 +131,13 @@ package struct FairShare<ID: Hashable & Sendable>: Sendable {
 
     private func oldestNumber(of party: Party) -> UInt64? { queues[party]?.numbers.first { ids[$0] != nil } }
 
-    /// The one that has been there for the longest time.
+    /// Returns the oldest entry of the domain.
     package func oldest(of domain: Name) -> ID? { oldest(of: .domain(domain)) }
 
     private func oldest(of party: Party) -> ID? { oldestNumber(of: party).flatMap { ids[$0] } }
 
-    /// Of equals the one with the oldest entry, so that the same calls give the same result. A client with a larger
-    /// share counts as much less.
+    /// Returns the oldest entry of the largest holder; of equal holders, the one with the oldest entry, so that the
+    /// result is deterministic. The count of a client with a larger limit is scaled down accordingly.
     private func oldestOfLargest() -> ID? {
         var largest: (weight: Int, number: UInt64)?
         for (party, queue) in queues {

@@ -1,6 +1,5 @@
-// Fetches that may share a request wait for each other for a moment: what goes to one provider for one type, or for
-// both address types where the provider takes them together, becomes a batch. A value without clock or timers; its
-// owner asks when a batch is due.
+// Collects fetches that can share a request for a moment: those to one provider for one type, or for both address types
+// if the provider supports that. A value without clock or timers; its owner asks when a batch is due.
 //
 // Invariants: `open` stands in the order of opening, so that the first is due first; no batch in it is empty or full,
 // and a question that fits into one of them never opens another.
@@ -11,11 +10,11 @@ package struct FetchBatches {
     package struct Fetch: Equatable, Sendable {
         package let id: FetchID
         package let question: Question
-        /// When the resolver wanted it; its time runs from here.
+        /// When the resolver requested it; its timeout counts from here.
         package let startedAt: Instant
-        /// Whose place the request takes; nil for what is never counted.
+        /// The domain and client that the request's slot counts for; nil for a request that is not counted.
         package let holder: ShareHolder?
-        /// It shares no request with another domain, which would have to wait with it.
+        /// The domain is slow, so it shares no request with other domains, which would have to wait too.
         package let isSlow: Bool
 
         package init(
@@ -29,15 +28,15 @@ package struct FetchBatches {
         }
     }
 
-    /// What one request is to ask: one fetch or more, in the order in which they were added.
+    /// The content of one request: one or more fetches in insertion order.
     package struct Batch: Equatable, Sendable {
         package let provider: ProviderID
         package fileprivate(set) var fetches: [Fetch]
         fileprivate let capacity: Capacity
         fileprivate let leavesAt: Instant
 
-        /// What the request has to ask: of one type, the questions of the fetches; of both, both for every name, since
-        /// requests name families once for all their names.
+        /// The questions of the request: for one type, those of the fetches; for both address types, both for every
+        /// name, since a request lists its types once for all names.
         package var questions: [Question] {
             let asked = fetches.map(\.question)
             guard Set(asked.map(\.type)).count > 1 else { return asked }
@@ -46,13 +45,13 @@ package struct FetchBatches {
             }
         }
 
-        /// Each once, in the order in which they came.
+        /// Unique names in insertion order.
         fileprivate var names: [Name] {
             var seen: Set<Name> = []
             return fetches.map(\.question.name).filter { seen.insert($0).inserted }
         }
 
-        /// Nothing that may still come has a place in it.
+        /// No further fetch can join.
         fileprivate var isFull: Bool {
             guard capacity.bothFamilies, fetches[0].question.type.isAddress else {
                 return fetches.count >= capacity.names
@@ -73,7 +72,7 @@ package struct FetchBatches {
         }
     }
 
-    /// What one request to a provider can carry.
+    /// Capacity of one request to a provider.
     package struct Capacity: Equatable, Sendable {
         /// 1 or more.
         package let names: Int
@@ -91,12 +90,12 @@ package struct FetchBatches {
 
     package init() {}
 
-    /// When `popDue` has a batch; nil when nothing waits.
+    /// When `popDue` has a batch; nil if none is open.
     package var nextDeadline: Instant? { open.first?.leavesAt }
 
-    /// A fetch that nothing can join is never kept waiting.
+    /// Adds a fetch. A fetch that no other can join never waits.
     ///
-    /// - Returns: the batch that leaves at once: one that this fetch has filled, or the oldest if there are too many.
+    /// - Returns: the batch to send at once: one filled by this fetch, or the oldest if there are too many.
     package mutating func add(_ fetch: Fetch, to provider: ProviderID, _ capacity: Capacity, now: Instant) -> Batch? {
         if let index = open.firstIndex(where: { $0.provider == provider && $0.fits(fetch) }) {
             open[index].fetches.append(fetch)
@@ -115,7 +114,7 @@ package struct FetchBatches {
         return open.removeFirst()
     }
 
-    /// The fetch is not wanted any more; one that has left already, or never was here, is ignored.
+    /// Removes an abandoned fetch. An unknown or already sent one is ignored.
     package mutating func remove(_ id: FetchID) {
         for index in open.indices {
             guard let position = open[index].fetches.firstIndex(where: { $0.id == id }) else { continue }

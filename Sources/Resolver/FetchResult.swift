@@ -1,4 +1,4 @@
-// How one fetch from an upstream ended: with an answer, with a reply that has none, or without a reply.
+// Result of one fetch: an answer, an error reply about the name, or no reply.
 
 package import DNSWire
 
@@ -7,12 +7,21 @@ package enum FetchResult: Equatable, Sendable {
     /// The upstream works and has no answer for this name.
     case nameFailed(NameFailure)
     case failure(FetchFailure)
+
+    /// Something came back from the upstream.
+    var isHeard: Bool {
+        switch self {
+        case .success, .nameFailed: true
+        case .failure(.timeout), .failure(.unacknowledged), .failure(.unreachable), .failure(.overload): false
+        case .failure: true
+        }
+    }
 }
 
-/// A well-formed reply to our question with a response code other than NOERROR and NXDOMAIN, or a dialect's equivalent.
+/// A well-formed reply to the question with a response code other than NOERROR and NXDOMAIN, or a dialect's equivalent.
 package struct NameFailure: Hashable, Sendable {
     package let responseCode: ResponseCode
-    /// As the upstream gave it, cleaned (RFC 8914).
+    /// The upstream's extended error (RFC 8914), with its text sanitised.
     package let extendedError: ExtendedError?
 
     package init(_ responseCode: ResponseCode, _ extendedError: ExtendedError? = nil) {
@@ -20,7 +29,7 @@ package struct NameFailure: Hashable, Sendable {
         self.extendedError = extendedError
     }
 
-    /// Returns the failure that says more: YXDOMAIN is a fact about the name, and an extended error gives a reason.
+    /// Returns the more specific failure: YXDOMAIN is a fact about the name, and an extended error gives a reason.
     func combined(with earlier: NameFailure?) -> NameFailure {
         guard let earlier, earlier.weight >= weight else { return self }
         return earlier

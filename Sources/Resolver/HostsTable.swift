@@ -1,11 +1,10 @@
-// /etc/hosts as a value: what its lines say, by name and by address. Lines that say nothing usable are passed over,
-// as every resolver on the machine does.
+// Parsed /etc/hosts, by name and by address. Unusable lines are skipped, as by other resolvers on the machine.
 
 package import DNSWire
 
 package struct HostsTable: Sendable {
     private var addressesOfName: [Name: [Address]] = [:]
-    /// Keyed by the name that a PTR question asks.
+    /// Names by the name of their PTR question.
     private var nameOfReverse: [Name: Name] = [:]
 
     package static let empty = HostsTable()
@@ -36,12 +35,12 @@ package struct HostsTable: Sendable {
         if nameOfReverse[reverse] == nil { nameOfReverse[reverse] = name }
     }
 
-    /// Whether `answer` knows something of the name under some type: what others say of it no longer counts.
+    /// Returns whether `answer` has data for the name under some type. Other answers for the name are then obsolete.
     package func speaks(of name: Name) -> Bool { addressesOfName[name] != nil || nameOfReverse[name] != nil }
 
-    /// A name in the file has no other addresses than the file gives it: NODATA for the rest, service bindings
-    /// included, which carry addresses too (RFC 9460 section 7.3). Nil for other names, and for types that the file
-    /// cannot know.
+    /// Returns the file's answer. A name in the file has only the file's addresses: other types get NODATA, service
+    /// bindings included, since they carry addresses too (RFC 9460 section 7.3). Nil for other names, and for types
+    /// that the file cannot contain.
     func answer(_ question: Question) -> Answer? {
         let ttl = Bounds.hostsTTLSeconds
         if question.type == .ptr, let name = nameOfReverse[question.name] {

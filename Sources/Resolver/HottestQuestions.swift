@@ -1,24 +1,23 @@
-// The most asked questions, for those who look on. A bounded view of the plan of refreshes: it changes nothing.
+// The most asked questions, as a bounded read-only view of the refresh plan.
 
 package import DNSWire
 
 package struct AskedQuestion: Equatable, Sendable {
     package let question: Question
-    /// Estimated from what was seen of it in the last minutes.
+    /// Estimated from the last minutes.
     package let perSecond: Double
 }
 
 extension Resolver {
-    /// The most asked first.
+    /// Returns the most asked questions first.
     ///
-    /// - Parameter hits: the cache's of a question that have not been counted yet. Asked for everything that the plan
-    ///   knows, some thousand questions.
+    /// - Parameter hits: uncounted cache hits of a question. Called for every question of the plan, some thousands.
     package func hottest(atMost count: Int, hits: (Question) -> Int, now: Instant) -> [AskedQuestion] {
         plan.hottestQuestions(atMost: count, hits: hits, now: now)
     }
 }
 
-/// The largest of what is offered, largest first; of equals, those that came first.
+/// Collects the largest of the offered values, largest first. Equal values stay in insertion order.
 struct Largest {
     private let count: Int
     private(set) var questions: [AskedQuestion] = []
@@ -28,7 +27,7 @@ struct Largest {
         questions.reserveCapacity(count + 1)
     }
 
-    /// What is not above this has no place any more.
+    /// A value must exceed this to be added.
     var threshold: Double { questions.count < count ? 0 : questions.last?.perSecond ?? .infinity }
 
     mutating func offer(_ question: Question, perSecond: Double) {

@@ -1,4 +1,4 @@
-// The names of which something is known: a bounded table, out of which goes what was of no use for the longest time.
+// Bounded LRU table of per-name verification state.
 //
 // Invariants: `numberOf` has every name of `names` at its place, and nothing else; `marks` has places of `names` only.
 
@@ -8,7 +8,7 @@ struct KnownNames {
     private(set) var names: [NameKnowledge] = []
     private var numberOf: [Name: Int] = [:]
     private var hand = 0
-    /// When an address of a name in use is due again: whoever asks for the name next brings its probe about.
+    /// When an address of a name in use is due for a probe. The next query for the name starts it.
     private var marks = DeadlineQueue()
     private(set) var evictions: UInt64 = 0
 
@@ -17,15 +17,15 @@ struct KnownNames {
     init() {}
 
     /// - Parameters:
-    ///   - names: each once, and no more than there is room for.
-    ///   - former: what it was evicted from so far counts on.
+    ///   - names: unique, and at most `Bounds.maxKnownNames`.
+    ///   - former: the former table. Its eviction count continues.
     init(_ names: [NameKnowledge], after former: KnownNames) {
         self.names = names
         for (number, name) in names.enumerated() { numberOf[name.name] = number }
         evictions = former.evictions
     }
 
-    /// The latest first.
+    /// Returns the names used last, the latest first.
     func touchedLast(atMost count: Int) -> [NameKnowledge] {
         Array(names.sorted { $0.touchedAt > $1.touchedAt }.prefix(count))
     }
@@ -34,7 +34,7 @@ struct KnownNames {
 
     subscript(name: Name) -> NameKnowledge? { numberOf[name].map { names[$0] } }
 
-    /// Finds it, or makes room for it.
+    /// Returns the name's place, and adds the name if it is unknown.
     mutating func enter(_ name: Name, now: Instant) -> Int {
         if let number = numberOf[name] { return number }
         let new = NameKnowledge(name, now: now)
@@ -53,7 +53,7 @@ struct KnownNames {
         return number
     }
 
-    /// - Parameter body: leaves the name as it is.
+    /// - Parameter body: must not change the `name` property.
     mutating func change<Result>(_ number: Int, _ body: (inout NameKnowledge) -> Result) -> Result {
         body(&names[number])
     }
@@ -64,8 +64,8 @@ struct KnownNames {
 
     mutating func popMark(_ now: Instant) -> Int? { marks.popDue(now) }
 
-    /// Of a few, which change from time to time: those first that were asked for in vain, then those of which nothing
-    /// was found, as many names may be asked for once; those last that somebody gives forged addresses for.
+    /// Returns the name to evict from a rotating sample. Names without an answer go first, then names without a
+    /// verdict, as scans may ask for many names once. Names with mismatched addresses go last.
     private mutating func leastNeeded() -> Int {
         let worth = { (name: NameKnowledge) in
             name.statements.isEmpty ? 0 : name.hasCondemned ? 3 : name.addresses.contains(where: \.hasVerdict) ? 2 : 1

@@ -1,15 +1,15 @@
-// The networks of which something is known: the one in use by its key, the others with all that was learned on them. A
-// bounded table: the one that was left the longest ago goes.
+// Bounded table of known networks: the key of the current network, and the stored state of the others. The network left
+// longest ago is evicted.
 
 import DNSWire
 
 struct KnownNetworks {
-    /// What belongs to a network that is not in use.
+    /// State of a network that is not in use.
     struct Past {
         let key: NetworkKey
         fileprivate(set) var providers: [ProviderStanding]
         let systemTrust: Trust
-        /// Those that were touched last.
+        /// The names used last.
         fileprivate(set) var names: [NameKnowledge]
 
         init(_ key: NetworkKey, providers: [ProviderStanding], systemTrust: Trust, names: [NameKnowledge]) {
@@ -20,25 +20,25 @@ struct KnownNetworks {
         }
     }
 
-    /// Nil as long as nobody has said which one it is.
+    /// The current network; nil until it is first reported.
     private(set) var present: NetworkKey?
-    /// When it took the place of another one.
+    /// When it replaced another network.
     private(set) var changedAt: Instant?
-    /// The one that was left last at the end.
+    /// The network left last is at the end.
     private(set) var pasts: [Past] = []
 
-    /// Just after a change clients are not to wait for what may not work here.
+    /// Returns whether the network changed so recently that clients should not wait for upstreams that may not work.
     func isNew(_ now: Instant) -> Bool { changedAt.map { now - $0 < Bounds.firstSeconds } ?? false }
 
-    /// - Returns: what is known of the network in use now; nil: nothing.
+    /// - Returns: the state of the network now in use; nil: none.
     mutating func change(to key: NetworkKey, leaving past: Past?, now: Instant) -> Past? {
-        // The first one that is named is the one that was in use already.
+        // The first reported network was already in use before the report.
         if present != nil { changedAt = now }
         present = key
         let returning = pasts.firstIndex { $0.key == key }.map { pasts.remove(at: $0) }
         if let past {
             pasts.append(past)
-            // The one in use is one of them.
+            // The current network counts towards the limit.
             if pasts.count >= Bounds.maxNetworks { pasts.removeFirst() }
         }
         return returning
@@ -53,7 +53,7 @@ struct KnownNetworks {
         }
     }
 
-    /// Whoever is away for a while comes back as a stranger.
+    /// Drops the state of removed providers. A provider that returns later starts without state.
     mutating func keep(_ providers: [ProviderTraits]) {
         for index in pasts.indices { pasts[index].providers.removeAll { !providers.contains($0.traits) } }
     }

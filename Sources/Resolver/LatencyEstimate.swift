@@ -1,25 +1,25 @@
-// How long answers take: the usual time, in which an old measurement counts less, and the time that 95 of 100 keep to.
+// Latency estimate: a smoothed mean in which old samples count less, and the 95th percentile.
 
 struct LatencyEstimate: Sendable {
     /// Milliseconds; nil until the first answer.
     private(set) var smoothed: Double?
-    /// In samples: how much the estimate counts against the next one.
+    /// Weight of the estimate against the next sample, in samples.
     private var weight = 0.0
     private var measuredAt: Instant?
-    /// The last samples in the order in which they came, from `oldest` around; and by size.
+    /// The last samples: a ring in insertion order that starts at `oldest`, and a sorted copy.
     private var window: [Double] = []
     private var oldest = 0
     private var sorted: [Double] = []
 
-    /// RFC 6298 section 2 has the eighth part for a new sample, too.
+    /// A new sample counts at least one eighth, as in RFC 6298 section 2.
     private static let mostWeight = 8.0
-    /// A measurement of a minute ago counts half.
+    /// A measurement one minute old counts half.
     private static let memory: Duration = .seconds(60)
-    /// Three of them may be slower than the 95th percentile, so that one outlier is not the measure.
+    /// Three samples may exceed the 95th percentile, so that one outlier does not define it.
     private static let windowSize = 64
 
     mutating func measure(_ elapsed: Duration, now: Instant) {
-        // A request that was carried over a sleep says nothing beyond its time-out.
+        // A request that spans a system sleep proves nothing beyond its timeout.
         let sample = max(0, min(elapsed, Bounds.providerTimeout).milliseconds)
         let fading = measuredAt.map { Fading.part(after: $0.duration(to: now), memory: LatencyEstimate.memory) } ?? 0
         measuredAt = now
@@ -31,8 +31,8 @@ struct LatencyEstimate: Sendable {
     /// Nearest rank; nil until the first answer.
     var percentile95: Double? { sorted.isEmpty ? nil : sorted[(sorted.count * 95 + 99) / 100 - 1] }
 
-    /// So long an answer is worth waiting for. A few samples do not show the spread: after the first it is three times
-    /// that (as in RFC 6298), with 64 the 95th percentile and 3 %.
+    /// Time to wait for an answer. A few samples do not show the spread. After the first sample it is three times the
+    /// sample (as in RFC 6298), with 64 the 95th percentile plus 3 %.
     var patience: Double? {
         guard let percentile95, let smoothed else { return nil }
         return percentile95 + 2 * smoothed / Double(window.count)
@@ -49,7 +49,7 @@ struct LatencyEstimate: Sendable {
         sorted.insert(sample, at: place(of: sample))
     }
 
-    /// Where in the sorted ones the first stands that is not smaller.
+    /// Returns the index of the first sorted sample that is not smaller.
     private func place(of sample: Double) -> Int {
         var (low, high) = (0, sorted.count)
         while low < high {

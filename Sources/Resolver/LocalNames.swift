@@ -1,11 +1,11 @@
-// Names that must not leave for a provider: answered here, or known to the local network alone.
+// Names that are never sent to a provider: answered locally, or known to the local network only.
 
 import DNSWire
 
 enum LocalNames {
     enum Route: Equatable {
         case here(Answer)
-        /// The system resolver only: it may know the local network, a provider can't.
+        /// The system resolver only. It may know the local network; a provider cannot.
         case system
         case anywhere
     }
@@ -13,7 +13,7 @@ enum LocalNames {
     /// /etc/hosts first, as on any Unix; then the special names of RFC 6761, 6303, 7686, 8375.
     static func route(_ question: Question, _ hosts: HostsTable) -> Route {
         if let answer = hosts.answer(question) { return .here(answer) }
-        // Whoever asks for anything but the explanation learns that it is not here, and nobody upstream learns of it.
+        // Other questions in the explanation zone get "no data" here and are not sent upstream.
         if question.name.isWithin(Explanation.zone) { return .here(Answer(negative: .noData, ttlSeconds: 0)) }
         if question.name.isWithin(localhost) { return .here(loopback(question)) }
         if question.name.isWithin(anyOf: nonexistent) {
@@ -26,18 +26,20 @@ enum LocalNames {
         return isOfLocalNetwork(question.name) ? .system : .anywhere
     }
 
-    /// One label, or a special-use name that the local network alone knows: its addresses may be private.
+    /// Returns whether the name has one label, or is a special-use name of the local network. Its addresses may be
+    /// private.
     static func isOfLocalNetwork(_ name: Name) -> Bool {
         name.labels.count == 1 || name.isWithin(anyOf: localNetwork)
     }
 
-    /// What is fixed by an RFC may be kept for long (RFC 6303 section 3 uses 10,800 s in its example zone).
+    /// TTL of answers that an RFC fixes (RFC 6303 section 3 uses 10,800 s in its example zone).
     private static let specialTTLSeconds: UInt32 = 10_800
 
     private static let localhost = name("localhost")
     /// RFC 6761 section 6.4, RFC 7686.
     private static let nonexistent: Set = [name("invalid"), name("onion")]
-    /// RFC 9462 section 4: we designate no other resolver, and the upstreams' would lead clients past us.
+    /// RFC 9462 section 4: the daemon designates no other resolver. The designations of upstreams would make clients
+    /// bypass it.
     private static let designatedResolvers = name("resolver.arpa")
     private static let reverseLoopback: [Name: Name] = [
         Address.v4(0x7F00_0001).reverseName: localhost,
@@ -45,7 +47,7 @@ enum LocalNames {
     ]
 
     /// RFC 6762 (local), 8375 (home.arpa), 6761 (test), ICANN's "internal", and the reverse zones of private, shared,
-    /// link-local and unspecified addresses (RFC 6303 section 4, RFC 7793). What ipv4only.arpa has for AAAA is the
+    /// link-local and unspecified addresses (RFC 6303 section 4, RFC 7793). The AAAA records of ipv4only.arpa are the
     /// network's NAT64 prefix, which only its own resolver knows (RFC 8880 section 7.1).
     private static let localNetwork = Set(
         """
@@ -80,7 +82,7 @@ enum LocalNames {
 }
 
 extension Name {
-    /// By a few look-ups, however many there are.
+    /// Takes one set lookup per label, regardless of the set's size.
     fileprivate func isWithin(anyOf ancestors: Set<Name>) -> Bool {
         var next: Name? = self
         while let name = next {

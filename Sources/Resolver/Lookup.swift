@@ -43,6 +43,8 @@ struct Lookup {
     var expiredBeforeDoubt: ExpiredAnswer?
     /// So long the expired answer waits for the upstreams, unless it is another network's.
     private var expiredAt: Instant
+    /// Why it is given then.
+    private var staleCause = StaleCause.timeout
     /// Who may be asked, as it was when this began.
     let upstreams: NameUpstreams
     let startedAt: Instant
@@ -191,12 +193,13 @@ struct Lookup {
         if self.expired?.origin != .provider { hasProviderRecords = false }
         // A refresh spares those who want to be asked less; for a client they are asked, and have their time.
         if isRefresh, waiters.isEmpty, !withheld.isEmpty { expiredAt = now + policy.stale.clientTimeout }
+        if self.expired != nil { hurryExpired(areProvidersUnresponsive(around.ranking, now), now: now) }
         settleInsteadOfExpired(now: now, &around)
         if case .settled(let answer, let learnedAt) = system {
             let arranged = around.verification.arranged(question, answer, now: now)
             around.actions.append(.reply(waiter, arranged.aged(since: learnedAt, now: now), .system))
         } else if isExpiredDue(now), let expired = self.expired {
-            around.actions.append(.replyExpired(waiter, expired, expired.cause(.timeout)))
+            around.actions.append(.replyExpired(waiter, expired, expired.cause(staleCause)))
         } else if waiters.count < Bounds.maxWaiters {
             let wasOutranked = systemIsOutranked
             waiters.append(waiter)
@@ -205,6 +208,13 @@ struct Lookup {
         } else {
             around.refuse(waiter, self.expired)
         }
+    }
+
+    /// While no provider replies to anything, the expired answer does not wait.
+    private mutating func hurryExpired(_ areUnresponsive: Bool, now: Instant) {
+        guard areUnresponsive != (staleCause == .unresponsive) else { return }
+        staleCause = areUnresponsive ? .unresponsive : .timeout
+        expiredAt = areUnresponsive ? min(expiredAt, now) : startedAt + policy.stale.clientTimeout
     }
 
     /// A client waits, who is to have an answer in any case.
@@ -260,7 +270,7 @@ struct Lookup {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return }
         let attempt = running.remove(at: index)
         around.heard(attempt.upstream, result, now: now)
-        around.end(attempt, isHeard: true, now: now)
+        around.end(attempt, isHeard: result.isHeard, now: now)
         switch result {
         case .success(let answer): answered(attempt, answer, now: now, &around)
         case .nameFailed(let failure): nameFailed(attempt, failure, now: now, &around)
@@ -296,10 +306,10 @@ struct Lookup {
             providersAreDone || holdUntil <= now
         {
             settle(with: answer.aged(since: learnedAt, now: now), now: now, &around)
-        } else if (running.isEmpty && trialUntil == nil && !isAwaitingNetwork(now)) || giveUpAt <= now {
+        } else if isIdle(now) || giveUpAt <= now {
             conclude(now: now, &around)
         } else if !waiters.isEmpty, isExpiredDue(now) {
-            replyExpired(.timeout, &around)
+            replyExpired(staleCause, &around)
         }
     }
 
@@ -308,6 +318,11 @@ struct Lookup {
         expiredDueAt <= now || systemIsOutranked && holdUntil <= now && !hasJoinedLate
     }
     private var hasJoinedLate: Bool { expiredAt > startedAt + policy.stale.clientTimeout }
+
+    /// No reply is on its way, and there is nothing to wait for.
+    private func isIdle(_ now: Instant) -> Bool {
+        running.isEmpty && trialUntil == nil && nextProviderAt == nil && !isAwaitingNetwork(now)
+    }
 
     var providersAreDone: Bool {
         untried.isEmpty && trialUntil == nil && !running.contains { $0.upstream != .system }

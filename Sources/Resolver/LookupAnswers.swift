@@ -151,19 +151,39 @@ extension Lookup {
         _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ around: inout Surroundings
     ) {
         someoneIsUnheard = true
-        if failure != .timeout { someoneFailed = true }
+        if failure != .timeout, failure != .overload { someoneFailed = true }
         around.words.failed(question, .fetch(failure), by: attempt.source, now: now)
         switch attempt.upstream {
         case .provider(let provider):
             switch failure {
             case .timeout: timedOut.append(provider)
-            case .overload: lacksRoom = true
+            case .overload: return foundNoPlace(attempt, at: provider, now: now, &around)
             default: hasUnreached = true
             }
             around.ranking.failed(provider, failure, of: attempt.domain, startedAt: attempt.startedAt, now: now)
             nextProviderAt = now
-            if lacksRoom, case .waiting = system { system = .absent }
         case .system: system = .failed
+        }
+    }
+
+    /// If the provider replies to others, there are too few places: the question fails. If it is silent, its silence
+    /// holds the places: the request is queued again until the system resolver's answer is due, as for a late provider.
+    private mutating func foundNoPlace(
+        _ attempt: Attempt, at provider: ProviderID, now: Instant, _ around: inout Surroundings
+    ) {
+        nextProviderAt = now
+        if !around.ranking.mayBeSilent(provider, now) {
+            lacksRoom = true
+            if case .waiting = system { system = .absent }
+        } else if !withheld.isEmpty || !inReserve.isEmpty {
+            hasUnreached = true
+        } else if waiters.isEmpty || isHoldOver(now) {
+            timedOut.append(provider)
+            around.ranking.failed(provider, .overload, of: attempt.domain, startedAt: attempt.startedAt, now: now)
+        } else {
+            if untried.isEmpty { nextProviderAt = now + Bounds.queueFloor }
+            untried.append(provider)
+            attemptsLeft += 1
         }
     }
 }

@@ -1,11 +1,11 @@
-// What a lookup does while the network changes: it asks no nameserver that may be the former network's, and gives no
-// client a failure before the change is over.
+// Handles network changes in a lookup: it asks no nameserver that may belong to the former network, and fails no client
+// before the change is over.
 
 import DNSWire
 
-/// The network that a lookup starts anew on, compared with the one that it began on.
+/// The network that a lookup restarts on, compared with the one that it started on.
 enum NetworkStanding {
-    /// After a sleep, or after a doubt.
+    /// The same network, after a sleep or after a suspected change.
     case same
     /// A change is under way.
     case inDoubt
@@ -13,8 +13,8 @@ enum NetworkStanding {
 }
 
 extension Lookup {
-    /// The nameservers that are known may be the former network's, and routes may be on their way. The clients' wait
-    /// counts from their question on, also over several steps of a change.
+    /// The known nameservers may belong to the former network, and routes may be incomplete. The clients' wait counts
+    /// from their question, even across several steps of a change.
     mutating func awaitNetwork(until changeEnd: Instant) {
         let askedAt = giveUpAt - Bounds.answerWithin
         let instant = min(changeEnd, askedAt + Bounds.networkPatience)
@@ -22,7 +22,7 @@ extension Lookup {
         if case .waiting(let until) = system { system = .waiting(until: max(until, instant)) }
     }
 
-    /// It is the same network after all.
+    /// Resumes the lookup on the same network.
     mutating func networkIsSettled(now: Instant, _ around: inout Surroundings) {
         let isRestored = expiredBeforeDoubt != nil
         rankExpired(on: .same, now: now, &around)
@@ -32,12 +32,12 @@ extension Lookup {
         proceed(now: now, &around)
     }
 
-    /// Ranks the expired answer by the network that the machine is on. A doubt lowers the rank until it is over.
+    /// Ranks the expired answer by the current network. During a suspected change, its rank is lower.
     mutating func rankExpired(on network: NetworkStanding, now: Instant, _ around: inout Surroundings) {
         switch network {
         case .same:
             guard let before = expiredBeforeDoubt.take(), ownExpired == nil else { return }
-            // Its addresses may have been condemned meanwhile.
+            // A probe may have found its addresses mismatched meanwhile.
             expired = around.arranged(before, question, now: now)
         case .inDoubt:
             expiredBeforeDoubt = expiredBeforeDoubt ?? ownExpired
@@ -48,7 +48,7 @@ extension Lookup {
         }
     }
 
-    /// Nothing runs: the network's end of change decides.
+    /// No fetch runs; the lookup waits for the end of the network change.
     var onlyAwaitsNetwork: Bool { awaitsNetworkUntil != nil && running.isEmpty }
 
     func isAwaitingNetwork(_ now: Instant) -> Bool { awaitsNetworkUntil.map { now < $0 } ?? false }
@@ -57,6 +57,6 @@ extension Lookup {
         (providersAreDone && !isAwaitingNetwork(now)) || (instant <= now && trialUntil == nil)
     }
 
-    /// The expired answer of the network in use.
+    /// The expired answer, if it is from the current network.
     var ownExpired: ExpiredAnswer? { expired.flatMap { $0.origin == .otherNetwork ? nil : $0 } }
 }

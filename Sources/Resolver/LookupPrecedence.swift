@@ -1,4 +1,9 @@
-// Which of the answers at hand a lookup gives and keeps. One order for all of them, best first:
+// Selects the answer that a lookup gives and caches, by the ranks below.
+
+import DNSWire
+import PublicSuffix
+
+// Ranks of answers, best first:
 //
 //     1. a provider's answer
 //     2. the system resolver's answer, if a probe has verified one of its addresses
@@ -6,17 +11,23 @@
 //     4. the system resolver's answer otherwise: unverified, "no such name" or "no data"
 //     5. another network's expired answer
 //
-// An attacker who blocks the providers and answers in the system resolver's place cannot get above rank 4.
-
-import DNSWire
-
+// An attacker that blocks the providers and answers in the system resolver's place cannot exceed rank 4.
 extension Lookup {
     /// Whether a better answer stands: a provider's records, in the cache or held here. Then the system resolver's
-    /// answer is neither given nor kept.
+    /// answer is neither given nor cached.
     func isOutranked(_ answer: Answer, _ verification: Verification) -> Bool {
         guard !verification.isVerified(question, answer) else { return false }
         if expired?.origin == .provider { return true }
         return isRefresh && hasProviderRecords && waiters.isEmpty
+    }
+
+    /// None of the providers that this lookup may still ask, or waits for, replies to names of its domain. Withheld ones
+    /// count: they are asked before an expired answer is given.
+    func areProvidersUnresponsive(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
+        let asked = running.compactMap { attempt -> ProviderID? in
+            if case .provider(let provider) = attempt.upstream { provider } else { nil }
+        }
+        return ranking.areUnresponsive(asked + untried + inReserve + withheld, for: question.name.registrableDomain, now)
     }
 
     /// Updates `systemIsOutranked` after an event: a probe may have verified the answer meanwhile.

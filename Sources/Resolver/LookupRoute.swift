@@ -16,6 +16,8 @@ extension Lookup {
         let hasSystem: Bool
         /// All providers are down, or are not to be asked.
         let inTrouble: Bool
+        /// No provider that works replies to names of this domain.
+        let isUnresponsive: Bool
         /// What the slowest of those that will be asked, and work, usually takes; nil while one was not measured.
         let patience: Duration?
 
@@ -28,7 +30,7 @@ extension Lookup {
                 providers: providers.filter(isOther), inReserve: inReserve.filter(isOther),
                 trialPatience: trialPatience, withheld: withheld.filter(isOther), upstreams: upstreams,
                 hasSystem: hasSystem && source != .system,
-                inTrouble: inTrouble, patience: patience)
+                inTrouble: inTrouble, isUnresponsive: isUnresponsive, patience: patience)
         }
 
         func includes(_ source: Source) -> Bool {
@@ -53,7 +55,8 @@ extension Lookup {
         ///   - isMistrusted: what it says is for when the providers say nothing.
         func systemPatience(_ setting: Duration, isMistrusted: Bool) -> Duration {
             guard !inTrouble else { return min(setting, Bounds.systemPatienceInTrouble) }
-            return isMistrusted ? max(setting, Bounds.systemPatienceMistrusted) : setting
+            guard !isMistrusted else { return max(setting, Bounds.systemPatienceMistrusted) }
+            return isUnresponsive ? min(setting, Bounds.systemPatienceUnresponsive) : setting
         }
 
         /// Nobody is to be asked as long as nobody waits.

@@ -1,24 +1,24 @@
-// A lookup as others see it: who waits, who was asked, and who is asked next.
+// Read-only view of a lookup: its waiters, its running fetches and its next ones.
 
 package import DNSWire
 
 package struct LookupView: Equatable, Sendable {
     package struct Fetch: Equatable, Sendable {
         package let upstream: Upstream
-        /// When it began, or will begin if nothing has come until then.
+        /// When it started, or will start if no answer has arrived by then.
         package let at: Instant
     }
 
     package let question: Question
-    /// Begun ahead of the expiry, and not by a client.
+    /// Started by a refresh, not by a client.
     package let isRefresh: Bool
     package let startedAt: Instant
     package let waiters: Int
-    /// In the order in which they began.
+    /// In order of their start.
     package let running: [Fetch]
     /// The next provider and the system resolver, the earlier one first.
     package let coming: [Fetch]
-    /// When those who wait get the expired answer that is held ready; nil: there is none.
+    /// When the waiters get the expired answer; nil: there is none.
     package let expiredAt: Instant?
     package let givesUpAt: Instant
 }
@@ -39,12 +39,12 @@ extension Lookup {
 }
 
 extension Resolver {
-    /// A lookup of it is in flight, and was not begun by a client.
+    /// Returns whether a lookup of the question is in flight that no client started.
     package func isRefreshing(_ question: Question) -> Bool {
         numberOfQuestion[question].flatMap { lookups[$0]?.isRefresh } ?? false
     }
 
-    /// The lookups that are in flight, the oldest first.
+    /// The lookups in flight, the oldest first.
     package var lookupViews: [LookupView] {
         lookups.compactMap { $0?.view }.sorted { $0.startedAt < $1.startedAt }
     }

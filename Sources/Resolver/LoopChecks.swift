@@ -1,26 +1,27 @@
-// Finds nameservers that ask us in turn: each is asked for a name that nobody else can know. When a client asks us for
-// that name, the server that was given it leads back to ourselves, and no client's question goes there any more until
-// it has shown that it does not. It judges by such names only: anybody may ask for anything else.
-//
-//     asked --its token comes back--> left out --after a while--> tried --the check ends--> asked
-//                                        ^                          |
-//                                        `----its token comes back--'
+// Detects nameservers that forward to this daemon. Each is asked for a name with a random token. If a client asks for
+// that name, the server is excluded until a later check shows no loop. Only such names count, as any client may ask for
+// anything else.
 
 package import DNSWire
 
+/// States of a nameserver:
+///
+///     asked --its token comes back--> left out --after a pause--> tried --the check ends--> asked
+///                                        ^                          |
+///                                        `----its token comes back--'
 package struct LoopChecks: Sendable {
     package struct Check: Equatable, Sendable {
         package let server: Nameserver
-        /// What to ask the server; the answer does not matter.
+        /// The question for the server. Its answer does not matter.
         package let question: Question
     }
 
     package enum Action: Equatable, Sendable {
-        /// And tell when that is over, whatever came of it: `checkFinished`.
+        /// Ask the server, and report the end with any result: `checkFinished`.
         case ask(Check)
-        /// It leads back to us.
+        /// The server forwards to this daemon.
         case leaveOut(Nameserver)
-        /// It does not any more.
+        /// The server no longer forwards to this daemon.
         case takeBack(Nameserver)
     }
 
@@ -34,26 +35,27 @@ package struct LoopChecks: Sendable {
         let server: Nameserver
         var standing = Standing.asked
         var question: Question?
-        /// Of the question as a token.
+        /// Expiry of the token.
         var validUntil: Instant?
     }
 
     private var servers: [Server] = []
-    /// When all were checked because questions had come back.
+    /// When all servers were last checked because questions had returned.
     private var suspectedAt: Instant?
-    /// Questions of ours that a client asked while their answer was awaited, since all were checked.
+    /// Questions of the daemon that a client asked while their answer was awaited, since the last check of all servers.
     private var returnedQuestions = 0
 
-    /// A question that is still on its way after the time clients wait is lost. Later, who overheard a token cannot use
-    /// it to have a server switched off.
+    /// Lifetime of a token. A query in transit for longer than clients wait is lost. The limit also prevents later
+    /// misuse of an observed token to have a server excluded.
     package static let lifetime: Duration = .seconds(10)
-    /// Before a server that leads back is tried again: it may have been mended. Not always the same, as two that lead
-    /// to each other would try at the same time for ever.
+    /// Shortest and longest pause before an excluded server is checked again, as it may have been repaired. The pause
+    /// varies: two daemons that forward to each other would otherwise always check at the same time.
     package static let minPause: Duration = .seconds(60)
     package static let maxPause: Duration = .seconds(90)
-    /// Two clients may ask the same at once, so a single question says little; and a check is one query to each server.
+    /// Returned questions that start a check. Two clients may ask the same at once, so one question is weak evidence. A
+    /// check costs one query per server.
     package static let suspiciousQuestions = 2
-    /// Where many clients ask for the same, that would happen all the time.
+    /// Minimum interval between such checks, for networks in which many clients ask the same questions.
     package static let checkInterval: Duration = .seconds(30)
     /// RFC 6761 section 6.5 has resolvers treat "example" like any name. ("invalid" and "test" are answered by
     /// systemd-resolved or unbound themselves, so a loop through these would stay hidden.)
@@ -61,7 +63,7 @@ package struct LoopChecks: Sendable {
 
     package init() {}
 
-    /// Those that may be asked for clients.
+    /// Servers that clients' questions may be sent to.
     package var askable: [Nameserver] { servers.filter { $0.standing == .asked }.map(\.server) }
 
     package var looping: [Nameserver] { servers.filter { $0.standing != .asked }.map(\.server) }
@@ -73,8 +75,8 @@ package struct LoopChecks: Sendable {
         }.min()
     }
 
-    /// Everything begins anew, as the way to us may be another one, too. A server that led back must show first that it
-    /// does not any more.
+    /// Sets the servers and restarts all checks, as the path back to this daemon may have changed too. A server that
+    /// was excluded must first show that it no longer forwards here.
     package mutating func setServers(
         _ servers: [Nameserver], now: Instant, randomness: inout some RandomNumberGenerator
     ) -> [Action] {
@@ -83,10 +85,10 @@ package struct LoopChecks: Sendable {
         return checkAll(now: now, randomness: &randomness)
     }
 
-    /// A client asks.
+    /// Handles a client's question.
     ///
-    /// - Returns: nil for its own question. A token gets no answer; what follows from it may be nothing, as who
-    ///   forwards it to us asks again when nothing comes.
+    /// - Returns: nil for an ordinary question. A token gets no reply. The actions may be empty, because the forwarding
+    ///   server repeats the query if it gets no reply.
     package mutating func clientAsked(
         _ question: Question, now: Instant, randomness: inout some RandomNumberGenerator
     ) -> [Action]? {
@@ -101,8 +103,8 @@ package struct LoopChecks: Sendable {
         return standing == .asked ? [.leaveOut(servers[index].server)] : []
     }
 
-    /// A client asks what a nameserver has been asked and has not answered yet. That may be chance; so it is looked
-    /// into, at a bounded pace.
+    /// Handles a client's question that equals one awaiting a nameserver's answer. That may be chance, so a check
+    /// starts, at most once per `checkInterval`.
     package mutating func questionReturned(now: Instant, randomness: inout some RandomNumberGenerator) -> [Action] {
         returnedQuestions += 1
         guard returnedQuestions >= LoopChecks.suspiciousQuestions else { return [] }
@@ -111,7 +113,8 @@ package struct LoopChecks: Sendable {
         return checkAll(now: now, randomness: &randomness)
     }
 
-    /// - Parameter isAnswered: with an answer or a refusal. Silence shows nothing; then it is tried once more later.
+    /// - Parameter isAnswered: the server sent an answer or a refusal. Silence proves nothing; the check is repeated
+    ///   later.
     package mutating func checkFinished(_ question: Question, isAnswered: Bool, now: Instant) -> [Action] {
         guard let index = servers.firstIndex(where: { $0.question == question }), servers[index].standing == .tried
         else { return [] }
@@ -133,7 +136,7 @@ package struct LoopChecks: Sendable {
         return actions
     }
 
-    /// But for those that are left out: they have a time of their own.
+    /// Checks all servers except the excluded ones, which have their own timer.
     private mutating func checkAll(now: Instant, randomness: inout some RandomNumberGenerator) -> [Action] {
         returnedQuestions = 0
         var actions: [Action] = []
@@ -147,7 +150,7 @@ package struct LoopChecks: Sendable {
     private mutating func check(
         _ index: Int, now: Instant, randomness: inout some RandomNumberGenerator
     ) -> [Action] {
-        // 64 bits that nobody can guess.
+        // 64 unpredictable bits.
         let digits = String(randomness.next(), radix: 16)
         let token = String(repeating: "0", count: 16 - digits.count) + digits
         guard let name = Name("\(token).\(LoopChecks.suffix)") else { return [] }

@@ -1,5 +1,5 @@
-// Where one name leads: what each source said, what is kept of its answers, and what was found at its addresses.
-// Everything in it is bounded; what is too much is left unjudged, and handed out as it came.
+// Verification state of one name: each source's last answer, the cached answers, and the verdicts on addresses. Every
+// part is bounded; addresses beyond a bound are not judged and are handed out unchanged.
 
 import DNSWire
 
@@ -11,13 +11,13 @@ struct NameKnowledge {
     /// The latest last.
     var statements: [Statement] = []
     private(set) var questions: [KnownQuestion] = []
-    /// Not probed before: it has no TLS.
+    /// No probe before this time, because the name has no TLS.
     private(set) var leftAloneUntil: Instant?
-    /// The families in which somebody was there at some time.
+    /// Address families in which an address was ever reachable.
     private var everAlive: Set<RecordType> = []
     private var hasSpokenTLS = false
-    /// An address was verified at some time. Where none ever was, certificates say nothing about any address: the name
-    /// counts as one without TLS.
+    /// An address was verified at some time. Without one, certificates prove nothing, and the name is treated as one
+    /// without TLS.
     private(set) var wasVerified = false
     var divergencesTold: [DivergenceTold] = []
 
@@ -26,7 +26,7 @@ struct NameKnowledge {
         touchedAt = now
     }
 
-    // MARK: what is known
+    // MARK: queries
 
     func judgement(of address: Address) -> Judgement { known(address)?.judgement ?? .none }
 
@@ -34,7 +34,7 @@ struct NameKnowledge {
 
     var hasCondemned: Bool { addresses.contains { $0.judgement.verdict.isCondemned } }
 
-    /// Something may be left out of its answers.
+    /// Answers may omit addresses of this name.
     var hasBad: Bool {
         addresses.contains { $0.judgement.verdict.isCondemned || $0.judgement.verdict.isDead }
     }
@@ -43,13 +43,14 @@ struct NameKnowledge {
         AddressOrder(addresses, wasVerified: wasVerified) { judgement(of: $0) }
     }
 
-    /// Of the best among them. A certificate for another name condemns an address only if the name was ever verified.
+    /// Returns the worth of the best address. A certificate for another name disqualifies an address only if the name
+    /// was ever verified.
     func worth(_ addresses: [Address]) -> Worth {
         let worth = shownWorth(addresses)
         return worth == .somebodyElses && !wasVerified ? .open : worth
     }
 
-    /// Of the best among them, by the verdicts alone: a reason to ask others, not to believe them.
+    /// Returns the worth of the best address by verdicts alone: a reason to ask other sources, not to believe them.
     func shownWorth(_ addresses: [Address]) -> Worth {
         addresses.map { address -> Worth in
             let verdict = judgement(of: address).verdict
@@ -61,12 +62,12 @@ struct NameKnowledge {
 
     func leadsNowhere(_ addresses: [Address]) -> Bool { shownWorth(addresses) < .open }
 
-    /// Another source than this one has led to the address of late.
+    /// Returns whether another source recently gave the address.
     func isSaid(_ address: Address, besides source: Source, now: Instant) -> Bool {
         statements.contains { $0.source != source && !$0.isLate(now) && $0.addresses.contains(address) }
     }
 
-    /// Somebody has said something better of late.
+    /// Returns whether a source recently gave a better answer.
     func knowsBetter(than worth: Worth, _ family: RecordType, now: Instant) -> Bool {
         statements.contains {
             $0.question.type == family && !$0.isLate(now) && self.worth($0.addresses) > worth
@@ -77,10 +78,10 @@ struct NameKnowledge {
 
     func index(of question: Question) -> Int? { questions.firstIndex { $0.question == question } }
 
-    /// Somebody uses it, or it is doubtful.
+    /// Returns whether the question is in use or doubtful.
     func isWorthProbing(_ known: KnownQuestion) -> Bool { known.isInUse || known.isDoubted || hasCondemned }
 
-    // MARK: what happens
+    // MARK: updates
 
     mutating func change(_ question: Question, now: Instant, _ body: (inout KnownQuestion) -> Void) {
         touchedAt = now
@@ -100,7 +101,7 @@ struct NameKnowledge {
 
     mutating func change(_ index: Int, _ body: (inout KnownQuestion) -> Void) { body(&questions[index]) }
 
-    /// A name that is not to be probed is not judged either.
+    /// Sets the probe rules of the name. A name that is not probed is not judged either.
     mutating func setTerms(_ terms: ProbeTerms) {
         guard terms != self.terms else { return }
         self.terms = terms
@@ -113,7 +114,7 @@ struct NameKnowledge {
         }
     }
 
-    /// What can't be looked after later on, as it is too large, is not held.
+    /// Stores a cached answer. One that is too large to be rearranged later is not held.
     mutating func keep(_ question: Question, _ answer: Answer, from source: Source, now: Instant) {
         let isAddress = question.type.isAddress
         let held = isAddress ? answer.with(Array(answer.addresses.prefix(Bounds.maxHeldAddresses))) : answer
@@ -147,13 +148,13 @@ struct NameKnowledge {
         return true
     }
 
-    /// There was no room for its probe.
+    /// Postpones a probe for which there was no room.
     mutating func putOff(_ target: ProbeTarget, until instant: Instant) {
         guard let index = addresses.firstIndex(where: { $0.address == target.address }) else { return }
         addresses[index].putOff(port: target.port, until: instant)
     }
 
-    /// The network has changed since: every verdict is to be looked at again, and everybody may be asked.
+    /// Makes every verdict due again after a network change, and allows lookups at all sources.
     mutating func becomesDue() {
         for index in addresses.indices { addresses[index].becomesDue() }
         for index in questions.indices {
@@ -162,17 +163,17 @@ struct NameKnowledge {
         }
     }
 
-    /// The cache does not have these any more.
+    /// Forgets answers that the cache no longer holds.
     mutating func forget(_ scope: QuestionScope) {
         for index in questions.indices where scope.contains(questions[index].question) { questions[index].kept = nil }
     }
 
-    /// A name that has no TLS is left alone, but for what nobody has looked at yet.
+    /// Returns whether a probe is skipped because the name has no TLS. Ports never probed are not skipped.
     func leavesAlone(_ check: Check, _ now: Instant) -> Bool {
         check.probedAt != nil && leftAloneUntil.map { now < $0 } ?? false
     }
 
-    /// Of all addresses that are handed out something is known.
+    /// Every address that is handed out has a verdict.
     private var isProbed: Bool {
         let inUse = Set(questions.flatMap { $0.kept?.answer.addresses ?? [] })
         return addresses.allSatisfy { $0.hasVerdict || !inUse.contains($0.address) }
@@ -193,8 +194,8 @@ struct NameKnowledge {
         }
     }
 
-    /// An address that nobody leads to any more, the one that was named the longest ago; condemned ones only if there
-    /// is no other.
+    /// Returns the address to evict: the one not in use that was given longest ago. A mismatched address goes only if
+    /// there is no other.
     private func leastNeeded(_ now: Instant) -> Int? {
         let said = statements.filter { !$0.isLate(now) }.flatMap(\.addresses)
         let kept = questions.compactMap(\.kept).filter { $0.endsAt > now }.flatMap(\.answer.addresses)
@@ -209,28 +210,28 @@ struct NameKnowledge {
     }
 }
 
-/// What an answer is good for.
+/// Quality of an answer, the worst first.
 enum Worth: Comparable {
-    /// There is no address in it.
+    /// It has no address.
     case empty
-    /// It leads to somebody else only.
+    /// All its addresses are mismatched.
     case somebodyElses
-    /// It leads nowhere.
+    /// None of its addresses is reachable.
     case nobodys
-    /// Nothing is known that speaks against it.
+    /// No verdict speaks against it.
     case open
-    /// An address of it is the name's own.
+    /// One of its addresses is verified.
     case verified
 }
 
-/// What a source said last about a family of a name.
+/// A source's last answer for one address family of a name.
 struct Statement {
     let source: Source
     let question: Question
     let addresses: [Address]
     let ttlSeconds: UInt32
     let saidAt: Instant
-    /// It was found to be true.
+    /// Counted as true by `takeTruths`.
     var isProven = false
 
     init(_ source: Source, _ question: Question, _ answer: Answer, now: Instant) {
@@ -247,14 +248,14 @@ struct Statement {
 /// Invariant: `kept` is of this question.
 struct KnownQuestion {
     struct Kept {
-        /// All of it, as it was kept.
+        /// The complete answer as it was received.
         let answer: Answer
         let source: Source
         let endsAt: Instant
-        /// As the cache has it.
+        /// The form of the answer in the cache.
         var handedOut: Answer
 
-        /// With what is left of its life.
+        /// Returns the answer with its remaining TTL.
         func left(_ now: Instant) -> Answer {
             answer.withTTL(to: UInt32(clamping: now.duration(to: endsAt).components.seconds))
         }
@@ -266,7 +267,7 @@ struct KnownQuestion {
     private var asks = 0
     var isDoubted = false
     var noneBetterUntil: Instant?
-    /// When others were asked because of what was probed.
+    /// When other sources were asked because of a probe's result.
     var askedElsewhereAt: Instant?
 
     init(_ question: Question, now: Instant) {

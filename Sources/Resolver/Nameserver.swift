@@ -1,4 +1,4 @@
-// Where a nameserver of the system listens.
+// Address and port of a nameserver of the system.
 
 package import DNSWire
 

@@ -1,15 +1,15 @@
-// Which nameservers of the system are asked: those that resolv.conf names, without ourselves. It never asks the
-// system anything; what it is given is text and addresses.
+// Selects the system's nameservers from resolv.conf, without this daemon. Reads no file; its inputs are text and
+// addresses.
 
 package import DNSWire
 
 package struct NameserverList: Equatable, Sendable {
     package enum Omission: String, Sendable, CaseIterable {
-        /// We listen there: the question would come back.
+        /// The daemon listens there, so a query would loop.
         case ourselves
         case repeated
         case tooMany
-        /// It asks those who are named beside it, or us.
+        /// The systemd-resolved stub, which forwards to the other listed servers or to this daemon.
         case resolvedStub
     }
 
@@ -20,7 +20,7 @@ package struct NameserverList: Equatable, Sendable {
 
     package let servers: [Nameserver]
     package let omitted: [Omitted]
-    /// What stands behind a "nameserver" that is no address, for the log; cut to what a line of it can hold.
+    /// Values of "nameserver" lines that are no addresses, for the log, cut to the length of a log line.
     package let unreadable: [String]
 
     /// glibc stops at 3; more than this is never reached before a client gives up.
@@ -34,7 +34,7 @@ package struct NameserverList: Equatable, Sendable {
         self.init(ResolvConf(text), without: ourselves)
     }
 
-    /// - Parameter orResolvedStub: without systemd-resolved's stub, too.
+    /// - Parameter orResolvedStub: excludes the systemd-resolved stub, too.
     init(_ resolvConf: ResolvConf, without ourselves: ListenAddresses, orResolvedStub leavesOutStub: Bool = false) {
         var candidates: [Nameserver] = []
         var unreadable: [String] = []
@@ -90,20 +90,20 @@ package struct NameserverList: Equatable, Sendable {
 }
 
 extension Nameserver {
-    /// systemd-resolved.service(8): 127.0.0.53, and 127.0.0.54 for those who want answers as they come.
+    /// systemd-resolved.service(8): 127.0.0.53, and 127.0.0.54 for unmodified answers.
     var isResolvedStub: Bool {
         port == Nameserver.standardPort && (address == .v4(0x7F00_0035) || address == .v4(0x7F00_0036))
     }
 }
 
-/// Where the daemon listens, to recognise itself.
+/// The addresses that the daemon listens on, to recognise itself in a list of servers.
 package struct ListenAddresses: Sendable {
     private let sockets: [(address: Address, port: UInt16)]
     private let interfaces: Set<Address>
 
     /// - Parameters:
     ///   - sockets: as bound; wildcards stand for every address of their family.
-    ///   - interfaces: the machine's own addresses, which wildcards cover beside loopback.
+    ///   - interfaces: the machine's own addresses, which wildcards cover as well as loopback.
     package init(_ sockets: [(address: Address, port: UInt16)], interfaces: [Address] = []) {
         self.sockets = sockets.map { ($0.address.unmapped, $0.port) }
         self.interfaces = Set(interfaces.map(\.unmapped))
@@ -125,7 +125,7 @@ extension Address {
 
     fileprivate var isUnspecified: Bool { self == .v4(0) || self == .v6(high: 0, low: 0) }
 
-    /// Linux connects to loopback when asked for the unspecified address, and files say it that way.
+    /// Linux connects to loopback for the unspecified address, which some files use.
     fileprivate var connectable: Address {
         switch self {
         case .v4(0): .v4(0x7F00_0001)

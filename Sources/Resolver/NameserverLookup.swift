@@ -1,5 +1,5 @@
-// One question to the nameservers of the system: whom to ask, how long to wait, what to believe. It owns no socket
-// and no clock: it is told what happened and says what to do.
+// Asks the system's nameservers one question: selects servers, sets timeouts and validates replies. Owns no socket and
+// no clock; the caller reports events and carries out actions.
 
 package import DNSWire
 
@@ -12,8 +12,8 @@ package import DNSWire
 ///        |-- server failure, refused ---------> next server; this one is not asked again
 ///        `-- time-out ------------------------> next server; this exchange stays open for a late reply
 ///
-/// Silent servers are asked in a second round, more patiently. The lookup ends with the first usable answer, when
-/// nobody is left, or at its deadline. Every exchange that is opened is closed exactly once.
+/// Servers that did not reply are asked in a second round with a longer wait. The lookup ends with the first usable
+/// answer, when no server is left, or at its deadline. Every opened exchange is closed exactly once.
 package struct NameserverLookup: Sendable {
     package enum Event: Equatable, Sendable {
         /// The first event, once.
@@ -43,11 +43,11 @@ package struct NameserverLookup: Sendable {
     }
 
     package let question: Question
-    /// Messages that were no reply to the query they came for.
+    /// Messages that did not match the query of their exchange.
     package private(set) var foreignReplies = 0
 
     private let servers: [Nameserver]
-    /// Servers that answered without an answer, or cannot be reached: the second round passes over them.
+    /// Servers that replied without an answer or cannot be reached. The second round skips them.
     private var spent: Set<Nameserver> = []
     private var exchanges: [Exchange] = []
     private let deadline: Instant
@@ -55,14 +55,14 @@ package struct NameserverLookup: Sendable {
     /// The next server to ask: rounds follow each other.
     private var turn = 0
     private var lastFailure: FetchFailure?
-    /// A server's reply about the name without an answer: it says more than the failure of another server.
+    /// A server's error reply about the name. It takes precedence over the failure of another server.
     private var nameFailure: NameFailure?
 
     private enum Phase: Equatable {
         case new
-        /// For the newest exchange, until the instant.
+        /// Waits for the newest exchange, until the instant.
         case awaiting(ExchangeID, until: Instant)
-        /// Everybody was asked; late replies are still taken until the deadline.
+        /// All servers were asked; late replies are still accepted until the deadline.
         case lingering
         case finished
     }
@@ -73,7 +73,7 @@ package struct NameserverLookup: Sendable {
         let queryID: UInt16
         let isStream: Bool
         let hasEDNS: Bool
-        /// Then the next server is asked.
+        /// When the next server is asked.
         let patienceEnd: Instant
         var foreignReplies = 0
         var isOpen = true
@@ -81,7 +81,7 @@ package struct NameserverLookup: Sendable {
 
     /// - Parameters:
     ///   - servers: in the order to ask; the first `NameserverList.maxServers` count.
-    ///   - deadline: then the lookup ends in any case.
+    ///   - deadline: the end of the lookup at the latest.
     package init(_ question: Question, servers: [Nameserver], deadline: Instant) {
         self.question = question
         self.servers = Array(servers.prefix(NameserverList.maxServers))
@@ -183,7 +183,7 @@ package struct NameserverLookup: Sendable {
     ) {
         lastFailure = failure
         close(index, &actions)
-        // The server's datagram is under attack and still waited for.
+        // The server's datagram exchange is under attack, and still open for the true reply.
         let other = exchanges.first { $0.isOpen && !$0.isStream && $0.server == exchanges[index].server }
         if other == nil || !exchanges[index].isStream { spent.insert(exchanges[index].server) }
         guard isNewest(index) || phase == .lingering else { return }

@@ -1,6 +1,6 @@
-// What the resolver is told about networks. Which one is in use is concluded elsewhere.
+// Network events for the resolver. The caller determines the current network.
 
-/// Tells one network from another.
+/// Identifies a network.
 package struct NetworkKey: Hashable, Sendable {
     package let number: UInt32
 
@@ -10,16 +10,16 @@ package struct NetworkKey: Hashable, Sendable {
 }
 
 package enum NetworkNews: Equatable, Sendable {
-    /// What routes traffic out is changing: what comes now may be of one network or of the other. `unchanged` or
-    /// `changed` follows within a second.
+    /// The routing is changing, and replies may belong to either network. `unchanged` or `changed` follows within a
+    /// second.
     case unsettled
-    /// It was nothing after all.
+    /// The network did not change.
     case unchanged
-    /// Another network is in use, or the same one after a sleep or a gap. Every request on its way is lost; sockets
-    /// and connections are gone already.
+    /// Another network is in use, or the same one after a sleep or a gap. All requests in flight are lost. Sockets and
+    /// connections are already closed.
     case changed(NetworkKey)
-    /// One too many is known: nothing of it is needed any more.
+    /// The network was evicted, and its state is no longer needed.
     case forgotten(NetworkKey)
-    /// The providers to none of whose addresses a route leads.
+    /// The providers without a route to any of their addresses.
     case unreachable(Set<ProviderID>)
 }

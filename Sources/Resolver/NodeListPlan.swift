@@ -1,21 +1,21 @@
-// When a provider's list of service nodes is asked for. A value without clock.
+// Schedules requests for a provider's list of service nodes. A value without clock.
 
 package struct NodeListPlan: Equatable, Sendable {
-    /// When to ask; nil while a request is out.
+    /// Time of the next request; nil while one is in flight.
     package private(set) var askAt: Instant?
     private var askedAt: Instant?
     private var failuresInARow = 0
 
-    /// The vendor asks for at least every 8 hours (providers.md 2.4).
+    /// Lifetime of a list: the vendor requires an update at least every 8 hours (providers.md 2.4).
     private static let lifetime: Duration = .seconds(8 * 3600)
-    /// After a failure, doubling from the first to the second.
+    /// Pause after a failure, doubling from the first to the second value.
     private static let pauseFloor: Duration = .seconds(60)
     private static let pauseCeiling: Duration = .seconds(3600)
-    /// What nodes do wrong leads to a new list at most so often.
+    /// Minimum interval between new lists because of a node's failure.
     private static let wrongNodePause: Duration = .seconds(30)
     private static let unreachablePause: Duration = .seconds(300)
 
-    /// - Parameter age: of the list that is known; nil without one.
+    /// - Parameter age: age of the known list; nil without one.
     package init(age: Duration?, now: Instant) {
         askAt = now + max(.zero, age.map { NodeListPlan.lifetime - $0 } ?? .zero)
     }
@@ -36,7 +36,7 @@ package struct NodeListPlan: Equatable, Sendable {
         askAt = now + min(pause, NodeListPlan.pauseCeiling)
     }
 
-    /// - Parameter isWrongNode: it said itself that another one is the right one; else it could not be reached.
+    /// - Parameter isWrongNode: the node named another one as the right one; else it was unreachable.
     package mutating func nodeFailed(isWrongNode: Bool, now: Instant) {
         guard let planned = askAt else { return }
         let pause = isWrongNode ? NodeListPlan.wrongNodePause : NodeListPlan.unreachablePause

@@ -1,9 +1,9 @@
-// A name's addresses come in two families, and clients ask for both.
+// The other address family of a question; clients usually ask for both.
 
 import DNSWire
 
 extension Question {
-    /// The same name's addresses of the other family.
+    /// The same question for the other address family.
     var otherFamily: Question? {
         switch type {
         case .a: with(.aaaa)

@@ -1,20 +1,21 @@
-// What looks like the fault of addresses and is ours: a network without one of the families, and a machine that trusts
-// no authority or sits behind somebody who reads along. Then nobody else knows better, and nobody is asked.
+// Detects local causes of bad verdicts: a network without one address family, or a machine without a trusted authority
+// or behind TLS inspection. Other sources are not asked in these cases, as they have no better answer.
 
 import DNSWire
 
 struct OwnTrouble {
-    /// The families in which any address was ever reached.
+    /// Address families in which an address was ever reached.
     private var reached: Set<RecordType> = []
     private var hasVerified = false
-    /// The first few of them.
+    /// The first names with untrusted certificates, at most `Bounds.untrustedNamesAreOurs`.
     private var untrusted: Set<Name> = []
 
     mutating func learned(_ target: ProbeTarget, _ result: ProbeResult) {
         let verdict = result.verdict
         if verdict != .unprobed, !verdict.isDead { reached.insert(target.address.recordType) }
         if verdict == .verified { hasVerified = true }
-        // Whoever reads along shows a certificate for the name, and so does a name whose authority we lack.
+        // TLS inspection presents a certificate for the name. So does a server whose authority is missing on this
+        // machine.
         guard verdict == .untrusted, result.certificate?.isFor(target.name) ?? true else { return }
         if untrusted.count < Bounds.untrustedNamesAreOurs { untrusted.insert(target.name) }
     }
@@ -31,7 +32,7 @@ struct OwnTrouble {
 }
 
 extension SeenCertificate {
-    /// By its names alone, a wildcard standing for one label (RFC 9525 section 6.3).
+    /// Compares names only. A wildcard stands for one label (RFC 9525 section 6.3).
     fileprivate func isFor(_ name: Name) -> Bool {
         names.contains { text in
             guard let own = Name(text) else { return false }

@@ -1,5 +1,5 @@
-// What the settings say about answers, and what that comes to for one name: how long they are kept, whether they are
-// refreshed, whether they may be used after their time.
+// The settings for answers, resolved to one policy per name: upstreams, cache limits, prefetching, serve-stale and
+// probes.
 
 package import DNSWire
 
@@ -7,8 +7,8 @@ package struct Policy: Equatable, Sendable {
     package var cache = CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 86_400, negativeMaxTTLSeconds: 600)
     package var stale = StalePolicy()
     package var prefetches = true
-    /// While the providers are merely late, the system resolver's answer waits so long for theirs, from the question.
-    /// RFC 8767 section 5 has 1.8 s for the same choice. From 0 to 4 s.
+    /// Time from the question for which the system resolver's answer waits while providers are late. RFC 8767 section 5
+    /// uses 1.8 s for the same choice. From 0 to 4 s.
     package var systemPatience: Duration = .milliseconds(1800)
     package var probes = ProbePolicy()
     package var standsIn = StandInPolicy.unreachable
@@ -17,17 +17,19 @@ package struct Policy: Equatable, Sendable {
     package var onlyListed = false
     /// No name goes to a provider.
     package var isSystemOnly = false
-    /// While a captive portal is suspected: the system resolver alone says where these lead, and nobody keeps it.
+    /// Portal names, set while a captive portal is suspected. Only the system resolver answers these, and its answers
+    /// are not cached.
     var exceptions: PortalNames?
     /// NAT64 prefixes of the network in use.
     var translationPrefixes: [TranslationPrefix] = []
 
     package init() {}
 
-    /// Who may be asked for a name, as far as the settings say.
+    /// Returns the upstreams that the settings allow for a name.
     package func upstreams(for name: Name) -> NameUpstreams { direction(by: rules.rule(for: name)).upstreams }
 
-    /// What goes elsewhere by one than by the other is all in these; not all in these does.
+    /// Returns scopes that contain every name with different upstreams under the two policies. They may contain other
+    /// names too.
     package func routesDiffering(from other: Policy) -> [QuestionScope] {
         guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly else { return [.everything] }
         return rules.namesDiffering(from: other.rules).map { QuestionScope($0, includesDescendants: true) }
@@ -40,8 +42,8 @@ package struct Policy: Equatable, Sendable {
         return Direction(upstreams: upstreams, grounds: .rule)
     }
 
-    /// Only what the operator wrote for this name, and names of the local network. A name that goes to the system
-    /// resolver for any other reason, such as a type that no provider serves, keeps the filter.
+    /// Allows private addresses by the operator's rule for the name, and for names of the local network. A name that
+    /// goes to the system resolver for another reason, such as an unsupported type, keeps the filter.
     private func allowsPrivate(_ name: Name, _ rule: Rule) -> Bool {
         rule.allowPrivate ?? (rule.upstreams == .system) || LocalNames.isOfLocalNetwork(name)
     }
@@ -63,21 +65,21 @@ package struct Policy: Equatable, Sendable {
     }
 }
 
-/// RFC 8767 section 5, whose values are the defaults.
+/// Limits for serving expired answers. The defaults are those of RFC 8767 section 5.
 package struct StalePolicy: Equatable, Sendable {
-    /// Counted from the expiry; 0: never.
+    /// Seconds after the expiry during which an answer may be served stale; 0: never.
     package var maxAgeSeconds: UInt32 = 86_400
-    /// The TTL that an expired answer is given with.
+    /// TTL of an expired answer in a reply.
     package var answerTTLSeconds: UInt32 = 30
-    /// So long the upstreams have to answer first.
+    /// Time for which the upstreams may answer before the expired answer is served.
     package var clientTimeout: Duration = .milliseconds(1800)
-    /// When every upstream has failed, the expired answer is given at once for so long.
+    /// Time after the failure of every upstream during which the expired answer is served at once.
     package var recheck: Duration = .seconds(30)
 
     package init() {}
 }
 
-/// The settings' limits, applied to what upstreams say.
+/// TTL limits of the settings, applied to upstream answers.
 package struct CachePolicy: Equatable, Sendable {
     package let minTTLSeconds: UInt32
     package let maxTTLSeconds: UInt32
@@ -97,7 +99,7 @@ package struct CachePolicy: Equatable, Sendable {
         }
     }
 
-    /// What a rule says of a limit replaces it.
+    /// Returns the limits with those of the rule in their place.
     fileprivate func with(_ rule: Rule) -> CachePolicy {
         CachePolicy(
             minTTLSeconds: rule.minTTLSeconds ?? minTTLSeconds, maxTTLSeconds: rule.maxTTLSeconds ?? maxTTLSeconds,
@@ -113,32 +115,32 @@ struct Direction {
 
 /// Why a question goes where it goes.
 package enum RouteGrounds: Sendable {
-    /// Nothing says otherwise.
+    /// The default.
     case ordinary
     case rule
-    /// No rule lists the name, and only those go to providers.
+    /// No rule lists the name, and only listed names go to providers.
     case notListed
-    /// The settings keep every name from the providers.
+    /// The settings send every name to the system resolver.
     case systemOnly
-    /// The operator keeps it from the providers for now.
+    /// The operator has temporarily excluded the name from the providers.
     case switchedOff
-    /// A portal may stand in the way, and it is one of the names that find that out.
+    /// A captive portal is suspected, and the name is one of those that detect it.
     case portal
-    /// It is known to the local network alone, or to ourselves.
+    /// A special name: only the local network or the daemon knows it.
     case specialName
-    /// No provider can be asked for such a record.
+    /// No provider supports the record type.
     case noProvider
 }
 
-/// All that concerns one name.
+/// The settings that apply to one name.
 struct NamePolicy {
-    /// As far as the settings say.
+    /// Direction by the settings alone.
     let direction: Direction
     /// When the system resolver may answer in place of the providers.
     let standsIn: StandInPolicy
     /// As in `Policy`.
     let systemPatience: Duration
-    /// Private addresses are taken for what they say.
+    /// Private addresses in answers are accepted.
     let allowsPrivate: Bool
     let cache: CachePolicy
     let limits: Freshness.Limits
@@ -149,7 +151,7 @@ struct NamePolicy {
 
     var upstreams: NameUpstreams { direction.upstreams }
 
-    /// Nil when it may not be used.
+    /// Returns the expired answer ready to be served; nil if the limits forbid it.
     func usable(_ aged: AgedAnswer, now: Instant) -> ExpiredAnswer? {
         guard aged.isUsable(limits) else { return nil }
         let wholeSeconds = Int64(aged.lifetimeSeconds) + Int64(limits.maxAgeSeconds)
@@ -159,9 +161,9 @@ struct NamePolicy {
             usableUntil: now + .milliseconds(wholeSeconds * 1000 - aged.ageMilliseconds), origin: aged.origin)
     }
 
-    /// What is left when every upstream and every expired answer has failed: the operator's own addresses. Nil for
-    /// types that no address answers; "no data" for the family of which there is none, since musl takes the failure of
-    /// one family for that of both.
+    /// Returns the operator's fallback addresses, used when every upstream and every expired answer has failed. Nil for
+    /// types other than A and AAAA. Returns "no data" for a family without an address, because musl treats the failure
+    /// of one family as that of both.
     func fallback(for question: Question) -> Answer? {
         guard !fallbackAddresses.isEmpty, question.type.isAddress else { return nil }
         let records = fallbackAddresses.filter { $0.recordType == question.type }.map {
@@ -175,7 +177,8 @@ struct NamePolicy {
 }
 
 extension NamePolicy {
-    /// TTL 0 is never kept. No certificate is expected of a portal.
+    /// Creates the policy of portal names. With TTL 0 no answer is cached. There are no probes, as a portal has no
+    /// certificate for the name.
     fileprivate init(ofPortalNames stale: StalePolicy, allowsPrivate: Bool, _ prefixes: [TranslationPrefix]) {
         self.init(
             direction: Direction(upstreams: .system, grounds: .portal), standsIn: .unreachable, systemPatience: .zero,

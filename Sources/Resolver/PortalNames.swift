@@ -1,6 +1,6 @@
-// The names that a captive portal is to be found by: those that operating systems and browsers ask for to learn whether
-// they are behind one, and the hosts that it sends them to. Names of everyday use are not among them, even where a
-// system checks with them, too: a network that only plays a portal must not learn, nor forge, more than these.
+// Names that reveal a captive portal: the check names of operating systems and browsers, and the hosts that the portal
+// redirects to. Everyday names are excluded, even if a system uses one as check name. A network that imitates a portal
+// must not observe or forge more than these.
 
 package import DNSWire
 import PublicSuffix
@@ -8,27 +8,27 @@ import PublicSuffix
 package struct PortalNames: Equatable, Sendable {
     /// The hosts that the portal has redirected to, the earliest first.
     package private(set) var hosts: [Name] = []
-    /// Those of them that have a registrable domain above them: what is under them belongs to the same host. A
-    /// registrable domain stands for itself alone, or a redirect to it would give the portal a whole site.
+    /// Hosts below a registrable domain: their subdomains belong to the same host. A registrable domain itself covers
+    /// no subdomains, or a redirect to it would give the portal a whole site.
     private var trees: [Name] = []
 
     package init() {}
 
-    /// A portal has a page to log in, and perhaps one before and behind it.
+    /// A portal has a login page, and perhaps one before and one after it.
     static let maxHosts = 4
 
     package func cover(_ name: Name) -> Bool {
         PortalNames.checks.contains(name) || hosts.contains(name) || trees.contains { name.isWithin($0) }
     }
 
-    /// The portal itself is in the local network, and so is what a check name leads to. A name under a host of the
-    /// portal keeps the filter of private addresses: the portal chooses it.
+    /// Returns whether the name may have private addresses. The portal and the check names resolve to local addresses.
+    /// Names below a portal's host keep the private address filter, because the portal chooses them.
     func mayBePrivate(_ name: Name) -> Bool { PortalNames.checks.contains(name) || hosts.contains(name) }
 
-    /// The portal chooses the host: a public suffix is a whole part of the Internet, one label is of the local network,
-    /// and what check names lie under belongs to an owner that runs no portals.
+    /// Adds a redirect target. The portal chooses it, so public suffixes, single labels (local network) and domains of
+    /// check names, which belong to owners that run no portals, are rejected.
     ///
-    /// - Returns: false when it is covered already, when it can't be a portal's, and when there is no room.
+    /// - Returns: false if the host is already covered, cannot be a portal's, or there is no room.
     mutating func add(_ host: Name) -> Bool {
         guard hosts.count < PortalNames.maxHosts, host.labels.count > 1, !cover(host), !host.isPublicSuffix,
             !PortalNames.checks.contains(where: { $0.isWithin(host) })
@@ -38,7 +38,7 @@ package struct PortalNames: Equatable, Sendable {
         return true
     }
 
-    /// Of all systems' names the one that any portal knows.
+    /// The check name that every portal knows.
     package static let probed = name("connectivitycheck.gstatic.com")
 
     /// Android and ChromeOS (AOSP's NetworkStack, `captive_portal_http_url`; shill's portal detector), Huawei's and

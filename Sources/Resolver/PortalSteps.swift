@@ -1,9 +1,9 @@
-// What follows for answers and upstreams when a captive portal is suspected, and when it is over.
+// Adjusts answers and upstreams when a captive portal is suspected, and when the suspicion ends.
 
 import DNSWire
 
 extension Resolver {
-    /// After every event.
+    /// Applies the portal state; called after every event.
     mutating func followPortal(now: Instant) {
         around.tryBehindPortal(now: now)
         for news in around.portal.takeNews() {
@@ -26,7 +26,7 @@ extension Resolver {
         redirect(now: now) { $0.policy.exceptions = names }
     }
 
-    /// What was condemned meanwhile stays condemned, and what stood in for providers goes: it may lead to the portal.
+    /// Withdraws the answers that stood in for providers, since they may lead to the portal. Mismatched verdicts stay.
     private mutating func portalEnded(now: Instant) {
         routePortalNames(now: now)
         around.ranking.forgiveFailures()

@@ -1,18 +1,19 @@
-// Whether a captive portal stands between us and the providers: all of them fail their TLS check or are redirected, and
-// the system resolver answers all the same. Knows when to try one of them; what an answer is worth is not its business.
-//
-//     clear ── every provider has failed so, the system resolver answers ──> suspected
-//       ▲                                                                    │      │
-//       ├── a provider is verified, or the network is another one ───────────┘      │ 10 min
-//       └── 10 min ── resting <─────────────────────────────────────────────────────┘
+// Detects a captive portal: all providers fail their TLS check or are redirected while the system resolver answers.
+// Schedules the trial requests that detect its end.
 
 package import DNSWire
 
+/// States of the suspicion:
+///
+///     clear ── every provider has failed so, the system resolver answers ──> suspected
+///       ▲                                                                    │      │
+///       ├── a provider is verified, or the network has changed ──────────────┘      │ 10 min
+///       └── 10 min ── resting <─────────────────────────────────────────────────────┘
 struct PortalWatch {
     private struct Watched {
         let id: ProviderID
         let verifies: Bool
-        /// It failed as behind a portal; nil from its next answer on.
+        /// When it last failed in a way that suggests a portal; nil after its next answer.
         var hinderedAt: Instant?
     }
 
@@ -20,7 +21,7 @@ struct PortalWatch {
         let since: Instant
         let until: Instant
         var tryAt: Instant
-        /// The trial that is on its way.
+        /// The trial request in flight.
         var trial: FetchID?
     }
 
@@ -33,28 +34,28 @@ struct PortalWatch {
     private var phase = Phase.clear
     private var watched: [Watched] = []
     private var hasSystem = false
-    /// To these no route leads: what does not come from them says nothing.
+    /// Providers without a route. Their missing replies say nothing about a portal.
     private var unreachable: Set<ProviderID> = []
     private var systemAnsweredAt: Instant?
-    /// The host of the last redirect, while nothing is suspected: it may be what the suspicion begins with.
+    /// The host of the last redirect before a suspicion; it may be the portal's.
     private var redirect: (host: Name, at: Instant)?
     private(set) var names = PortalNames()
-    /// For trials: what a client asked, so that nothing is asked that nobody wants to know.
+    /// The question for trials: a client's latest, so that trials ask no invented names.
     private var question: Question?
-    /// Whose turn it is.
+    /// Counts trials, to rotate through the providers.
     private var turn = 0
     private var news: [PortalNews] = []
 
-    // MARK: what is known
+    // MARK: state
 
     var isSuspected: Bool { suspicion != nil }
 
     var state: PortalState? { suspicion.map { PortalState(since: $0.since, until: $0.until, hosts: names.hosts) } }
 
-    /// The system resolver is to say where these lead.
+    /// Returns whether only the system resolver resolves the name because of the portal.
     func covers(_ name: Name) -> Bool { isSuspected && names.cover(name) }
 
-    /// When `timePassed` or `takeTrial` has something.
+    /// When `timePassed` or `takeTrial` is due.
     var nextDeadline: Instant? {
         guard let suspicion else { return nil }
         return mayTry(suspicion) ? min(suspicion.until, suspicion.tryAt) : suspicion.until
@@ -65,7 +66,7 @@ struct PortalWatch {
         return suspicion
     }
 
-    // MARK: what happens
+    // MARK: events
 
     mutating func keep(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {
         let old = watched
@@ -77,7 +78,7 @@ struct PortalWatch {
         if watched.isEmpty || !hasSystem { end(.upstreamsChanged, now: now) }
     }
 
-    /// What was seen was of the former network.
+    /// Discards the observations of the former network.
     private mutating func networkChanged(now: Instant) {
         end(.networkChanged, now: now)
         phase = .clear
@@ -92,12 +93,12 @@ struct PortalWatch {
         }
     }
 
-    /// - Parameter question: of those that providers in general may have.
+    /// - Parameter question: a question that providers may be asked.
     mutating func asked(_ question: Question) {
         if question.type.isAddress { self.question = question }
     }
 
-    /// An upstream's word, whatever it was asked for.
+    /// Evaluates the result of any fetch.
     mutating func heard(_ upstream: Upstream, _ result: FetchResult, now: Instant) {
         switch (upstream, result) {
         case (.system, .success): systemAnsweredAt = now
@@ -116,7 +117,7 @@ struct PortalWatch {
         guard let index = watched.firstIndex(where: { $0.id == provider }) else { return }
         switch failure {
         case .tls: watched[index].hinderedAt = now
-        // Over TLS nobody but the provider can say either; without, it is what a portal's page looks like.
+        // Over TLS, only the provider can send either. Without TLS, a portal's page looks like this.
         case .redirected, .garbage:
             if !watched[index].verifies {
                 watched[index].hinderedAt = now
@@ -124,19 +125,19 @@ struct PortalWatch {
                 spoke(provider, isProven: true, now: now)
             }
         case .status, .throttled, .server: spoke(provider, isProven: watched[index].verifies, now: now)
-        // The way to it, or ourselves: neither for nor against.
+        // Path failures and local failures are neutral.
         case .refused, .unreachable, .timeout, .unacknowledged, .reset, .overload, .account, .clock, .unsupported: break
         }
     }
 
-    /// - Parameter isProven: nobody but the provider can have said it, as far as anything of this one is proven.
+    /// - Parameter isProven: the reply came from the provider, as far as its transport can prove that.
     private mutating func spoke(_ provider: ProviderID, isProven: Bool, now: Instant) {
         guard isProven, let index = watched.firstIndex(where: { $0.id == provider }) else { return }
         watched[index].hinderedAt = nil
         if canEnd(watched[index]) { end(.verified, now: now) }
     }
 
-    /// A host that somebody was sent to who asked for something else.
+    /// Records the target host of an HTTP redirect that replaced a reply.
     mutating func redirected(to host: Name, now: Instant) {
         guard isSuspected else {
             redirect = (host, now)
@@ -151,17 +152,18 @@ struct PortalWatch {
         phase = .resting(until: now + Bounds.portalRest)
     }
 
-    // MARK: what follows
+    // MARK: effects
 
     mutating func takeNews() -> [PortalNews] {
         defer { news = [] }
         return news
     }
 
-    /// One provider after the other, one at a time: somebody has to find out that the portal lets us through.
+    /// Takes the next trial: one request at a time, to each provider in turn, detects that the portal lets traffic
+    /// through.
     ///
-    /// - Parameter mayAsk: whether there is sense in a trial just now.
-    /// - Returns: whom to ask for what, now.
+    /// - Parameter mayAsk: whether the provider may be asked now.
+    /// - Returns: the question and the provider to ask now.
     mutating func takeTrial(now: Instant, mayAsk: (ProviderID) -> Bool) -> (question: Question, provider: ProviderID)? {
         guard var suspicion, let question, mayTry(suspicion), suspicion.tryAt <= now else { return nil }
         suspicion.tryAt = now + Bounds.portalTrialPause
@@ -186,10 +188,10 @@ struct PortalWatch {
 
     private func mayTry(_ suspicion: Suspicion) -> Bool { suspicion.trial == nil && question != nil }
 
-    /// Without TLS anybody can answer; that is worth something only where there is no other provider.
+    /// Without TLS, any host can answer. Such a reply counts only if no provider uses TLS.
     private func canEnd(_ provider: Watched) -> Bool { provider.verifies || !watched.contains(where: \.verifies) }
 
-    // MARK: parts
+    // MARK: helpers
 
     private mutating func suspect(now: Instant) {
         switch phase {
@@ -225,24 +227,24 @@ struct PortalWatch {
 
 package enum PortalNews: Equatable, Sendable {
     case suspected
-    /// It sends its users to this host: told once for each.
+    /// The portal redirects to this host. Reported once for each host.
     case redirects(Name)
     case ended(PortalEnd)
 }
 
-/// Why nothing is suspected any more, in words for the log.
+/// Reason for the end of a suspicion. The raw values appear in the log.
 package enum PortalEnd: String, Sendable {
     case verified = "a provider is verified again"
     case networkChanged = "the network is another one"
     case upstreamsChanged = "the upstreams are others"
-    /// Nobody can stand in the way for longer by playing a portal.
+    /// Bounds the effect of an attacker that imitates a portal.
     case timeLimit = "it has lasted too long to be one"
 }
 
 package struct PortalState: Equatable, Sendable {
     package let since: Instant
-    /// Then it is over in any case.
+    /// End of the suspicion at the latest.
     package let until: Instant
-    /// That it redirects to, the earliest first.
+    /// Hosts that the portal redirects to, the earliest first.
     package let hosts: [Name]
 }

@@ -1,5 +1,4 @@
-// How many probes there are in one part of the Internet: a /24, or a /56 of IPv6. Must never grow beyond the probes
-// that ran within the last second.
+// Limits probes per /24 or IPv6 /56. Must never hold more entries than the probes that ran within the last second.
 
 import DNSWire
 
@@ -15,7 +14,7 @@ struct PrefixBudget {
 
     private var uses: [Neighbourhood: Use] = [:]
 
-    /// From when on a probe may begin; nil: not before another one ends.
+    /// Returns when a probe may start; nil: not before another one ends.
     func readyAt(_ address: Address, now: Instant) -> Instant? {
         guard let use = uses[Neighbourhood(of: address)] else { return now }
         return use.running < Bounds.maxProbesPerNeighbourhood ? use.readyAt(now) : nil

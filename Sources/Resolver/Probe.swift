@@ -1,41 +1,41 @@
-// What a probe is about and what it finds: one TLS handshake with one address, that says a name. Values only: what is
-// probed, and what follows from it, is `Verification`'s to decide.
+// Target and result of a probe: one TLS handshake with one address for one name. `Verification` decides what is probed
+// and what follows.
 
 package import DNSWire
 
-/// In the words of statistics and of the control socket.
+/// Result of a probe. The raw values appear in statistics and on the control socket.
 package enum Verdict: String, Hashable, Sendable, CaseIterable {
-    /// A certificate for the name, valid now, from an authority that is trusted.
+    /// A certificate for the name, currently valid, from a trusted authority.
     case verified
-    /// A valid certificate for somebody else, or the server says that it does not serve the name (HTTP 421).
+    /// A valid certificate for another name, or the server reports that it does not serve the name (HTTP 421).
     case nameMismatch = "name-mismatch"
-    /// No chain leads to an authority that is trusted.
+    /// No chain leads to a trusted authority.
     case untrusted
-    /// The right certificate, and not valid now.
+    /// The right certificate, but expired or not yet valid.
     case expiredCertificate = "expired-certificate"
-    /// Closed after the ClientHello, without a word of TLS.
+    /// Closed after the ClientHello, without a TLS message.
     case tlsReset = "tls-reset"
-    /// One side ended the handshake with an alert.
+    /// Either side ended the handshake with an alert.
     case tlsAlert = "tls-alert"
-    /// Connected, and then not done in time.
+    /// Connected, but the handshake did not end in time.
     case tlsTimeout = "tls-timeout"
     case refused
     case unreachable
     /// Not connected in time.
     case timeout
-    /// Speaks, but no TLS.
+    /// The server sent data that is not TLS.
     case notTLS = "not-tls"
-    /// The right certificate, at a time that our clock cannot tell.
+    /// The right certificate, but the local clock is too uncertain to judge its validity period.
     case timeDoubtful = "time-doubtful"
     case unprobed
 
-    /// Somebody else's address, as far as a certificate can show.
+    /// The certificate shows another server than the name's.
     package var isCondemned: Bool { self == .nameMismatch || self == .untrusted }
 
-    /// Nobody is there.
+    /// No server is reachable at the address.
     package var isDead: Bool { self == .refused || self == .unreachable || self == .timeout }
 
-    /// What was found proves that TLS is spoken there.
+    /// The result proves that the server speaks TLS.
     package var speaksTLS: Bool {
         switch self {
         case .verified, .nameMismatch, .untrusted, .expiredCertificate, .tlsAlert, .timeDoubtful: true
@@ -56,7 +56,7 @@ package struct ProbeTarget: Hashable, Sendable {
     }
 }
 
-/// Never used twice.
+/// Identifies a probe. Never reused.
 package struct ProbeID: Hashable, Sendable {
     package let number: UInt64
 
@@ -67,13 +67,13 @@ package struct ProbeID: Hashable, Sendable {
 
 package struct ProbeResult: Equatable, Sendable {
     package var verdict: Verdict
-    /// The one that was shown, right or not.
+    /// The server's certificate, valid or not.
     package var certificate: SeenCertificate?
-    /// Until connected; nil if it never was.
+    /// Time until the connection; nil without one.
     package var connectTime: Duration?
-    /// From there to the end of the handshake; nil if it had none.
+    /// Time from the connection to the end of the handshake; nil without a complete handshake.
     package var handshakeTime: Duration?
-    /// What the verdict does not say, in a few words that are safe to print; may be empty.
+    /// Details beyond the verdict, in a few printable words; may be empty.
     package var detail: String
 
     package init(_ verdict: Verdict, detail: String = "") {
@@ -82,9 +82,9 @@ package struct ProbeResult: Equatable, Sendable {
     }
 }
 
-/// Texts are safe to print, and bounded.
+/// Description of a server's certificate. Texts are printable and of bounded length.
 package struct SeenCertificate: Hashable, Sendable {
-    /// SHA-256 of the whole certificate in hexadecimal digits: what `openssl x509 -fingerprint` shows, without colons.
+    /// SHA-256 of the certificate in hexadecimal digits: the output of `openssl x509 -fingerprint` without colons.
     package let fingerprint: String
     package let issuer: String
     /// Subject alternative names, or the subject where there is none.
@@ -102,32 +102,32 @@ package struct SeenCertificate: Hashable, Sendable {
     }
 }
 
-/// Why no probe was begun that somebody asked for.
+/// Reason why a requested probe was not started.
 package enum ProbeRefusal: String, Sendable, CaseIterable {
-    /// By the settings, or by a rule.
+    /// Disabled by the settings or by a rule.
     case disabled
     /// Not an address of the public Internet, and no rule allows it.
     case notPublic = "not-public"
-    /// No answer for the name has led there.
+    /// No answer for the name contains the address.
     case unknownAddress = "unknown-address"
-    /// A bound is reached.
+    /// A limit was reached.
     case overload
 }
 
-/// What became of probes, for those who wait for them.
+/// Results of requested probes, for the requesters.
 package enum ProbeNews: Equatable, Sendable {
     case found(ProbeTarget, ProbeResult)
     case refused(Name, Address, ProbeRefusal)
 }
 
-/// A source has led to an address that is somebody else's, and another one to an address that is the name's own.
+/// Forgery evidence: one source gave a mismatched address of a name, and another source gave a verified one.
 package struct Divergence: Equatable, Sendable {
     package struct Claim: Equatable, Sendable {
         /// Never `local` or `fallback`.
         package let source: Source
-        /// All that it said.
+        /// All addresses in its answer.
         package let addresses: [Address]
-        /// The one that was probed.
+        /// The probed address.
         package let target: ProbeTarget
         package let result: ProbeResult
 
@@ -150,16 +150,16 @@ package struct Divergence: Equatable, Sendable {
     }
 }
 
-/// All that is known of one address of a name, and why it stands in its answers where it stands.
+/// Probe state of one address of a name, with the reason for its position in answers.
 package struct JudgedAddress: Equatable, Sendable {
     package let target: ProbeTarget
     /// `unprobed` if there was no probe yet.
     package let result: ProbeResult
     package let probedAt: Instant?
-    /// Not before; nil: when it is next in an answer.
+    /// Earliest time of the next probe; nil: when the address is next in an answer.
     package let nextProbeAt: Instant?
     package let place: AddressPlace
-    /// Who led there, the latest first.
+    /// Sources that gave the address, the latest first.
     package let sources: [Source]
 
     package init(
@@ -175,40 +175,40 @@ package struct JudgedAddress: Equatable, Sendable {
     }
 }
 
-/// Where an address stands among those of its name and family.
+/// Position of an address among those of its name and family.
 package enum AddressPlace: String, Sendable, CaseIterable {
-    /// Verified, and about as quick as the quickest: these take turns.
+    /// Verified, and about as quick as the quickest. These addresses rotate.
     case quickest
     /// Verified, and slower.
     case slower
-    /// Not verified, and not condemned: behind those that are verified.
+    /// Neither verified nor mismatched: placed after the verified ones.
     case behind
-    /// No address of the name speaks TLS: in the order in which the upstream gave them.
+    /// No address of the name speaks TLS: in the upstream's order.
     case asGiven = "as-given"
-    /// Condemned; another address of the name is not.
+    /// Mismatched; another address of the name is not.
     case quarantined
-    /// Dead; another address of the name is not.
+    /// Unreachable; another address of the name is not.
     case dropped
-    /// Condemned or dead, and handed out because the name has no better one.
+    /// Mismatched or unreachable, and handed out because the name has no better address.
     case lastResort = "last-resort"
-    /// In no answer that is kept.
+    /// In no cached answer.
     case absent
 }
 
 package struct ProbeCounts: Equatable, Sendable {
     package var done: UInt64 = 0
     package var verdicts: [Verdict: UInt64] = [:]
-    /// Addresses that are kept from clients now.
+    /// Mismatched addresses that are currently withheld from clients.
     package var quarantined = 0
     package var dropped = 0
     package var divergences: UInt64 = 0
     package var running = 0
     package var waiting = 0
-    /// Probes that were due and not begun, by the bound that was reached or the rule that forbids it.
+    /// Due probes that were not started, by reason.
     package var skipped: [ProbeRefusal: UInt64] = [:]
     /// Probes that were begun and never ended.
     package var lost: UInt64 = 0
-    /// Names that had to make room for others, with all that was known of them.
+    /// Names that were evicted with their probe state.
     package var forgottenNames: UInt64 = 0
 
     package init() {}

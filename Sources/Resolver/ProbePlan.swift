@@ -1,5 +1,5 @@
-// Which probe begins when: spread in time, few at once, fewer to one neighbourhood, and those first that somebody waits
-// for. Knows nothing of verdicts.
+// Schedules probes: spreads them in time, limits them in total and per /24 or /56, and starts requested ones first.
+// Uses no verdicts.
 //
 // Invariants: `waiting` has those that are wanted first, in the order in which they came, then the others by
 // `readyAt`; a target is waiting or running at most once; `running` is in the order of the beginning.
@@ -28,15 +28,15 @@ struct ProbePlan {
     private var prefixes = PrefixBudget()
     private var chance: Chance
     private var nextNumber: UInt64 = 0
-    /// Since `begin`.
+    /// Whether anything changed since the last `begin`.
     private var hasChanged = false
-    /// Nothing begins.
+    /// True while the network changes: no probe starts.
     var isHeld = false {
         didSet { hasChanged = true }
     }
     /// When `begin` or `takeLost` has something to do; nil when nothing waits for time.
     private(set) var nextDeadline: Instant?
-    /// Not taken, or pushed out, because there was no room.
+    /// Probes that were rejected or evicted because there was no room.
     private(set) var overflows: UInt64 = 0
 
     init(seed: UInt64) {
@@ -48,10 +48,11 @@ struct ProbePlan {
 
     func contains(_ target: ProbeTarget) -> Bool { known.contains(target) }
 
-    /// One that is waiting or running already is not taken twice; if it is wanted now, it goes first.
+    /// Adds a probe. A target that already waits or runs is not added again; an explicit request moves it to the front.
     ///
-    /// - Parameter notBefore: for one that nobody waits for; nil: spread.
-    /// - Returns: false when there is no room.
+    /// - Parameter notBefore: earliest start of a probe that was not explicitly requested; nil: spread by
+    ///   `Bounds.probeJitter`.
+    /// - Returns: false if there is no room.
     @discardableResult
     mutating func add(_ target: ProbeTarget, isWanted: Bool, notBefore: Instant? = nil, now: Instant) -> Bool {
         if known.contains(target) {
@@ -72,16 +73,16 @@ struct ProbePlan {
         return true
     }
 
-    /// What waits for this name is not to be probed any more.
+    /// Removes the waiting probes of a name.
     mutating func remove(_ name: Name) {
         hasChanged = hasChanged || !waiting.isEmpty
         for entry in waiting where entry.target.name == name { known.remove(entry.target) }
         waiting.removeAll { $0.target.name == name }
     }
 
-    /// Nothing is waited for any more.
+    /// Drops all probes, waiting and running.
     ///
-    /// - Returns: those that ran, and those that somebody wants to know of.
+    /// - Returns: the targets of the running probes and of the waiting requested ones.
     mutating func reset() -> [ProbeTarget] {
         let wanted = waiting.filter(\.isWanted).map(\.target)
         for entry in waiting { known.remove(entry.target) }
@@ -91,7 +92,7 @@ struct ProbePlan {
         return ran + wanted
     }
 
-    /// All that may begin now, in this order. To be called after every change.
+    /// Starts all probes that may start now, in this order. To be called after every change.
     mutating func begin(now: Instant) -> [(id: ProbeID, target: ProbeTarget)] {
         guard hasChanged || nextDeadline.map({ $0 <= now }) ?? false else { return [] }
         hasChanged = false
@@ -126,7 +127,7 @@ struct ProbePlan {
         return id
     }
 
-    /// Nil when nothing waits for time. Perhaps too early while too many have begun: looking at all that wait comes
+    /// Nil if nothing is scheduled. May be too early while the start rate is exhausted; waiting entries are examined
     /// after that.
     private func nextBegin(_ now: Instant) -> Instant? {
         guard !waiting.isEmpty, running.count < Bounds.maxProbes else { return nil }
@@ -134,13 +135,13 @@ struct ProbePlan {
         return next > now ? next : waiting.lazy.compactMap { readyAt($0, now: now) }.min()
     }
 
-    /// - Returns: nil for one that is not running, or was given up.
+    /// - Returns: nil for a probe that is not running or was given up.
     mutating func ended(_ id: ProbeID) -> ProbeTarget? {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return nil }
         return end(index)
     }
 
-    /// Those that have been out for too long: nothing is expected of them any more.
+    /// Takes the probes that have run longer than `Bounds.probeStop`, and frees their slots.
     mutating func takeLost(now: Instant) -> [ProbeTarget] {
         var lost: [ProbeTarget] = []
         while let first = running.first, first.lostAt <= now { lost.append(end(0)) }
@@ -155,7 +156,7 @@ struct ProbePlan {
         return target
     }
 
-    /// As far as its own place is concerned; nil: not before another one ends.
+    /// Returns when the entry may start, as far as slots and its prefix allow; nil: not before another probe ends.
     private func readyAt(_ entry: Waiting, now: Instant) -> Instant? {
         let places = entry.isWanted ? Bounds.maxProbes : Bounds.maxProbes - Bounds.probesInReserve
         guard running.count < places, let there = prefixes.readyAt(entry.target.address, now: now) else { return nil }

@@ -1,21 +1,21 @@
-// What may be probed for a name, as far as the operator says.
+// The operator's settings for probes, in general and per name.
 
 import DNSWire
 
-/// The settings, for all names.
+/// Probe settings for all names.
 package struct ProbePolicy: Equatable, Sendable {
     package var isEnabled = false
-    /// One or more.
+    /// At least one port.
     package var ports: [UInt16] = [443]
 
     package init() {}
 }
 
-/// The same for one name, its rule counted in.
+/// Probe settings for one name, its rule included.
 struct ProbeTerms: Equatable {
     enum Scope {
         case nothing
-        /// Addresses of the public Internet only: a name must not make us knock at doors of the local network.
+        /// Public addresses only: a name must not cause probes of the local network.
         case publicAddresses
         /// A rule says so.
         case allAddresses
@@ -23,7 +23,7 @@ struct ProbeTerms: Equatable {
 
     let scope: Scope
     let ports: [UInt16]
-    /// NAT64 prefixes of the network in use: what they translate to a private IPv4 address is private.
+    /// NAT64 prefixes of the current network. An address that embeds a private IPv4 address is private.
     let translationPrefixes: [TranslationPrefix]
 
     init(_ policy: ProbePolicy, _ rule: Rule, translationPrefixes: [TranslationPrefix] = []) {

@@ -24,6 +24,13 @@ struct ProviderStanding {
     /// How many of them ask for each registrable domain.
     private var outstandingDomains: [Name: Int] = [:]
     private var silentSince: Instant?
+    private var heardAt: Instant?
+    /// Requests since the last reply that are out or have timed out, by registrable domain, and when they began.
+    private var unanswered: [Name: Int] = [:]
+    private var unansweredSince: Instant?
+    /// The reply in hand ends a time without any.
+    private var isBackFromSilence = false
+    private var silentUntil: Instant?
     private var refreshes = TokenBucket()
     private var questions = TokenBucket()
     /// When it was asked last.
@@ -71,9 +78,32 @@ struct ProviderStanding {
 
     /// Requests for several domains are out and nothing comes back: the provider fails when they have timed out.
     func isSilent(_ now: Instant) -> Bool {
-        guard let silentSince, outstandingDomains.count >= Bounds.timedOutDomainsToOpen else { return false }
+        outstandingDomains.count >= Bounds.timedOutDomainsToOpen && isLong(since: silentSince, now)
+    }
+
+    /// The provider replies to nothing, as far as names of this domain are concerned: requests for several domains, or
+    /// many for this one, are out or have timed out since its last reply. Other names may still be answered, so that a
+    /// lookup asks it all the same.
+    func isUnresponsive(for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
+        guard isLong(since: unansweredSince, now), let triedAt, now - triedAt <= Bounds.unresponsiveMemory else {
+            return false
+        }
+        return unanswered.count >= Bounds.timedOutDomainsToOpen
+            || unanswered[domain()] ?? 0 >= Bounds.unansweredOfDomain
+    }
+
+    /// Requests are out, and no reply has come lately, or the first one just now.
+    func mayBeSilent(_ now: Instant) -> Bool {
+        let isHeard = heardAt.map { now - $0 <= Bounds.heardLately } ?? false
+        let wasSilent = silentUntil.map { now - $0 <= Bounds.hopelessAfter } ?? false
+        return outstanding > 0 && (!isHeard || wasSilent)
+    }
+
+    /// An answer would have come by now: twice the usual time has passed.
+    private func isLong(since instant: Instant?, _ now: Instant) -> Bool {
+        guard let instant else { return false }
         let usual = patience.map { $0 * 2 } ?? Bounds.hedgeCeiling
-        return now - silentSince > max(usual, Bounds.silentFloor)
+        return now - instant > max(usual, Bounds.silentFloor)
     }
 
     /// Failed lately and has one request out that tells whether it is back, or has failed just now, or is silent.
@@ -150,12 +180,15 @@ struct ProviderStanding {
         new.hasOwnPause = false
         new.pausesInARow = 0
         new.silentSince = nil
+        (new.unansweredSince, new.unanswered) = (nil, [:])
         return new
     }
 
     mutating func begun(_ domain: Name, now: Instant) {
         silentSince = silentSince ?? now
+        if let triedAt, now - triedAt > Bounds.unresponsiveMemory { (unansweredSince, unanswered) = (nil, [:]) }
         triedAt = now
+        noteUnanswered(domain, since: now)
         outstanding += 1
         outstandingDomains[domain, default: 0] += 1
         if let rate = traits.questionsPerSecond { questions.charge(perSecond: rate, now: now) }
@@ -168,7 +201,14 @@ struct ProviderStanding {
         outstanding = max(0, outstanding - 1)
         let left = (outstandingDomains[domain] ?? 0) - 1
         outstandingDomains[domain] = left > 0 ? left : nil
-        if isHeard { silentSince = now }
+        if isHeard {
+            isBackFromSilence = isUnresponsive(for: domain, now)
+            if isBackFromSilence { silentUntil = now }
+            (silentSince, heardAt, unansweredSince, unanswered) = (now, now, nil, [:])
+        } else {
+            let count = (unanswered[domain] ?? 0) - 1
+            unanswered[domain] = count > 0 ? count : nil
+        }
         if outstanding == 0 { silentSince = nil }
     }
 
@@ -187,7 +227,8 @@ struct ProviderStanding {
     ///
     /// - Returns: whether it had failed before, as far as no single name explains it.
     mutating func replied(now: Instant) -> Bool {
-        let hasFailed = streak.isProvidersOwn
+        let hasFailed = streak.isProvidersOwn || isBackFromSilence
+        isBackFromSilence = false
         streak = FailureStreak()
         answers.add(1, now: now)
         pausesInARow = 0
@@ -209,6 +250,7 @@ struct ProviderStanding {
     /// is back.
     mutating func failed(_ failure: FetchFailure, of domain: Name, startedAt: Instant, now: Instant) {
         if breaker.isClosed, streak.isEmpty { failures.add(1, now: now) }
+        if failure == .timeout { endedUnanswered(of: domain, startedAt: startedAt, now: now) }
         let isProven = streak.add(
             failure, of: domain, isTrial: !breaker.isClosed, startedAt: startedAt, sharesRequests: traits.maxNames > 1,
             now: now)
@@ -217,6 +259,19 @@ struct ProviderStanding {
         hasLostConnection = failure.isOfConnection
         breaker.failed(
             ceiling: failure.isUnheard ? Bounds.unheardBackOffCeiling : Bounds.backOffCeiling, now: now)
+    }
+
+    /// A request has ended without a reply, or without a place because others get none. A reply since its begin shows
+    /// that the provider works.
+    mutating func endedUnanswered(of domain: Name, startedAt: Instant, now: Instant) {
+        if startedAt > heardAt ?? now - Bounds.unresponsiveMemory { noteUnanswered(domain, since: startedAt) }
+    }
+
+    private mutating func noteUnanswered(_ domain: Name, since instant: Instant) {
+        unansweredSince = min(unansweredSince ?? instant, instant)
+        // More domains prove no more.
+        guard unanswered[domain] != nil || unanswered.count < Bounds.timedOutDomainsToOpen else { return }
+        unanswered[domain, default: 0] += 1
     }
 
     /// It was not its own fault. Who refuses us does so all the same.

@@ -1,13 +1,13 @@
-// What operators see of a provider's standing.
+// A provider's state for operators.
 
-/// In the words that statistics use.
+/// State of a provider. The raw values appear in statistics.
 package enum ProviderState: String, Equatable, Sendable, CaseIterable {
     case up
     /// Failed, and has not answered since.
     case down
-    /// Wants us to ask less.
+    /// The provider throttles requests.
     case throttled
-    /// Does not serve our account.
+    /// The provider rejects the account.
     case blocked
     /// Its `questionsPerSecond` are used up.
     case overBudget = "over-budget"
@@ -16,17 +16,17 @@ package enum ProviderState: String, Equatable, Sendable, CaseIterable {
 }
 
 package struct ProviderEstimate: Equatable, Sendable {
-    /// Smoothed; nil until the first answer.
+    /// Smoothed mean; nil until the first answer.
     package let latencyMilliseconds: Double?
     /// Of the last 64 answers.
     package let percentile95Milliseconds: Double?
-    /// Of about the last minute, from 0 to 1; near 1 while little was asked.
+    /// Success rate of about the last minute, from 0 to 1; near 1 with few requests.
     package let successShare: Double
-    /// How far its word can be trusted, from 0 to 1; 1 while it was never found out.
+    /// Trust in its answers, from 0 to 1; 1 if none was found to be forged.
     package let trust: Double
-    /// Its part of the lookups that began of late, from 0 to 1.
+    /// Its share of the recently started lookups, from 0 to 1.
     package let firstShare: Double
-    /// When it is asked again; nil: it is asked.
+    /// When it is asked again; nil if it is in use.
     package let retryAt: Instant?
 }
 

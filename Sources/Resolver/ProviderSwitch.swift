@@ -1,20 +1,20 @@
-// The operator's degrade switch: names that are kept from the providers for a time, and everything under them. A value
-// in wall time, because it is kept over restarts; it decides nothing about questions.
+// The operator's switch that temporarily excludes names, with all their subdomains, from the providers. Uses wall time,
+// because it is stored across restarts. Routes no questions.
 
 package import DNSWire
 
 package struct ProviderSwitch: Equatable, Sendable {
-    /// In milliseconds since 1970; nil: until it is switched on. The root is all names.
+    /// End in milliseconds since 1970; nil: until it is switched on. The root means all names.
     package private(set) var endOfName: [Name: Int64?] = [:]
 
-    /// One for each rule would be more than an operator remembers; a full one refuses.
+    /// Maximum number of names. A full switch refuses further ones.
     package static let maxNames = 64
-    /// What is not kept would be forgotten by a restart: a note in the store has room for so many.
+    /// Maximum size of the stored text: the capacity of a note in the store. A longer text would be lost at a restart.
     package static let maxTextBytes = 4_096
 
     package init() {}
 
-    /// - Returns: false when there is no room.
+    /// - Returns: false if there is no room.
     package mutating func switchOff(_ name: Name, untilMilliseconds end: Int64?) -> Bool {
         var new = self
         new.endOfName[name] = .some(end)
@@ -25,8 +25,8 @@ package struct ProviderSwitch: Equatable, Sendable {
         return true
     }
 
-    /// - Parameter name: nil for all that is switched off.
-    /// - Returns: the names that may go to the providers again; none when it was not off.
+    /// - Parameter name: nil for all excluded names.
+    /// - Returns: the names that may go to the providers again; empty if none was excluded.
     package mutating func switchOn(_ name: Name?) -> [Name] {
         guard let name else {
             defer { endOfName = [:] }
@@ -35,17 +35,17 @@ package struct ProviderSwitch: Equatable, Sendable {
         return endOfName.removeValue(forKey: name) == nil ? [] : [name]
     }
 
-    /// The names whose time is over.
+    /// Removes and returns the names with a past end.
     package mutating func expire(nowMilliseconds: Int64) -> [Name] {
         let over = endOfName.filter { $0.value.map { $0 <= nowMilliseconds } ?? false }.map(\.key)
         for name in over { endOfName[name] = nil }
         return over
     }
 
-    /// The name or one that it is under is switched off, and has not expired.
+    /// Returns whether the name or an ancestor is excluded and not expired.
     package func isOff(_ name: Name) -> Bool { endOfName.covering(name) { _ in true } != nil }
 
-    /// When `expire` has something to do.
+    /// When `expire` is due.
     package var nextEndMilliseconds: Int64? { endOfName.values.compactMap { $0 }.min() }
 }
 
@@ -55,7 +55,7 @@ extension ProviderSwitch {
         endOfName.map { name, end in "\(name) \(end.map { String($0) } ?? "-")" }.sorted().joined(separator: "\n")
     }
 
-    /// Lines that are not of this form are left out: half a switch is better than none.
+    /// Parses the text. Malformed lines are skipped, and the others are used.
     package init(text: String) {
         for line in text.split(separator: "\n").prefix(ProviderSwitch.maxNames) {
             let words = line.split(separator: " ", omittingEmptySubsequences: false)
@@ -67,14 +67,14 @@ extension ProviderSwitch {
 }
 
 extension [Name: Instant?] {
-    /// The name, or the nearest one above it, that stands here and whose time is not over; nil: none.
+    /// Returns the name or its nearest ancestor in the table with a future end; nil: none.
     func covering(_ name: Name, now: Instant) -> (name: Name, until: Instant?)? {
         covering(name) { until in until.map { now < $0 } ?? true }.map { (name: $0.name, until: $0.value) }
     }
 }
 
 extension Dictionary where Key == Name {
-    /// The name, or the nearest one above it, that stands here with such a value; nil: none.
+    /// Returns the name or its nearest ancestor in the table with a matching value; nil: none.
     fileprivate func covering(_ name: Name, _ isMeant: (Value) -> Bool) -> (name: Name, value: Value)? {
         guard !isEmpty else { return nil }
         var next: Name? = name

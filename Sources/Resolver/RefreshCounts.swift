@@ -1,4 +1,5 @@
-// What became of the refreshes: `started = succeeded + failed` and those in flight; `used` were read before they ended.
+// Counts of refreshes: `started` is the sum of `succeeded`, `failed` and those in flight. `used` were read before they
+// expired.
 
 package struct RefreshCounts: Equatable, Sendable {
     package var started: UInt64 = 0

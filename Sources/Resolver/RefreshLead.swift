@@ -1,22 +1,22 @@
-// How long before the end of an answer its refresh begins: as long as the upstreams need, also if they become slower
-// after the refresh was planned.
+// Computes how long before an answer's expiry its refresh starts: as long as the upstreams need, even if they become
+// slower after planning.
 
 import DNSWire
 
 extension RefreshPlan {
-    /// A small part of a long life, so that there is time for another try; at most half of a short one.
+    /// Returns the lead: a small part of a long lifetime, with time for a retry; at most half of a short one.
     func lead(_ number: Int, _ patience: Duration) -> Duration {
         let life = Duration.seconds(Int64(entries[number].lifetimeSeconds))
         return min(max(patience, Bounds.refreshLeadFloor, life / 200), life / 2)
     }
 
-    /// Answers that end together are refreshed one after the other.
+    /// Schedules a refresh with a random offset, so that answers with equal expiry are refreshed one after the other.
     mutating func scheduleAhead(_ number: Int, by lead: Duration) {
         schedule(number, at: entries[number].expiresAt - lead + chance.duration(upTo: lead / 4))
     }
 
-    /// Looks at every entry when the need has grown by half, and at none otherwise: the measured latency changes a
-    /// little with each answer.
+    /// Adjusts the planned refreshes to the upstreams' latency. Visits all entries only if it has grown by half,
+    /// because the measured latency changes slightly with each answer.
     ///
     /// - Parameter patience: how long upstreams need to answer a question of this type.
     mutating func upstreamsNeed(_ patience: Duration, for type: RecordType) {
@@ -35,7 +35,7 @@ extension RefreshPlan {
         }
     }
 
-    /// A refresh whose provider has been charged keeps its time.
+    /// Returns whether the refresh may be moved. One that was already charged to a provider keeps its time.
     private func isPlannedAhead(_ number: Int, _ kind: RecordType?) -> Bool {
         let entry = entries[number]
         return deadlines.contains(number) && (entry.question.type.isAddress ? entry.question.type : nil) == kind

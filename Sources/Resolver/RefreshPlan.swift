@@ -1,45 +1,43 @@
-// Which answers to fetch anew before they expire, and when. Knows the questions that were asked lately, what there is
-// to come of them, and how much they are in use; the hits are counted where they happen and are asked for when they
-// matter.
-//
-//     learned ──> scheduled ── its time comes ──> counted ── in use ──> refreshed, and learned again
-//                     ▲                              └────── not ────> idle: known, and let expire
-//                     └──────── asked again ────────────────────────────┘
-//
-// Invariants: `numberOf` has every entry once; `deadlines` holds exactly the scheduled ones; there are never more than
-// `Bounds.maxPlanned`.
+// Decides which answers are prefetched before they expire, and when. Holds the recently asked questions with their
+// expiry and demand. The cache counts hits; the plan asks for the counts when an answer is due.
 
 import DNSWire
 
+///     learned ──> scheduled ── due ──> counted ── in use ──> refreshed, and learned again
+///                     ▲                   └────── not ────> idle: known, and expires
+///                     └──────────── asked again ─────────────┘
+///
+/// Invariants: `numberOf` has every entry once; `deadlines` holds exactly the scheduled ones; at most `maxPlanned`.
 struct RefreshPlan {
     struct Entry {
         let question: Question
         var demand: Demand
         var expiresAt: Instant
-        /// Its turn, kept while it is postponed: who is due first is refreshed first.
+        /// When it is due, kept while it is postponed: the earliest due entry is refreshed first.
         var dueAt: Instant
         var lifetimeSeconds: UInt32 = 0
-        /// What it was before it came back too small; nil while nothing is suspected.
+        /// The lifetime before a suspiciously short one was received; nil if none was.
         var usualSeconds: UInt32?
-        /// The upstream hands out what is left in its own cache: asked before the end, it says the same end again.
+        /// The upstream returns the remaining TTL of its own cache entry. A query before the expiry would return the
+        /// same expiry again.
         var countsDown = false
-        /// Nothing but "no" stands there.
+        /// The last answer is negative.
         var isNegative = false
-        /// Somebody wants it to be there, asked for or not, and it has not come yet.
+        /// Requested by the operator; not resolved yet.
         var isWanted = false
-        /// The answer that stands was fetched ahead, and so many in a row were not read.
+        /// The current answer was prefetched; `unread` counts the consecutive unread prefetches.
         var isRefreshed = false
         var unread = 0
-        /// Its hits are counted, and there was no room for it.
+        /// Its hits are counted, but its refresh was postponed for want of room.
         var isPostponed = false
-        /// The provider whose budget has been charged for the refresh to come, and from when on that holds: whoever is
-        /// called earlier has to pay anew.
+        /// The provider that was charged for the next refresh, and from when the payment holds. An earlier refresh pays
+        /// again.
         var payment: (to: ProviderID, from: Instant)?
-        /// Its answer was learned on another network: nothing is known to stand here.
+        /// Its answer was learned on another network. None is known for the current one.
         var isElsewhere = false
-        /// When the provider's records that the cache holds expire; nil: it holds none, or a provider's "no".
+        /// When the provider's records in the cache expire; nil: there are none, or the provider's answer was negative.
         var providerRecordsEnd: Instant?
-        /// Asks and hits, one at least.
+        /// Queries and cache hits, at least one.
         var uses = 1
 
         init(_ question: Question, _ demand: Demand, expiresAt: Instant) {
@@ -49,27 +47,28 @@ struct RefreshPlan {
             dueAt = expiresAt
         }
 
-        /// Asked before the end, the upstream would say the same end again.
+        /// A query before the expiry would return the same expiry.
         var waitsForTurnover: Bool { countsDown || usualSeconds != nil }
 
-        /// When it was counted last.
+        /// Uses the demand of the last count.
         var isInUse: Bool { isInUse(demand.perSecond) }
 
         func isInUse(at now: Instant) -> Bool { isInUse(demand.perSecond(at: now)) }
 
         private func isInUse(_ asksPerSecond: Double) -> Bool {
-            // What does not exist must be asked for again: a scan of invented names is not worth a single refresh.
+            // A negative answer is refreshed only after a second query, so that scans of random names cause no
+            // refreshes.
             guard unread < Bounds.maxUnreadRefreshes, uses > 1 || !isNegative else { return false }
             let lifetime = max(lifetimeSeconds, usualSeconds ?? 0)
             return asksPerSecond * Double(lifetime) >= Bounds.expectedAsksWorthRefreshing
         }
 
-        /// What a place in the plan is worth.
+        /// Priority for a place in the plan.
         func worth(at now: Instant) -> Double { isWanted ? .infinity : demand.perSecond(at: now) }
 
-        /// Ends, turnovers and payments were another network's; how long it usually lives is a guess.
+        /// Discards expiry, turnover and payment of the former network. The usual lifetime remains as an estimate.
         ///
-        /// - Parameter isElsewhere: nothing is kept of it on the network in use; nil: it is the same network.
+        /// - Parameter isElsewhere: no answer is cached for the current network; nil: the network is the same.
         mutating func networkChanged(isElsewhere: Bool?, now: Instant) {
             expiresAt = now
             lifetimeSeconds = max(lifetimeSeconds, usualSeconds ?? 0)
@@ -80,7 +79,7 @@ struct RefreshPlan {
             payment = nil
             if let isElsewhere {
                 self.isElsewhere = isElsewhere
-                // A network that is known has records of its own, presumably.
+                // A known network presumably has cached records of its own.
                 providerRecordsEnd = isElsewhere || isNegative ? nil : now
             }
         }
@@ -90,41 +89,42 @@ struct RefreshPlan {
     private var numberOf: [Question: Int] = [:]
     private(set) var deadlines = DeadlineQueue()
     var chance: Chance
-    /// Of addresses by type, and of all other types: what the leads of the planned refreshes were made for.
+    /// Upstream latency that the current leads were planned with: for each address type, and under nil for all other
+    /// types.
     var plannedPatience: [RecordType?: Duration] = [:]
-    /// Where the search for an entry to give up goes on.
+    /// Position from which the search for an entry to evict continues.
     private var hand = 0
 
     init(seed: UInt64) {
         chance = Chance(seed: seed)
     }
 
-    /// When `popDue` has something.
+    /// When `popDue` returns something; nil if nothing is scheduled.
     var nextDeadline: Instant? { deadlines.earliest }
 
-    /// Wanted, and not there yet: it is tried for until it comes.
+    /// Returns whether the operator requested it and it is not resolved yet. It is tried until it succeeds.
     func isWanted(_ question: Question) -> Bool {
         numberOf[question].map { entries[$0].isWanted } ?? false
     }
 
-    /// The last answer had what was asked for.
+    /// Returns whether the last answer had records of the requested type.
     func hasRecords(_ question: Question) -> Bool {
         guard let number = numberOf[question] else { return false }
         let entry = entries[number]
         return entry.lifetimeSeconds > 0 && !entry.isNegative && !entry.isElsewhere
     }
 
-    /// When the provider's records that the cache holds for it expire, or have expired; nil: it holds none.
+    /// Returns when the provider's records in the cache expire or expired; nil: there are none.
     func providerRecordsEnd(_ question: Question) -> Instant? {
         numberOf[question].flatMap { entries[$0].providerRecordsEnd }
     }
 
-    /// Asks per second; 0 for what is not known.
+    /// Queries per second; 0 for an unknown question.
     func demand(for question: Question) -> Double {
         numberOf[question].map { entries[$0].demand.perSecond } ?? 0
     }
 
-    /// The most asked first; no more than so many.
+    /// Returns at most `count` names, the most asked first.
     func hottest(atMost count: Int, now: Instant) -> [Name] {
         var seen: Set<Name> = []
         var hottest: [Name] = []
@@ -135,8 +135,8 @@ struct RefreshPlan {
         return hottest
     }
 
-    /// Looks at everything once. To fade a rate costs more, and is done only where it may be among the largest: a rate
-    /// that has faded is never larger.
+    /// Returns the questions with the highest query rates in one pass over all entries. Decaying a rate is costly and
+    /// happens only if the undecayed rate could be among the largest, because decay never raises a rate.
     func hottestQuestions(
         atMost count: Int, hits: (Question) -> Int, now: Instant
     ) -> [AskedQuestion] {
@@ -151,10 +151,10 @@ struct RefreshPlan {
         return largest.questions
     }
 
-    // MARK: what happens
+    // MARK: events
 
-    /// The cache has answered it, near the answer's end; that hit is counted there, as all hits are.
-    /// - Returns: whether to refresh it now. False where that is planned, or better left until the answer has ended.
+    /// The cache gave the answer near its expiry and counted that hit as any other.
+    /// - Returns: whether to refresh it now. False if a refresh is planned, or should wait for the expiry.
     mutating func foundDue(_ question: Question, now: Instant) -> Bool {
         guard let number = numberOf[question] else {
             asked(question, now: now)
@@ -164,7 +164,7 @@ struct RefreshPlan {
         return !deadlines.contains(number) && !entries[number].waitsForTurnover
     }
 
-    /// By a client whom the cache could not answer.
+    /// Counts a client's question that the cache could not answer.
     mutating func asked(_ question: Question, now: Instant) {
         guard let number = numberOf[question] else {
             add(Entry(question, Demand(now: now), expiresAt: now), now: now)
@@ -175,14 +175,14 @@ struct RefreshPlan {
         entries[number].unread = 0
     }
 
-    /// Everything here is due at once.
+    /// Makes a question requested by the operator due at once.
     mutating func wanted(_ question: Question, now: Instant) {
         let number = numberOf[question] ?? add(Entry(question, Demand(now: now), expiresAt: now), now: now)
         entries[number].isWanted = true
         schedule(number, at: now)
     }
 
-    /// From a former life of the process; whoever is known already is known better, and keeps the place.
+    /// Adds an answer from an earlier run of the daemon. A question that is already known keeps its entry.
     mutating func restored(_ answer: RestoredAnswer, now: Instant) {
         guard numberOf[answer.question] == nil, entries.count < Bounds.maxPlanned else { return }
         let demand = Demand(perSecond: answer.demandPerSecond, now: now)
@@ -214,7 +214,7 @@ struct RefreshPlan {
         }
         let end = entries[number].expiresAt
         if waitsForTurnover {
-            // Never at once again: an end that has passed already would be asked about in circles.
+            // Never at once: an expiry in the past would cause a query loop.
             let turnover = max(end, now + Bounds.turnoverDelay) + chance.duration(upTo: Bounds.turnoverDelay)
             schedule(number, at: turnover)
         } else if answer.ttlSeconds > 0 {
@@ -222,18 +222,26 @@ struct RefreshPlan {
         }
     }
 
-    /// It is there, and will not be refreshed.
+    /// Records that a requested answer has arrived; it is not refreshed.
     mutating func gained(_ question: Question) {
         if let number = numberOf[question] { entries[number].isWanted = false }
     }
 
-    /// No upstream answered; it is worth asking again at this time.
+    /// Schedules a retry at this time, as no upstream answered.
     mutating func failed(_ question: Question, retryAt: Instant) {
         guard let number = numberOf[question] else { return }
         schedule(number, at: retryAt + chance.duration(upTo: Bounds.turnoverDelay))
     }
 
-    /// It is in use, and there is no room for its refresh yet. Whoever says so asks for nothing that is due until there
+    /// Schedules questions that failed, the most asked first, after a provider has answered again. The provider's
+    /// budget bounds the rate.
+    mutating func retry(_ questions: [Question], now: Instant) {
+        let numbers = Set(questions.compactMap { numberOf[$0] })
+        let ordered = byDemand(now) { numberOf[$0.question].map(numbers.contains) ?? false }
+        for (place, number) in ordered.enumerated() { schedule(number, at: now + Bounds.retryStep * place) }
+    }
+
+    /// Postpones the refresh of a question in use for want of room. The caller takes no more due questions until there
     /// is room.
     mutating func postponed(_ question: Question, now: Instant) {
         guard let number = numberOf[question] else { return }
@@ -241,7 +249,7 @@ struct RefreshPlan {
         schedule(number, at: min(entries[number].dueAt, now))
     }
 
-    /// It is in use, and its part of a budget is there at this time.
+    /// Schedules the refresh of a question in use for the time at which its budget share is available.
     mutating func paid(_ question: Question, to provider: ProviderID, until instant: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
@@ -251,9 +259,9 @@ struct RefreshPlan {
 
     // MARK: networks
 
-    /// What is in use is due, the most asked first, at a bounded pace; the rest when somebody asks for it.
+    /// Makes the questions in use due, the most asked first, at a bounded rate. The rest wait for a query.
     ///
-    /// - Parameter isElsewhere: nothing is kept on the network in use; nil: it is the same network.
+    /// - Parameter isElsewhere: nothing is cached for the current network; nil: the network is the same.
     mutating func networkChanged(isElsewhere: Bool?, now: Instant) {
         for number in entries.indices {
             deadlines.remove(number)
@@ -262,7 +270,7 @@ struct RefreshPlan {
         pace(byDemand(now) { $0.isWanted || $0.isInUse(at: now) }, now: now)
     }
 
-    /// What fell due while nobody could be asked comes at the same pace.
+    /// Spreads the refreshes that fell due while no upstream could be asked, at the same rate.
     mutating func resumed(now: Instant) {
         let isDue = { (entry: Entry) in entry.dueAt <= now + Bounds.turnoverDelay }
         pace(byDemand(now, where: isDue).filter(deadlines.contains), now: now)
@@ -272,16 +280,16 @@ struct RefreshPlan {
         for (place, number) in numbers.enumerated() { schedule(number, at: now + Bounds.refreshStep * place) }
     }
 
-    /// The most asked first, what is wanted before all; equals in the order in which they came.
+    /// Returns requested entries, then the most asked ones. Equal entries stay in insertion order.
     private func byDemand(_ now: Instant, where isMeant: (Entry) -> Bool) -> [Int] {
         let meant = entries.indices.filter { isMeant(entries[$0]) }.map { ($0, entries[$0].worth(at: now)) }
         return meant.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.map(\.0)
     }
 
-    // MARK: what is due
+    // MARK: due refreshes
 
-    /// The next question whose time has come, and with it the other address family of the name if that ends soon:
-    /// clients ask for both. Whether they are refreshed depends on their hits: `counted`.
+    /// Takes the next due question, together with the other address family of its name if that expires soon, as clients
+    /// ask for both. The hits decide whether they are refreshed: `counted`.
     mutating func popDue(_ now: Instant) -> [Question] {
         guard let number = deadlines.popDue(now) else { return [] }
         let question = entries[number].question
@@ -292,7 +300,7 @@ struct RefreshPlan {
         return [question, entries[partner].question]
     }
 
-    /// Further questions that are due soon, for a request that has room for them.
+    /// Takes further questions that are due soon, for a request with room for them.
     mutating func popEarly(_ now: Instant, atMost count: Int) -> [Question] {
         var questions: [Question] = []
         while questions.count < count, let next = deadlines.first, isNearEnd(next, now) {
@@ -302,7 +310,7 @@ struct RefreshPlan {
         return questions
     }
 
-    /// - Parameter hits: replies from the cache since the last count.
+    /// - Parameter hits: cache hits since the last count.
     mutating func counted(_ question: Question, hits: Int, now: Instant) -> Prospect {
         guard let number = numberOf[question] else { return Prospect() }
         var entry = entries[number]
@@ -311,7 +319,7 @@ struct RefreshPlan {
         if hits > 0 { entry.unread = 0 } else if !entry.isPostponed { entry.unread += 1 }
         let wasUsed = hits > 0 && entry.isRefreshed
         entry.isRefreshed = entry.isRefreshed && !wasUsed
-        // After a sleep all that was paid for would come at once.
+        // A payment expires after the burst time: after a system sleep all paid refreshes would run at once.
         let paidTo = entry.payment.flatMap { payment in
             payment.from <= now && now - payment.from < .seconds(Bounds.budgetBurst) ? payment.to : nil
         }
@@ -321,19 +329,18 @@ struct RefreshPlan {
         return Prospect(isInUse: entry.isInUse, isWanted: entry.isWanted, paidTo: paidTo, wasUsed: wasUsed)
     }
 
-    /// Nothing true: it should be left to expire.
+    /// Result of a count. If no flag is true, the answer should expire.
     struct Prospect: Equatable {
         var isInUse = false
-        /// In use or not.
+        /// Requested by the operator, in use or not.
         var isWanted = false
-        /// Whose budget has been charged already.
+        /// The provider that was already charged for the refresh.
         var paidTo: ProviderID?
-        /// The answer that stands was fetched ahead, and then read.
+        /// The current answer was prefetched and then read.
         var wasUsed = false
     }
 
-    /// What would be found if its hits were counted now, and when that is planned; nil for what is not known. Changes
-    /// nothing.
+    /// Returns the result of a count at this moment and the planned time; nil for an unknown question. Changes nothing.
     func outlook(of question: Question, hits: Int, now: Instant) -> (plannedAt: Instant?, prospect: Prospect)? {
         guard let number = numberOf[question] else { return nil }
         var counted = self
@@ -341,7 +348,7 @@ struct RefreshPlan {
         return (deadlines.contains(number) ? entries[number].dueAt : nil, prospect)
     }
 
-    // MARK: parts
+    // MARK: helpers
 
     mutating func schedule(_ number: Int, at instant: Instant) {
         entries[number].dueAt = instant
@@ -354,12 +361,16 @@ struct RefreshPlan {
 
     private func isNearEnd(_ number: Int, _ now: Instant) -> Bool {
         let entry = entries[number]
-        guard !entry.waitsForTurnover, deadlines.contains(number) else { return false }
+        // A question that failed waits for its retry, which is later than the expiry. One that is charged to a budget
+        // would be charged again before its time.
+        guard !entry.waitsForTurnover, entry.payment == nil, deadlines.contains(number),
+            entry.dueAt <= max(entry.expiresAt, now + Bounds.earlyRetry)
+        else { return false }
         return now.duration(to: entry.expiresAt) <= .seconds(Int64(entry.lifetimeSeconds)) / Bounds.earlyPart
     }
 
-    /// A lifetime that is less than half of the usual one is either what is left in the upstream's cache, or the owner
-    /// has changed it. What comes after that end has passed tells.
+    /// Detects upstreams that return remaining TTLs. A lifetime below half of the usual one is either the rest of a
+    /// cache entry or a change by the zone's owner. The answer after that expiry decides.
     private mutating func judgeLifetime(_ number: Int, _ seconds: UInt32) {
         if let usual = entries[number].usualSeconds {
             entries[number].countsDown = seconds >= usual / 2
@@ -386,7 +397,7 @@ struct RefreshPlan {
         return number
     }
 
-    /// Of a few, which change from time to time: a full table costs no more than a small one.
+    /// Returns the least used entry of a rotating sample, so that eviction costs the same at every table size.
     private mutating func leastInUse(now: Instant) -> Int {
         var least = hand
         for _ in 0..<Bounds.planSample {

@@ -82,7 +82,8 @@ package struct RequestShares: Sendable {
             earliest = min(until, earliest ?? until)
         }
         for request in running.values {
-            for at in [request.overdueAt, request.since + Bounds.hopelessAfter] where at > now {
+            let ends = [request.overdueAt, request.since + Bounds.overdueCeiling, request.since + Bounds.hopelessAfter]
+            for at in ends where at > now {
                 earliest = min(at, earliest ?? at)
             }
         }
@@ -222,6 +223,7 @@ package struct RequestShares: Sendable {
     /// Equals wait for each other: a request leaves only for a domain that has fewer, unless its own is slow.
     private mutating func leaving(_ id: ID, for domain: Name, now: Instant) -> Obstacle {
         guard let other = running[id] else { return .none }
+        if isUnanswered(other, now: now) { return .request(id) }
         let holder = other.holder.domain
         guard holder != domain else { return other.since + Bounds.hopelessAfter <= now ? .request(id) : .time }
         guard other.isOverdue(now) else { return .time }
@@ -229,6 +231,13 @@ package struct RequestShares: Sendable {
         let places = ofProvider[other.provider]
         let count = { (name: Name) in places?.count(of: name) ?? 0 }
         return isHeldUp(other, now: now) || count(holder) > count(domain) + 1 ? .request(id) : .time
+    }
+
+    /// The provider has replied to nothing since this request began, a time in which every provider that works replies.
+    /// Another name shows whether it still does.
+    private func isUnanswered(_ request: Request, now: Instant) -> Bool {
+        let heardAt = answers[request.provider]?.at
+        return request.since + Bounds.overdueCeiling <= now && heardAt.map { $0 < request.since } ?? true
     }
 
     private func isHeldUp(_ request: Request, now: Instant) -> Bool {

@@ -1,15 +1,14 @@
-// The lines of resolv.conf(5) that matter to us: the nameservers, as text still, and the domains in which names are
-// completed. Any bytes are read without harm.
+// Parses the nameservers, as text, and the search domains of resolv.conf(5). Any input bytes are safe.
 
 package import DNSWire
 
 package struct ResolvConf: Sendable {
-    /// What stands behind "nameserver", in order; most often an address. Cut to what a line of the log can hold.
+    /// Values of the "nameserver" lines in order, usually addresses, cut to the length of a log line.
     let nameservers: [String]
-    /// Of the last "search" or "domain" line, lower case and without repetitions; "search ." is none.
+    /// Search domains of the last "search" or "domain" line, in lower case without duplicates; "search ." means none.
     package let searchDomains: [Name]
 
-    /// Lines that are read. The file is the administrator's, its generator may have gone mad.
+    /// Maximum number of lines read, in case a generator writes a broken file.
     static let maxLines = 1024
     /// Twice as many as any resolver follows; glibc before 2.26 stopped at 6.
     package static let maxSearchDomains = 32

@@ -271,10 +271,9 @@ package struct Resolver {
         popDueRefreshes(now: now)
     }
 
-    /// It may go better now: what failed and is in use is refreshed at once, and not when its pause is over.
-    /// What failed may be asked again.
+    /// Refreshes questions in use that failed, without waiting for the end of their pause.
     mutating func retry(_ questions: [Question], now: Instant) {
-        for question in questions where isPlanned(question) { plan.failed(question, retryAt: now) }
+        plan.retry(questions.filter(isPlanned), now: now)
     }
 
     private func isPlanned(_ question: Question) -> Bool {
@@ -361,6 +360,9 @@ package struct Resolver {
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: retryAt) }
         }
         guard lookup.isRefresh, lookup.isFinished else { return }
+        if !lookup.hasLearned, lookup.lacksRoom, isPlanned(lookup.question) {
+            plan.failed(lookup.question, retryAt: now + Bounds.failureFloor)
+        }
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }
     }
 }

@@ -1,11 +1,10 @@
-// What follows for lookups and for the cache from what was found out about addresses. Begins lookups and probes; judges
-// no address.
+// Applies the effects of probe results to lookups and to the cache. Starts lookups and probes; judges no address.
 
 import DNSWire
 
 extension Resolver {
-    /// What one brings about may have consequences in turn; each begins a lookup at most, which has none of its own
-    /// before its fetches end.
+    /// Consequences may cascade. Each starts at most one lookup, which has none of its own before its fetches end, so
+    /// the loop terminates.
     mutating func carryOutConsequences(now: Instant) {
         while case let consequences = around.verification.takeConsequences(), !consequences.isEmpty {
             for consequence in consequences { carryOut(consequence, now: now) }
@@ -31,12 +30,12 @@ extension Resolver {
         }
     }
 
-    /// A lookup that is in flight judges what comes by itself; what is forged is not given until it ends.
+    /// Asks other sources. A lookup in flight evaluates its own replies; the forged answer is withheld until it ends.
     private mutating func askElsewhere(_ question: Question, besides source: Source, _ forged: Answer?, now: Instant) {
         let number = numberOfQuestion[question]
         if forged != nil, around.verification.isGuarded {
             around.actions.append(.withdraw(question, source))
-            // What another one says has no better chance than when a client asks.
+            // Behind a portal, a lookup started now has no better chance than one that a client starts.
             if number == nil { return }
         }
         let policy = routing.policy.of(question.name)
@@ -51,7 +50,7 @@ extension Resolver {
                 lookup.isBesides(source, forged, on: everybody, around.verification, now: now)
             }
         }
-        // It is not put off, and the refreshes after it pay for it.
+        // It starts at once; its cost delays later refreshes.
         if let first = route.providers.first { _ = around.ranking.spend(on: first, now: now) }
         refreshes.started += 1
         begin(question, along: route, policy, isRefresh: true, now: now) { lookup, around in

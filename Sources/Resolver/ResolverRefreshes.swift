@@ -1,10 +1,10 @@
-// Refreshes: what is due is counted, and what is in use begins a lookup that nobody waits for, as far as room and
-// budgets allow. Clients' questions are never put off here.
+// Runs refreshes: requests hit counts for due answers, and starts lookups without waiters for those in use, within
+// limits and budgets. Clients' questions are never postponed here.
 
 import DNSWire
 
 extension Resolver {
-    /// The hottest first: what has expired meanwhile is due for all of them at once.
+    /// Restores answers, the most asked first, because all answers that expired meanwhile are due at once.
     mutating func restore(_ answers: [RestoredAnswer], now: Instant) {
         for answer in answers.sorted(by: { $0.demandPerSecond > $1.demandPerSecond })
         where routing.policy.of(answer.question.name).prefetches {
@@ -12,7 +12,7 @@ extension Resolver {
         }
     }
 
-    /// There is room; and it is known which network is asked, and somebody can be reached there.
+    /// Returns whether a refresh may start: there is room, the network is stable, and an upstream is reachable.
     var mayRefresh: Bool {
         refreshesInFlight < Bounds.maxRefreshes && lookupsInFlight < Bounds.maxLookups && around.isSettled
             && (routing.hasSystem || !around.ranking.isCutOff)

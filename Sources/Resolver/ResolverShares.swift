@@ -1,5 +1,4 @@
-// How the places for lookups are shared: a new lookup takes the place of an old one where its domain or its client has
-// too many.
+// Shares the lookup slots: a new lookup replaces an old one if its domain or client holds too many.
 
 import DNSWire
 
@@ -12,19 +11,20 @@ extension Resolver {
         }
     }
 
-    /// Whether a refresh may begin: it never takes a client's place.
+    /// Returns whether a refresh may start. It never replaces a client's lookup.
     func hasRoom(for question: Question) -> Bool {
         shares.displaced(by: ShareHolder(question.name, nil)) == nil
     }
 
-    /// The client whose question a fetch is for; nil for a refresh, and for a fetch that no lookup waits for.
+    /// The client that a fetch is made for; nil for a refresh, and for a fetch that no lookup waits for.
     package func client(of fetch: FetchID) -> ClientID? {
         lookupOfFetch[fetch].flatMap { shares.holder(of: $0)?.client }
     }
 }
 
 extension Lookup {
-    /// Its place goes to another lookup. Clients get what is at hand, and nothing is held against an upstream.
+    /// Ends the lookup in favour of another one. Clients get the best answer at hand, and no upstream is charged with a
+    /// failure.
     mutating func displaced(now: Instant, _ around: inout Surroundings) {
         replyExpired(.failure, &around)
         around.actions += waiters.map { .fail($0, .notReady) }

@@ -1,16 +1,17 @@
-// Who may be asked for a question, and in which order: by the settings, the operator's switch, the hosts file and what
-// is known of the providers.
+// Selects and orders the upstreams for a question by settings, the operator's switch, the hosts file and the providers'
+// state.
 
 import DNSWire
+import PublicSuffix
 
 struct Routing {
     var policy = Policy()
     var hasSystem = false
     var hosts = HostsTable.empty
-    /// The names that are kept from the providers for now; until when, nil for no end.
+    /// Names that the operator has temporarily excluded from the providers, and until when; nil for no end.
     var switchedOff: [Name: Instant?] = [:]
 
-    /// Sets other settings; keeps the portal's names and the network's prefixes, which no setting gives.
+    /// Replaces the settings. Keeps the portal's names and the NAT64 prefixes, which are not settings.
     mutating func set(_ new: Policy) {
         let (exceptions, prefixes) = (policy.exceptions, policy.translationPrefixes)
         policy = new
@@ -18,13 +19,14 @@ struct Routing {
         policy.translationPrefixes = prefixes
     }
 
-    /// What special names have to say before anybody is asked.
+    /// Returns the route of special names, which precedes any upstream.
     func place(of question: Question) -> LocalNames.Route { LocalNames.route(question, hosts) }
 
-    /// While all providers are in trouble and the system resolver can stand in, one request at a time finds out whether
-    /// a provider is back: an outage must not cost every name a wait, nor the provider a flood when it returns.
+    /// Returns the route of a question. While all providers fail and the system resolver can stand in, one request at a
+    /// time tests whether a provider has recovered. An outage must not delay every name, nor flood the provider at its
+    /// return.
     ///
-    /// - Parameter paid: the provider whose budget has been charged for it goes first, unless it is in trouble now.
+    /// - Parameter paid: the provider that was charged for the question. It goes first unless it is failing.
     func route(
         _ question: Question, _ policy: NamePolicy, paid: ProviderID? = nil, _ ranking: inout UpstreamRanking,
         now: Instant
@@ -45,7 +47,8 @@ struct Routing {
             order.insert(order.remove(at: index), at: 0)
         }
         let hasSystem = hasSystem && (upstreams == .system || policy.standsIn != .never)
-        // Somebody finds out whether one is back that failed, and is to wait no longer for it than others do.
+        // A trial tests whether a failed provider has recovered. The trial waits for it no longer than other lookups
+        // do.
         let working = order.filter { !ranking.isInTrouble($0, now) && !ranking.mayBeBack($0, now) }
         let inTrouble = working.isEmpty
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
@@ -53,17 +56,18 @@ struct Routing {
             providers: order.filter { !onTrial.contains($0) }, inReserve: onTrial,
             trialPatience: onTrial.map(ranking.hedgeDelay).max() ?? .zero, withheld: withheld, upstreams: upstreams,
             hasSystem: hasSystem, inTrouble: inTrouble,
+            isUnresponsive: ranking.areUnresponsive(working, for: question.name.registrableDomain, now),
             patience: ranking.patience(of: working.prefix(Bounds.maxProviderAttempts)))
     }
 
-    /// Who may be asked: what the settings say of the name, as far as there is somebody who can be asked.
+    /// Returns the upstreams that the settings allow for the name and that exist.
     func upstreams(
         for question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
     ) -> NameUpstreams {
         direction(of: question, policy, ranking, now: now).upstreams
     }
 
-    /// The same with the reason.
+    /// The same, with the reason.
     func direction(
         of question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
     ) -> Direction {

@@ -1,5 +1,4 @@
-// Rules for names and what is under them. For each thing that rules speak of, the longest match that says something
-// about it decides.
+// Rules for names and their subdomains. For each setting, the longest matching rule that specifies it decides.
 
 package import DNSWire
 
@@ -7,7 +6,7 @@ package struct Rule: Equatable, Sendable {
     package var match: [Name]
     package var upstreams: NameUpstreams?
     package var standsIn: StandInPolicy?
-    /// Private addresses from providers are taken for what they say.
+    /// Private addresses from providers are accepted.
     package var allowPrivate: Bool?
     package var stale: Bool?
     package var staleNegative: Bool?
@@ -24,7 +23,7 @@ package struct Rule: Equatable, Sendable {
         self.match = match
     }
 
-    /// Says what `other` says wherever this one is silent.
+    /// Takes the values of `other` for settings that this rule does not specify.
     fileprivate mutating func fill(from other: Rule) {
         upstreams = upstreams ?? other.upstreams
         standsIn = standsIn ?? other.standsIn
@@ -39,7 +38,7 @@ package struct Rule: Equatable, Sendable {
         if fallbackAddresses.isEmpty { fallbackAddresses = other.fallbackAddresses }
     }
 
-    /// Two rules for one name: an exclusion beats an inclusion; else the first one counts.
+    /// Merges two rules for one name: an exclusion beats an inclusion; else the first value counts.
     fileprivate mutating func join(_ other: Rule) {
         if other.upstreams == .system { upstreams = .system }
         if other.standsIn == .never { standsIn = .never }
@@ -52,11 +51,11 @@ package struct Rule: Equatable, Sendable {
     }
 }
 
-/// Who may be asked for a name.
+/// The upstreams that may be asked for a name.
 package enum NameUpstreams: Equatable, Sendable {
-    /// The providers, and the system resolver where they fail.
+    /// The providers, and the system resolver if they fail.
     case providers
-    /// One provider, and the system resolver where it fails.
+    /// One provider, and the system resolver if it fails.
     case provider(ProviderID)
     case system
 }
@@ -70,7 +69,7 @@ package struct RuleTable: Equatable, Sendable {
         }
     }
 
-    /// Names of rules that say something else of upstreams, or that are in one of the two only.
+    /// Returns the names of rules with different upstreams, and of rules in only one of the tables.
     func namesDiffering(from other: RuleTable) -> [Name] {
         Set(ruleOfName.keys).union(other.ruleOfName.keys).filter { name in
             let (rule, otherRule) = (ruleOfName[name], other.ruleOfName[name])
@@ -78,7 +77,7 @@ package struct RuleTable: Equatable, Sendable {
         }
     }
 
-    /// Nil: no rule speaks of the name.
+    /// Returns the merged rule for a name; nil if no rule matches.
     func rule(for name: Name) -> Rule? {
         var found: Rule?
         for match in names(matching: name) {
@@ -88,7 +87,7 @@ package struct RuleTable: Equatable, Sendable {
         return found
     }
 
-    /// The names that rules speak of which are this one or above it, the longest first.
+    /// Returns the rule names that equal the name or are its ancestors, the longest first.
     func names(matching name: Name) -> [Name] {
         guard !ruleOfName.isEmpty else { return [] }
         var matching: [Name] = []

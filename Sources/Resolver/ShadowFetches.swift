@@ -1,5 +1,5 @@
-// Fetches beside lookups: to measure providers that no client is to wait for, and to compare a shadow provider's
-// answers with those that are used. Their answers go nowhere.
+// Background fetches: they measure providers that are not in use, and compare a shadow provider's answers with those in
+// use. Their answers are discarded.
 //
 // Invariant: never more than `Bounds.maxShadowFetches`, those that wait for the other half of a comparison included.
 
@@ -15,7 +15,7 @@ struct ShadowFetches {
         let startedAt: Instant
         fileprivate let isCompared: Bool
         fileprivate(set) var isRunning = true
-        /// Whichever of the two comes first waits for the other.
+        /// The first of the two answers, which waits for the other.
         fileprivate var said: Answer?
         fileprivate var used: Answer?
 
@@ -27,13 +27,14 @@ struct ShadowFetches {
 
     var hasRoom: Bool { pending.count < Bounds.maxShadowFetches }
 
-    /// Also one that was asked before it was away and came back.
+    /// Returns whether a fetch to the provider is running, even one from before the provider was removed and added
+    /// again.
     func areAsking(_ provider: ProviderID) -> Bool { pending.contains { $0.provider == provider && $0.isRunning } }
 
-    /// When `popDue` has something.
+    /// When `popDue` is due.
     var nextDeadline: Instant? { pending.lazy.map(\.until).min() }
 
-    /// All 0 for a provider that is no shadow.
+    /// Returns the counts of a shadow provider; all 0 for other providers.
     func counts(of provider: ProviderID) -> ShadowCounts { countsOf[provider] ?? ShadowCounts() }
 
     mutating func keep(_ providers: [ProviderTraits]) {
@@ -51,7 +52,7 @@ struct ShadowFetches {
                 isCompared: isCompared))
     }
 
-    /// - Returns: the fetch; nil when it is not one of these, or has ended before.
+    /// - Returns: the fetch; nil if it is unknown or has ended before.
     mutating func finished(_ id: FetchID, _ result: FetchResult) -> Pending? {
         guard let index = pending.firstIndex(where: { $0.id == id && $0.isRunning }) else { return nil }
         let ended = pending[index]
@@ -66,16 +67,16 @@ struct ShadowFetches {
         return ended
     }
 
-    /// Takes out those that `isMeant` says yes to, compared or not.
+    /// Removes the fetches and comparisons of the selected providers.
     ///
-    /// - Returns: the fetches that were running.
+    /// - Returns: the running ones among them.
     mutating func drop(where isMeant: (ProviderID) -> Bool) -> [Pending] {
         let dropped = pending.filter { isMeant($0.provider) }
         pending.removeAll { isMeant($0.provider) }
         return dropped.filter(\.isRunning)
     }
 
-    /// This is what the lookup's clients and the cache have been given.
+    /// Records the answer that the lookup's clients and the cache got.
     mutating func used(_ question: Question, _ answer: Answer) {
         for index in pending.indices.reversed() where pending[index].question == question {
             guard pending[index].isCompared, pending[index].used == nil else { continue }
@@ -84,9 +85,9 @@ struct ShadowFetches {
         }
     }
 
-    /// Takes out what has waited long enough.
+    /// Removes the expired fetches and comparisons.
     ///
-    /// - Returns: fetches that have run into their time-out.
+    /// - Returns: fetches that timed out.
     mutating func popDue(_ now: Instant) -> [Pending] {
         let due = pending.filter { $0.until <= now }
         pending.removeAll { $0.until <= now }
@@ -106,7 +107,7 @@ struct ShadowFetches {
     }
 }
 
-/// What became of the questions that were put to a shadow provider. Those whose lookup had no answer are only in
+/// Results of the questions sent to a shadow provider. Questions that the lookup could not answer count only in
 /// `asked`.
 package struct ShadowCounts: Equatable, Sendable {
     package fileprivate(set) var asked: UInt64 = 0

@@ -1,32 +1,31 @@
-// What each source said last to a question, as it came, and how it failed: where an answer that is kept comes from, and
-// what others said. A bounded table for those who want to know; no decision reads it.
+// Bounded table of each source's last answer and last failure per question, for reports. No decision reads it.
 //
-// Invariants: `numberOf` has the place of every entry's question, and nothing else; an entry has at most one word and
-// one failure of each source.
+// Invariants: `numberOf` maps every entry's question to its place, and nothing else. An entry has at most one answer
+// and one failure per source.
 
 package import DNSWire
 
-/// Before anything was taken out of it or shortened.
+/// A source's answer before filtering and truncation.
 package struct SourceWord: Equatable, Sendable {
     package let source: Source
     package let kind: Answer.Kind
-    /// Those that are held: what nobody reads is not kept.
+    /// The addresses of the answer, as far as they are stored.
     package let addresses: [Address]
-    /// Those among them that no public name may have, and nobody was given.
+    /// Addresses among them that no public name may have, filtered from replies.
     package let filtered: [Address]
     package let ttlSeconds: UInt32
-    /// Nil for what came unasked.
+    /// Time until the answer; nil for an unsolicited answer.
     package let took: Duration?
     package let saidAt: Instant
-    /// When it went to the cache; nil if it did not.
+    /// When it was stored in the cache; nil if it was not.
     package fileprivate(set) var keptAt: Instant?
 }
 
 package struct SourceFailure: Equatable, Sendable {
     package enum Cause: Equatable, Sendable {
-        /// There was no reply about the name.
+        /// The fetch failed without a reply about the name.
         case fetch(FetchFailure)
-        /// The reply had no answer.
+        /// The reply had an error code instead of an answer.
         case name(NameFailure)
     }
 
@@ -46,12 +45,12 @@ struct SourceWords {
 
     private var entries: [Entry] = []
     private var numberOf: [Question: Int] = [:]
-    /// Whose place is taken next.
+    /// The entry to replace next.
     private var oldest = 0
 
     /// - Parameters:
-    ///   - answer: as it came.
-    ///   - usable: what is left of it without addresses that no public name may have; nil: nothing.
+    ///   - answer: as received.
+    ///   - usable: the answer without addresses that no public name may have; nil: nothing is left.
     mutating func said(
         _ question: Question, _ answer: Answer, usable: Answer?, by source: Source, took: Duration?, now: Instant
     ) {
@@ -69,7 +68,7 @@ struct SourceWords {
         }
     }
 
-    /// Until it says something again.
+    /// Records a failure of a source. Its next answer removes it.
     mutating func failed(_ question: Question, _ cause: SourceFailure.Cause, by source: Source, now: Instant) {
         change(question) { entry in
             entry.failures.removeAll { $0.source == source }
@@ -78,14 +77,14 @@ struct SourceWords {
         }
     }
 
-    /// The system resolver's answer was given in place of a provider's.
+    /// Records that the system resolver's answer was given in place of a provider's.
     mutating func stoodIn(_ question: Question, _ reason: StandInReason, now: Instant) {
         change(question) { $0.standIn = StandIn(reason: reason, at: now) }
     }
 
     func standIn(on question: Question) -> StandIn? { numberOf[question].flatMap { entries[$0].standIn } }
 
-    /// What this source said last went to the cache. Nothing happens when that is forgotten.
+    /// Records that the source's last answer was stored in the cache. Ignored if that answer is forgotten.
     mutating func kept(_ question: Question, from source: Source, now: Instant) {
         guard let number = numberOf[question],
             let index = entries[number].words.firstIndex(where: { $0.source == source })

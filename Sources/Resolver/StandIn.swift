@@ -17,11 +17,11 @@ package struct StandIn: Equatable, Sendable {
     package let at: Instant
 }
 
-/// Why the system resolver's answer was given, in the words of statistics.
+/// Reason why the system resolver's answer was given. The raw values appear in statistics.
 package enum StandInReason: String, Sendable, CaseIterable {
     /// Every provider that was asked failed.
     case failed
-    /// Every provider is known to be down, so that none was waited for.
+    /// All providers were known to be down, so the lookup waited for none.
     case down
     /// No provider had answered in time.
     case late

@@ -155,7 +155,7 @@ struct Surroundings {
         guard let fetch = shadows.finished(id, result) else { return nil }
         heard(.provider(fetch.provider), result, now: now)
         portal.trialEnded(id)
-        ranking.ended(fetch.provider, fetch.domain, isHeard: true, now: now)
+        ranking.ended(fetch.provider, fetch.domain, isHeard: result.isHeard, now: now)
         switch result {
         case .success: ranking.answered(fetch.provider, after: fetch.startedAt.duration(to: now), now: now)
         case .nameFailed: ranking.replied(fetch.provider, now: now)

@@ -1,37 +1,37 @@
-// IPv6 addresses for names that have none, where the network translates to IPv4 (DNS64, RFC 6147): which answers call
-// for it, what is made of the name's IPv4 addresses, and who waits for those. Asks nobody: the lookup of the name's A
-// does, which is shared with clients that ask for A.
+// DNS64 (RFC 6147): decides which AAAA answers need synthesis, makes IPv6 addresses from the name's IPv4 ones, and
+// tracks the waiters for those. The name's own A lookup, which clients share, fetches the IPv4 addresses.
 
 import DNSWire
 
 struct Synthesis {
-    /// What came of the question for A.
+    /// Result of the A lookup.
     enum Outcome: Equatable {
         case answer(Answer, Source)
         case failed
     }
 
     private var prefixes: [TranslationPrefix] = []
-    /// Questions for AAAA whose names' A is to be asked for.
+    /// AAAA questions that need an A lookup.
     private var wanted: [Question] = []
-    /// Which AAAA each of our own waiters for A stands for.
+    /// The AAAA question of each internal waiter for A.
     private var questionOfWaiter: [Waiter: Question] = [:]
     private var lastNumber = UInt64.max
-    /// A that was learned a moment ago: clients ask for both families at once, and one of the answers comes first.
+    /// Recent A answers. Clients ask for both families at once, and either answer may arrive first.
     private var recent: [Question: (answer: Answer, source: Source, at: Instant)] = [:]
 
-    /// RFC 6147 section 5.1.7, where nothing is known of the zone's own bound.
+    /// TTL limit if the zone's SOA is unknown (RFC 6147 section 5.1.7).
     private static let maxTTLSeconds: UInt32 = 600
-    /// More than a burst of clients asks; then the memory starts over.
+    /// Recent A answers: more than a burst of clients asks. Beyond this, all are dropped.
     private static let maxRecent = 256
-    /// For as long the two answers for one client are apart at most.
+    /// Lifetime of a recent A answer: the longest gap between the two answers for one client.
     private static let recentAge: Duration = .seconds(5)
-    /// Our waiters are numbered from the top down, and clients from the bottom up; they do not meet in this half.
+    /// Internal waiters are numbered from the top down, clients from the bottom up. All numbers above this are
+    /// internal.
     private static let lowestNumber = UInt64.max / 2
 
-    // MARK: what is wanted
+    // MARK: need for synthesis
 
-    /// Another network's IPv4 addresses are not this one's.
+    /// Sets the NAT64 prefixes, and drops the A answers of the former network.
     mutating func setPrefixes(_ prefixes: [TranslationPrefix]) {
         self.prefixes = prefixes
         recent = [:]
@@ -39,7 +39,7 @@ struct Synthesis {
 
     func isOn(for question: Question) -> Bool { question.type == .aaaa && !prefixes.isEmpty }
 
-    /// There are no IPv6 addresses in it that lead anywhere; IPv4-mapped ones do not (RFC 6147 section 5.1.4).
+    /// Returns whether the answer has no usable IPv6 address. IPv4-mapped ones are not usable (RFC 6147 section 5.1.4).
     func isWanted(for question: Question, _ answer: Answer) -> Bool {
         guard isOn(for: question) else { return false }
         switch answer.kind {
@@ -64,7 +64,7 @@ struct Synthesis {
         recent[question] = (answer, source, now)
     }
 
-    /// Nil when it is not known, or not any more.
+    /// Returns a recent A answer; nil if there is none or it has expired.
     func known(_ question: Question, now: Instant) -> (answer: Answer, source: Source)? {
         guard let found = recent[question], found.at.duration(to: now) < Synthesis.recentAge else { return nil }
         let aged = found.answer.aged(since: found.at, now: now)
@@ -73,7 +73,7 @@ struct Synthesis {
 
     mutating func forgetAnswers() { recent = [:] }
 
-    /// Stands among those who wait for A.
+    /// Returns a new internal waiter for the A lookup.
     mutating func newWaiter(for question: Question) -> Waiter {
         let waiter = Waiter(lastNumber)
         lastNumber -= 1
@@ -81,7 +81,7 @@ struct Synthesis {
         return waiter
     }
 
-    /// Takes what our own waiters are told out of what is to be done.
+    /// Removes the replies to internal waiters from the actions, and returns them.
     mutating func takeHeard(from actions: inout [Action]) -> [(question: Question, outcome: Outcome)] {
         guard !questionOfWaiter.isEmpty else { return [] }
         var heard: [(Question, Outcome)] = []
@@ -104,12 +104,12 @@ struct Synthesis {
         }
     }
 
-    // MARK: what is made of them
+    // MARK: synthesised answers
 
     /// - Parameters:
-    ///   - answer: to the question for A.
-    ///   - withoutIPv6: what was said of AAAA.
-    /// - Returns: nil when there is nothing to make an IPv6 address of.
+    ///   - answer: the A answer.
+    ///   - withoutIPv6: the AAAA answer.
+    /// - Returns: nil if there is no IPv4 address to embed.
     func answer(from answer: Answer, _ withoutIPv6: Answer) -> Answer? {
         guard answer.kind == .records else { return nil }
         let limit = withoutIPv6.authority?.ttlSeconds ?? Synthesis.maxTTLSeconds
@@ -127,7 +127,7 @@ struct Synthesis {
 }
 
 extension Lookup {
-    /// Nobody is asked any more but for the name's A, and that by its own lookup.
+    /// Abandons all fetches of the AAAA lookup and requests the A lookup of the name.
     mutating func beginAwaitingIPv4(_ answer: Answer, _ source: Source, now: Instant, _ around: inout Surroundings) {
         guard withoutIPv6 == nil else { return }
         withoutIPv6 = (answer, source, now)
@@ -139,7 +139,7 @@ extension Lookup {
         around.synthesis.want(question)
     }
 
-    /// Clients wait no longer than they would have for a first answer.
+    /// Ends the wait for A at the same deadlines as a wait for a first answer.
     mutating func awaitIPv4(now: Instant, _ around: inout Surroundings) {
         if giveUpAt <= now {
             fail(now: now, &around)
@@ -159,7 +159,7 @@ extension Lookup {
         guard let made = around.synthesis.answer(from: answer, left) else {
             return end(with: left, from: withoutIPv6.source, isSubstitute: isSystems, now: now, &around)
         }
-        // It is worth no more than the weaker of the two words.
+        // The result ranks no higher than the lower-ranked of the two sources.
         let isSubstitute = isSystems || source == .system && upstreams != .system
         let kept = policy.cache.applied(to: made)
         end(
@@ -169,10 +169,10 @@ extension Lookup {
 }
 
 extension Resolver {
-    /// Begins the lookups that are wanted, and hands on what came of those before. One for A ends at once where the
-    /// answer is known, or nobody can be asked.
+    /// Starts the requested A lookups and passes on the results of earlier ones. An A lookup ends at once if the answer
+    /// is known or no upstream can be asked.
     ///
-    /// - Returns: whether there was anything to do, so that there may be more.
+    /// - Returns: whether anything was done, so that more may follow.
     mutating func synthesise(now: Instant) -> Bool {
         let wanted = around.synthesis.takeWanted()
         for question in wanted { askForIPv4(question, now: now) }

@@ -1,4 +1,4 @@
-// A bucket of tokens, one for each question: so many a second, and what was saved up in the last second.
+// Token bucket with one token per question, a given rate per second, and a burst of one second.
 
 struct TokenBucket {
     private var tokens = 0.0
@@ -12,20 +12,20 @@ struct TokenBucket {
         return countedAt.map { min(most, tokens + rate * max(0, $0.duration(to: now).seconds)) } ?? most
     }
 
-    /// When there is a whole token; `now` if there is one.
+    /// Returns when a whole token is available; `now` if there is one.
     func readyAt(perSecond: Int, now: Instant) -> Instant {
         let missing = 1 - tokens(perSecond: perSecond, now: now)
         return missing > TokenBucket.roundingError ? now + .seconds(missing / Double(perSecond)) : now
     }
 
-    /// May leave a debt. Nil: there was one; else when it will be paid.
+    /// Takes a token, possibly as a debt. Returns nil if one was available, else when the debt is paid.
     mutating func spend(perSecond: Int, now: Instant) -> Instant? {
         tokens = tokens(perSecond: perSecond, now: now) - 1
         countedAt = now
         return tokens >= 0 ? nil : now + .seconds(-tokens / Double(perSecond))
     }
 
-    /// For what is asked in any case: the debt is of one second at most.
+    /// Takes a token for a question that is asked in any case. The debt is limited to one second.
     mutating func charge(perSecond: Int, now: Instant) {
         tokens = max(tokens(perSecond: perSecond, now: now) - 1, -Double(perSecond) * Bounds.budgetBurst)
         countedAt = now

@@ -1,5 +1,5 @@
-// How far a source's answers can be trusted: the registrable domains for which certificates of late have shown them to
-// be true or forged.
+// Credibility of a source: counts the registrable domains for which certificates recently showed its answers to be true
+// or forged.
 
 import DNSWire
 import PublicSuffix
@@ -8,18 +8,20 @@ struct Trust {
     private var truths = CountedDomains()
     private var falsehoods = CountedDomains()
 
-    /// Counts beside what was shown, so that no source is judged by one domain alone.
+    /// Prior number of true domains, so that one domain alone does not decide.
     private static let presumedTruths = 2.0
     /// A forged address weighs more than a true one: most names that a forger hands out are true.
     private static let weightOfFalsehood = 4.0
-    /// Below, a source is not believed as long as there is another one.
+    /// A source with a lower share is not believed while another one is available.
     private static let believedFrom = 0.5
-    /// One site, or one owner of a few names, must not discredit a source: a broken certificate looks like a forgery.
+    /// Minimum number of forged domains. One site, or one owner of a few names, must not discredit a source: a broken
+    /// certificate looks like a forgery.
     private static let domainsToLose = 3
-    /// Milliseconds that a client is taken to lose by a source that is not believed: more than any provider takes, so
-    /// that it is asked last.
+    /// Ranking penalty in milliseconds of a source that is not believed: more than any provider takes, so that it is
+    /// asked last.
     private static let costOfMistrust = 2000.0
-    /// The same for one that is believed again, for the part of it that is missing: others of its kind go first.
+    /// Ranking penalty in milliseconds per missing share of a source that is believed again, so that other sources go
+    /// first.
     private static let costOfDoubt = 100.0
 
     /// From 0 to 1; 1 for a source that has forged nothing. At least `believedFrom` until three registrable domains
@@ -32,7 +34,7 @@ struct Trust {
 
     func isLost(_ now: Instant) -> Bool { share(now) < Trust.believedFrom }
 
-    /// To be added to the milliseconds that an answer is expected to take.
+    /// Penalty to add to the expected answer time, in milliseconds.
     func cost(_ now: Instant) -> Double {
         isLost(now) ? Trust.costOfMistrust : (1 - share(now)) * Trust.costOfDoubt
     }
@@ -46,10 +48,10 @@ struct CountedDomains {
     private var count = FadingCount(memory: CountedDomains.memory)
     /// When each was counted last, at most `Bounds.maxCountedDomains`.
     private var countedAt: [Name: Instant] = [:]
-    /// Domains that made room for others within their hour, and may count again in it.
+    /// Domains evicted within their hour, which may count again in it.
     private(set) var evictions: UInt64 = 0
 
-    /// A source that was misled for a while, and is not any more, is itself again in about so long.
+    /// Scores decay with a time constant of 5 minutes.
     private static let memory: Duration = .seconds(300)
     static let pause: Duration = .seconds(3600)
 

@@ -219,6 +219,14 @@ struct UpstreamRanking {
         return standing.triedAt.map { now - $0 < Bounds.trialSpacing } ?? false
     }
 
+    /// None of these replies to names of this domain, as far as is known. False for no providers.
+    func areUnresponsive(_ providers: [ProviderID], for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
+        !providers.isEmpty && providers.allSatisfy { standing($0)?.isUnresponsive(for: domain(), now) ?? false }
+    }
+
+    /// Requests that the provider does not reply to may hold all places.
+    func mayBeSilent(_ provider: ProviderID, _ now: Instant) -> Bool { standing(provider)?.mayBeSilent(now) ?? false }
+
     /// A request is out.
     func isAsked(_ provider: ProviderID) -> Bool { standing(provider).map { $0.outstanding > 0 } ?? false }
 
@@ -316,7 +324,8 @@ struct UpstreamRanking {
         _ provider: ProviderID, _ failure: FetchFailure, of domain: Name, startedAt: Instant? = nil, now: Instant
     ) {
         switch failure {
-        case .overload, .unsupported: break
+        case .overload: update(provider) { $0.endedUnanswered(of: domain, startedAt: startedAt ?? now, now: now) }
+        case .unsupported: break
         case .throttled: throttled(provider, for: nil, now: now)
         case .account: update(provider) { $0.refused(now: now) }
         case .refused, .unreachable, .timeout, .unacknowledged, .tls, .reset, .status, .redirected, .garbage, .server,

@@ -1,24 +1,26 @@
-// Everything about verified addresses that the resolver needs, behind one door: who said which addresses of a name,
-// what probes found, what is to be probed next, and what follows from it for answers. Decides; opens no socket.
+// Verification of addresses: records which source gave which addresses of a name and what probes found, plans probes,
+// and derives changes of answers. Opens no socket.
 
 import DNSWire
 
 struct Verification {
-    /// What has to follow from what was learned. Taken by the resolver after every event, and carried out in order.
+    /// Effects of an event on answers and probes. The resolver takes them after every event and carries them out in
+    /// order.
     enum Consequence: Equatable {
         case probe(ProbeID, ProbeTarget)
         case news(ProbeNews)
-        /// The cache is to say when it gives this answer for the first time: that is the second ask.
+        /// Asks the cache to report the next time it gives this answer: the second query.
         case awaitAsk(Question, Source)
-        /// Of the answer that is kept, as it was kept: same lifetime, other addresses or another order.
+        /// Replaces the addresses or their order in the cached answer. The lifetime stays.
         case rearrange(Question, Answer, Source)
-        /// The answer that is kept leads nowhere, or to somebody else: others are to be asked, this source not.
+        /// The cached answer has only unreachable or mismatched addresses. Starts a lookup at all sources except this
+        /// one.
         ///
-        /// - Parameter forged: what is kept, if it leads to somebody else: it is not to be given meanwhile, and comes
-        ///   back if nobody knows better.
+        /// - Parameter forged: the cached answer if it has mismatched addresses. It is withheld during the lookup, and
+        ///   given again if no source has a better one.
         case askElsewhere(Question, besides: Source, forged: Answer?)
         case diverged(Divergence)
-        /// Somebody led to an address that is the name's own.
+        /// The source gave a verified address for the name.
         case toldTruth(Source, Name)
     }
 
@@ -28,46 +30,47 @@ struct Verification {
     var consequences: [Consequence] = []
     var tally = ProbeCounts()
     var ownTrouble = OwnTrouble()
-    /// Else nothing begins, and nothing is learned.
+    /// False while the network changes: no probe starts, and no result is learned.
     var isSettled = true {
         didSet { plan.isHeld = !isSettled }
     }
-    /// A captive portal is suspected: what is forged is kept from everybody, whoever knows better.
+    /// A captive portal is suspected. Forged answers are withheld from all clients, even if no source has a better
+    /// answer.
     var isGuarded = false
 
-    /// - Parameter seed: spreads probes in time, and shuffles addresses that are about as quick.
+    /// - Parameter seed: for the spreading of probes in time and the shuffling of about equally quick addresses.
     init(seed: UInt64) {
         plan = ProbePlan(seed: seed)
         chance = Chance(seed: ~seed)
     }
 
-    /// When `timePassed` is due; nil when nothing waits for time.
+    /// When `timePassed` is due; nil if nothing is scheduled.
     var nextDeadline: Instant? {
         [plan.nextDeadline, known.nextMark].compactMap { $0 }.min()
     }
 
-    // MARK: what happens
+    // MARK: events
 
-    /// A client has asked what the cache could not answer.
+    /// Counts a client's question that the cache could not answer.
     mutating func asked(_ question: Question, now: Instant) {
         guard question.type.isAddress else { return }
         let number = known.enter(question.name, now: now)
         known.change(number) { $0.change(question, now: now) { $0.asked() } }
     }
 
-    /// The cache has given the answer for the first time since `awaitAsk`.
+    /// Counts the cache's first reply with the answer since `awaitAsk`, and probes its addresses.
     mutating func givenAgain(_ question: Question, now: Instant) {
         guard let number = known.number(of: question.name) else { return }
         known.change(number) { $0.change(question, now: now) { $0.asked() } }
         probeKept(question, number, now: now)
     }
 
-    /// An answer is kept, or would be if it had a lifetime.
+    /// Records an answer that is cached, or would be cached if its TTL were not 0.
     ///
     /// - Parameters:
-    ///   - answer: all of it, before anything was taken out by `arranged`.
-    ///   - isInUse: asked for more than once, as a refresh's question is.
-    ///   - isDoubted: a source that stands in for the proper one.
+    ///   - answer: the complete answer, before `arranged` removes addresses.
+    ///   - isInUse: the question was asked more than once, as for a refresh.
+    ///   - isDoubted: the source stands in for the proper one.
     mutating func kept(
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isInUse: Bool,
         isDoubted: Bool, now: Instant
@@ -83,9 +86,10 @@ struct Verification {
         if question.type.isAddress { probeKept(question, number, now: now) }
     }
 
-    /// A source has said this, beside a lookup or in vain: it is not kept, and judged all the same.
+    /// Records an answer that is not cached, such as one of a background measurement. Its addresses are judged all the
+    /// same.
     ///
-    /// - Parameter isDoubted: a source that stands in for the proper one: its addresses are probed at once.
+    /// - Parameter isDoubted: the source stands in for the proper one. Its addresses are probed at once.
     mutating func heard(
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isDoubted: Bool = false,
         now: Instant
@@ -101,8 +105,8 @@ struct Verification {
         }
     }
 
-    /// None of those who could be asked for it knew better: what there is is handed out, and nobody is asked again for
-    /// so long.
+    /// No other source had a better answer: the present one is given, and other sources are not asked again during
+    /// `pause`.
     mutating func noneBetter(_ question: Question, for pause: Duration, now: Instant) {
         guard let number = known.number(of: question.name) else { return }
         known.change(number) { $0.change(question, now: now) { $0.noneBetterUntil = now + pause } }
@@ -111,11 +115,10 @@ struct Verification {
         }
     }
 
-    /// An operator or a program wants to know now. Every address that is probed or was probed just now has its news, in
-    /// the end, and so has one that is refused; there are none for a name that nothing is known of, unless an address
-    /// is given.
+    /// Probes addresses at an explicit request. Each address gets news in the end, whether it is probed now, was probed
+    /// just before, or is refused. A name without stored state gets none unless an address is given.
     ///
-    /// - Parameter address: nil: all that answers for the name led to.
+    /// - Parameter address: nil: all addresses in the answers for the name.
     mutating func wanted(_ name: Name, _ address: Address?, _ terms: ProbeTerms, now: Instant) {
         if let number = known.number(of: name), terms.scope != .nothing { known.change(number) { $0.setTerms(terms) } }
         let found = known[name]?.addresses.map(\.address) ?? []
@@ -131,7 +134,7 @@ struct Verification {
         begin(now: now)
     }
 
-    /// A probe that is not known any more is counted, and changes nothing.
+    /// Records a probe's result. The result of a forgotten probe is only counted.
     mutating func probeFinished(_ id: ProbeID, _ result: ProbeResult, now: Instant) {
         tally.done += 1
         tally.verdicts[result.verdict, default: 0] += 1
@@ -140,7 +143,7 @@ struct Verification {
         begin(now: now)
     }
 
-    /// What is kept in the cache of these goes, and with it what could be rearranged. Verdicts stay.
+    /// Forgets the cached answers of these questions, which can no longer be rearranged. Verdicts stay.
     mutating func forgotten(_ scope: QuestionScope) {
         let numbers =
             scope.includesDescendants ? Array(known.names.indices) : [known.number(of: scope.name)].compactMap { $0 }
@@ -158,9 +161,9 @@ struct Verification {
         begin(now: now)
     }
 
-    /// What is forged is not kept any longer.
+    /// Drops the forged answers from the cached ones.
     ///
-    /// - Returns: what it was, and whose.
+    /// - Returns: the questions of the dropped answers, and their sources.
     mutating func takeForged(now: Instant) -> [(Question, Source)] {
         var taken: [(Question, Source)] = []
         for (number, name) in known.names.enumerated() where name.hasCondemned {
@@ -175,7 +178,7 @@ struct Verification {
         return taken
     }
 
-    /// Whoever asks next brings about the probes that are due.
+    /// Lets the next query for the name start its due probes.
     mutating func awaitAsks(_ number: Int, now: Instant) {
         let name = known.names[number]
         for due in name.questions where name.hasDue(due, now) {
@@ -189,36 +192,36 @@ struct Verification {
         return consequences
     }
 
-    // MARK: what is known
+    // MARK: queries
 
-    /// Every address in it is condemned or dead, and somebody may know better.
+    /// Returns whether every address is mismatched or unreachable while another source may have a better answer.
     func isUseless(_ question: Question, _ answer: Answer, now: Instant) -> Bool {
         guard question.type.isAddress, let name = known[question.name], name.leadsNowhere(answer.addresses),
             name.wasAlive(question.type), !isOurTrouble(answer.addresses, name)
         else { return false }
         if isGuarded, isForged(question, answer) { return true }
-        // What is not kept, as it has no lifetime, is a reason to ask others only here.
+        // An answer with TTL 0 is not cached. Only here can it cause a lookup at other sources.
         let isKept = keptAnswer(question) != nil
         guard name.worth(answer.addresses) < .open || !isKept else { return false }
         let hasNoneBetter = name.index(of: question).map { name.questions[$0].hasNoneBetter(now) } ?? false
         return !hasNoneBetter || name.knowsBetter(than: name.worth(answer.addresses), question.type, now: now)
     }
 
-    /// A probe has verified one of its addresses.
+    /// Returns whether a probe has verified one of the answer's addresses.
     func isVerified(_ question: Question, _ answer: Answer) -> Bool {
         guard question.type.isAddress, let name = known[question.name] else { return false }
         return answer.addresses.contains { name.judgement(of: $0).verdict == .verified }
     }
 
-    /// Every address in it is somebody else's.
+    /// Returns whether every address in the answer is mismatched.
     func isForged(_ question: Question, _ answer: Answer) -> Bool {
         guard question.type.isAddress, !answer.addresses.isEmpty, let name = known[question.name] else { return false }
         return name.shownWorth(answer.addresses) == .somebodyElses && !isOurTrouble(answer.addresses, name)
     }
 
-    /// Returns whether an answer may take the place of one that probes speak against. Only an answer with a verified
-    /// address replaces a provider's: a network that lies on port 53 and closes port 443 must not win by that. A
-    /// provider's dead answer is also replaced by another provider's.
+    /// Returns whether an answer may replace one with bad verdicts. Only an answer with a verified address replaces a
+    /// provider's: a network that forges answers on port 53 and closes port 443 must not win by that. A provider's
+    /// unreachable answer is also replaced by another provider's.
     func mayReplace(
         _ question: Question, _ old: (answer: Answer, source: Source), by new: (answer: Answer, source: Source)
     ) -> Bool {
@@ -232,7 +235,7 @@ struct Verification {
         }
     }
 
-    /// What is kept, as it came, and from which source.
+    /// Returns the cached answer as it was received, and its source.
     func keptAnswer(_ question: Question) -> (answer: Answer, source: Source)? {
         guard let name = known[question.name], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
         else { return nil }
@@ -243,22 +246,23 @@ struct Verification {
         answer.addresses.isEmpty ? .empty : known[question.name]?.worth(answer.addresses) ?? .open
     }
 
-    /// A provider's answer is kept for longer than so many seconds.
+    /// Returns whether the cache holds a provider's answer for at least this many more seconds.
     func outlives(_ seconds: UInt32, _ question: Question, now: Instant) -> Bool {
         guard let name = known[question.name], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
         else { return false }
         return kept.source != .system && kept.endsAt >= now + .seconds(Int64(seconds))
     }
 
-    /// Of what is kept; `open` where nothing is known of it.
+    /// Returns the worth of the cached answer; `open` if none is known.
     func worthKept(_ question: Question) -> Worth {
         guard let name = known[question.name], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
         else { return .open }
         return worth(question, kept.answer)
     }
 
-    /// As it is to be handed out: addresses ordered, those condemned or dead left out, address hints of HTTPS and SVCB
-    /// records cut to what is handed out. The same answer where nothing is known.
+    /// Returns the answer as clients get it: addresses ordered, without mismatched or unreachable ones. The address
+    /// hints of HTTPS and SVCB records are cut to the addresses handed out. A name without stored state gets the answer
+    /// unchanged, and its service binding records lose their hints.
     mutating func arranged(_ question: Question, _ answer: Answer, now: Instant) -> Answer {
         guard answer.kind == .records, question.type.leadsToAddresses else { return answer }
         guard let name = known[question.name] else {
@@ -267,10 +271,10 @@ struct Verification {
         return name.arranged(question, answer, &chance)
     }
 
-    /// Of one name, in the order of its answers; those in no answer last.
+    /// Returns a name's addresses in the order of its answers; addresses in no answer come last.
     func judged(_ name: Name) -> [JudgedAddress] { known[name]?.judged ?? [] }
 
-    /// Names of which something is known, in the order of their text.
+    /// Names with known addresses, sorted by their text.
     var names: [Name] {
         known.names.filter { !$0.addresses.isEmpty }.map { ($0.name, $0.name.description) }.sorted { $0.1 < $1.1 }
             .map(\.0)
@@ -290,9 +294,9 @@ struct Verification {
         return counts
     }
 
-    // MARK: parts
+    // MARK: helpers
 
-    /// Nil for what leads to no address, and where nothing is to be remembered.
+    /// Enters a source's answer for a name. Returns nil if the type leads to no address or nothing is to be remembered.
     private mutating func enter(
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isKept: Bool, now: Instant
     ) -> Int? {
@@ -303,7 +307,7 @@ struct Verification {
         known.change(number) { name in
             name.touchedAt = now
             name.setTerms(terms)
-            // First, so that what was kept so far makes room for the addresses that are said now.
+            // First, so that the previous cached answer makes room for the new addresses.
             if isKept { name.keep(question, answer, from: source, now: now) }
             guard question.type.isAddress else { return }
             name.said(Statement(source, question, answer, now: now))
@@ -311,7 +315,7 @@ struct Verification {
         return number
     }
 
-    /// Of what was found; the address may be forgotten since.
+    /// Records a probe's result. The address may have been forgotten meanwhile.
     private mutating func learn(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) {
         consequences.append(.news(.found(target, result)))
         ownTrouble.learned(target, result)
@@ -330,7 +334,7 @@ struct Verification {
         markNext(number, now: now)
     }
 
-    /// What follows for answers, and for those who gave them.
+    /// Updates answers and the trust in their sources.
     private mutating func conclude(_ number: Int, now: Instant) {
         rearrange(number)
         let divergences = known.change(number) { $0.takeDivergences(now: now) }
@@ -354,9 +358,10 @@ struct Verification {
         }
     }
 
-    /// Where what is kept leads nowhere. Not again and again.
+    /// Starts a lookup at other sources for each cached answer without a usable address, at most once per
+    /// `Bounds.elsewherePause`.
     ///
-    /// - Parameter somebodyKnows: whatever was said before about none being better.
+    /// - Parameter somebodyKnows: a source has a better answer. This overrides an earlier `noneBetter`.
     private mutating func askElsewhere(
         _ number: Int, now: Instant, somebodyKnows: Bool = false, where isMeant: (KnownQuestion.Kept) -> Bool
     ) {
@@ -369,7 +374,8 @@ struct Verification {
             guard isWithheld || somebodyKnows || !question.hasNoneBetter(now) else { continue }
             let pause = name.wasAlive(question.question.type) ? Bounds.elsewherePause : nil
             let isTooSoon = question.askedElsewhereAt.map { asked in pause.map { now - asked < $0 } ?? true } ?? false
-            // What is verified comes after others were asked: they are asked again at once, and not twice.
+            // A verdict may arrive after others were asked. They are then asked once more at once, but not twice at the
+            // same instant.
             let isVerifiedSince = somebodyKnows && question.askedElsewhereAt != now
             guard isWithheld || isVerifiedSince || !isTooSoon else { continue }
             known.change(number) {
@@ -379,7 +385,7 @@ struct Verification {
                     if isWithheld { known.kept = nil }
                 }
             }
-            // Where nothing was ever verified it goes on being given while others are asked.
+            // If no address of the name was ever verified, the answer is still given while others are asked.
             let isForged =
                 (name.wasVerified || isGuarded)
                 && kept.answer.addresses.contains { name.judgement(of: $0).verdict.isCondemned }

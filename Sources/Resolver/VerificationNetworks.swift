@@ -1,12 +1,12 @@
-// What a change of the network means for addresses: what is known of them belongs to the network on which it was found.
-// Probes under way are void, and what is known of the network that comes back is looked at again, the most asked first.
+// Handles network changes for verification: address state belongs to the network on which it was found. Running probes
+// are void, and the state of a known network is probed again, the most asked names first.
 
 import DNSWire
 
 extension Verification {
     /// - Parameters:
-    ///   - names: what is known of them on the network in use now; nil: what is known here.
-    ///   - hottest: the most asked first.
+    ///   - names: the stored state of the network now in use; nil: keep the present state.
+    ///   - hottest: names, the most asked first.
     mutating func networkChanged(_ names: [NameKnowledge]?, hottest: [Name], now: Instant) {
         for target in plan.reset() {
             consequences.append(.news(.found(target, ProbeResult(.unprobed, detail: "the network has changed"))))
@@ -18,7 +18,7 @@ extension Verification {
         begin(now: now)
     }
 
-    /// One after the other; those that are asked seldom when they are asked.
+    /// Probes the most asked names one after the other. Other names are probed when they are asked.
     private mutating func reverify(_ hottest: [Name], now: Instant) {
         var isLookedAt: Set<Int> = []
         var at = now
@@ -35,7 +35,7 @@ extension Verification {
 }
 
 extension NameKnowledge {
-    /// Of what is kept and asked for.
+    /// Targets of cached answers in use.
     fileprivate func targetsInUse(_ now: Instant) -> [ProbeTarget] {
         let inUse = questions.filter(isWorthProbing).compactMap(\.kept).filter { $0.endsAt > now }
             .flatMap(\.answer.addresses)

@@ -1,10 +1,9 @@
-// Which addresses of what is kept are probed, and when they are looked at again. What comes of a probe is judged
-// elsewhere.
+// Selects which addresses of cached answers are probed, and schedules the next probes. Other files judge the results.
 
 import DNSWire
 
 extension Verification {
-    /// - Returns: nil when it may be probed.
+    /// - Returns: nil if the address may be probed.
     func refusal(of address: Address, _ found: [Address], _ terms: ProbeTerms) -> ProbeRefusal? {
         if terms.scope == .nothing { return .disabled }
         guard found.contains(address) else { return .unknownAddress }
@@ -19,8 +18,8 @@ extension Verification {
         }
     }
 
-    /// What is kept of the question, if it is worth it; else when it is given again. Where an address is somebody
-    /// else's, everybody's word is looked at.
+    /// Probes the addresses of a cached answer if it is in use or doubtful; else awaits the next query. If the name has
+    /// a mismatched address, the addresses from all sources are probed.
     mutating func probeKept(_ question: Question, _ number: Int, now: Instant) {
         let name = known.names[number]
         guard let index = name.index(of: question), let kept = name.questions[index].kept,
@@ -55,7 +54,7 @@ extension Verification {
         begin(now: now)
     }
 
-    /// When an address of what is kept is due again, as long as it is kept.
+    /// Schedules the next due probe of a cached address, if it is before the answer's expiry.
     mutating func markNext(_ number: Int, now: Instant) {
         let name = known.names[number]
         let instants = name.questions.compactMap { question -> Instant? in

@@ -1,4 +1,4 @@
-// The providers that serve when the file names none: public, free, without an account, dialled by address.
+// The default providers: public, free, without an account, dialled by address.
 
 import DNSWire
 

@@ -1,4 +1,4 @@
-// What is wrong with a settings file, said so that it can be mended without the manual.
+// An error in a settings file, with position and remedy.
 
 package struct Complaint: Equatable, Sendable {
     package let file: String
@@ -9,18 +9,18 @@ package struct Complaint: Equatable, Sendable {
 }
 
 extension Complaint: CustomStringConvertible {
-    /// The form that compilers use, so that editors can jump to the place.
+    /// The format of compilers, so that editors can jump to the position.
     package var description: String { "\(file):\(line):\(column): \(text)" }
 }
 
-/// Everything found wrong in one reading, in the order of the file.
+/// All errors of one parse, in file order.
 package struct SettingsError: Error, Equatable, Sendable {
     /// One or more, at most `maxComplaints`.
     package let complaints: [Complaint]
-    /// How many more there were.
+    /// How many further errors there were.
     package let omitted: Int
 
-    /// A screenful: who gets more has the wrong file.
+    /// A screenful; more errors suggest a wrong file.
     package static let maxComplaints = 50
 
     init(_ complaints: [Complaint]) {

@@ -1,5 +1,5 @@
-// Judges the keys of a [[provider]] together: what its dialect needs, what it has no use for, and what does not go with
-// another key.
+// Checks the keys of a [[provider]] together: missing keys, keys that the dialect does not use, and conflicts between
+// keys.
 
 import DNSWire
 
@@ -7,8 +7,8 @@ extension ProviderDraft {
     typealias Contradiction = (key: String?, text: String)
     private typealias Dialect = Settings.Provider.Dialect
 
-    /// What is missing or contradicts itself, with the key that it is about or nil for the whole table; none if
-    /// `provider` gives one.
+    /// Missing or conflicting keys, each with the key concerned, or nil for the whole table. Empty if `provider`
+    /// returns a value.
     var contradictions: [Contradiction] {
         var list: [Contradiction] = []
         for (key, isMissing) in [("name", name == nil), ("dialect", dialect == nil), ("url", url == nil)]
@@ -20,7 +20,7 @@ extension ProviderDraft {
         return list + ciphers + proxies
     }
 
-    /// Keys that only some dialects know.
+    /// Keys that only some dialects accept.
     private func misplaced(with dialect: Dialect) -> [Contradiction] {
         let accounts = Dialect.allCases.filter { $0 != .doh }
         let keys: [(key: String, isSet: Bool, dialects: [Dialect])] = [
@@ -31,7 +31,7 @@ extension ProviderDraft {
             ("expiring", expiring != nil, Dialect.stampingNames),
             ("region", region != nil, Dialect.listingNodes),
             ("service-nodes", serviceNodes != nil, Dialect.listingNodes),
-            // UCloud answers for who asks.
+            // UCloud selects addresses by the client's own IP address.
             ("client-subnet", clientSubnet != nil, Dialect.allCases.filter { $0 != .ucloud }),
             ("method", method != nil, [.doh]), ("template", template != nil, [.template]),
         ]
@@ -60,7 +60,7 @@ extension ProviderDraft {
         return list
     }
 
-    /// AliDNS signs with three things that are worth nothing alone.
+    /// AliDNS signs with three keys, all of which are required.
     private func halves(with dialect: Dialect) -> [Contradiction] {
         let keys = [("account", account != nil), ("access-key", accessKey != nil), ("key-file", keyFile != nil)]
         let (set, unset) = (keys.filter(\.1).map(\.0), keys.filter { !$0.1 }.map(\.0))
@@ -101,7 +101,7 @@ extension ProviderDraft {
     }
 
     private var ciphers: [Contradiction] {
-        // With another dialect both are wrong, and that was said.
+        // With another dialect both keys are errors, which `misplaced` reports.
         guard dialect == .alicloudV2 else { return [] }
         return switch (cipher, cipherKeyFile) {
         case (.cbc, nil), (.gcm, nil):
@@ -127,7 +127,7 @@ extension ProviderDraft {
 }
 
 extension Settings.Provider.Template {
-    /// What every template needs and this one has not.
+    /// Keys that every template needs and this one lacks.
     var contradictions: [String] {
         var list: [String] = []
         if query.isEmpty { list.append("this [provider.template] has no query; every template needs it") }
@@ -139,7 +139,7 @@ extension Settings.Provider.Template {
 }
 
 extension Settings.Provider.Dialect {
-    /// Ends a complaint; the shorter of two ways to say it.
+    /// Returns the end of an error message: the dialects that accept the key, or the exceptions if those are fewer.
     fileprivate static func allowed(_ dialects: [Self]) -> String {
         let others = allCases.filter { !dialects.contains($0) }
         let words = { (list: [Self]) in list.map { quoted($0.rawValue) }.joined(separator: ", ") }

@@ -1,7 +1,7 @@
-// The settings in force, as a file that gives the same settings when it is read.
+// Writes the settings in force as a settings file that parses to the same values.
 
 extension Settings {
-    /// In the order in which they are written.
+    /// In the order of the written file.
     static let sectionNames = [
         "server", "provider", "system-resolver", "cache", "prefetch", "stale", "probe", "network", "control", "log",
         "rule",

@@ -1,4 +1,4 @@
-// Walks the values of a file, section by section, and collects whatever is wrong with them instead of stopping.
+// Reads the values of a file section by section and collects all errors instead of stopping at the first.
 
 import DNSWire
 
@@ -11,12 +11,12 @@ struct Findings {
 
     private(set) var all: [Finding] = []
 
-    /// Each provider costs connections, memory and statistics.
+    /// Each provider costs connections, memory and counters.
     private static let maxProviders = 32
-    /// What differs for that many groups of names is no exception any more.
+    /// Bounds the number of exceptions to the general settings.
     private static let maxRules = 1000
 
-    /// Means nothing if there are findings afterwards.
+    /// The result is valid only if there are no findings afterwards.
     mutating func settings(from root: TOMLNode) -> Settings {
         var settings = Settings()
         guard case .table(let members) = root.value else { return settings }
@@ -125,7 +125,7 @@ struct Findings {
                     "provider.name: found \(quoted(name)) for the second time; "
                         + "allowed: names that differ")
             }
-            // A key that did not fit counts as missing; saying so would only repeat the first complaint.
+            // A key with an invalid value counts as missing; a second error would only repeat the first.
             guard all.count == before else { continue }
             for (key, text) in draft.contradictions {
                 note(key.flatMap { element.member($0) } ?? element, aboutKey: key == nil, text)
@@ -144,7 +144,7 @@ struct Findings {
         return template
     }
 
-    /// Somebody has to be asked in earnest.
+    /// At least one provider must not be a shadow.
     private mutating func judgeShadows(_ providers: [Settings.Provider], in node: TOMLNode) {
         guard all.isEmpty, providers.allSatisfy({ $0.shadow != nil }) else { return }
         guard case .array(let elements) = node.value, let shadow = elements.first?.member("shadow") else { return }
@@ -153,7 +153,7 @@ struct Findings {
             "provider.shadow: found in every [[provider]]; allowed: with at least one provider that has none")
     }
 
-    /// As they stand in the file, whatever else is wrong with them.
+    /// Returns the names as written, even if other keys are invalid.
     private func providerNames(in root: TOMLNode) -> [String] {
         guard case .array(let elements) = root.member("provider")?.value else {
             return Settings.Provider.builtIn.map(\.name)

@@ -1,15 +1,15 @@
-// How one kind of setting is written in TOML: what is allowed, read and written in one place, so that a complaint,
-// the parser and `--print-effective` cannot disagree.
+// The TOML form of one kind of setting: allowed values, parser and writer. Error messages, the parser and
+// `--print-effective` share it, so they agree.
 
 struct Format<Value>: Sendable {
     /// Ends the sentence "allowed: ...".
     let allowed: String
     let read: @Sendable (TOMLNode) throws(Misfit) -> Value
-    /// As TOML; nil for a value that is left out.
+    /// Returns TOML text; nil for a value that is omitted.
     let write: @Sendable (Value) -> String?
 }
 
-/// Values that do not fit: the text is for people and lacks only the name of the key.
+/// Invalid values; the text is for operators and lacks only the key's name.
 struct Misfit: Error {
     struct Fault {
         let node: Int
@@ -29,7 +29,7 @@ struct Misfit: Error {
 }
 
 extension TOMLNode {
-    /// What stands in the file, in a few words.
+    /// Describes the value in the file in a few words.
     var found: String {
         switch value {
         case .boolean(let value): "\(value)"
@@ -43,20 +43,20 @@ extension TOMLNode {
     }
 }
 
-/// What is said about a URL with a password must not show it.
+/// Error messages about a URL must not show its password.
 private func withoutPassword(_ text: String) -> String {
     guard let end = text.lastIndex(of: "@") else { return text }
     let user = text[..<end].firstRange(of: "://")?.upperBound ?? text.startIndex
     return text[user..<end].firstIndex(of: ":").map { text[...$0] + "..." + text[end...] } ?? text
 }
 
-/// As a TOML basic string, cut for display: what is in a complaint may go to a terminal.
+/// Returns a TOML basic string, truncated for display and safe for terminals.
 func quoted(_ text: String) -> String {
     let maxShown = 60
     return text.unicodeScalars.count <= maxShown ? tomlString(text) : tomlString(String(text.prefix(maxShown))) + "..."
 }
 
-/// As a TOML basic string.
+/// Returns a TOML basic string.
 func tomlString(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
@@ -74,14 +74,14 @@ func tomlString(_ text: String) -> String {
     return result + "\""
 }
 
-/// What moves the cursor, turns the direction, or leaves no trace.
+/// True for control characters, direction marks and invisible characters.
 private func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
     let unseen: [Unicode.GeneralCategory] = [.control, .format, .lineSeparator, .paragraphSeparator]
     return unseen.contains(scalar.properties.generalCategory)
 }
 
 extension Format {
-    /// A string that `parse` understands; `remedy` may say what to write instead of a wrong one.
+    /// A string that `parse` accepts; `remedy` may suggest a replacement for an invalid one.
     static func text(
         allowed: String, remedy: @escaping @Sendable (TOMLNode) -> String? = { _ in nil },
         parse: @escaping @Sendable (String) -> Value?, write: @escaping @Sendable (Value) -> String
@@ -97,7 +97,7 @@ extension Format {
             write: { tomlString(write($0)) })
     }
 
-    /// The empty string stands for a value that is not set. `written` says whether to write it, too.
+    /// The empty string means unset; `written` says whether to write it.
     func orEmpty(written: Bool = false) -> Format<Value?> {
         Format<Value?>(
             allowed: "\(allowed), or \"\"",
@@ -108,7 +108,7 @@ extension Format {
             write: { $0.map(write) ?? (written ? "\"\"" : nil) })
     }
 
-    /// "off" stands for no value, and is written.
+    /// "off" means no value, and is written.
     var orOff: Format<Value?> {
         let allowed = "\(allowed), or \"off\""
         return Format<Value?>(
@@ -127,12 +127,12 @@ extension Format {
             write: { $0.map(write) ?? "\"off\"" })
     }
 
-    /// For a key without a default: it is there or it is not.
+    /// For a key without a default.
     var optional: Format<Value?> {
         Format<Value?>(allowed: allowed, read: read, write: { $0.flatMap(write) })
     }
 
-    /// `counts` bounds the length, and `elements` names them in the plural.
+    /// `counts` bounds the length; `elements` names the elements in the plural.
     func list(of elements: String, _ counts: ClosedRange<Int>) -> Format<[Value]> {
         let allowed = "an array of \(counts.lowerBound) to \(counts.upperBound) \(elements)"
         return Format<[Value]>(
@@ -153,19 +153,19 @@ extension Format {
             write: { values in
                 let elements = values.compactMap(write)
                 let line = "[" + elements.joined(separator: ", ") + "]"
-                // A line of a settings file has a bound, and a long one is hard to read.
+                // TOML lines have a length limit, and a long line is hard to read.
                 return line.utf8.count <= maxListBytes
                     ? line : "[\n" + elements.map { "    \($0),\n" }.joined() + "]"
             })
     }
 
-    /// One value need not be written.
+    /// Omits one value, the default, when writing.
     func leavingOut(_ value: Value) -> Format where Value: Equatable & Sendable {
         Format(allowed: allowed, read: read, write: { $0 == value ? nil : write($0) })
     }
 }
 
-/// Longer lists are written with one element on each line.
+/// Longer lists are written with one element per line.
 private let maxListBytes = 160
 
 extension Format<Bool> {
@@ -212,7 +212,7 @@ extension Format<UInt16> {
 }
 
 extension Format<Double> {
-    /// A float, or an integer that means the same.
+    /// A float or an integer.
     static func number(_ range: ClosedRange<Double>) -> Format {
         let allowed = "a number from \(range.lowerBound) to \(range.upperBound)"
         return Format(
@@ -242,7 +242,7 @@ extension Format where Value: CaseIterable & RawRepresentable & Sendable, Value.
 }
 
 extension Format {
-    /// One of a few words.
+    /// One of several words.
     fileprivate static func word(
         of words: [String], parse: @escaping @Sendable (String) -> Value?, write: @escaping @Sendable (Value) -> String
     ) -> Format {

@@ -1,18 +1,18 @@
-// Names in other letters than ASCII, as people write them: turned into the names that DNS, URLs and TLS carry.
+// Converts internationalised domain names to the ASCII names of DNS, URLs and TLS.
 
 import CIDN2
 
 enum InternationalName {
     struct Refusal: Error {
-        /// In libidn2's words.
+        /// libidn2's error text.
         let reason: String
     }
 
-    /// ASCII stays as it is, whatever it is. All else becomes A-labels (RFC 5891), with letters of other widths and
-    /// cases and other dots replaced first (UTS 46, non-transitional).
+    /// Returns ASCII unchanged. Converts all else to A-labels (RFC 5891) after UTS 46 mapping of case, width and dots
+    /// (non-transitional).
     static func ascii(_ text: String) throws(Refusal) -> String {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
-        // The library would take what stands before it for the whole.
+        // libidn2 would read only the text before the NUL.
         guard !text.utf8.contains(0) else { throw Refusal(reason: "a name can't hold a NUL") }
         var result: UnsafeMutablePointer<UInt8>?
         let flags = Int32(IDN2_NFC_INPUT.rawValue | IDN2_NONTRANSITIONAL.rawValue)
@@ -24,7 +24,7 @@ enum InternationalName {
         return unsafe String(cString: name)
     }
 
-    /// What a complaint about a name adds; nil if the name has an ASCII form.
+    /// Returns the remedy for an invalid name; nil if the name has an ASCII form.
     static func remedy(_ text: String) -> String? {
         do throws(Refusal) {
             _ = try ascii(text)

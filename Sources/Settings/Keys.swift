@@ -1,12 +1,12 @@
-// Every key of the settings file: its name, its place in the values, its format with its bounds. The one list from
-// which the file is read, unknown keys are judged, and `--print-effective` is written.
+// All keys of the settings file: name, field, format and bounds. The parser, the check for unknown keys and
+// `--print-effective` use this list.
 
 import DNSWire
 
 struct Key<Section>: Sendable {
     let name: String
     let read: @Sendable (TOMLNode, inout Section) throws(Misfit) -> Void
-    /// Nil: the key is left out.
+    /// Nil: the key is omitted.
     let write: @Sendable (Section) -> String?
 
     init<Value>(_ name: String, _ path: any WritableKeyPath<Section, Value> & Sendable, _ format: Format<Value>) {
@@ -17,7 +17,7 @@ struct Key<Section>: Sendable {
 }
 
 extension Settings {
-    /// Those above every table.
+    /// Keys above the first table.
     static let keys: [Key<Settings>] = [
         Key("only-listed", \.onlyListed, .truth),
         Key("direct-only", \.directOnly, .truth),
@@ -27,11 +27,11 @@ extension Settings {
 extension Settings.Server {
     /// Each takes a UDP and a TCP socket on every thread.
     private static let maxListen = 64
-    /// Judged for every query, one by one.
+    /// Checked one by one for every query.
     private static let maxAllow = 256
-    /// No machine answers more.
+    /// The upper bound exceeds the query rate of any machine.
     private static let rates = 1...1_000_000
-    /// More than any machine that runs this has cores.
+    /// More cores than any target machine has.
     private static let maxThreads = 256
 
     static let keys: [Key<Settings.Server>] = [
@@ -47,9 +47,9 @@ extension Settings.Server {
 }
 
 extension Settings.SystemResolver {
-    /// More servers only make the last resort slower; resolv.conf itself stops at three.
+    /// More servers only delay the last resort; glibc itself stops at three.
     private static let maxServers = 8
-    /// Shorter than the time in which every client gets some answer.
+    /// Below the time within which every client gets an answer.
     private static let patiences = Duration.zero...Duration.seconds(4)
 
     static let keys: [Key<Settings.SystemResolver>] = [
@@ -61,9 +61,9 @@ extension Settings.SystemResolver {
 }
 
 extension Settings.Cache {
-    /// Below, no working set fits; above, nobody has asked.
+    /// Below the minimum no working set fits; the maximum exceeds any known demand.
     private static let sizes = 1 << 20...64 << 30
-    /// RFC 8767 section 4 takes 7 days as the longest sensible TTL.
+    /// RFC 8767 section 4 gives 7 days as the longest sensible TTL.
     fileprivate static let ttls = Duration.zero...Duration.seconds(7 * 24 * 3600)
 
     static let keys: [Key<Settings.Cache>] = [
@@ -76,7 +76,7 @@ extension Settings.Cache {
 }
 
 extension Settings.Prefetch {
-    /// All of them are asked at once when the daemon starts.
+    /// The daemon looks all of them up at the start.
     private static let maxNames = 1000
 
     static let keys: [Key<Settings.Prefetch>] = [
@@ -86,11 +86,11 @@ extension Settings.Prefetch {
 }
 
 extension Settings.Stale {
-    /// RFC 8767 section 5 advises 1 to 3 days; what nobody could refresh for a month nobody serves.
+    /// RFC 8767 section 5 advises 1 to 3 days. An answer that could not be refreshed for a month is not served.
     private static let ages = Duration.zero...Duration.seconds(30 * 24 * 3600)
-    /// RFC 8767 section 4 demands more than 0.
+    /// RFC 8767 section 4 requires more than 0.
     private static let ttls = Duration.seconds(1)...Duration.seconds(3600)
-    /// Shorter than the time in which every client gets some answer.
+    /// Below the time within which every client gets an answer.
     private static let timeouts = Duration.zero...Duration.seconds(4)
     /// RFC 8767 section 5 advises 30 s.
     private static let pauses = Duration.seconds(1)...Duration.seconds(3600)
@@ -104,9 +104,9 @@ extension Settings.Stale {
 }
 
 extension Settings.Probe {
-    /// A probe takes a connection to each.
+    /// A probe opens a connection to each port.
     fileprivate static let portCounts = 1...8
-    /// Less is no time for a handshake across an ocean; who takes longer is no help to a client either.
+    /// The minimum allows a handshake across an ocean; a host that exceeds the maximum is no use to clients.
     package static let timeouts = Duration.milliseconds(100)...Duration.seconds(10)
 
     static let keys: [Key<Settings.Probe>] = [
@@ -145,9 +145,9 @@ extension Settings.Log {
 }
 
 extension Settings.Rule {
-    /// A list of names belongs in a rule; a longer one than this belongs in another tool.
+    /// Longer lists need another tool.
     private static let maxNames = 1000
-    /// More than a client tries.
+    /// More addresses than a client tries.
     private static let maxFallbackAddresses = 16
 
     static let keys: [Key<Settings.Rule>] = [
@@ -171,15 +171,15 @@ extension Settings.Rule {
 }
 
 extension ProviderDraft {
-    /// A provider has a handful; each costs connections and takes its turn when others fail.
+    /// Providers have a handful. Each costs connections and is tried when others fail.
     private static let maxAddresses = 16
-    /// At least one, or it would be no provider; above, no public service puts up with it.
+    /// The minimum keeps the provider in use; no public service tolerates more than the maximum.
     private static let budgets = 1...10_000
-    /// Less would compare nothing in a day.
+    /// A smaller share would compare almost nothing in a day.
     private static let shares = 0.001...1.0
     /// Vendors close unused connections after seconds to minutes.
     private static let idleTimes = Duration.seconds(1)...Duration.seconds(600)
-    /// Above, a cap is none.
+    /// A larger cap has no effect.
     private static let connectionRequests = 1...100_000
 
     static let keys: [Key<ProviderDraft>] = [
@@ -213,9 +213,9 @@ extension ProviderDraft {
 }
 
 extension Settings.Provider.Template {
-    /// More than any vendor takes.
+    /// More names than any vendor accepts in one request.
     private static let names = 1...20
-    /// No vendor takes a signature that is valid for longer.
+    /// No vendor accepts a signature with a longer validity.
     private static let lifetimes = 1...24 * 3600
     private static let maxHeaders = 16
     private static let maxSigned = 32

@@ -1,12 +1,13 @@
-// "Did you mean ...?": the known name that a mistyped one most likely stands for.
+// Finds the known name that a mistyped name most likely means ("did you mean ...?").
 
-/// Longer names are no slips of the finger, and comparing takes time in proportion to both lengths.
+/// Longer names are not typing errors, and the comparison time is proportional to both lengths.
 private let maxComparedBytes = 40
 
-/// The shortest beginning of a name that is taken for the name.
+/// The shortest prefix that matches a known name.
 private let minBeginningBytes = 3
 
-/// Nil if nothing is near: at most a third of the letters, and at least one, may be wrong; or the name was cut short.
+/// Returns nil if no name is near. Accepts a prefix, or an edit distance of at most a third of the name's length, and
+/// at least one.
 func nearestName(to name: String, among known: [String]) -> String? {
     guard name.utf8.count <= maxComparedBytes else { return nil }
     if name.utf8.count >= minBeginningBytes, let whole = known.first(where: { $0.hasPrefix(name) }) { return whole }
@@ -15,7 +16,7 @@ func nearestName(to name: String, among known: [String]) -> String? {
     return best.distance <= max(1, best.name.utf8.count / 3) ? best.name : nil
 }
 
-/// Letters put in, left out, changed, or swapped with their neighbour (optimal string alignment).
+/// Counts inserted, deleted, changed and transposed letters (optimal string alignment).
 private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
     var older: [Int] = []
     var previous = Array(0...right.count)

@@ -1,4 +1,4 @@
-// A [[provider]] as it stands in the file, key by key, before its keys are judged together.
+// A [[provider]] as written in the file, before its keys are checked together.
 
 import DNSWire
 
@@ -27,12 +27,12 @@ struct ProviderDraft {
     var shadow: Double?
     var idle = Duration.seconds(10)
     var connectionRequests: Int?
-    /// A table of its own in the file, behind the other keys.
+    /// A subtable that follows the other keys.
     var template: Settings.Provider.Template?
 }
 
 extension ProviderDraft {
-    /// For writing: what has no meaning with the dialect is left out.
+    /// For writing: omits keys that the dialect does not use.
     init(_ provider: Settings.Provider) {
         let dialect = provider.dialect
         self.init(
@@ -48,7 +48,7 @@ extension ProviderDraft {
             template: provider.template)
     }
 
-    /// Nil if a key is missing.
+    /// Nil if a required key is missing.
     var provider: Settings.Provider? {
         guard let name, let dialect, let url else { return nil }
         var dialled = addresses
@@ -65,9 +65,9 @@ extension ProviderDraft {
 }
 
 extension Settings.Provider.Dialect {
-    /// Tencent's paid service takes names with the time at which the request ends.
+    /// Tencent's paid service accepts names with the expiry time of the request.
     fileprivate var stampsNames: Bool { Settings.Provider.Dialect.stampingNames.contains(self) }
-    /// Alibaba Cloud tells its clients which addresses serve them.
+    /// Alibaba Cloud lists the service nodes for its clients.
     fileprivate var listsNodes: Bool { Settings.Provider.Dialect.listingNodes.contains(self) }
 
     static let stampingNames: [Self] = [.dnspodDES, .dnspodAES, .dnspodHTTPS]

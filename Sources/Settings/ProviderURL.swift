@@ -1,4 +1,4 @@
-// The URL of a provider, taken apart once. It names the host to TLS and HTTP; what is dialled is told apart.
+// The parsed URL of a provider. It gives the host for TLS and HTTP; the addresses to dial are separate.
 
 package import DNSWire
 
@@ -9,7 +9,7 @@ extension Settings {
             case address(Address)
         }
 
-        /// https, not http.
+        /// True for https, false for http.
         package let isSecure: Bool
         package let host: Host
         package let port: UInt16
@@ -23,7 +23,7 @@ extension Settings {
             self.path = path
         }
 
-        /// RFC 8484 section 6 sets no bound; longer ones are a mistake in the file.
+        /// RFC 8484 section 6 sets no bound; a longer URL is an error in the file.
         static let maxBytes = 1024
 
         package init?(_ text: String) {
@@ -43,12 +43,12 @@ extension Settings {
             self.init(isSecure: scheme == "https", host: host, port: port, path: path.isEmpty ? "/" : String(path))
         }
 
-        /// What is wrong with the letters of the host; nil if that is in order.
+        /// Returns the remedy for an invalid host name; nil if the name is valid.
         static func remedy(_ text: String) -> String? {
             parts(of: text).flatMap { InternationalName.remedy(String(hostText(in: $0.authority).text)) }
         }
 
-        /// "HOST[:PORT]" with the host as it is sent.
+        /// Converts "HOST[:PORT]" to ASCII.
         static func ascii(authority text: String) -> String? {
             let (host, portStart) = hostText(in: text[...])
             guard let name = try? InternationalName.ascii(String(host)) else { return nil }
@@ -60,13 +60,13 @@ extension Settings {
             return (text[..<colon.lowerBound].lowercased(), text[colon.upperBound...].prefix { $0 != "/" })
         }
 
-        /// The port starts with its colon.
+        /// The port part starts at its colon.
         private static func hostText(in authority: Substring) -> (text: Substring, portStart: Substring.Index?) {
             let portStart = authority.lastIndex { $0 == ":" || $0 == "]" }.flatMap { authority[$0] == ":" ? $0 : nil }
             return (authority[..<(portStart ?? authority.endIndex)], portStart)
         }
 
-        /// Graphic ASCII without what would start user names, queries, fragments or templates.
+        /// Printable ASCII without the delimiters of user names, queries, fragments and templates.
         private static func isPlain(_ byte: UInt8) -> Bool {
             (0x21...0x7E).contains(byte) && !"@?#{}\\\"<>^`|".utf8.contains(byte)
         }
@@ -74,15 +74,15 @@ extension Settings {
         fileprivate static func defaultPort(isSecure: Bool) -> UInt16 { isSecure ? 443 : 80 }
     }
 
-    /// Letters, digits, "-" and "_" in labels: what may stand in a URL, a certificate or SNI. Kept in lower case;
-    /// other letters than ASCII are converted.
+    /// Returns a name of letters, digits, "-" and "_", valid in a URL, a certificate and SNI. Lower case; other
+    /// letters are converted to ASCII.
     static func hostName(_ text: String) -> String? {
         guard let text = try? InternationalName.ascii(text) else { return nil }
         let isHostByte = { (byte: UInt8) in
             byte.isDigit || (0x61...0x7A).contains(byte.lowercased) || "-_.".utf8.contains(byte)
         }
         guard text.utf8.allSatisfy(isHostByte), let name = Name(text), !name.isRoot else { return nil }
-        // A name whose last label is a number would be read as an IPv4 address by HTTP libraries.
+        // HTTP libraries parse a name with a numeric last label as an IPv4 address.
         guard let last = name.labels.last, !last.allSatisfy(\.isDigit) else { return nil }
         return name.description.lowercased()
     }
@@ -115,7 +115,7 @@ extension Settings.ProviderURL: CustomStringConvertible {
 }
 
 extension Settings.ProviderURL.Host: CustomStringConvertible {
-    /// As it stands in a URL.
+    /// In URL syntax.
     package var description: String {
         switch self {
         case .name(let name): name

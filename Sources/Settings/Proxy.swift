@@ -1,16 +1,16 @@
-// A proxy on the way to a provider. It is dialled by address, and its password is not in the settings.
+// A proxy in front of a provider, dialled by address. Its password is not part of the settings.
 
 extension Settings.Provider {
     package struct Proxy: Hashable, Sendable {
         package enum Scheme: String, CaseIterable, Sendable {
             /// CONNECT (RFC 9110 section 9.3.6).
             case http
-            /// SOCKS5 (RFC 1928) that is given names as they are.
+            /// SOCKS5 (RFC 1928) with unresolved names.
             case socks5h
         }
 
         package let scheme: Scheme
-        /// 1 to 255 bytes (RFC 1929) that need no escapes in a URL; nil: the proxy asks nobody.
+        /// 1 to 255 bytes (RFC 1929) that need no escapes in a URL; nil: no authentication.
         package let user: String?
         package let endpoint: Settings.Endpoint
 
@@ -23,7 +23,7 @@ extension Settings.Provider {
             self.endpoint = endpoint
         }
 
-        /// "SCHEME://[USER@]ADDR:PORT", with or without a "/" behind it.
+        /// "SCHEME://[USER@]ADDR:PORT", optionally followed by "/".
         package init?(_ text: String) {
             guard let separator = text.firstRange(of: "://") else { return nil }
             guard let scheme = Scheme(rawValue: text[..<separator.lowerBound].lowercased()) else { return nil }
@@ -42,7 +42,7 @@ extension Settings.Provider {
             self.init(scheme: scheme, user: user, endpoint: endpoint)
         }
 
-        /// Graphic ASCII without what ends a user name or would be an escape in a URL.
+        /// Printable ASCII without the delimiters of a user name and the URL escape character.
         private static func isPlain(_ byte: UInt8) -> Bool {
             (0x21...0x7E).contains(byte) && !":@/?#[]%\\\"".utf8.contains(byte)
         }

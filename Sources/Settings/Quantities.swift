@@ -1,11 +1,11 @@
-// Durations and sizes: a number directly followed by its unit, never a bare number.
+// Durations, sizes and rates: a number directly followed by its unit.
 
 import DNSWire
 
 private struct Unit {
     let name: String
     let factor: Int64
-    /// A unit that is only read: "24h" and "1d" are the same, and one is enough for writing.
+    /// False for a unit that is only parsed: "24h" and "1d" are equal, and the writer uses one form.
     var isWritten = true
 }
 
@@ -20,14 +20,14 @@ private let sizeUnits = [
 ]
 
 extension Format<Duration> {
-    /// Whole milliseconds.
+    /// A duration in whole milliseconds.
     static func duration(_ range: ClosedRange<Duration>) -> Format {
         quantity(
             "a duration", units: durationUnits, usual: durationUnits[1], least: range.lowerBound.wholeMilliseconds,
             most: range.upperBound.wholeMilliseconds, make: { .milliseconds($0) }, count: \.wholeMilliseconds)
     }
 
-    /// For what a DNS message carries.
+    /// A duration in whole seconds, for TTLs.
     static func wholeSeconds(_ range: ClosedRange<Duration>) -> Format {
         quantity(
             "a duration", units: Array(durationUnits.dropFirst()), usual: durationUnits[1],
@@ -37,14 +37,14 @@ extension Format<Duration> {
 }
 
 extension Format<Int> {
-    /// In bytes.
+    /// A size in bytes.
     static func size(_ range: ClosedRange<Int>) -> Format {
         quantity(
             "a size", units: sizeUnits, usual: sizeUnits[2], least: Int64(range.lowerBound),
             most: Int64(range.upperBound), make: { Int($0) }, count: { Int64($0) })
     }
 
-    /// In seconds, for what a dialect counts with.
+    /// A duration as a number of seconds, for dialects.
     static func seconds(_ range: ClosedRange<Int>) -> Format {
         quantity(
             "a duration", units: Array(durationUnits.dropFirst()), usual: durationUnits[1],
@@ -52,7 +52,7 @@ extension Format<Int> {
             make: { Int($0 / 1000) }, count: { Int64($0) * 1000 })
     }
 
-    /// For each second.
+    /// A rate per second.
     static func rate(_ range: ClosedRange<Int>) -> Format {
         quantity(
             "a rate", units: rateUnits, usual: rateUnits[0], least: Int64(range.lowerBound),
@@ -67,7 +67,7 @@ extension Duration {
 }
 
 extension Format {
-    /// `usual` is the unit that a bare number was most likely meant in.
+    /// `usual` is the unit suggested for a number without one.
     private static func quantity(
         _ kind: String, units: [Unit], usual: Unit, least: Int64, most: Int64,
         make: @escaping @Sendable (Int64) -> Value, count: @escaping @Sendable (Value) -> Int64
@@ -109,7 +109,7 @@ extension Format {
         return overflow ? nil : product
     }
 
-    /// In the largest unit that leaves no fraction; zero in the usual one.
+    /// Uses the largest unit without a fraction; zero uses the usual unit.
     private static func text(_ count: Int64, _ units: [Unit], _ usual: Unit) -> String {
         let unit = count == 0 ? usual : units.last { $0.isWritten && count.isMultiple(of: $0.factor) } ?? usual
         return "\(count / unit.factor)\(unit.name)"

@@ -1,15 +1,14 @@
-// What the operator decides, as typed values. Text is parsed once, here; who holds a `Settings` checks nothing again.
-// Reads no files: bytes come in, values or complaints come out.
+// The operator's settings as validated, typed values. Parses bytes into values or errors; reads no files.
 
 package import DNSWire
 
 package struct Settings: Equatable, Sendable {
-    /// Names without a rule go to the system resolver.
+    /// Names without a rule use the system resolver.
     package var onlyListed = false
-    /// No provider is asked while the environment names a proxy for the whole system.
+    /// Asks no provider while the environment variables set a system-wide proxy.
     package var directOnly = false
     package var server = Server()
-    /// At least one that is no shadow; names differ. Their order means nothing.
+    /// At least one is not a shadow; names are unique. The order has no meaning.
     package var providers = Provider.builtIn
     package var systemResolver = SystemResolver()
     package var cache = Cache()
@@ -19,62 +18,63 @@ package struct Settings: Equatable, Sendable {
     package var network = Network()
     package var control = Control()
     package var log = Log()
-    /// Up to 1,000, in the order of the file.
+    /// Up to 1,000, in file order.
     package var rules: [Rule] = []
 
-    /// What serves when there is no file: loopback, public providers, the system's nameservers.
+    /// The settings without a file: loopback, public providers, the system's nameservers.
     package static let defaults = Settings()
 
     package struct Server: Equatable, Sendable {
-        /// UDP and TCP on each; one or more, all different. Port 0 takes any free port.
+        /// UDP and TCP on each; one or more, all different. Port 0 uses any free port.
         package var listen = [Endpoint(address: .v4(0x7F00_0001), port: 53), Endpoint(address: .loopback6, port: 53)]
-        /// 0 to 256; 0 is one for each core.
+        /// 0 to 256; 0 means one per core.
         package var threads = 0
-        /// Clients outside are refused.
+        /// Clients outside these prefixes are refused.
         package var allow = ["127.0.0.0/8", "::1/128"].compactMap { Prefix($0) }
-        /// Queries in a second over UDP from one client, and from one /24 or /56; nil: unlimited. Loopback always is.
+        /// Queries per second over UDP from one client, and from one /24 or /56; nil: unlimited. Loopback is never
+        /// limited.
         package var clientRate: Int? = 500
         package var prefixRate: Int? = 2000
-        /// Who serves when root has started us; nil: httpdnsd if there is such a user, else nobody.
+        /// The user to switch to after a start as root; nil: httpdnsd if that user exists, else no switch.
         package var user: String?
         package var filterAAAA = AAAAFilter.never
         package var dns64 = DNS64.off
 
         package enum AAAAFilter: String, CaseIterable, Sendable {
             case never
-            /// While there is no way out for IPv6, names have no IPv6 address.
+            /// Removes IPv6 addresses while the machine has no IPv6 route.
             case noRoute = "no-route"
         }
 
         package enum DNS64: String, CaseIterable, Sendable {
             case off
-            /// Names without an IPv6 address get one where the network translates (RFC 6147).
+            /// Synthesises AAAA records for names without one if the network has NAT64 (RFC 6147).
             case auto
         }
     }
 
     package struct SystemResolver: Equatable, Sendable {
-        /// Empty: those of `resolvConf`.
+        /// Empty: the nameservers in `resolvConf`.
         package var servers: [Endpoint] = []
         package var resolvConf = "/etc/resolv.conf"
         package var standsIn = StandsIn.unreachable
 
-        /// When it answers for a name that belongs to the providers.
+        /// When the system resolver answers for a name that the providers resolve.
         package enum StandsIn: String, CaseIterable, Sendable {
             /// No provider could be reached.
             case unreachable
-            /// No provider had an answer, whatever the providers replied.
+            /// No provider returned an answer, whatever the providers replied.
             case anyFailure = "any-failure"
             case never
         }
-        /// While the providers are merely late, an unverified answer waits so long for theirs. From 0 to 4 s.
+        /// How long an unverified answer waits for late providers; 0 to 4 s.
         package var patience = Duration.milliseconds(1800)
     }
 
     package struct Cache: Equatable, Sendable {
         /// 1 MiB to 64 GiB.
         package var sizeBytes = 32 << 20
-        /// Whole seconds and up to 7 days, as are the other two; at most `maxTTL`.
+        /// Whole seconds up to 7 days, as the next two; at most `maxTTL`.
         package var minTTL = Duration.zero
         package var maxTTL = Duration.seconds(24 * 3600)
         package var negativeMaxTTL = Duration.seconds(600)
@@ -89,42 +89,42 @@ package struct Settings: Equatable, Sendable {
         package var names: [Name] = []
     }
 
-    /// Expired answers (RFC 8767).
+    /// Serving expired answers (RFC 8767).
     package struct Stale: Equatable, Sendable {
-        /// How long after its end an answer may still be used; zero, never, to 30 days.
+        /// How long an answer may be used after its expiry; 0 (never) to 30 days.
         package var maxAge = Duration.seconds(86_400)
         /// The TTL that clients see; whole seconds, 1 s to 1 h.
         package var answerTTL = Duration.seconds(30)
-        /// How long a client waits for a fresh answer first; zero to 4 s.
+        /// How long a client waits for a fresh answer first; 0 to 4 s.
         package var clientTimeout = Duration.milliseconds(1800)
-        /// No upstream is asked again for a name for so long after it failed; 1 s to 1 h.
+        /// How long the resolver asks no upstream for a name after a failure; 1 s to 1 h.
         package var recheck = Duration.seconds(30)
     }
 
-    /// TLS handshakes that show whose the addresses in answers are.
+    /// TLS handshakes that verify the addresses in answers.
     package struct Probe: Equatable, Sendable {
         package var enabled = true
         /// 1 to 8, all different.
         package var ports: [UInt16] = [443]
-        /// For a whole probe; 100 ms to 10 s.
+        /// Timeout of a whole probe; 100 ms to 10 s.
         package var timeout = Duration.seconds(2)
         /// An absolute path; nil: the certificate authorities of the system.
         package var caFile: String?
-        /// A request follows the handshake.
+        /// Sends an HTTP request after the handshake.
         package var http = false
 
         package init() {}
     }
 
     package struct Network: Equatable, Sendable {
-        /// What is learned on one network is kept apart from what is learned on another. False: all is one network.
+        /// Keeps the answers of different networks apart. False: all networks count as one.
         package var watch = true
     }
 
     package struct Control: Equatable, Sendable {
         /// An absolute path; nil: no socket.
         package var socket: String? = "/run/httpdnsd/control.sock"
-        /// Where the HTTP listener for metrics and the status page is; nil: none.
+        /// The HTTP listener for metrics and the status page; nil: none.
         package var metricsListen: Endpoint?
     }
 
@@ -139,41 +139,41 @@ package struct Settings: Equatable, Sendable {
 
         package var level = Level.info
         package var format = LineForm.text
-        /// A line for every query.
+        /// Logs every query.
         package var queries = false
-        /// Queries are shown with the addresses of those who ask.
+        /// Includes client addresses in query logs.
         package var clients = false
-        /// An absolute path: where the flight recorder is written when something goes wrong; nil: nowhere.
+        /// An absolute path: where the flight recorder is written after a fault; nil: disabled.
         package var recorderDirectory: String? = "/var/lib/httpdnsd"
     }
 
-    /// What is different for some names; at least one thing is. Nil: as for all others.
+    /// Exceptions for some names; at least one field is set. Nil: as for all names.
     package struct Rule: Equatable, Sendable {
-        /// Who answers for the names.
+        /// The resolver for the names.
         package enum RuleResolver: Hashable, Sendable {
             case httpdns, system
-            /// The name of one of `providers`; a shadow answers for these names.
+            /// One of `providers` by name; a shadow may answer for these names.
             case provider(String)
         }
 
-        /// 1 to 1,000, all different; each stands for itself and everything under it, the root for everything.
+        /// 1 to 1,000, all different; each matches itself and all names below it, the root every name.
         package var match: [Name]
         package var resolver: RuleResolver?
         package var standsIn: SystemResolver.StandsIn?
-        /// Private addresses in answers from providers are handed out.
+        /// Allows private addresses in answers of providers.
         package var allowPrivate: Bool?
         package var stale: Bool?
-        /// Expired answers that say "no", too.
+        /// Also serves expired negative answers.
         package var staleNegative: Bool?
         package var prefetch: Bool?
-        /// True: private addresses, too.
+        /// True: also probes private addresses.
         package var probe: Bool?
-        /// Up to 8, all different; empty: those of `probe.ports`.
+        /// Up to 8, all different; empty: `probe.ports`.
         package var probePorts: [UInt16] = []
-        /// Up to 7 days, as is `maxTTL`; at most that.
+        /// Up to 7 days, as `maxTTL`; at most `maxTTL`.
         package var minTTL: Duration?
         package var maxTTL: Duration?
-        /// Answered when everything else has failed; up to 16.
+        /// Returned if all upstreams have failed; up to 16.
         package var fallbackAddresses: [Address] = []
 
         package init(match: [Name]) {
@@ -183,7 +183,8 @@ package struct Settings: Equatable, Sendable {
 }
 
 extension Settings {
-    /// An empty file gives the defaults. Says everything that is wrong at once; `file` is the name used for that.
+    /// Parses a settings file; an empty file gives the defaults. Reports all errors at once; `file` is the name in
+    /// their text.
     package static func parse(bytes: [UInt8], file: String) throws(SettingsError) -> Settings {
         let document: TOMLDocument
         do throws(TOMLDocument.SyntaxError) {
@@ -204,7 +205,7 @@ extension Settings {
         throw SettingsError(complaints)
     }
 
-    /// The keys whose new values take effect only after a restart; the rest changes with SIGHUP.
+    /// Returns the changed keys that take effect only after a restart; SIGHUP applies the others.
     package func changesNeedingRestart(from old: Settings) -> [String] {
         [
             ("server.listen", server.listen != old.server.listen),

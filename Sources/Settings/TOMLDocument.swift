@@ -1,4 +1,4 @@
-// The owner of one parsed TOML file, and its values as a Swift tree. Knows the language, not the settings.
+// Owns one parsed TOML file and its values as a Swift tree. Independent of the settings' meaning.
 
 import CTOML
 
@@ -13,7 +13,7 @@ struct TOMLNode {
         case table([(key: String, node: TOMLNode)])
     }
 
-    /// The place in the document's list, by which it is found again in the file.
+    /// The index in the document's node list, which gives its position in the file.
     let index: Int
     let value: Value
 }
@@ -22,7 +22,7 @@ struct TOMLNode {
     let root: TOMLNode
     private let handle: OpaquePointer
 
-    /// What is wrong, and where; line and column count from 1.
+    /// A syntax error and its position; line and column count from 1.
     struct SyntaxError: Error {
         let line: Int
         let column: Int
@@ -51,7 +51,7 @@ struct TOMLNode {
         unsafe ctoml_free(handle)
     }
 
-    /// Where a node stands: its key, or its value where it has none.
+    /// Returns the position of a node's key, or of its value if it has no key.
     func place(of node: Int, ofKey: Bool) -> (line: Int, column: Int) {
         let place = unsafe ofKey ? ctoml_key_place(handle, node) : ctoml_value_place(handle, node)
         return (Int(place.line), Int(place.column))
@@ -59,7 +59,7 @@ struct TOMLNode {
 
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// toml11 stops the process at some byte sequences that are no UTF-8, so it never sees any.
+    /// toml11 aborts the process on some invalid UTF-8, so the text is validated first.
     private static func requireUTF8(_ text: ArraySlice<UInt8>) throws(SyntaxError) {
         let wrong: Int
         do {
@@ -76,7 +76,7 @@ struct TOMLNode {
             reason: "a byte that is not UTF-8")
     }
 
-    /// Recursion is bounded by the nesting that CTOML lets through.
+    /// CTOML bounds the nesting, and thereby the recursion.
     private static func tree(_ nodes: UnsafeBufferPointer<ctoml_node>, at index: Int) -> TOMLNode {
         let node = unsafe nodes[index]
         let children = unsafe node.first_child..<(node.first_child + node.child_count)

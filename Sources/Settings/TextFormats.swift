@@ -1,4 +1,4 @@
-// The strings that settings are made of: addresses, names, paths.
+// The string formats of the settings: addresses, names, paths.
 
 import DNSWire
 
@@ -41,7 +41,7 @@ extension Format<Settings.Provider.ClientSubnet> {
         remedy: Format<Prefix>.cut,
         parse: { text in
             if text == "auto" { return .auto }
-            // A single address would tell the vendor more than a network; who wants that writes its length.
+            // A single address would reveal more than a network, so it requires an explicit length.
             return text.contains("/") ? Prefix(text).map { .fixed($0) } : nil
         },
         write: { subnet in
@@ -72,7 +72,7 @@ extension Format<Settings.Provider.Proxy> {
 }
 
 extension Format<Settings.Rule.RuleResolver> {
-    /// Whether there is such a provider is judged when all are known.
+    /// Checked against the provider names after all are read.
     static let ruleResolver = Format.text(
         allowed: "\"httpdns\", \"system\" or the name of a [[provider]]",
         parse: { text in
@@ -92,7 +92,7 @@ extension Format<Settings.Rule.RuleResolver> {
 }
 
 extension Format<String> {
-    /// As useradd(8) takes it. Numbers are none, so that nobody means root by another word.
+    /// A name as useradd(8) accepts it. Rejects numbers, which could mean root (0).
     static let userName = Format.text(
         allowed: "the name of a user of this machine, but not root",
         remedy: { node in
@@ -154,15 +154,15 @@ extension Format<Settings.ProviderURL> {
 }
 
 extension Format<String> {
-    /// Long enough for any name, short enough for a line of statistics.
+    /// Fits any vendor's name and a statistics line.
     private static let maxProviderNameBytes = 32
-    /// What a rule may name as its resolver beside providers.
+    /// Values of `resolver` in rules that are not provider names.
     private static let reservedProviderNames = ["httpdns", "system"]
-    /// NAME_MAX of Linux: a credential is a file.
+    /// NAME_MAX of Linux, since a credential is a file.
     private static let maxCredentialBytes = 255
-    /// With every character escaped it still fits on a line of a settings file.
+    /// Fits on a line of a settings file even with every character escaped.
     private static let maxTemplateBytes = 2000
-    /// DNSPod's ids have up to six digits; other dialects will have longer ones.
+    /// DNSPod's ids have up to six digits; other vendors use longer ones.
     private static let maxAccountBytes = 64
 
     static let providerName = Format.text(
@@ -180,7 +180,7 @@ extension Format<String> {
         parse: { (1...maxAccountBytes).contains($0.utf8.count) && $0.utf8.allSatisfy(isWordByte) ? $0 : nil },
         write: { $0 })
 
-    /// A secret is never in the settings: either in a file of its own, or handed over by systemd.
+    /// Secrets are not part of the settings: they come from a separate file or a systemd credential.
     static let keyFile = Format.text(
         allowed: "the absolute path of a file, or the name of a systemd credential",
         parse: { text in
@@ -190,7 +190,7 @@ extension Format<String> {
         },
         write: { $0 })
 
-    /// Printable ASCII, so that nothing in it can end a line of an HTTP request.
+    /// Printable ASCII, so that it cannot end a line of an HTTP request.
     static func template(minBytes: Int = 0) -> Format {
         .text(
             allowed: "\(minBytes) to \(maxTemplateBytes) printable ASCII characters",
@@ -220,7 +220,7 @@ extension Format<String> {
         },
         write: { $0 })
 
-    /// What a relative path means depends on where the daemon was started.
+    /// Absolute only: a relative path depends on the daemon's working directory.
     static func path(maxBytes: Int = maxPathBytes) -> Format {
         .text(
             allowed: "an absolute path of at most \(maxBytes) bytes",
@@ -236,5 +236,5 @@ extension Format<String> {
     }
 }
 
-/// PATH_MAX of Linux, with its final NUL.
+/// PATH_MAX of Linux, including the final NUL.
 private let maxPathBytes = 4095

@@ -1,17 +1,17 @@
-// The owners of SQLite's two handles: a connection and a prepared statement. Each call's outcome becomes a value or a
-// `StoreFailure` here; what the statements say is none of their concern.
+// Owners of SQLite's two handles: a connection and a prepared statement. Turn each result code into a value or a
+// `StoreFailure`.
 
 import CSQLite
 
 @safe struct Database: ~Copyable {
     fileprivate let handle: OpaquePointer
 
-    /// Somebody who reads or writes with the sqlite3 program may hold the file for so long before we give up.
+    /// How long to wait while another process, such as sqlite3, holds the file.
     private static let busyTimeoutMilliseconds: Int32 = 1_000
-    /// The longest row: 64 KiB of records, the name twice, a list of addresses. What claims more is damaged.
+    /// The longest row: 64 KiB of records, the name twice, a list of addresses. A longer one is damaged.
     private static let maxRowBytes: Int32 = 256 * 1024
 
-    /// Opens a file that exists, for one thread.
+    /// Opens an existing file, for one thread.
     init(path: String) throws(StoreFailure) {
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
@@ -28,34 +28,34 @@ import CSQLite
         unsafe handle = database
     }
 
-    /// Statements that are still open keep the connection until they go.
+    /// Open statements keep the connection alive until they are closed.
     deinit {
         unsafe sqlite3_close_v2(handle)
     }
 
-    /// Runs one or more statements for their effect.
+    /// Runs one or more statements that return no rows.
     func run(_ sql: String) throws(StoreFailure) {
         let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw unsafe StoreFailure(code: code, on: handle) }
     }
 
-    /// The first column of the first row; 0 when there is no row.
+    /// Returns the first column of the first row; 0 without a row.
     func number(_ sql: String) throws(StoreFailure) -> Int64 {
         let statement = try Statement(sql, on: self)
         return try statement.step() ? statement.integer(0) : 0
     }
 
-    /// Rows that the last INSERT, UPDATE or DELETE changed.
+    /// Number of rows that the last INSERT, UPDATE or DELETE changed.
     var changes: Int { unsafe Int(sqlite3_changes(handle)) }
 
-    /// All of `body` or nothing of it. A failure leaves the connection as it was before.
+    /// Runs `body` in a transaction; a failure rolls it back.
     func transaction(_ body: () throws(StoreFailure) -> Void) throws(StoreFailure) {
         do throws(StoreFailure) {
             try run("BEGIN IMMEDIATE")
             try body()
             try run("COMMIT")
         } catch {
-            // Some failures end the transaction by themselves.
+            // SQLite ends the transaction itself after some failures.
             if unsafe sqlite3_get_autocommit(handle) == 0 { try? run("ROLLBACK") }
             throw error
         }
@@ -79,7 +79,7 @@ import CSQLite
         unsafe sqlite3_finalize(handle)
     }
 
-    /// - Returns: true when there is a row to read; false at the end.
+    /// - Returns: true if there is a row to read; false at the end.
     func step() throws(StoreFailure) -> Bool {
         let code = unsafe sqlite3_step(handle)
         switch code {
@@ -89,7 +89,7 @@ import CSQLite
         }
     }
 
-    /// Runs to the end for its effect, and makes it ready for the next time.
+    /// Runs the statement to its end and resets it.
     func run() throws(StoreFailure) {
         defer { reset() }
         while try step() {}

@@ -1,9 +1,9 @@
-// An entry as a row and back. A row is not believed: it may have been damaged on the disk or edited by hand.
+// Converts an entry to a row and back. Validates every row, since the disk or an operator may have changed it.
 
 import DNSWire
 
 enum EntryRow {
-    /// What `bind` fills, in its order.
+    /// Its parameters are set by `bind`, in the same order.
     static let insert = """
         INSERT OR REPLACE INTO entries(
             question, type_number, partition, provenance, stored_ms, lifetime, demand, rcode, answers, authorities,
@@ -11,14 +11,14 @@ enum EntryRow {
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
-    /// What `read` reads, in its order.
+    /// Its columns are read by `read`, in the same order.
     static let select = """
         SELECT question, type_number, partition, provenance, stored_ms, lifetime, demand, rcode, answers, authorities,
             is_cut, body, checksum
         FROM entries LIMIT ?
         """
 
-    /// Shown to people: more are seldom looked at.
+    /// The address column is for operators only; 16 are enough.
     private static let maxShownAddresses = 16
 
     static func bind(_ entry: StoredEntry, to statement: borrowing Statement) {
@@ -44,7 +44,7 @@ enum EntryRow {
         statement.bind(addresses.count > maxShownAddresses ? shown + " ..." : shown, at: 16)
     }
 
-    /// Nil for a row that `bind` cannot have written.
+    /// Returns nil for a row that `bind` cannot have written.
     static func read(_ statement: borrowing Statement) -> StoredEntry? {
         let wire = statement.bytes(0)
         guard let name = Name(wire: wire), let type = UInt16(exactly: statement.integer(1)),
@@ -69,7 +69,7 @@ enum EntryRow {
         return isInRange && checksum(of: entry, wire) == statement.integer(12) ? entry : nil
     }
 
-    /// A name as it stands in the key.
+    /// The name in the form of the key column.
     static func key(_ name: Name) -> [UInt8] { name.wire.map(\.lowercased) }
 
     private static func checksum(of entry: StoredEntry, _ question: [UInt8]) -> Int64 {
@@ -87,9 +87,9 @@ enum EntryRow {
     }
 }
 
-/// Finds damage, not forgery: who may write the file may as well write another answer into it. Each step is reversible,
-/// so that a change of one word is always found; after FNV-1a, with words in place of bytes. Arithmetic is unchecked
-/// because that is what a hash is.
+/// Detects damage, not forgery: a process that can write the file can also write a valid checksum. Each step is
+/// reversible, so a change of one word is always found. A variant of FNV-1a over words instead of bytes. Hash
+/// arithmetic must wrap, so it is unchecked.
 struct RowChecksum {
     private(set) var state: UInt64 = 0xCBF2_9CE4_8422_2325
 

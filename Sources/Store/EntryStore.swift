@@ -1,32 +1,32 @@
-// The store: entries in a SQLite file that survive the process. Opens the file when it is first needed, and again after
-// a failure; sets aside what is damaged or not ours and begins anew. For one thread, which may wait for the disk.
-// It must never delete a file that it did not make.
+// Stores entries in a SQLite file across restarts. Opens the file on first use and again after a failure. Renames a
+// damaged or foreign file and starts a new one. For one thread, which may block on the disk. It must never delete a
+// file that it did not create.
 
 package import DNSWire
-/// What `load` found.
+/// Counts of a `load`.
 package struct LoadCounts: Equatable, Sendable {
-    /// Rows that were handed over.
+    /// Rows passed to the caller.
     package var entries = 0
-    /// Rows that were left out because they say what we cannot have written.
+    /// Invalid rows that were skipped.
     package var skipped = 0
 }
 
-/// How large the file and its log may become.
+/// Size limits of the file and its log.
 struct StoreBounds {
-    /// 256 MiB hold a million usual entries. Beyond it the file counts as full.
+    /// 256 MiB hold a million usual entries. At this size the file counts as full.
     var maxFileBytes = 256 << 20
-    /// The log is brought into the file at 4 MiB; it grows on only while somebody reads the file without an end.
+    /// SQLite checkpoints the log at 4 MiB; it grows beyond that only during a long read by another process.
     var maxLogBytes = 32 << 20
 }
 
 package struct EntryStore: ~Copyable {
     private var place: StorePlace
     private let bounds: StoreBounds
-    /// Nil before the first use, and after a failure to open.
+    /// Nil before the first use and after a failed open.
     private var tables: EntryTables?
     private var setAside: [SetAside] = []
 
-    /// - Parameter path: of the file; its folder exists.
+    /// - Parameter path: the path of the file; its directory must exist.
     package init(path: String) {
         self.init(path: path, bounds: StoreBounds())
     }
@@ -36,7 +36,7 @@ package struct EntryStore: ~Copyable {
         self.bounds = bounds
     }
 
-    /// The notes in the file. Damage that shows on the way sets the file aside; then there are none.
+    /// Returns the notes in the file. If the file is damaged, renames it and returns no notes.
     package mutating func notes() throws(StoreFailure) -> [String: String] {
         do throws(StoreFailure) {
             return try open().notes().whole
@@ -46,8 +46,8 @@ package struct EntryStore: ~Copyable {
         }
     }
 
-    /// Hands over what the file keeps, in no particular order, with the time of its last writing (nil: never). Damage
-    /// that shows on the way ends it early and sets the file aside; what was handed over is sound all the same.
+    /// Passes all entries to `body`, in no particular order, with the time of the last write (nil: never). If the
+    /// file is damaged, stops early and renames it; the entries passed before are valid.
     package mutating func load(
         atMost rows: Int, _ body: (StoredEntry, _ lastWrittenMilliseconds: Int64?) -> Void
     ) throws(StoreFailure) -> LoadCounts {
@@ -66,13 +66,13 @@ package struct EntryStore: ~Copyable {
         return counts
     }
 
-    /// First removes, then writes, all of it or nothing; of entries with one key the last one stays. Removals are of
+    /// Removes, then writes, in one transaction. Of entries with one key the last one stays. Removals apply to
     /// entries only.
     ///
     /// - Parameters:
-    ///   - partitions: all that was learned there is removed.
-    ///   - notes: by name, nil removes; each one fits (`NoteRow.fits`).
-    /// - Returns: how many notes are not in the file because it holds as many others as it may.
+    ///   - partitions: networks; all their entries are removed.
+    ///   - notes: values by name; nil removes the note. Each must fit (`NoteRow.fits`).
+    /// - Returns: how many notes were rejected because the file holds the maximum number.
     @discardableResult
     package mutating func write(
         _ batch: [StoredEntry], removing removals: [QuestionScope] = [], partitions: [UInt32] = [],
@@ -92,10 +92,10 @@ package struct EntryStore: ~Copyable {
         }
     }
 
-    /// Removes what expired before a time, then what expires first until no more than `rows` are left; what expires in
-    /// one millisecond goes together.
+    /// Removes the entries that expired before the given time. Then removes those that expire first until at most
+    /// `rows` are left. Entries that expire in the same millisecond are removed together.
     ///
-    /// - Returns: how many rows went.
+    /// - Returns: how many rows were removed.
     package mutating func prune(
         expiredBeforeMilliseconds: Int64, keepingAtMost rows: Int
     ) throws(StoreFailure) -> Int {
@@ -107,13 +107,13 @@ package struct EntryStore: ~Copyable {
         }
     }
 
-    /// Before the end: one file is left, without its log.
+    /// Checkpoints the log and closes the file; call at shutdown.
     package mutating func close() {
         try? tables?.checkpoint()
         tables = nil
     }
 
-    /// Files that were set aside since the last call.
+    /// Returns the files renamed since the last call.
     package mutating func takeSetAside() -> [SetAside] {
         defer { setAside = [] }
         return setAside
@@ -122,7 +122,7 @@ package struct EntryStore: ~Copyable {
     // MARK: opening
 
     private mutating func open() throws(StoreFailure) -> EntryTables {
-        // Somebody moved or deleted the file: what we write would go with it.
+        // If another process has moved or deleted the file, writes to it would be lost.
         if let tables, place.isInPlace { return tables }
         tables = nil
         try place.takeLock()
@@ -132,10 +132,10 @@ package struct EntryStore: ~Copyable {
         return opened
     }
 
-    /// Another failure than that of the file's content is the caller's.
+    /// Throws failures that do not concern the file's content to the caller.
     private mutating func beginAnew(after failure: StoreFailure) throws(StoreFailure) {
         guard case .unusable(let finding) = failure else { throw failure }
-        // Closed first: SQLite removes the log by its name, which may be the new file's soon.
+        // Closed first: SQLite removes the log by its name, which may soon belong to the new file.
         tables = nil
         setAside.append(try place.setAside(finding: finding))
         _ = try open()

@@ -1,4 +1,4 @@
-// The open file: its connection and prepared statements, freed together. Says what is wrong and mends nothing.
+// The open file: its connection and prepared statements, freed together. Reports failures and repairs nothing.
 
 import DNSWire
 
@@ -19,19 +19,19 @@ final class EntryTables {
     private let removeNote: Statement
 
     private static let pageBytes = 4_096
-    /// Given back to the disk at once; the rest falls to the next time.
+    /// Pages returned to the file system in one prune; the rest wait for the next one.
     private static let maxFreedPages = 4_096
-    /// The log is cut back to this after it was larger.
+    /// SQLite truncates a larger log to this size.
     private static let maxIdleLogBytes = 4 << 20
 
-    /// - Parameter path: a file that exists, perhaps empty.
+    /// - Parameter path: an existing file, possibly empty.
     init(path: String, maxFileBytes: Int) throws(StoreFailure) {
         let database = try Database(path: path)
         let finding = try Schema.finding(database)
-        // Before anything is in the file. Pages that fall free can be given back to the disk later.
+        // Must be set while the file is empty. Free pages can then be returned to the file system later.
         if finding == .fresh { try database.run("PRAGMA auto_vacuum = INCREMENTAL") }
-        // WAL with NORMAL: a crash or power loss may cost the last batches, never one half of a batch, and nothing
-        // waits for the disk but a checkpoint.
+        // WAL with NORMAL: a crash or power loss may lose the last batches, but never part of one. Only a checkpoint
+        // waits for the disk.
         try database.run(
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cell_size_check = ON;
@@ -42,15 +42,15 @@ final class EntryTables {
         case .withoutNotes: try Schema.addNotes(to: database)
         case .current: break
         }
-        // Behind the tables: a file that is as large as it may become gets them all the same.
+        // Set after the tables exist, so that a file at its maximum size still gets them.
         try database.run("PRAGMA max_page_count = \(maxFileBytes / EntryTables.pageBytes)")
         insert = try Statement(EntryRow.insert, on: database)
         select = try Statement(EntryRow.select, on: database)
-        // An absent type is NULL.
+        // NULL matches every type.
         removeName = try Statement(
             "DELETE FROM entries WHERE question = ?1 AND type_number = coalesce(?2, type_number)", on: database)
-        // A name's bytes end with those of each ancestor. So do those of a longer label that holds such bytes, length
-        // and all: nobody has one, and it would be asked for anew.
+        // The wire form of a name ends with that of each ancestor. A longer label can contain the same bytes; such
+        // names do not occur, and their loss only costs a lookup.
         removeTree = try Statement(
             """
             DELETE FROM entries
@@ -73,7 +73,7 @@ final class EntryTables {
         self.database = database
     }
 
-    /// - Returns: how many rows were left out.
+    /// - Returns: how many rows were skipped.
     func load(atMost rows: Int, _ body: (StoredEntry) -> Void) throws(StoreFailure) -> Int {
         defer { select.reset() }
         select.bind(rows, at: 1)
@@ -89,7 +89,7 @@ final class EntryTables {
         return written == 0 ? nil : written
     }
 
-    /// - Returns: all that are whole, and how many were left out.
+    /// - Returns: all valid notes, and how many rows were skipped.
     func notes() throws(StoreFailure) -> (whole: [String: String], skipped: Int) {
         defer { selectNotes.reset() }
         var (whole, skipped): ([String: String], Int) = ([:], 0)
@@ -99,7 +99,7 @@ final class EntryTables {
         return (whole, skipped)
     }
 
-    /// - Returns: how many notes found no room.
+    /// - Returns: how many notes were rejected for lack of room.
     func write(
         _ batch: [StoredEntry], removing removals: [QuestionScope], partitions: [UInt32], notes: [String: String?],
         nowMilliseconds: Int64
@@ -111,7 +111,8 @@ final class EntryTables {
                 removePartition.bind(partition, at: 1)
                 try removePartition.run()
             }
-            // The older first: a provider's answer takes the place of what stood in for it, not of what came later.
+            // Older entries first: a provider's answer replaces an earlier answer of the system resolver, not a later
+            // one.
             for entry in batch.sorted(by: { $0.storedAtMilliseconds < $1.storedAtMilliseconds }) {
                 EntryRow.bind(entry, to: insert)
                 try insert.run()
@@ -126,7 +127,7 @@ final class EntryTables {
 
     private func write(_ notes: [String: String?]) throws(StoreFailure) -> Int {
         var refused = 0
-        // What is removed makes room; then names decide, so that the same notes always find it.
+        // Removals make room first. Notes are then written in name order, so the same notes always fit.
         for (name, value) in notes where value == nil {
             removeNote.bind(name, at: 1)
             try removeNote.run()
@@ -158,16 +159,16 @@ final class EntryTables {
         return database.changes
     }
 
-    /// Just after the entry expires that is so many places behind the first to expire. A number to compare with instead
-    /// of the rows to remove: SQLite would hold those in memory, several MiB in a large file.
+    /// Returns the moment after the expiry of the entry with this rank, ordered by expiry. A time limit is used
+    /// instead of a row list, which SQLite would hold in memory, several MiB in a large file.
     private func endOfExpiry(ofRank rank: Int) throws(StoreFailure) -> Int64 {
         defer { selectExpiry.reset() }
         selectExpiry.bind(rank, at: 1)
-        // A row that was damaged may say anything.
+        // A damaged row may hold any value.
         return try selectExpiry.step() ? min(selectExpiry.integer(0), .max - 1) + 1 : .min
     }
 
-    /// Brings the log into the file, so that the next start reads one file only.
+    /// Moves the log into the file, so that the next start reads one file only.
     func checkpoint() throws(StoreFailure) {
         try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
     }

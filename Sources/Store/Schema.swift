@@ -1,15 +1,15 @@
-// The tables of the file, and how a file is known to be ours. Whoever changes a table raises the version and says here
-// what becomes of the older one.
+// The tables of the file and the check that it is ours. A change to a table must raise `version` and add the
+// migration here.
 
 enum Schema {
-    /// "HTDN", in the header of the file, where file(1) sees it too.
+    /// "HTDN" in the file header, where file(1) finds it too.
     static let applicationID: Int64 = 0x4854_444E
-    /// Version 1 had no notes.
+    /// Version 1 had no notes table.
     static let version: Int64 = 2
 
-    /// A row is one answer under its whole key. What is loaded stands first: columns behind it are for people, are not
-    /// read, and cost the loading nothing. `checksum` covers what is loaded, so that a row which was damaged or
-    /// edited is left out. Times are wall time since 1970, in seconds except in `stored_ms`.
+    /// One row for each answer and key. Loaded columns come first; later ones are for operators and cost nothing at
+    /// load. `checksum` covers the loaded columns, so a damaged or edited row is skipped. Times are wall time since
+    /// 1970, in seconds except in `stored_ms`.
     private static let entries = """
         CREATE TABLE entries(
             question BLOB NOT NULL,
@@ -35,7 +35,7 @@ enum Schema {
         ) STRICT, WITHOUT ROWID
         """
 
-    /// One row: when the file was last written.
+    /// One row: the time of the last write.
     private static let history = """
         CREATE TABLE history(
             id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -52,16 +52,16 @@ enum Schema {
         ) STRICT
         """
 
-    /// What a file is to us.
+    /// The state of a file.
     enum Finding {
-        /// Nothing is in it yet.
+        /// An empty database.
         case fresh
-        /// Ours, without notes.
+        /// Version 1, without the notes table.
         case withoutNotes
         case current
     }
 
-    /// Changes nothing.
+    /// Reads only.
     ///
     /// - Throws: `unusable` unless the tables are exactly ours.
     static func finding(_ database: borrowing Database) throws(StoreFailure) -> Finding {
@@ -82,8 +82,8 @@ enum Schema {
         }
     }
 
-    /// Makes the tables in a fresh file. A closure cannot borrow the connection, so the transaction is written out;
-    /// whoever fails here closes the connection, and that ends it.
+    /// Creates the tables in an empty file. The transaction is written in SQL, since a closure cannot borrow the
+    /// connection. After a failure the caller closes the connection, which ends the transaction.
     static func create(_ database: borrowing Database) throws(StoreFailure) {
         try database.run(
             """
@@ -92,7 +92,7 @@ enum Schema {
             """)
     }
 
-    /// Brings a file of version 1 to ours with everything in it, or leaves it as it is.
+    /// Migrates a version 1 file completely, or leaves it unchanged.
     static func addNotes(to database: borrowing Database) throws(StoreFailure) {
         try database.run("BEGIN IMMEDIATE; \(notes); PRAGMA user_version = \(version); COMMIT")
     }

@@ -1,29 +1,29 @@
-// Why the file cannot be read or written now. Serving goes on from memory in each case.
+// Why the file cannot be read or written. The daemon keeps serving from memory in each case.
 
 import CSQLite
 
 package enum StoreFailure: Error, Hashable, Sendable {
-    /// Another daemon has it, or somebody holds it longer than we wait.
+    /// Another daemon has the file, or another process holds it longer than the busy timeout.
     case locked
-    /// No space left on the disk, or the file is as large as we let it become. The batch is not in the file.
+    /// The disk is full, or the file is at its maximum size. The batch was not written.
     case full
-    /// Not ours to open, make or write, or no file at all: the operating system's words.
+    /// Opening, creating or writing is not permitted, or the path is not a file; holds the system's text.
     case forbidden(String)
-    /// What is in the file is no store of ours, or not whole: what was found.
+    /// The content is damaged or not a store; holds the finding.
     case unusable(String)
-    /// As many files as we leave behind have been set aside already.
+    /// The maximum number of renamed files exists already.
     case crowded
-    /// Anything else that the disk or the library says.
+    /// Another error of the disk or of SQLite.
     case other(String)
 
-    /// From what a call into SQLite returned, right after it.
+    /// Call immediately after the failed SQLite call.
     init(code: Int32, on database: OpaquePointer?) {
         let systemCode = unsafe database.map { unsafe sqlite3_system_errno($0) } ?? 0
         let text = unsafe database.flatMap { unsafe sqlite3_errmsg($0) }.map { unsafe String(cString: $0) } ?? ""
         self = StoreFailure.meaning(code, systemCode: systemCode, text: text)
     }
 
-    /// From errno, right after the call.
+    /// Call immediately after the failed system call.
     init(systemCall call: String, code: Int32) {
         let text = unsafe "\(call): \(String(cString: strerror(code)))"
         self = StoreFailure.outOfSpace.contains(code) ? .full : .forbidden(text)
@@ -36,7 +36,7 @@ package enum StoreFailure: Error, Hashable, Sendable {
         switch code & 0xFF {
         case SQLITE_FULL: return .full
         case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: return .locked
-        // An error in our SQL is one of the tables: the same statements have been prepared on a store of ours.
+        // The same SQL has worked on a valid store, so an SQL error means wrong tables.
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_TOOBIG, SQLITE_SCHEMA, SQLITE_ERROR: return .unusable(text)
         case SQLITE_IOERR where code == ioShortRead: return .unusable("the file ends too early")
         case SQLITE_IOERR, SQLITE_CANTOPEN:

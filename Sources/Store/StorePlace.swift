@@ -1,9 +1,9 @@
-// The path of the store: its file made with the right mode, locked against a second daemon, set aside when it is no
-// store of ours. It never deletes and never looks inside.
+// The path of the store: creates its file, locks it against a second daemon and renames a damaged one. It never
+// deletes a file or reads its content.
 
 import CSQLite
 
-/// A file that was renamed, and why.
+/// A renamed file and the reason.
 package struct SetAside: Equatable, Sendable {
     package let path: String
     package let newPath: String
@@ -12,20 +12,20 @@ package struct SetAside: Equatable, Sendable {
 
 struct StorePlace: ~Copyable {
     let path: String
-    /// Open and locked (flock) from the first use on; -1 before. A file beside the database: closing any descriptor of
-    /// the database itself would release SQLite's own locks (POSIX).
+    /// Open and locked (flock) from the first use on; -1 before. A separate lock file: closing any descriptor of the
+    /// database itself would release SQLite's own locks (POSIX).
     private var lock: Int32 = -1
     private var identity: Identity?
 
-    /// Which file it is, whatever its name.
+    /// Identifies a file independently of its name.
     private struct Identity: Equatable {
         let device: UInt
         let inode: UInt
     }
 
-    /// Enough to look at what happened, few enough that a disk which damages everything is not filled.
+    /// Enough for diagnosis, and few enough that a failing disk is not filled.
     static let maxSetAside = 9
-    /// Answers say what the machine's users ask for.
+    /// Private to the daemon: answers reveal which names the users look up.
     private static let mode: UInt32 = 0o600
 
     init(path: String) {
@@ -36,7 +36,7 @@ struct StorePlace: ~Copyable {
         if lock >= 0 { _ = close(lock) }
     }
 
-    /// Takes the lock for as long as this value lives.
+    /// Takes the lock for the lifetime of this value.
     mutating func takeLock() throws(StoreFailure) {
         guard lock < 0 else { return }
         let descriptor = try StorePlace.open(path + ".lock")
@@ -48,25 +48,25 @@ struct StorePlace: ~Copyable {
         lock = descriptor
     }
 
-    /// Makes an empty file if there is none, before SQLite would with a mode of its own; it gives its other files the
-    /// mode of this one.
+    /// Creates an empty file with our mode if there is none. SQLite would use its own mode, and gives its other files
+    /// the mode of this one.
     mutating func prepare() throws(StoreFailure) {
         let descriptor = try StorePlace.open(path)
         _ = close(descriptor)
         identity = currentIdentity()
     }
 
-    /// The file that was prepared still has its name: nobody moved or deleted it.
+    /// True if the prepared file is still at its path.
     var isInPlace: Bool { identity != nil && identity == currentIdentity() }
 
-    /// The size of SQLite's log; 0 when there is none.
+    /// The size of SQLite's log; 0 without one.
     var logBytes: Int {
         var status = stat()
         return unsafe lstat(path + "-wal", &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Renames the file to the first free of `path.aside-1` to `-9`, log and index before it: had they stayed, SQLite
-    /// would take them for the new file's.
+    /// Renames the file to the first free of `path.aside-1` to `-9`. Renames log and index first; otherwise SQLite
+    /// would apply them to the new file.
     func setAside(finding: String) throws(StoreFailure) -> SetAside {
         for number in 1...StorePlace.maxSetAside {
             let newPath = "\(path).aside-\(number)"

@@ -1,30 +1,30 @@
-// One answer as the file keeps it. A value only: wall time is told, never read.
+// One answer as stored in the file. The caller supplies wall time.
 
 package import DNSWire
 
 package struct StoredEntry: Equatable, Sendable {
-    /// Where the answer came from, as far as trust goes; written out in the file.
+    /// The source of the answer, for its credibility; the raw values are in the file.
     package enum Provenance: String, Hashable, Sendable, CaseIterable {
         case provider, system
     }
 
     package let question: Question
-    /// The number of the network that the answer was learned on.
+    /// The number of the network on which the answer was learned.
     package let partition: UInt32
     package let provenance: Provenance
     package let answer: RenderedAnswer
     /// Wall time in milliseconds since 1970, without leap seconds.
     package let storedAtMilliseconds: Int64
     package let lifetimeSeconds: UInt32
-    /// Questions per second when it was stored; finite, not negative.
+    /// Queries per second at the time of storing; finite, not negative.
     package let demand: Double
 
-    /// What a clock may show: to the end of the year 9999, so that sums stay far from overflow.
+    /// Valid wall times, up to the end of the year 9999, so that sums cannot overflow.
     static let wallMilliseconds: ClosedRange<Int64> = 0...253_402_300_799_999
-    /// RFC 8767 section 4 recommends that nothing is kept longer than a week without being asked for anew.
+    /// RFC 8767 section 4 recommends a maximum TTL of a week.
     package static let maxLifetimeSeconds: UInt32 = 7 * 86_400
 
-    /// Numbers out of range are brought to its nearer end; a demand that is no number is none.
+    /// Clamps numbers to their range; a demand of NaN becomes 0.
     package init(
         question: Question, partition: UInt32, provenance: Provenance, answer: RenderedAnswer,
         storedAtMilliseconds: Int64, lifetimeSeconds: UInt32, demand: Double
@@ -39,8 +39,8 @@ package struct StoredEntry: Equatable, Sendable {
         self.demand = demand.isFinite ? max(demand, 0) : 0
     }
 
-    /// How old the entry is after a restart. Where clocks contradict each other nobody knows how long the daemon was
-    /// away; then the entry has just expired, or longer ago if the file shows that: its life never grows.
+    /// Returns the age after a restart. If the clock has run backwards, the downtime is unknown. Then the entry
+    /// counts as expired by at least its known age, so its lifetime never grows.
     ///
     /// - Parameters:
     ///   - nowMilliseconds: wall time.
@@ -54,6 +54,6 @@ package struct StoredEntry: Equatable, Sendable {
         return max(knownAge, hasRunBackwards ? Int64(lifetimeSeconds) * 1000 : 0)
     }
 
-    /// A clock that is being kept right steps back by less than this.
+    /// A synchronised clock steps back by less than this.
     private static let clockToleranceMilliseconds: Int64 = 5_000
 }

@@ -1,12 +1,12 @@
-// A question that only httpdnsd answers as it does, as bytes: so that an address is known to lead to it, also through
-// another resolver.
+// Queries that only httpdnsd answers in a known way. They prove that an address leads to the daemon, directly or
+// through a forwarder.
 
 package enum DaemonProof: CaseIterable, Sendable {
-    /// CHAOS TXT: not passed on by anybody.
+    /// CHAOS TXT: resolvers do not forward it.
     case version
-    /// A zone that exists in the daemon alone; whoever passes questions on passes this one on, too.
+    /// A zone that only the daemon serves; a forwarder passes the query on.
     case zone
-    /// A, of localhost: it answers questions about names.
+    /// A query for localhost A: shows that the daemon answers queries for names.
     case name
 
     private var labels: [String] {
@@ -26,7 +26,7 @@ package enum DaemonProof: CaseIterable, Sendable {
         }
     }
 
-    /// What stands in an answer of the daemon; a question has its name in another form.
+    /// Bytes that appear only in the daemon's answer; in the query the name has another form.
     private var words: [UInt8] {
         switch self {
         case .version: Array("httpdnsd ".utf8)
@@ -41,7 +41,7 @@ package enum DaemonProof: CaseIterable, Sendable {
         return header + labels.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } + [0] + kind
     }
 
-    /// A reply of this number, without error, with an answer in which the words stand.
+    /// Returns true if the reply matches `id`, has no error, and contains the expected bytes.
     package func isProved(by reply: [UInt8], id: UInt16) -> Bool {
         guard reply.count > 12, reply[0] == UInt8(id >> 8), reply[1] == UInt8(id & 0xFF), reply[2] & 0x80 != 0,
             reply[3] & 0x0F == 0, reply[6] != 0 || reply[7] != 0

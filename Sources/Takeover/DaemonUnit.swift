@@ -1,4 +1,5 @@
-// How systemd runs the daemon: whether names will be there after the next start, and who gives them back when it dies.
+// State of the daemon's systemd units: active, started at boot, and with the restore unit that undoes the takeover on
+// failure.
 
 package struct DaemonUnit: Equatable, Sendable {
     private let isActive: Bool
@@ -8,11 +9,11 @@ package struct DaemonUnit: Equatable, Sendable {
     package static let names = ["httpdnsd.service", "httpdnsd.socket"]
     private static let guardName = "httpdnsd-restore.service"
 
-    /// For `systemctl`: what `init` reads.
+    /// The `systemctl` arguments that produce the input of `init`.
     package static let question = ["show", "--property=ActiveState,UnitFileState,OnFailure"] + names
 
-    /// - Parameter said: by systemctl of the service and, after an empty line, of its socket; empty where no systemd
-    ///   runs.
+    /// - Parameter said: output of systemctl for the service and, after an empty line, for its socket; empty without
+    ///   systemd.
     package init(_ said: String) {
         let units = said.split(separator: "\n", omittingEmptySubsequences: false).split(separator: "")
         let service = units.first ?? []

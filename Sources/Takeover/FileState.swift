@@ -1,12 +1,12 @@
-// What stands at a path: all of it that has to be the same again afterwards.
+// The content, owner and mode of a path: everything that a restore brings back.
 
 package enum FileState: Equatable, Sendable {
     case absent
     case file([UInt8], FileOwner)
-    /// A target is bytes, in no spelling that is known.
+    /// The target is raw bytes; its encoding is unknown.
     case link(target: [UInt8], FileOwner)
     case directory
-    /// Neither of these, or not ours to read: never touched.
+    /// Another file type, or unreadable; never changed.
     case other
 
     package var bytes: [UInt8]? {
@@ -19,8 +19,8 @@ package enum FileState: Equatable, Sendable {
         return nil
     }
 
-    /// Whether a file that was being written over, in its place, can have come out of `former` and `next`: at each
-    /// byte it has what the one or the other has there. Such a writing ends with cutting what is too long.
+    /// Returns true if an interrupted in-place write from `former` to `next` can explain the content. Each byte must
+    /// equal the byte of either file at that offset. Such a write truncates the file at the end.
     func isMixture(of former: FileState, and next: FileState) -> Bool {
         guard let bytes, let old = former.bytes, let new = next.bytes else { return false }
         guard bytes.count >= min(old.count, new.count), bytes.count <= max(old.count, new.count) else { return false }
@@ -33,7 +33,7 @@ package enum FileState: Equatable, Sendable {
 package struct FileOwner: Equatable, Sendable {
     package let userID: UInt32
     package let groupID: UInt32
-    /// The twelve lower bits; of a link 0o777.
+    /// The lower twelve mode bits; 0o777 for a link.
     package let mode: UInt32
 
     package init(userID: UInt32, groupID: UInt32, mode: UInt32) {

@@ -1,5 +1,4 @@
-// Bytes between quotes: printable ASCII as it is, a line feed as \n, all else as \xHH. Whatever the bytes are, they
-// come back the same.
+// Quotes bytes reversibly: printable ASCII unchanged, a line feed as \n, any other byte as \xHH.
 
 enum Quoted {
     private static let quote = UInt8(ascii: "\"")
@@ -7,7 +6,7 @@ enum Quoted {
     private static let space = UInt8(ascii: " ")
     private static let hexDigits = Array("0123456789abcdef".utf8)
 
-    /// The same without the quotes, for people.
+    /// Escapes a text without quotes, for display.
     static func plain(_ bytes: [UInt8]) -> String { String(text(bytes).dropFirst().dropLast()) }
 
     static func text(_ text: String) -> String { Quoted.text(Array(text.utf8)) }
@@ -25,7 +24,7 @@ enum Quoted {
         return String(decoding: out + [quote], as: UTF8.self)
     }
 
-    /// The words of a line, quoted ones as the bytes that they stand for; nil for what is not written that way.
+    /// Splits a line into words and decodes the quoted ones; nil if the syntax is invalid.
     static func words(_ line: ArraySlice<UInt8>) -> [[UInt8]]? {
         var words: [[UInt8]] = []
         var rest = line
@@ -47,7 +46,7 @@ enum Quoted {
         return words
     }
 
-    /// As far as the closing quote, which is taken as well.
+    /// Consumes and decodes bytes up to and including the closing quote.
     private static func takeQuoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         while let byte = rest.popFirst() {

@@ -1,12 +1,11 @@
-// A takeover's record as text: a word and its values on each line, bytes quoted so that people can read them and put
-// them back by hand.
+// The text format of a takeover record: a keyword and its values per line, bytes quoted for a restore by hand.
 //
 //     path "/etc/resolv.conf" resolvConf replaced
 //     former link 0777 0 0 "../run/systemd/resolve/stub-resolv.conf"
 //     ours file 0644 0 0 "nameserver 127.0.0.1\n"
 
 package struct RecordFault: Error, Equatable, CustomStringConvertible {
-    /// From 1; 0: the whole.
+    /// Counts from 1; 0: the record is incomplete.
     package let line: Int
 
     package init(line: Int) { self.line = line }
@@ -54,10 +53,10 @@ extension TakeoverRecord {
         var isComplete: Bool?
         var paths: [TakenPath] = []
         var calls: [ProgramCall] = []
-        /// A path whose states have not come yet.
+        /// A path before its states have been read.
         var open: (path: String, role: TakenPath.Role, isWrittenOver: Bool, former: FileState?)?
 
-        /// False for what does not belong there.
+        /// - Returns: false if the line is not valid at this point.
         mutating func take(_ words: [[UInt8]]) -> Bool {
             let texts = words.map { String(decoding: $0, as: UTF8.self) }
             switch (texts.first, texts.count) {
@@ -112,7 +111,7 @@ extension FileState {
         }
     }
 
-    /// Nil for what is no state.
+    /// Returns nil if the words are not a valid state.
     fileprivate init?(_ words: ArraySlice<[UInt8]>) {
         let texts = words.map { String(decoding: $0, as: UTF8.self) }
         switch (texts.first, texts.count) {

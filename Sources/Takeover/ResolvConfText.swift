@@ -1,10 +1,10 @@
-// The text of resolv.conf(5): ours, made from what was there, and whom one leads to.
+// Builds and inspects the text of resolv.conf(5).
 
 import DNSWire
 import Resolver
 
 package enum ResolvConfText {
-    /// glibc reads no more (MAXNS).
+    /// glibc's limit (MAXNS).
     static let maxServers = 3
 
     static let notice = """
@@ -13,7 +13,7 @@ package enum ResolvConfText {
 
         """
 
-    /// The lines that say something else than a nameserver stay as they are.
+    /// Replaces the nameserver lines; keeps search, domain, options and sortlist lines.
     static func ours(addresses: [String], keeping former: [UInt8]) -> [UInt8] {
         let servers = addresses.prefix(maxServers).map { "nameserver \($0)\n" }.joined()
         var text = Array((notice + servers).utf8)
@@ -32,7 +32,7 @@ package enum ResolvConfText {
         words(line).first.map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    /// What the daemon reads of a file for itself: no options, which may be of the administrator's own kind.
+    /// Keeps the lines that the daemon reads. Drops options, which may hold the administrator's own settings.
     static func nameservers(of text: [UInt8]) -> [UInt8] {
         let kept = ["nameserver", "search", "domain"]
         return text.split(separator: lineFeed).filter { kept.contains(keyword($0)) }.flatMap { $0 + [lineFeed] }
@@ -42,12 +42,13 @@ package enum ResolvConfText {
         NameserverList(resolvConf: text, without: ListenAddresses([])).servers
     }
 
-    /// Whom programs ask first, without port; nil where the file names nobody.
+    /// Returns the first nameserver, without port; nil if the file names none.
     package static func firstNameserver(_ text: [UInt8]) -> String? {
         servers(text).first.map { server in "\(server.address)" + (server.zone.map { "%" + $0 } ?? "") }
     }
 
-    /// Whether all names go to `addresses`. Without a nameserver glibc asks 127.0.0.1 (resolv.conf(5)).
+    /// Returns true if all nameservers are in `addresses`. Without a nameserver line glibc asks 127.0.0.1
+    /// (resolv.conf(5)).
     static func leads(_ text: [UInt8], to addresses: [String]) -> Bool {
         let ours = addresses.compactMap { Address($0) }.map { Nameserver($0) }
         let servers = servers(text)

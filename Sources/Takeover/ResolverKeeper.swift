@@ -1,13 +1,13 @@
-// Who decides on a machine what stands in /etc/resolv.conf: each has a way of its own to be told of a local resolver.
+// The program that manages /etc/resolv.conf; a takeover uses a different method for each.
 
 package enum ResolverKeeper: String, CaseIterable, Sendable {
-    /// Nobody: a file that people write.
+    /// No manager: the administrator edits the file.
     case plainFile = "nobody"
     case resolved = "systemd-resolved"
     case networkManager = "NetworkManager"
-    /// The one of Debian: resolv.conf is a link to what it puts together.
+    /// Debian's resolvconf: /etc/resolv.conf links to the file that it generates.
     case debianResolvconf = "resolvconf"
-    /// It writes resolv.conf itself.
+    /// openresolv writes /etc/resolv.conf itself.
     case openresolv
 
     package init(_ survey: Survey) {
@@ -29,8 +29,8 @@ package enum ResolverKeeper: String, CaseIterable, Sendable {
 }
 
 extension Survey {
-    /// NetworkManager.conf(5): it replaces a file of anybody's, and follows no link to other places than its own. With
-    /// `dns` or `rc-manager` it can be told not to.
+    /// Returns true if NetworkManager writes resolv.conf (NetworkManager.conf(5)). It replaces any plain file and
+    /// follows only links to its own files. `dns` or `rc-manager` can disable this.
     fileprivate func networkManagerWrites(_ destination: String) -> Bool {
         guard isRunning("NetworkManager") else { return false }
         if destination.hasPrefix("/run/NetworkManager/") { return true }

@@ -1,25 +1,25 @@
-// What gives a machine back as a takeover found it, from any point at which that was interrupted, or this. What
-// somebody else has changed meanwhile is theirs, unless names would go on to lead to the daemon.
+// The steps that undo a takeover, also an interrupted takeover or restore. Later changes by other programs are kept
+// unless they would still point to the daemon.
 
 package struct RestorePlan: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case put(String, FileState, isWrittenOver: Bool)
-        /// Only while nobody has put something there.
+        /// Removes the directory only if it is empty.
         case removeFolder(String)
-        /// Nothing is lost that somebody wrote.
+        /// Saves a copy of content that another program changed.
         case keep(FileState, at: String)
         case run(ProgramCall)
     }
 
     package let steps: [Step]
-    /// What was changed by somebody else and is left alone.
+    /// Paths that another program changed and the restore leaves alone.
     package let leftAlone: [String]
-    /// What was changed by somebody else and goes all the same, with where it is kept.
+    /// Paths that another program changed and the restore replaces, with the place of the saved copy.
     package let remarks: [String]
 
     /// - Parameters:
-    ///   - states: of all that is `looked` at, now.
-    ///   - resolvConfContent: what programs read in resolv.conf, also through a link.
+    ///   - states: current states of all paths in `looked`.
+    ///   - resolvConfContent: content that programs read at /etc/resolv.conf, links resolved.
     package init(_ record: TakeoverRecord, _ states: [String: FileState], resolvConfContent: [UInt8]) {
         var draft = Draft(addresses: record.addresses, states: states, resolvConfContent: resolvConfContent)
         for path in record.paths.reversed() { draft.giveBack(path, states[path.path] ?? .absent) }
@@ -28,7 +28,7 @@ package struct RestorePlan: Equatable, Sendable {
         remarks = draft.remarks
     }
 
-    /// What is to be done when those who were told have done their work: what they write must not lead to us.
+    /// Returns the steps that follow the program calls: replaces generated files that still point to the daemon.
     package static func afterwards(
         _ record: TakeoverRecord, _ states: [String: FileState], resolvConfContent: [UInt8]
     ) -> [Step] {
@@ -41,12 +41,12 @@ package struct RestorePlan: Equatable, Sendable {
 
     package var lines: [String] { steps.map { "  \($0.words)" } + differences }
 
-    /// What will not be as it was, or not all of it.
+    /// Paths that the restore does not bring back completely.
     package var differences: [String] {
         remarks + leftAlone.map { "left alone, as somebody else has changed it: \($0)" }
     }
 
-    /// What has to be seen for a plan.
+    /// Returns the paths that a plan needs the state of.
     package static func looked(_ record: TakeoverRecord) -> [String] {
         record.paths.map(\.path)
             + record.paths.flatMap { path in
@@ -54,7 +54,7 @@ package struct RestorePlan: Equatable, Sendable {
             }
     }
 
-    /// Former takeovers may have kept something as well. The last one is used again and again.
+    /// Earlier takeovers may have saved copies too. After this number the last place is overwritten.
     private static let maxKept = 9
 
     private static func places(_ place: String, of path: String) -> [String] {
@@ -102,7 +102,7 @@ package struct RestorePlan: Equatable, Sendable {
             remarks.append("\(path): \(words) \(free)\(link)")
         }
 
-        /// The file with our lines taken out, where they stand in it as we wrote them.
+        /// Returns the file without our lines; nil if they are not in it as we wrote them.
         private func withoutOurs(_ path: TakenPath, _ now: FileState) -> FileState? {
             guard case .file(let bytes, let owner) = now, let ours = path.ours.bytes else { return nil }
             let lines = Array(ours.dropFirst(path.former.bytes?.count ?? 0).drop { $0 == UInt8(ascii: "\n") })
@@ -113,7 +113,7 @@ package struct RestorePlan: Equatable, Sendable {
 }
 
 extension FileState {
-    /// Whether programs that read resolv.conf, which is this, ask `addresses`.
+    /// Returns true if this file is resolv.conf or links to it, and its nameservers are `addresses`.
     fileprivate func leads(_ content: [UInt8], to addresses: [String]) -> Bool {
         (bytes != nil || target != nil) && ResolvConfText.leads(bytes ?? content, to: addresses)
     }

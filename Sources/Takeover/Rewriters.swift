@@ -1,16 +1,17 @@
-// Who else writes /etc/resolv.conf where nobody keeps it, and how to tell them not to. Before a takeover people are
-// warned of them, and after it they are looked for.
+// Programs that write /etc/resolv.conf without managing it, and how to stop them. `system use` warns of them before a
+// takeover; the doctor looks for them after it.
 
-/// What such programs were told of resolv.conf.
+/// The resolv.conf settings of these programs.
 package struct RewriterSettings: Equatable, Sendable {
-    /// dhclient.conf, and what its enter hooks hold.
+    /// dhclient.conf and dhclient's enter hooks.
     package var dhclient = ""
     package var dhcpcd = ""
-    /// cloud.cfg and its pieces, in the order in which they are read.
+    /// cloud.cfg and its drop-ins, in reading order.
     package var cloudInit = ""
-    /// wsl.conf; nil: this is not Windows' Linux.
+    /// wsl.conf; nil: not Windows Subsystem for Linux.
     package var wsl: String?
-    /// Of whatever kind: dhclient, dhcpcd and NetworkManager tell it of nameservers and write nothing themselves.
+    /// Any kind of resolvconf. dhclient, dhcpcd and NetworkManager then pass nameservers to it and do not write
+    /// resolv.conf.
     package var hasResolvconf = false
 
     package init() {}
@@ -31,13 +32,13 @@ package struct RewriterSettings: Equatable, Sendable {
             }
     }
 
-    /// It leaves resolv.conf alone unless it is told otherwise; the last word counts.
+    /// cloud-init writes resolv.conf only if its settings enable it; the last value counts.
     var letsCloudInitWrite: Bool {
         RewriterSettings.plainLines(cloudInit).last { $0.hasPrefix("manage_resolv_conf:") }
             .map { $0.hasSuffix(":true") } ?? false
     }
 
-    /// It writes resolv.conf at each start unless it is told otherwise.
+    /// WSL writes resolv.conf at each start unless its settings disable it.
     var letsWSLWrite: Bool {
         guard let wsl else { return false }
         var section = ""
@@ -50,7 +51,7 @@ package struct RewriterSettings: Equatable, Sendable {
         return true
     }
 
-    /// Without white space and comments. Windows ends lines with two characters, which are one in Swift.
+    /// Removes white space and comments. Swift treats Windows' CR LF as one Character.
     private static func plainLines(_ text: String) -> [String] {
         text.split(whereSeparator: \.isNewline).map { line in
             String(line.filter { $0 != " " && $0 != "\t" && $0 != "\r" }.prefix { $0 != "#" })
@@ -74,7 +75,7 @@ package struct Rewriter: Equatable, Sendable {
 }
 
 extension Survey {
-    /// Those that will write over whatever stands in resolv.conf now.
+    /// Programs that will overwrite the present resolv.conf.
     package var rewriters: [Rewriter] {
         let told = rewriterSettings
         let keeper = ResolverKeeper(self)
@@ -110,7 +111,7 @@ extension Survey {
         return found
     }
 
-    /// What a takeover will not keep off by itself.
+    /// Returns warnings about programs that a takeover does not stop.
     func warnings(_ keeper: ResolverKeeper) -> [String] {
         var warnings = rewriters.filter { $0.program != keeper.rawValue }.map { "\($0.text); \($0.remedy)" }
         guard keeper == .plainFile else { return warnings }

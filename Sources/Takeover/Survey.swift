@@ -1,19 +1,19 @@
-// What was seen of a machine, before anything is decided. It looks at nothing itself.
+// The observed state of a machine, from which takeover and restore are planned. Does no I/O.
 
 package struct Survey: Equatable, Sendable {
-    /// By path: those of `SystemPaths.looked`.
+    /// State of each path in `SystemPaths.looked`.
     package var states: [String: FileState] = [:]
-    /// Where the link /etc/resolv.conf ends, whether or not there is something; nil: it is no link.
+    /// The final target of the link /etc/resolv.conf, existing or not; nil: not a link.
     package var resolvConfDestination: String?
-    /// What programs read there; empty where nothing is.
+    /// Content of /etc/resolv.conf, links resolved; empty if it is missing.
     package var resolvConfContent: [UInt8] = []
-    /// What systemd-resolved says of the nameservers that it knows; empty without it.
+    /// Content of systemd-resolved's nameserver file; empty without it.
     package var uplinkContent: [UInt8] = []
-    /// Others are mounted over these paths.
+    /// Paths that are mount points.
     package var mountPoints: Set<String> = []
-    /// Names of running programs, cut to the 15 bytes that the kernel keeps.
+    /// Names of running processes, cut by the kernel to 15 bytes.
     package var running: Set<String> = []
-    /// As `NetworkManager --print-config` has it; empty where it does not run.
+    /// Output of `NetworkManager --print-config`; empty if it does not run.
     package var networkManagerSettings = ""
     package var daemonUnit = DaemonUnit("")
     /// Whether systemd-resolved answers at 127.0.0.53.
@@ -30,7 +30,7 @@ package struct Survey: Equatable, Sendable {
 
     private static let maxNameBytes = 15
 
-    /// Whether one of the comments at the top of resolv.conf has `words`.
+    /// Returns true if a leading comment of resolv.conf contains `words`.
     func isHeaded(_ words: String) -> Bool {
         let lines = String(decoding: resolvConfContent, as: UTF8.self).split(separator: "\n")
         return lines.prefix { $0.hasPrefix("#") }.contains { $0.contains(words) }

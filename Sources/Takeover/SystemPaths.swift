@@ -1,15 +1,16 @@
-// The places that a takeover looks at and changes.
+// The paths that a takeover reads and changes.
 
 package enum SystemPaths {
     package static let resolvConf = "/etc/resolv.conf"
 
-    /// Root's own: the daemon may write nothing here, as root believes what it reads in it.
+    /// Owned by root and not writable by the daemon, since root trusts its content.
     package static let kept = "/var/lib/httpdnsd-system"
-    /// What was before, and what was done about it.
+    /// The former states and the steps taken.
     package static let record = kept + "/record"
     /// The former nameservers: the daemon reads them as its system resolver (NameserverSources).
     package static let formerNameservers = kept + "/resolv.conf"
-    /// What somebody changed while the daemon was used, and what could not be given back because of that.
+    /// Prefixes for copies: content that another program changed meanwhile, and former content that could not be
+    /// restored for that reason.
     package static let changed = kept + "/changed-"
     package static let former = kept + "/former-"
 
@@ -18,7 +19,7 @@ package enum SystemPaths {
     static let resolvedStub = "/run/systemd/resolve/stub-resolv.conf"
     package static let resolvedUplinks = "/run/systemd/resolve/resolv.conf"
     static let networkManagerFolder = "/etc/NetworkManager/conf.d"
-    /// The last one that sets a key is believed.
+    /// The last file that sets a key wins.
     static let networkManagerSettings = networkManagerFolder + "/zz-httpdnsd.conf"
     static let openresolvSettings = "/etc/resolvconf.conf"
 
@@ -27,14 +28,14 @@ package enum SystemPaths {
     ]
     static let ofDebianResolvconf = ["/run/resolvconf/resolv.conf", "/etc/resolvconf/run/resolv.conf"]
 
-    /// What a survey looks at.
+    /// The paths that a survey reads.
     package static let looked = [
         resolvConf, formerNameservers, resolvedFolder, resolvedSettings, networkManagerFolder, networkManagerSettings,
         openresolvSettings, "/lib/resolvconf/libc", "/.dockerenv",
     ]
 
-    /// Beside a path: what is to take its place, until it does. It is there only while that is done, or when we were
-    /// killed meanwhile.
+    /// Returns the temporary path beside `path` for an atomic replacement. It exists only during the replacement or
+    /// after a crash in it.
     package static func unfinished(_ path: String) -> String {
         let slash = path.lastIndex(of: "/") ?? path.startIndex
         return "\(path[..<slash])/.\(path[slash...].dropFirst()).httpdnsd-new"

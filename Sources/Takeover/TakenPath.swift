@@ -1,28 +1,28 @@
-// A path that a takeover changes: what was there, what we put there, and what is to be done where somebody else has
-// changed it meanwhile.
+// A path that a takeover changes: its former state, our state, and its role, which decides how a restore treats later
+// changes.
 
 package struct TakenPath: Equatable, Sendable {
-    /// What the path is for us.
+    /// The purpose of the path in the takeover.
     package enum Role: String, CaseIterable, Sendable {
         case resolvConf
-        /// Settings that have our name: nobody else has business there.
+        /// A settings file with our name; no other program uses it.
         case ownSettings
-        /// Settings of somebody else's, with lines of ours at the end.
+        /// Another program's settings file with our lines at the end.
         case sharedSettings
-        /// A directory for settings; it goes when nobody else has put something there.
+        /// A directory for settings; removed if it is empty.
         case folder
-        /// Written by somebody else as we tell him to; what he writes is not known beforehand.
+        /// A file that another program generates from our settings; its content is not known in advance.
         case generated
-        /// What the daemon reads; ours alone.
+        /// A file that only the daemon reads.
         case copy
     }
 
     package let path: String
     package let role: Role
     package let former: FileState
-    /// Of what is generated: the former state, as nothing is put there.
+    /// For `generated` equal to `former`, since the takeover writes nothing there.
     package let ours: FileState
-    /// A mount point can't be replaced, only written over.
+    /// True for a mount point: it is overwritten in place, since it cannot be replaced.
     package let isWrittenOver: Bool
 
     package init(_ path: String, _ role: Role, former: FileState, ours: FileState, isWrittenOver: Bool = false) {
@@ -34,7 +34,7 @@ package struct TakenPath: Equatable, Sendable {
     }
 }
 
-/// A program that is run, found in the system's usual places.
+/// A program to run; looked up in the system's standard directories.
 package struct ProgramCall: Equatable, Sendable {
     package let name: String
     package let arguments: [String]

@@ -1,5 +1,4 @@
-// What is to be done so that a machine asks the daemon for its names: a list of steps, each of which is whole or not
-// done at all. It does nothing itself.
+// The steps that make a machine use the daemon as its resolver. Each step is atomic. Does no I/O.
 
 package struct TakeoverPlan: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
@@ -8,13 +7,13 @@ package struct TakeoverPlan: Equatable, Sendable {
     }
 
     package let keeper: ResolverKeeper
-    /// Those of the daemon that go into the settings, most wanted first; without port, which is 53.
+    /// The daemon's addresses for the settings, preferred first; the port is always 53.
     package let addresses: [String]
     package let steps: [Step]
-    /// What will not stay as it is, with the remedy.
+    /// Parts of the result that will not last, each with its remedy.
     package let warnings: [String]
 
-    /// - Parameter addresses: of this machine, where the daemon answers at port 53; at least one.
+    /// - Parameter addresses: addresses of this machine at which the daemon answers on port 53; at least one.
     package init(_ survey: Survey, addresses: [String]) {
         let addresses = Array(addresses.prefix(ResolvConfText.maxServers))
         keeper = ResolverKeeper(survey)
@@ -33,21 +32,21 @@ package struct TakeoverPlan: Equatable, Sendable {
         warnings = survey.warnings(keeper) + survey.daemonUnit.warnings
     }
 
-    /// Paths with something in their place that can't be given back: neither a file of usual size nor a link.
+    /// Paths that a restore could not bring back: neither a file within the size limit nor a link.
     package var untouchable: [String] {
         record.paths.filter { path in
             path.former == .other || (path.former == .directory && path.role != .folder)
         }.map(\.path)
     }
 
-    /// What is written down before the first step.
+    /// The record that is written before the first step.
     package var record: TakeoverRecord {
         let paths = steps.compactMap { if case .put(let path) = $0 { path } else { nil } }
         let calls = steps.compactMap { if case .run(let call) = $0 { call } else { nil } }
         return TakeoverRecord(keeper: keeper, addresses: addresses, isComplete: false, paths: paths, calls: calls)
     }
 
-    /// A line for each step, and what is not right with it.
+    /// One line for each step, and the warnings.
     package var lines: [String] {
         let head =
             "resolv.conf is kept by \(keeper.rawValue); to use httpdnsd at \(addresses.joined(separator: " and ")):"
@@ -79,8 +78,8 @@ extension TakeoverPlan.Step {
 }
 
 extension Survey {
-    /// The nameservers of now; those that systemd-resolved names have its stub not among them. Its file stays when
-    /// somebody else keeps resolv.conf, and names nobody then.
+    /// Returns the current nameservers. For systemd-resolved, reads its uplink list, which excludes its own stub. If
+    /// another program manages resolv.conf, that list may remain but be empty.
     fileprivate func knownNameservers(_ keeper: ResolverKeeper) -> [UInt8] {
         let isResolved = keeper == .resolved && ResolvConfText.firstNameserver(uplinkContent) != nil
         return ResolvConfText.nameservers(of: isResolved ? uplinkContent : resolvConfContent)
@@ -90,8 +89,9 @@ extension Survey {
         TakenPath(path, role, former: state(path), ours: ours, isWrittenOver: mountPoints.contains(path))
     }
 
-    /// Also with Debian's resolvconf, which goes on collecting nameservers where the daemon finds them, and asks for a
-    /// link only with a warning. What it collects has no room for a local server that is there after a start as well.
+    /// Returns our resolv.conf as a plain file, also with Debian's resolvconf. Resolvconf keeps collecting
+    /// nameservers, where the daemon reads them. It only warns if /etc/resolv.conf is not a link. Its data cannot
+    /// hold a local server that persists across reboots.
     fileprivate func ownResolvConf(_ addresses: [String]) -> TakenPath {
         let path = SystemPaths.resolvConf
         var owner = FileOwner.rootFile
@@ -100,7 +100,7 @@ extension Survey {
         return taken(path, .resolvConf, .file(text, owner))
     }
 
-    /// A drop-in, and the directory for it where that is missing.
+    /// Returns a drop-in file, and its directory if that is missing.
     fileprivate func dropIn(_ path: String, in folder: String, _ text: String) -> [TakeoverPlan.Step] {
         let file = taken(path, .ownSettings, .file(Array((Survey.origin + text).utf8), .rootFile))
         return (has(folder) ? [] : [.put(taken(folder, .folder, .directory))]) + [.put(file)]
@@ -111,23 +111,23 @@ extension Survey {
 
         """
 
-    /// resolved.conf(5): an empty DNS= takes back those that stand elsewhere, and the domain ~. brings all names
-    /// here that no link claims. Links keep their own domains.
+    /// Configures systemd-resolved (resolved.conf(5)). An empty DNS= clears servers from other files. The domain ~.
+    /// routes here all names that no link claims; links keep their own domains.
     fileprivate func resolvedSteps(_ addresses: [String]) -> [TakeoverPlan.Step] {
         let text = "[Resolve]\nDNS=\nDNS=\(addresses.joined(separator: " "))\nDomains=~.\n"
         var steps = dropIn(SystemPaths.resolvedSettings, in: SystemPaths.resolvedFolder, text)
-        // Programs that read the list of all nameservers would pass resolved by, and us with it.
+        // Programs that read the list of all nameservers would bypass systemd-resolved and the daemon.
         if resolvConfDestination != SystemPaths.resolvedStub, isStubAnswering {
             let link = FileState.link(target: Array((".." + SystemPaths.resolvedStub).utf8), .rootLink)
             steps.append(.put(taken(SystemPaths.resolvConf, .resolvConf, link)))
         }
-        // The manager refuses the sixth start within ten seconds, and would leave the machine without it: it is told to
-        // count anew.
+        // systemd refuses the sixth start within ten seconds, so the counter is reset first.
         return steps
             + ["reset-failed", "try-restart"].map { .run(ProgramCall("systemctl", [$0, "systemd-resolved.service"])) }
     }
 
-    /// NetworkManager.conf(5): with rc-manager=unmanaged it keeps its lists in /run, where the daemon reads them.
+    /// With rc-manager=unmanaged NetworkManager keeps its lists in /run, where the daemon reads them
+    /// (NetworkManager.conf(5)).
     fileprivate func networkManagerSteps(_ addresses: [String]) -> [TakeoverPlan.Step] {
         dropIn(
             SystemPaths.networkManagerSettings, in: SystemPaths.networkManagerFolder, "[main]\nrc-manager=unmanaged\n")
@@ -137,7 +137,7 @@ extension Survey {
             ]
     }
 
-    /// resolvconf.conf(5): a local name_servers is the only one that is written, unless told otherwise.
+    /// openresolv writes only a local name_servers unless configured otherwise (resolvconf.conf(5)).
     fileprivate func openresolvSteps(_ addresses: [String]) -> [TakeoverPlan.Step] {
         let path = SystemPaths.openresolvSettings
         let lines = "name_servers=\"\(addresses.joined(separator: " "))\"\nresolv_conf_local_only=YES\n"

@@ -1,21 +1,20 @@
-// What a takeover has changed, or is about to: enough to give all of it back without anybody's help. It is on the disk
-// before the first change, and goes away after the last one is undone.
+// The changes of a takeover, complete enough to undo all of them. The record is on disk before the first change and
+// is removed after the last undo.
 
 package struct TakeoverRecord: Equatable, Sendable {
     package let keeper: ResolverKeeper
-    /// The daemon's, at port 53.
+    /// The daemon's addresses, at port 53.
     package let addresses: [String]
-    /// All steps were taken, and names were seen to come from the daemon.
+    /// All steps are done, and the daemon was seen to answer queries.
     package var isComplete: Bool
     /// In the order of the changes.
     package let paths: [TakenPath]
-    /// Who was told, and has to be told again when all is back.
+    /// Programs that were called, and that are called again after a restore.
     package let calls: [ProgramCall]
 
-    /// A resolv.conf has a few hundred bytes, resolvconf.conf some thousand; a record quotes each up to four times
-    /// over.
+    /// A resolv.conf has a few hundred bytes, resolvconf.conf a few thousand. A record quotes each up to four times.
     package static let maxBytes = 8 << 20
-    /// Of a file that we change.
+    /// Limit for a file that a takeover changes.
     package static let maxFileBytes = 256 << 10
 
     package init(
@@ -28,7 +27,7 @@ package struct TakeoverRecord: Equatable, Sendable {
         self.calls = calls
     }
 
-    /// Of the file that it is written to: what nobody else could read before is not shown there. Root's own.
+    /// The mode of the record file, which root owns. No wider than the modes of the files that it quotes.
     package var mode: UInt32 {
         paths.reduce(0o644) { mode, path in
             guard case .file(_, let owner) = path.former else { return mode }
@@ -36,7 +35,7 @@ package struct TakeoverRecord: Equatable, Sendable {
         }
     }
 
-    /// Paths that are no longer as we made them.
+    /// Returns the paths that differ from our state.
     package func changed(_ states: [String: FileState]) -> [String] {
         paths.filter { $0.role != .generated && $0.role != .folder && states[$0.path] ?? .absent != $0.ours }
             .map(\.path)

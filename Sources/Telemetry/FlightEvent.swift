@@ -1,28 +1,28 @@
-// What the flight recorder keeps: one event at full detail, as a value. Reads no clock and knows no upstream but by
-// word.
+// An event of the flight recorder, in full detail. Upstreams are identified by word number; the caller provides the
+// time.
 
 package import DNSWire
 
 package struct FlightEvent: Equatable, Sendable {
-    /// Since boot, suspended time included.
+    /// Nanoseconds since boot, including time in suspend.
     package var nanoseconds: UInt64
     package var kind: Kind
     package var source = Source.none
-    /// Nil where no question is known.
+    /// Nil if there is no question.
     package var type: RecordType?
     package var code = ResponseCode.noError
-    /// RFC 8914's number; nil: none was sent.
+    /// The extended DNS error code (RFC 8914); nil: none was sent.
     package var extendedError: UInt16?
-    /// How long a client waited or a request took, cut to 71 minutes; 0 where nothing took time.
+    /// How long a client waited or a request took, limited to 71 minutes. 0 if the event has no duration.
     package var microseconds: UInt32 = 0
-    /// What came of it, in a word.
+    /// The result, as a word.
     package var outcome = FlightWord.none
     /// The name of an upstream.
     package var upstream = FlightWord.none
     package var transport = Transport.none
-    /// The number of the one that is there now; 0: it is about none.
+    /// The number of the network that is now in use; 0 if the event is not about a network.
     package var network: UInt32 = 0
-    /// A client's, or the one that was probed.
+    /// The client's address, or the probed address.
     package var address: Address?
     package var name: Name?
 
@@ -34,14 +34,14 @@ package struct FlightEvent: Equatable, Sendable {
     package enum Kind: UInt8, CaseIterable, Sendable {
         /// A query was answered.
         case answered = 1
-        /// The cache could not answer, and the main thread takes over.
+        /// The cache had no answer; the query goes to the main thread.
         case handedOver
         case refused
         case dropped
         case fetchBegun
         case fetchEnded
         case stored
-        /// A lookup that nobody waits for.
+        /// A lookup that refreshes the cache; no client waits for it.
         case refreshBegun
         case probeEnded
         case divergence
@@ -49,7 +49,8 @@ package struct FlightEvent: Equatable, Sendable {
         case networkChanged
         case settingsReloaded
 
-        /// The end of a client's query; the address is the client's. One that was handed over ends later.
+        /// Whether the event ends a client's query; its address is then the client's. A query that was handed over ends
+        /// with a later event.
         package var endsQuery: Bool {
             switch self {
             case .answered, .refused, .dropped: true
@@ -59,11 +60,11 @@ package struct FlightEvent: Equatable, Sendable {
             }
         }
 
-        /// The address is that of somebody who asks.
+        /// Whether the address is a client's.
         package var isOfClient: Bool { endsQuery || self == .handedOver }
     }
 
-    /// Where an answer came from, in the words of `stats`.
+    /// The source of an answer, by the names of `stats`.
     package enum Source: UInt8, CaseIterable, Sendable {
         case none, cache, stale, provider, system, local, fallback, refused, failure, limited
     }
@@ -73,7 +74,7 @@ package struct FlightEvent: Equatable, Sendable {
     }
 }
 
-/// A word of the recorder's table, which says what it is: names of providers and outcomes.
+/// A word by its number in the recorder's word table: names of providers and results.
 package struct FlightWord: Hashable, Sendable {
     package let number: UInt16
 
@@ -83,7 +84,7 @@ package struct FlightWord: Hashable, Sendable {
 
     /// The empty word.
     package static let none = FlightWord(0)
-    /// Those that serving threads use are at fixed places.
+    /// The words of serving threads have fixed numbers.
     package static let short = FlightWord(1)
     package static let reply = FlightWord(2)
     package static let overload = FlightWord(3)

@@ -1,17 +1,17 @@
-// The flight recorder as a file: memory as it was, with a header that says of what size. Read without a daemon, and
-// from anybody: what is not as we would have written it is an error that says what is wrong.
-//
-// header (64 bytes): "HTTPDNSF", version, rings, slots of a ring, words of a slot and of a tail, entries of the table
-// and words of an entry (4 bytes each), the program's version; then the moment (24 bytes): signal, nanoseconds since
-// boot, microseconds since 1970 (8 bytes each); the table; the rings. Numbers are in the order of little-endian
-// machines.
+// Reads a flight recorder file, without a daemon: a header with sizes, then the recorder's memory. The file is
+// untrusted, so any deviation from the format is an error that names it.
+
+// Header (64 bytes): "HTTPDNSF"; then 4 bytes each: format version, rings, slots per ring, words per slot, words per
+// tail, table entries, words per entry; then the program version (28 bytes).
+// Moment (24 bytes, 8 each): signal, nanoseconds since boot, microseconds since 1970.
+// Then the word table and the rings. Numbers are little-endian.
 
 package struct FlightFile: Sendable {
-    /// Of whoever wrote it; safe to print.
+    /// The version of the daemon that wrote the file; printable ASCII.
     package let programVersion: String
-    /// The one that ended the process; nil: it lived on.
+    /// The signal that ended the daemon; nil if it kept running.
     package let signal: Int?
-    /// When the machine came up, since 1970.
+    /// When the machine booted, in microseconds since 1970.
     package let bootMicroseconds: Int64
     /// The oldest first.
     package let events: [FlightEvent]
@@ -27,7 +27,7 @@ package struct FlightFile: Sendable {
     private static let versionTextBytes = 28
     /// 256 serving threads and the main thread.
     package static let maxRings = 257
-    /// The largest there is.
+    /// The size of a file with `maxRings` rings.
     package static let maxBytes =
         headerBytes + momentBytes + 8
         * (FlightWords.capacity * FlightWords.wordsOfEntry + maxRings * FlightRing.wordCount)
@@ -36,7 +36,7 @@ package struct FlightFile: Sendable {
         Int(word.number) < words.count ? words[Int(word.number)] : ""
     }
 
-    /// Of the files that these records are written to.
+    /// Returns the header for a file of these records.
     package static func header(of records: FlightRecords, programVersion: String) -> [UInt8] {
         let numbers = [version, UInt32(records.rings.count)] + sizes
         let text = Array(programVersion.utf8.prefix(versionTextBytes))
@@ -81,7 +81,7 @@ package struct FlightFile: Sendable {
             .sorted { $0.nanoseconds < $1.nanoseconds }
     }
 
-    /// Of a ring, in their order. What was being replaced, or was never written, is left out.
+    /// Returns the events of one ring in order. Slots that were being replaced or were never written are left out.
     private static func events(in bytes: [UInt8], at start: Int) -> [FlightEvent] {
         var found: [(number: UInt64, event: FlightEvent)] = []
         for place in 0..<FlightRing.capacity {
@@ -105,7 +105,7 @@ package enum FlightFileError: Error, Equatable, Sendable {
     case otherVersion(UInt32)
     case otherSizes
     case wrongMoment
-    /// In bytes.
+    /// Sizes in bytes.
     case wrongSize(found: Int, expected: Int)
 }
 
@@ -123,7 +123,7 @@ extension FlightFileError: CustomStringConvertible {
 }
 
 extension FlightRecords {
-    /// What a file has behind its header and its moment. The memory lives as long as the records.
+    /// The memory that follows header and moment in a file. It is valid as long as the records exist.
     package var parts: [UnsafeRawBufferPointer] { unsafe [words.memory.bytes] + rings.map { unsafe $0.memory.bytes } }
 }
 

@@ -1,5 +1,5 @@
-// Memory of words that one thread writes and any thread may read, also the one that writes it to a file while the
-// process ends. It is zero at first and takes up nothing before it is written.
+// Memory of 64-bit words that one thread writes and any thread may read, including a thread that dumps it during a
+// crash. Initially zero; pages are allocated when first written.
 
 import Glibc
 import Synchronization
@@ -18,7 +18,7 @@ import Synchronization
             preconditionFailure("no memory for the flight recorder")
         }
         unsafe start = mapped
-        // Zeros are what atomics of 0 look like.
+        // A zero word is a valid atomic with the value 0.
         unsafe cells = mapped.bindMemory(to: Atomic<UInt64>.self, capacity: words)
     }
 
@@ -26,6 +26,6 @@ import Synchronization
         unsafe munmap(start, byteCount)
     }
 
-    /// For as long as this lives.
+    /// All bytes; valid as long as this object exists.
     var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: start, count: byteCount) }
 }

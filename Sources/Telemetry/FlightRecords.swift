@@ -1,9 +1,9 @@
-// Everything that the flight recorder holds: the rings of all threads, and the words of their events.
+// The contents of the flight recorder: one ring per thread, and the word table of their events.
 
 package import DNSWire
 
 package final class FlightRecords: Sendable {
-    /// The main thread's is the last one.
+    /// The last one is the main thread's.
     package let rings: [FlightRing]
     package let words = FlightWords()
 
@@ -13,15 +13,16 @@ package final class FlightRecords: Sendable {
 
     package var ofMainThread: FlightRing { rings[rings.count - 1] }
 
-    /// The newest events, oldest first.
+    /// Returns the newest events, oldest first.
     package func latest(_ count: Int) -> [FlightEvent] {
         latest(count, within: FlightRing.capacity) { ring, number in ring.event(number) }
     }
 
-    /// Looked at in each ring for those about a name, so that an explanation costs the same however busy the daemon is.
+    /// Number of events per ring that are searched for a name, so that the cost of `explain` does not depend on the
+    /// load.
     static let maxLooks = 4096
 
-    /// The newest events about a name, oldest first, as far as they are among the latest.
+    /// Returns the newest events about a name, oldest first, if they are among the last `maxLooks` of their ring.
     package func latest(_ count: Int, about name: Name) -> [FlightEvent] {
         let sketch = FlightRing.NameSketch(name)
         return latest(count, within: FlightRecords.maxLooks) { ring, number in
@@ -45,13 +46,12 @@ package final class FlightRecords: Sendable {
             }
             return events.reversed()
         }
-        // Sorting keeps the order of what has the same time, as the standard library's is stable.
+        // Events with equal times keep their order, because the standard library's sort is stable.
         return found.sorted { $0.nanoseconds < $1.nanoseconds }.suffix(count)
     }
 }
 
-/// A way through all rings by time, from where it began. Events that were replaced before they were read are missed,
-/// and counted.
+/// Iterates over the events of all rings by time. Counts the events that were replaced before they were read.
 package struct FlightWalk: Sendable {
     private let records: FlightRecords
     private let ofQueries: Bool
@@ -61,14 +61,14 @@ package struct FlightWalk: Sendable {
 
     private struct Place {
         var next: UInt64
-        /// Not gone beyond, so that a walk comes to its end.
+        /// The limit of the iteration, so that it terminates.
         var end: UInt64
         var event: FlightEvent?
     }
 
     /// - Parameters:
-    ///   - fromOldest: of what is there; false: of what is still to come, by `extend`.
-    ///   - ofQueries: only the ends of queries are walked, and counted.
+    ///   - fromOldest: starts at the oldest event; if false, at events that are recorded later, after `extend`.
+    ///   - ofQueries: only events that end a query are returned and counted.
     package init(_ records: FlightRecords, fromOldest: Bool, ofQueries: Bool = false) {
         self.records = records
         self.ofQueries = ofQueries
@@ -79,15 +79,15 @@ package struct FlightWalk: Sendable {
         }
     }
 
-    /// From now on the walk goes to where the rings are now.
+    /// Moves the end of the iteration to the newest events.
     package mutating func extend() {
         for index in places.indices { places[index].end = records.rings[index].count }
     }
 
-    /// Leaves out what is left.
+    /// Skips all remaining events.
     ///
-    /// - Returns: how many events nobody has got since the last time, those that were missed included. What was
-    ///   replaced has no kind any more, and counts.
+    /// - Returns: how many events were not returned since the last call, including missed ones. Replaced events count,
+    ///   because their kind is unknown.
     package mutating func skip() -> UInt64 {
         var skipped = missed - missedBefore
         missedBefore = missed
@@ -99,7 +99,7 @@ package struct FlightWalk: Sendable {
         return skipped
     }
 
-    /// The oldest of what is left; nil at the end, for now.
+    /// Returns the oldest remaining event; nil if there is none at present.
     package mutating func next() -> FlightEvent? {
         var first: Int?
         for index in places.indices {

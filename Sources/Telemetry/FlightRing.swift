@@ -1,22 +1,22 @@
-// The last events of one thread in memory of fixed size: one writer, any readers, no locks, and no allocation.
-//
-// Invariants
-// - Event n (from 0) is in slot n % capacity. The first word of a slot is 2n + 1 while event n is being written, and
-//   2n + 2 when it is whole (a sequence lock for each slot: Lameter 2005). Who finds the same whole number before and
-//   after reading has read one event; who does not skips it, as it is being replaced by a later one.
-// - A slot has 128 bytes. The second half is for IPv6 addresses, upstreams and names of more than 24 bytes, and names
-//   of more than 72 bytes have their rest in memory of its own: what is not used is not touched.
+// The last events of one thread, in memory of fixed size. One thread writes, any thread reads, without locks or
+// allocation.
 
 import DNSWire
 import Synchronization
 
+/// Invariant: event n (from 0) is in slot n % capacity. Each slot has a sequence lock (Lameter 2005): its first word is
+/// 2n + 1 while the event is written, and 2n + 2 when it is complete. If a reader finds the same even word before and
+/// after it copies the slot, the copy is one event. Otherwise a later event is replacing it.
+///
+/// A slot has 128 bytes; unused parts are not written. The second half holds IPv6 address, upstream and bytes 25 to 72
+/// of the name. The rest of a longer name is in a separate tail.
 @safe package final class FlightRing: Sendable {
-    /// Some seconds of a busy resolver, a day of a quiet one.
+    /// A few seconds of a busy resolver, or a day of a quiet one.
     package static let capacity = 10_000
     static let slotWords = 16
-    /// What a name of 254 bytes, its root left out, has beyond the 72 in its slot.
+    /// Words for the part of a name beyond 72 bytes. The longest name has 254 bytes without its root.
     static let tailWords = 23
-    /// The slots stand behind a line of their own for the count, the tails behind the slots.
+    /// The count has a cache line of its own; the slots follow, then the tails.
     static let firstSlot = 8
     static let firstTail = firstSlot + capacity * slotWords
     static let wordCount = firstTail + capacity * tailWords
@@ -25,10 +25,10 @@ import Synchronization
 
     package init() {}
 
-    /// Events since the start, those that were replaced included.
+    /// Number of events since the start, including those that were replaced.
     package var count: UInt64 { unsafe memory.cells[0].load(ordering: .acquiring) }
 
-    /// By the one thread that owns it.
+    /// Records an event. Called only by the thread that owns the ring.
     package func record(_ event: FlightEvent) {
         let name = event.name?.wire ?? []
         unsafe name.withUnsafeBytes { raw in
@@ -36,7 +36,8 @@ import Synchronization
         }
     }
 
-    /// By the one thread that owns it: with name and type as they stand in a client's packet, if they can be read.
+    /// Records a query with name and type from the client's packet, if they can be parsed. Called only by the thread
+    /// that owns the ring.
     package func record(
         _ query: ServedQuery, atNanoseconds nanoseconds: UInt64, microseconds: UInt64, in packet: Span<UInt8>
     ) {
@@ -49,12 +50,13 @@ import Synchronization
         }
     }
 
-    /// `Header.byteCount` and the like, where the compiler sees their values.
+    /// The same as `Header.byteCount` and similar constants; here the compiler can see their values.
     private static let headerBytes = 12
     private static let maxNameBytes = 255
     private static let maxLabelBytes: UInt8 = 63
 
-    /// Where the question's name ends, its root left out, and the type behind it. -1 and nil for none.
+    /// Returns the length of the question's name without the root, and the type after it. -1 and nil if there is no
+    /// question.
     private static func question(in packet: UnsafeRawBufferPointer) -> (nameBytes: Int, type: UInt16?) {
         guard packet.count > headerBytes + 4, unsafe packet[4] == 0, unsafe packet[5] == 1 else { return (-1, nil) }
         var at = headerBytes
@@ -70,9 +72,9 @@ import Synchronization
         return (-1, nil)
     }
 
-    /// Inlined by order, as are its parts: each hit comes here.
+    /// Inlined explicitly, as are its parts, because every cache hit calls it.
     ///
-    /// - Parameter nameBytes: without its root; negative: there is no name.
+    /// - Parameter nameBytes: length without the root; negative if there is no name.
     @inline(__always)
     private func write(
         _ slot: FlightSlot, address: Address?, _ text: UnsafeRawBufferPointer, from start: Int, nameBytes: Int
@@ -106,7 +108,7 @@ import Synchronization
         unsafe count[0].store(number &+ 1, ordering: .releasing)
     }
 
-    /// Eight bytes at a time; what a word has beyond the name is 0.
+    /// Writes eight bytes at a time; the rest of the last word is 0.
     @inline(__always)
     private func writeName(
         _ text: UnsafeRawBufferPointer, from start: Int, bytes: Int, into cells: UnsafeMutablePointer<Atomic<UInt64>>,
@@ -124,7 +126,7 @@ import Synchronization
         unsafe cell(word, cells, place).pointee.store(value, ordering: .relaxed)
     }
 
-    /// One to seven bytes. Most often more follow, and reading those, too, is quicker.
+    /// Returns the last one to seven bytes. If eight bytes are readable, one masked load is faster.
     @inline(__always)
     private static func rest(of text: UnsafeRawBufferPointer, at offset: Int, bytes: Int) -> UInt64 {
         if offset &+ 8 <= text.count {
@@ -136,7 +138,8 @@ import Synchronization
         return value
     }
 
-    /// Of a name's words: three in the slot's first half, six in its second one, the rest apart.
+    /// Returns the cell for a word of the name: three in the slot's first half, six in the second, the rest in the
+    /// tail.
     @inline(__always)
     private func cell(
         _ word: Int, _ cells: UnsafeMutablePointer<Atomic<UInt64>>, _ place: Int
@@ -146,10 +149,10 @@ import Synchronization
         return unsafe memory.cells + (FlightRing.firstTail + place * FlightRing.tailWords + word - 9)
     }
 
-    /// By any thread; nil for an event that is not there any more, or not yet.
+    /// Returns an event, from any thread; nil if it was replaced or is not written yet.
     package func event(_ number: UInt64) -> FlightEvent? { words(of: number).flatMap(FlightEvent.init) }
 
-    /// Of a name that events are looked for by: what is in each slot's first half.
+    /// The length of a name and the words of it in a slot's first half, to search for events.
     struct NameSketch {
         fileprivate let bytes: Int
         fileprivate let words: [UInt64]
@@ -162,23 +165,23 @@ import Synchronization
             }
         }
 
-        /// Set in both, so that the case of letters does not matter.
+        /// This bit is set in both operands, so that the comparison ignores case.
         fileprivate static let caseBits: UInt64 = 0x2020_2020_2020_2020
     }
 
-    /// False: it is about a name of another length or beginning. A look that costs little.
+    /// Returns false if the event is certainly about another name: length or first bytes differ. A cheap test.
     func mayBe(_ number: UInt64, about name: NameSketch) -> Bool {
         let place = Int(number % UInt64(FlightRing.capacity))
         let cells = unsafe memory.cells + (FlightRing.firstSlot + place * FlightRing.slotWords)
         guard unsafe FlightSlot.nameBytes(cells[3].load(ordering: .relaxed)) == name.bytes else { return false }
-        // What is behind a shorter name is of events before it.
+        // Words beyond the name's end may hold data of earlier events.
         return (0..<min((name.bytes + 7) / 8, 3)).allSatisfy { word in
             let found = unsafe cells[5 + word].load(ordering: .relaxed)
             return (found ^ name.words[word]) & ~NameSketch.caseBits == 0
         }
     }
 
-    /// Of whatever is in its place now. A look that costs little.
+    /// Whether the event that is now in this slot ends a query. A cheap test.
     func endsQuery(_ number: UInt64) -> Bool {
         let place = Int(number % UInt64(FlightRing.capacity))
         let cells = unsafe memory.cells + (FlightRing.firstSlot + place * FlightRing.slotWords)
@@ -186,7 +189,7 @@ import Synchronization
         return FlightEvent.Kind(rawValue: kind)?.endsQuery ?? false
     }
 
-    /// The slot's words and then those of its tail, as far as the name reaches.
+    /// Returns the words of the slot, then those of its tail if the name needs it.
     private func words(of number: UInt64) -> [UInt64]? {
         let place = Int(number % UInt64(FlightRing.capacity))
         let cells = unsafe memory.cells + (FlightRing.firstSlot + place * FlightRing.slotWords)

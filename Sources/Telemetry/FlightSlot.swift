@@ -1,18 +1,18 @@
-// An event as the words of a slot, and back: the form in memory and in files. What comes from a file may be anything,
-// and what no writer has written is no event.
-//
-// word 0: the ring's mark             word 4: IPv4 address, or the last half of an IPv6 address
+// Converts an event to the words of a slot, and back. Memory and files have the same form. Words from a file are
+// untrusted: values that no writer produces give no event.
+
+// word 0: sequence word               word 4: IPv4 address, or the last half of an IPv6 address
 // word 1: nanoseconds since boot      words 5 to 7: the first 24 bytes of the name
 // word 2: kind, source, type,         word 8: the first half of an IPv6 address
 //         code, extended error + 1    word 9: upstream, network
-// word 3: outcome, name bytes,        words 10 to 15: 48 bytes more of the name; what is behind them: its rest
+// word 3: outcome, name bytes,        words 10 to 15: the next 48 bytes of the name; its rest is in the tail
 //         flags, microseconds
 
 package import DNSWire
 
-/// What a serving thread knows of a query that it has dealt with; the question is in the packet.
+/// What a serving thread records about a query that it handled; name and type are in the packet.
 package struct ServedQuery: Sendable {
-    /// As in the slot.
+    /// The value of word 2 in the slot.
     let what: UInt64
     let outcome: FlightWord
     let client: Address
@@ -41,7 +41,7 @@ struct FlightSlot {
     let nanoseconds: UInt64
     /// Word 2.
     let what: UInt64
-    /// Word 3, but for name and address.
+    /// Word 3, without the bits of name and address.
     let flags: UInt64
     let upstream: UInt64
 
@@ -72,14 +72,14 @@ struct FlightSlot {
         UInt64(kind.rawValue) | UInt64(source.rawValue) << 8 | UInt64(code.rawValue) << 32
     }
 
-    /// No error has the last number.
+    /// Stored plus one, so that 0 means none; code 65535 is not used.
     static func bits(ofExtendedError number: UInt16?) -> UInt64 { number.map { UInt64($0 &+ 1) << 48 } ?? 0 }
 
     static func nameBytes(_ word: UInt64) -> Int { Int(word >> nameBytesShift & 0xFF) }
 }
 
 extension FlightEvent {
-    /// - Parameter words: of a slot, and of its tail.
+    /// - Parameter words: the words of a slot, then of its tail.
     init?(_ words: [UInt64]) {
         let (what, rest) = (words[2], words[3])
         guard let kind = Kind(rawValue: UInt8(truncatingIfNeeded: what)),

@@ -1,12 +1,12 @@
-// The words that events name by number: a table that only grows, so that a number means the same in every reader and in
-// every file. One thread appends.
+// The word table that events refer to by number. It only grows, so a number has one meaning for all readers and files.
+// One thread appends.
 
 import Synchronization
 
 package final class FlightWords: Sendable {
-    /// Names of some generations of providers, and every outcome there is.
+    /// Enough for the provider names of some reloads, and for every result.
     package static let capacity = 1024
-    /// Of UTF-8; longer words are cut.
+    /// Bytes of UTF-8; longer words are truncated.
     package static let maxBytes = 56
     static let wordsOfEntry = 8
 
@@ -17,7 +17,7 @@ package final class FlightWords: Sendable {
         for word in FlightWord.fixed { append(word) }
     }
 
-    /// The empty word when the table is full.
+    /// Returns the empty word if the table is full.
     @discardableResult
     package func append(_ text: String) -> FlightWord {
         let number = appended.load(ordering: .relaxed)
@@ -35,7 +35,7 @@ package final class FlightWords: Sendable {
         return FlightWord(UInt16(number))
     }
 
-    /// By any thread; empty for a number that no word has.
+    /// Returns the text of a word, from any thread; empty for an unknown number.
     package subscript(_ word: FlightWord) -> String {
         guard Int(word.number) < FlightWords.capacity else { return "" }
         let cells = unsafe memory.cells + Int(word.number) * FlightWords.wordsOfEntry
@@ -44,7 +44,7 @@ package final class FlightWords: Sendable {
         return FlightWords.text(words) ?? ""
     }
 
-    /// Nil for what is no entry: files may say anything.
+    /// Nil if the words are not a valid entry, since they may come from a file.
     static func text(_ words: [UInt64]) -> String? {
         guard words.count == wordsOfEntry, words[0] <= UInt64(maxBytes) else { return nil }
         let bytes = (0..<Int(words[0])).map { UInt8(truncatingIfNeeded: words[1 + $0 / 8] >> UInt64(8 * ($0 % 8))) }

@@ -1,10 +1,9 @@
-// How long things took, in buckets that grow by a quarter of a power of two: percentiles without keeping every sample.
+// A histogram of durations with four linear buckets per power of two. Gives percentiles without storing samples.
 
-/// Invariant: bucket 0 counts up to 1 microsecond, bucket 1 + 4k + q what is longer than 2^k microseconds and q
-/// quarters of it, and no longer than q + 1 quarters; the last one everything longer. So the sum up to 2^k
-/// microseconds, included, is exact.
+/// Invariant: bucket 0 counts durations up to 1 us. Bucket 1 + 4k + q counts those above 2^k us * (1 + q/4), up to 2^k
+/// us * (1 + (q + 1)/4). The last bucket counts all longer ones. So cumulative counts up to 2^k us are exact.
 package struct LatencyHistogram: Sendable, Equatable {
-    /// 2^23 microseconds are 8.4 s, longer than anything waits here.
+    /// 2^23 us are 8.4 s, longer than any duration here.
     package static let octaves = 23
     static let bucketCount = 2 + 4 * octaves
     package internal(set) var buckets = [UInt64](repeating: 0, count: bucketCount)
@@ -23,8 +22,8 @@ package struct LatencyHistogram: Sendable, Equatable {
         sum.sumMicroseconds &+= other.sumMicroseconds
     }
 
-    /// Microseconds, never under the true value and at most a quarter above it; nil without samples. The end of the
-    /// last octave stands for all that is longer.
+    /// Returns the percentile in microseconds: at least the true value, and at most a quarter above it. Nil without
+    /// samples. Longer durations count as the end of the last octave.
     package func percentile(_ percent: Double) -> Int? {
         let total = buckets.reduce(0, +)
         guard total > 0 else { return nil }
@@ -36,7 +35,7 @@ package struct LatencyHistogram: Sendable, Equatable {
         return nil
     }
 
-    /// How many took up to 1 us, then from each power of two to the next one, and longer than the last.
+    /// Counts of durations up to 1 us, then per power of two, then beyond the last one.
     package var countsByOctave: [UInt64] {
         let octaves = (0..<LatencyHistogram.octaves).map { buckets[(1 + 4 * $0)..<(5 + 4 * $0)].reduce(0, +) }
         return [buckets[0]] + octaves + [buckets[LatencyHistogram.bucketCount - 1]]
@@ -50,7 +49,7 @@ package struct LatencyHistogram: Sendable, Equatable {
         return 1 + 4 * octave + Int((rest << 2) >> UInt64(octave) & 3)
     }
 
-    /// The longest that is counted there.
+    /// The upper bound of a bucket in microseconds.
     private static func bound(of bucket: Int) -> Int {
         guard bucket > 0 else { return 1 }
         let (octave, quarter) = ((bucket - 1) / 4, (bucket - 1) % 4)
@@ -60,7 +59,7 @@ package struct LatencyHistogram: Sendable, Equatable {
 }
 
 extension Duration {
-    /// 0 for what is negative.
+    /// Negative durations give 0.
     package var microsecondsRoundedUp: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,10 +1,9 @@
-// Durations that one thread counts and others read, without locks.
+// A histogram that one thread writes and others read, without locks.
 
 import Synchronization
 
-/// Each cell is right by itself, and a reader may find the sum a batch ahead of the buckets: unlike the counts of a
-/// tally, nothing has to balance. So there is no sequence lock, and a duration costs two additions instead of a
-/// hundred stores.
+/// Each cell is consistent by itself; a reader may see the sum one batch ahead of the buckets. Unlike in a tally, no
+/// counts must balance. So no sequence lock is needed, and recording costs two additions instead of a hundred stores.
 ///
 /// `@unchecked Sendable`: the cells are atomics, allocated in `init` and freed in `deinit`.
 @safe package final class PublishedHistogram: @unchecked Sendable {
@@ -21,7 +20,7 @@ import Synchronization
         unsafe cells.deallocate()
     }
 
-    /// By the one thread that owns it: `count` times the same duration.
+    /// Records the same duration `count` times. Called only by the thread that owns the histogram.
     package func record(microseconds: UInt64, count: UInt64) {
         guard count > 0 else { return }
         let bucket = LatencyHistogram.bucket(ofMicroseconds: microseconds)
@@ -29,7 +28,7 @@ import Synchronization
         sum.store(sum.load(ordering: .relaxed) &+ microseconds &* count, ordering: .relaxed)
     }
 
-    /// By any thread.
+    /// Returns a copy; callable from any thread.
     package func read() -> LatencyHistogram {
         var histogram = LatencyHistogram()
         for index in histogram.buckets.indices {

@@ -1,31 +1,31 @@
-// What happened, counted. Each thread counts in a plain value of its own and publishes it once per batch; readers
-// always see a whole batch or none of it, so that the sums agree at any moment.
+// Counters of events. Each thread counts in its own value and publishes it once per batch. Readers see whole batches
+// only, so the sums always agree.
 
 import Synchronization
 
-/// Names of the counts. `queries = responses + dropped + handed over` holds in every published tally of a serving
-/// thread, and over all threads with those still in flight.
+/// The counters. Every published tally of a serving thread satisfies `queries = responses + dropped + handedOver`. Over
+/// all threads, the queries in flight take the place of those handed over.
 package enum Count: Int, CaseIterable {
     case udpQueries, tcpQueries
     case cacheResponses, staleResponses, providerResponses, systemResponses, localResponses
     case fallbackResponses
     case refusedResponses, failureResponses
-    /// A client over its limit was told to come back over TCP, or with a cookie.
+    /// A client over its rate limit was told to retry over TCP, or with a cookie.
     case limitedResponses
     case droppedShort, droppedReply
-    /// A client was far over its limit.
+    /// A client was far over its rate limit.
     case droppedRateLimited
-    /// The resolving thread was behind, and the refusal could not be sent either.
+    /// The main thread was overloaded, and the refusal could not be sent either.
     case droppedOverload
-    /// The client's connection had ended before its answer came.
+    /// The client's connection ended before the answer came.
     case droppedGone
-    /// Our own question, sent back to us by a nameserver that is asked no more.
+    /// A query of this daemon, forwarded back by a nameserver that is not asked any more.
     case droppedLoop
-    /// Given to the resolving thread, which answers or drops it later.
+    /// Handed to the main thread, which answers or drops it later.
     case handedOver
     case cacheHits, cacheMisses
     case noError, formatError, serverFailure, noSuchName, notImplemented, refused, badVersion, badCookie, otherCode
-    /// Replies to datagrams, sent in a batch, that the socket did not take.
+    /// Replies over UDP, sent in a batch, that the socket did not accept.
     case unsentReplies
 }
 
@@ -37,17 +37,17 @@ package struct Tally: Sendable {
         set { counts[count.rawValue] = newValue }
     }
 
-    /// In place: an increment through the subscript of another module copies all counts there and back.
+    /// Mutates in place: a subscript of another module would copy all counts on each increment.
     package mutating func add(_ count: Count, _ amount: UInt64 = 1) { counts[count.rawValue] += amount }
 
-    /// Three at once: what each hit adds.
+    /// Increments three counters at once, as every cache hit does.
     package mutating func add(_ first: Count, _ second: Count, _ third: Count) {
         counts[first.rawValue] += 1
         counts[second.rawValue] += 1
         counts[third.rawValue] += 1
     }
 
-    /// All that clients got.
+    /// All responses to clients.
     package var responses: UInt64 {
         let counts: [Count] = [
             .cacheResponses, .staleResponses, .providerResponses, .systemResponses, .localResponses,
@@ -56,7 +56,7 @@ package struct Tally: Sendable {
         return counts.reduce(0) { $0 + self[$1] }
     }
 
-    /// Those for which an upstream was needed, whether or not there was one.
+    /// Responses that needed an upstream, whether or not one answered.
     package var upstreamResponses: UInt64 {
         let counts: [Count] = [
             .staleResponses, .providerResponses, .systemResponses, .fallbackResponses, .failureResponses,
@@ -79,7 +79,7 @@ package struct Tally: Sendable {
 ///
 /// `@unchecked Sendable`: the cells are atomics, allocated in `init` and freed in `deinit`.
 @safe package final class PublishedTally: @unchecked Sendable {
-    /// Odd while a publication is under way.
+    /// Odd while a publication is in progress.
     private let version = Atomic<UInt64>(0)
     private let cells: UnsafeMutablePointer<Atomic<UInt64>>
 
@@ -93,7 +93,7 @@ package struct Tally: Sendable {
         unsafe cells.deallocate()
     }
 
-    /// By the one thread that owns the tally.
+    /// Publishes the tally. Called only by the thread that owns it.
     package func publish(_ tally: Tally) {
         let before = version.load(ordering: .relaxed)
         version.store(before &+ 1, ordering: .relaxed)
@@ -103,7 +103,7 @@ package struct Tally: Sendable {
         version.store(before &+ 2, ordering: .releasing)
     }
 
-    /// By any thread. Publications take nanoseconds, so a retry is rare and a second one rarer.
+    /// Returns a consistent copy; callable from any thread. A publication takes nanoseconds, so retries are rare.
     package func read() -> Tally {
         while true {
             let before = version.load(ordering: .acquiring)

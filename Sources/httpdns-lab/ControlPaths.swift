@@ -1,4 +1,4 @@
-// The control endpoint: counts read, faults set, records changed, all over HTTP and all by query parameters.
+// The lab's control endpoint: reads counters, sets faults and changes records, all by query parameters over HTTP.
 
 import DNSWire
 package import HTTPDNS
@@ -57,7 +57,7 @@ package struct ControlPaths: Sendable {
         return hasRoom ? ControlPaths.done : ControlPaths.refusal(507, "too many faults; POST /reset")
     }
 
-    /// Replaces a record set. Addresses may be several, with commas between; without data the set is taken away.
+    /// Replaces a record set. `data` may hold several addresses, separated by commas; without data the set is removed.
     private func setRecord(_ url: String) -> HTTPReply {
         guard let name = URLQuery.value(of: "name", in: url).flatMap({ Name($0) }) else {
             return ControlPaths.refusal(400, "name is no name")

@@ -1,6 +1,5 @@
-// How often the lab was asked: requests by provider, and what they asked for by name and by question, for one request
-// may carry several; and the last requests as they came, secrets and all, for it is a lab. What tests compare with what
-// they expect.
+// Counts the lab's requests by provider, and the questions in them by name and by question. Keeps the last requests
+// verbatim, secrets included. Tests compare these values with their expectations.
 
 import DNSWire
 import HTTPDNS
@@ -11,12 +10,12 @@ package struct Counters: Sendable {
     private var names: [String: Int] = [:]
     private var questions: [String: Int] = [:]
     private var recent: [Request] = []
-    /// A flood of names ends up under "other" from here on.
+    /// Further names are counted under "other".
     private static let maxKeys = 100_000
-    /// What a test looks at has just happened.
+    /// Enough, since tests inspect only the most recent requests.
     private static let maxRecent = 100
 
-    /// Any request, also one that is refused.
+    /// Records any request, including a refused one.
     mutating func note(_ request: HTTPRequest) {
         if recent.count == Counters.maxRecent { recent.removeFirst() }
         recent.append(
@@ -25,7 +24,7 @@ package struct Counters: Sendable {
                 headers: Dictionary(request.headers.fields.map { ($0.name, $0.value) }) { first, _ in first }))
     }
 
-    /// One request.
+    /// Counts one request and its questions.
     mutating func count(provider: String, questions asked: [Question]) {
         total += 1
         Counters.add(provider, to: &providers)
@@ -59,7 +58,7 @@ package struct Counters: Sendable {
     private struct Request: Encodable {
         let method: String
         let target: String
-        /// Those that a dialect could look at.
+        /// The header fields that the dialects read.
         let headers: [String: String]
     }
 }

@@ -1,5 +1,5 @@
-// One request and its reply on libmicrohttpd's side: reads what the dialects need, queues what they said, and carries
-// out faults. Runs on the thread of its connection, which it may hold up.
+// One request and its reply in libmicrohttpd: reads the request, queues the dialect's reply, and carries out faults.
+// Runs on its connection's own thread, so it may block.
 
 import CMicrohttpd
 import Glibc
@@ -9,10 +9,10 @@ import Synchronization
 @safe struct Exchange {
     let connection: OpaquePointer
     let context: ListenerContext
-    /// On its connection, from 1.
+    /// The number of the request on its connection, from 1.
     let requestNumber: Int
 
-    /// The connection is closed without an answer.
+    /// Closes the connection without a reply.
     private static let drop = MHD_Result.NO
 
     func answer(method: String, path: String, body: [UInt8]) -> MHD_Result {
@@ -27,7 +27,7 @@ import Synchronization
     private func answer(_ request: HTTPRequest) -> MHD_Result {
         let (reply, fault) = context.respond(request)
         switch fault {
-        // These are in the reply.
+        // The reply contains these faults already.
         case nil, .clock, .nothing, .wrongName, .privateAddress: return queue(reply)
         case .delay(let milliseconds): return stays(forMilliseconds: milliseconds) ? queue(reply) : Exchange.drop
         case .status(let status, let retryAfter):
@@ -56,10 +56,10 @@ import Synchronization
         }
     }
 
-    /// The largest DNS message. One byte more is kept, to see that there was more; the request is refused.
+    /// The size of the largest DNS message. One more byte is read to detect a longer body, which is refused.
     static let maxBodyBytes = 65_535
     private static let stepMilliseconds: Int32 = 100
-    /// Over the bound that every client should have (64 KiB).
+    /// Larger than the 64 KiB bound that every client should have.
     private static let hugeBody = [UInt8](repeating: UInt8(ascii: "0"), count: 200 << 10)
 
     // MARK: the request
@@ -73,7 +73,7 @@ import Synchronization
         return headers
     }
 
-    /// Path and query as they stood in the request, escapes and all.
+    /// Path and query exactly as in the request, including escapes.
     private func target(_ path: String) -> String {
         let query = Query()
         unsafe MHD_get_connection_values(
@@ -112,7 +112,8 @@ import Synchronization
         return queue(reply, Response(stream: body, announcedBytes: reply.body.count + missingBytes))
     }
 
-    /// Announces less than it sends. The connection ends behind it: what is left over must not open the next reply.
+    /// Announces less than it sends. The connection is then closed, so that the surplus is not taken for the next
+    /// reply.
     private func queueTooLong(_ reply: HTTPReply) -> MHD_Result {
         let response = Response(stream: BodyStream(reply.body) { reply.body.count - $0 }, announcedBytes: nil)
         response.announce(max(0, reply.body.count - 3))
@@ -143,10 +144,10 @@ import Synchronization
 
     // MARK: the socket
 
-    /// POLLRDHUP, which glibc shows to GNU sources only.
+    /// POLLRDHUP, which glibc defines only with _GNU_SOURCE.
     private static let clientGone: Int16 = 0x2000
 
-    /// Waits so long; false as soon as the client is gone or the lab ends.
+    /// Waits for this time. Returns false as soon as the client disconnects or the lab ends.
     private func stays(forMilliseconds milliseconds: Int32) -> Bool {
         var left = milliseconds
         while left > 0, !context.isEnding.load(ordering: .relaxed) {
@@ -158,14 +159,14 @@ import Synchronization
         return left <= 0
     }
 
-    /// Also ends when the client is gone.
+    /// Waits for a reset of the lab, or until the client disconnects.
     private func waitForReset() {
         let generation = context.generation()
         while context.generation() == generation, stays(forMilliseconds: Exchange.stepMilliseconds) {}
     }
 
-    /// Disconnecting a TCP socket that is connected makes Linux send RST at once; SO_LINGER would only do so behind
-    /// libmicrohttpd's own orderly shutdown.
+    /// Disconnecting a connected TCP socket makes Linux send RST at once. SO_LINGER would send it only after
+    /// libmicrohttpd's orderly shutdown.
     private func reset() {
         var nowhere = sockaddr()
         nowhere.sa_family = sa_family_t(AF_UNSPEC)
@@ -173,7 +174,7 @@ import Synchronization
     }
 }
 
-/// Bytes that look like nothing, the same in every run.
+/// Pseudorandom bytes, equal in every run.
 private enum Noise {
     /// xorshift64 (Marsaglia 2003) from the seed 1.
     static let bytes: [UInt8] = {

@@ -1,12 +1,11 @@
-// Answers that are wrong in what they say rather than in their form: what a resolver that lies or errs puts into a
-// reply that every parser takes. The false addresses stand for no public name of the lab, so that one that is believed
-// is seen.
+// False answers in well-formed replies, as from a lying or faulty resolver. The false addresses belong to no name of
+// the lab, so that tests can detect a client that accepted one.
 
 import DNSWire
 import HTTPDNS
 
 enum Falsehood {
-    /// What is said to have been asked, and what is said to it.
+    /// Returns the questions and answers that the reply claims under this fault.
     static func told(
         under fault: Fault?, _ asked: [Question], _ resolutions: [Resolution]
     ) -> (questions: [Question], resolutions: [Resolution]) {
@@ -21,7 +20,7 @@ enum Falsehood {
         }
     }
 
-    /// A name under the one that was asked; itself if there is none.
+    /// Returns a name below the original one, or the original one if that would be too long.
     private static func otherName(_ question: Question) -> Question {
         let name = Name(wire: [1, UInt8(ascii: "x")] + question.name.wire)
         return Question(name ?? question.name, question.type)

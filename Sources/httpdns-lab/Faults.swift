@@ -1,47 +1,47 @@
-// What can go wrong on purpose, and for whom. Values only: the listener carries faults out.
+// The faults that the lab can inject, and their scopes. `HTTPListener` and `Exchange` carry them out.
 
 package import DNSWire
 
 package enum Fault: Equatable, Sendable {
-    /// The right answer, this much later.
+    /// The correct answer after a delay.
     case delay(milliseconds: Int32)
     case status(Int, retryAfter: String?)
-    /// The provider's clock is ahead of ours: it finds signatures expired, and says so in `Date`. Only of a provider as
-    /// a whole: names are not known yet when a signature is checked.
+    /// The provider's clock is ahead: it rejects signatures as expired, and shows its time in `Date`. Applies to whole
+    /// providers only, because names are unknown while a signature is checked.
     case clock(aheadSeconds: Int64)
-    /// Connections are good for some requests, and from this one on, the first being 1, nothing more comes.
+    /// From this request of a connection on (the first is 1), the lab does not reply.
     case hangLongConnection(fromRequest: Int)
-    /// No answer until the lab is reset or the client goes.
+    /// No reply until the lab is reset or the client disconnects.
     case hang
-    /// The first half of the right answer, and then no more until the lab is reset or the client goes.
+    /// The first half of the correct reply, then nothing until the lab is reset or the client disconnects.
     case stall
-    /// TCP RST instead of an answer.
+    /// A TCP RST instead of a reply.
     case reset
-    /// The end of the connection behind the headers.
+    /// Closes the connection after the headers.
     case early
     /// Random bytes with status 200.
     case garbage
     /// Status 200 without a body.
     case empty
-    /// The right answer, one byte each 100 ms.
+    /// The correct reply, one byte every 100 ms.
     case drip
-    /// A body that ends before its Content-Length.
+    /// A body that is shorter than its Content-Length.
     case short
-    /// A body that goes on behind its Content-Length.
+    /// A body that is longer than its Content-Length.
     case long
     /// 200 KiB with status 200.
     case huge
-    /// Chunks without end.
+    /// Chunks without an end.
     case endlessChunks
-    /// 50 KiB that become 50 MiB.
+    /// 50 KiB that inflate to 50 MiB.
     case gzipBomb
-    /// The right answer compressed, without its last third, and all of that as long as announced.
+    /// The correct answer compressed, without its last third. Content-Length matches what is sent.
     case truncatedGzip
-    /// 302 to a path that has no dialect.
+    /// A 302 redirect to a path without a dialect.
     case redirect
-    /// No record of the asked type, as the dialect says it.
+    /// No record of the requested type, in the form of the dialect.
     case nothing
-    /// An answer to the question for another name.
+    /// An answer for a different name.
     case wrongName
     /// Addresses of a private network.
     case privateAddress
@@ -53,14 +53,14 @@ package enum Fault: Equatable, Sendable {
         ("redirect", .redirect), ("nothing", .nothing), ("wrong-name", .wrongName), ("private", .privateAddress),
     ]
     private static let valued: [(name: String, values: ClosedRange<Int>)] = [
-        // Longer than any client waits.
+        // Ten minutes, longer than any client waits.
         ("delay", 0...600_000), ("status", 200...599),
-        // A year.
+        // One year.
         ("clock", -31_536_000...31_536_000), ("hang-long-connection", 1...1_000_000),
     ]
     package static let kinds = (["none"] + valued.map(\.name) + plain.map(\.name)).joined(separator: ", ")
 
-    /// Nil for an unknown kind, and for a value that is not of the kind.
+    /// Nil for an unknown kind, or a value that the kind does not allow.
     package init?(kind: String, value: String?, retryAfter: String?) {
         if let known = Fault.plain.first(where: { $0.name == kind }) {
             self = known.fault
@@ -90,10 +90,10 @@ extension Fault: CustomStringConvertible {
     }
 }
 
-/// Faults by provider and name; the more that is named, the more it counts, and a name counts more than a provider.
+/// Faults by provider and name. The most specific scope applies, and a name is more specific than a provider.
 package struct FaultTable: Sendable {
     package struct Scope: Hashable, Sendable {
-        /// Nil for all.
+        /// Nil: all providers, or all names.
         package let provider: String?
         package let name: Name?
 
@@ -105,12 +105,12 @@ package struct FaultTable: Sendable {
 
     /// In the order in which they were set.
     package private(set) var entries: [(scope: Scope, fault: Fault)] = []
-    /// A test that sets more has lost count.
+    /// More faults than any test needs.
     private static let maxEntries = 1000
 
     package init() {}
 
-    /// Takes the place of what the same scope had; nil takes it away. False when there is no room.
+    /// Sets or replaces the fault of a scope; nil removes it. Returns false if the table is full.
     package mutating func set(_ fault: Fault?, for scope: Scope) -> Bool {
         entries.removeAll { $0.scope == scope }
         guard let fault else { return true }
@@ -119,7 +119,7 @@ package struct FaultTable: Sendable {
         return true
     }
 
-    /// - Parameter name: nil as long as it is not known.
+    /// - Parameter name: nil while it is unknown.
     package func fault(provider: String, name: Name?) -> Fault? {
         let scopes = [
             Scope(provider: provider, name: name), Scope(provider: nil, name: name),

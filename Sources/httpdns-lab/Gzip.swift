@@ -1,23 +1,23 @@
-// Compressed bodies (RFC 1951 and 1952) of the two kinds that faults need, written bit by bit: no reader gets as far as
-// the checksums, so neither has any.
+// Gzip bodies (RFC 1951 and 1952) for two faults, encoded bit by bit. Both lack a checksum, since no client reads that
+// far.
 
 enum Gzip {
     /// Magic number, deflate, no flags, no time, no level, unknown system.
     private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
 
-    /// What begins as the text does and is cut off after two thirds of it.
+    /// Wraps the text in one uncompressed gzip block, cut off after two thirds.
     static func cut(_ text: [UInt8]) -> [UInt8] {
         let count = UInt16(truncatingIfNeeded: text.count)
         let lengths = [count, ~count].flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
-        // One final block that is stored as it is.
+        // One final block, stored without compression.
         return header + [1] + lengths + text.prefix(text.count * 2 / 3)
     }
 
-    /// 50 MiB of the digit 0 in 50 KiB: less than any client's bound for a body, so that it has to be noticed while it
-    /// is inflated.
+    /// 50 MiB of the digit 0 in 50 KiB. This is below every client's limit for a body, so the client must detect it
+    /// while inflating.
     static let bomb: [UInt8] = {
         var bits = BitWriter(header)
-        // A final block with codes of its own: 286 of literals and lengths, 1 of distances, 18 of code lengths.
+        // A final block with dynamic codes: 286 for literals and lengths, 1 for distances, 18 for code lengths.
         bits.add(1, 1)
         bits.add(2, 2)
         bits.add(286 - 257, 5)
@@ -26,7 +26,7 @@ enum Gzip {
         // Code lengths in the order 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1: 18 is written "0",
         // 1 is "10" and 2 is "11".
         for length in [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2] { bits.add(length, 3) }
-        // The literal "0" has 2 bits, the block's end 2, the length 258 has 1; and the distance 1 has 1.
+        // The literal "0" and the end of block have 2 bits, the length 258 has 1 bit, and the distance 1 has 1 bit.
         bits.addZeroLengths(48)
         bits.addCode([1, 1])
         bits.addZeroLengths(138)
@@ -36,7 +36,7 @@ enum Gzip {
         bits.addCode([1, 0])
         bits.addCode([1, 0])
         bits.addCode([1, 0])
-        // From here on two zero bits repeat the digit 258 times.
+        // From here on, two zero bits repeat the digit 258 times.
         return bits.bytes + [UInt8](repeating: 0, count: (50 << 20) / 258 / 4)
     }()
 
@@ -48,12 +48,12 @@ enum Gzip {
             self.bytes = bytes
         }
 
-        /// Numbers come with their lowest bit first.
+        /// Numbers are written with the lowest bit first.
         mutating func add(_ number: Int, _ count: Int) {
             addCode((0..<count).map { number >> $0 & 1 })
         }
 
-        /// Codes come with their highest bit first.
+        /// Codes are written with the highest bit first.
         mutating func addCode(_ bits: [Int]) {
             for bit in bits {
                 if usedBits == 8 {
@@ -65,7 +65,7 @@ enum Gzip {
             }
         }
 
-        /// Code 18: so many symbols, 11 to 138, are not used.
+        /// Code 18: this many symbols, 11 to 138, are unused.
         mutating func addZeroLengths(_ count: Int) {
             addCode([0])
             add(count - 11, 7)

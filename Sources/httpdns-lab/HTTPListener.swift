@@ -1,5 +1,5 @@
-// One listening socket with libmicrohttpd behind it. A thread per connection: faults have to hold up one request
-// without holding up the others, and a lab has few connections. It must never decide what is answered.
+// One listening socket served by libmicrohttpd. It uses one thread per connection, so that a fault delays only its own
+// request. The `respond` closure of the context decides every reply.
 
 import CMicrohttpd
 import DNSWire
@@ -7,10 +7,10 @@ import Glibc
 package import HTTPDNS
 import Synchronization
 
-/// What the threads of a listener share.
+/// State that all threads of a listener share.
 package final class ListenerContext: Sendable {
     let respond: @Sendable (HTTPRequest) -> (reply: HTTPReply, fault: Fault?)
-    /// Changes when requests that hang have to be let go.
+    /// Changes when hanging requests must be released.
     let generation: @Sendable () -> Int
     let isEnding = Atomic(false)
 
@@ -31,13 +31,13 @@ package struct ListenError: Error {
     private let daemon: OpaquePointer
     private let context: ListenerContext
 
-    /// Keys of a TLS listener, as PEM text.
+    /// Certificate and key of a TLS listener, as PEM text.
     package struct Credentials {
         let certificate: String
         let key: String
     }
 
-    /// More clients than any test starts at once; beyond it connections are closed.
+    /// More clients than any test uses; further connections are closed.
     private static let connectionLimit: UInt32 = 1024
 
     package init(on endpoint: Endpoint, credentials: Credentials?, context: ListenerContext) throws(ListenError) {
@@ -55,17 +55,17 @@ package struct ListenError: Error {
         unsafe self.daemon = daemon
     }
 
-    /// The port that is listened on, which the system has chosen where 0 was asked for.
+    /// The listening port; the kernel chose it if 0 was requested.
     package var port: UInt16 { UInt16(truncatingIfNeeded: unsafe lab_port(daemon)) }
 
-    /// Ends every connection and waits for its thread, so that nothing uses the context afterwards.
+    /// Closes every connection and waits for its thread, so that no callback uses the context afterwards.
     deinit {
         context.isEnding.store(true, ordering: .relaxed)
         unsafe MHD_stop_daemon(daemon)
     }
 }
 
-/// A connection while it lasts.
+/// State of one connection.
 private final class ConnectionState {
     var requests = 0
 }
@@ -81,7 +81,7 @@ private let connectionCallback: MHD_NotifyConnectionCallback = { _, _, slot, cod
     }
 }
 
-/// The body of a request while it arrives.
+/// A request body while it is being received.
 private final class Upload {
     var bytes: [UInt8] = []
 }

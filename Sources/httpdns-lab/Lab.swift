@@ -1,4 +1,4 @@
-// The lab's mind: which provider is asked in which dialect, what its answer is, and which fault applies. No sockets.
+// Answers a request: selects provider and dialect, resolves the questions, and finds the fault. Uses no sockets.
 
 import DNSWire
 package import HTTPDNS
@@ -9,15 +9,15 @@ package final class Lab: Sendable {
         var zone: Zone
         var faults = FaultTable()
         var counters = Counters()
-        /// Grows with each reset; whoever waits for one compares.
+        /// Incremented by each reset; waiting requests compare it.
         var resets = 0
     }
 
-    /// Requests come on many threads; each takes the lock once, to look things up.
+    /// Requests arrive on many threads; each takes the lock briefly for lookups.
     private let state: Mutex<State>
     private let original: Zone
 
-    /// The provider that is asked without a prefix.
+    /// The provider of a request without a `/p/NAME` prefix.
     package static let defaultProvider = "default"
 
     package init(_ zone: Zone) {
@@ -29,17 +29,18 @@ package final class Lab: Sendable {
         state.withLock { body(&$0) }
     }
 
-    /// Zone, faults and counters as at the start; requests that hang are let go.
+    /// Restores zone, faults and counters to the initial state, and releases hanging requests.
     package func reset() {
         state.withLock { state in
             state = State(zone: original, resets: state.resets + 1)
         }
     }
 
-    /// Grows with each reset.
+    /// Incremented by each reset.
     package var resets: Int { state.withLock { $0.resets } }
 
-    /// The reply, and what has to go wrong with it on the way. Faults of the content are in the reply already.
+    /// Returns the reply, and the fault that the listener must carry out. Faults of the content are in the reply
+    /// already.
     package func respond(to request: HTTPRequest, in context: DialectContext) -> (reply: HTTPReply, fault: Fault?) {
         let (provider, path) = Lab.provider(in: URLQuery.path(of: request.url))
         let general = state.withLock { state in
@@ -70,7 +71,7 @@ package final class Lab: Sendable {
             let asked = try dialect.questions(from: request, in: context)
             let (resolutions, fault) = state.withLock { state in
                 state.counters.count(provider: provider, questions: asked)
-                // A fault of one name is a fault of the whole request: they share its reply.
+                // A fault of one name affects the whole request, because its names share one reply.
                 let faults = asked.compactMap { state.faults.fault(provider: provider, name: $0.name) }
                 return (asked.map { state.zone.resolve($0) }, faults.first)
             }
@@ -98,7 +99,7 @@ extension DialectContext {
 }
 
 extension HTTPReply {
-    /// By the provider's clock: libmicrohttpd would write the machine's.
+    /// Uses the provider's clock; libmicrohttpd would use the machine's.
     fileprivate mutating func date(_ context: DialectContext) {
         var dated = headers
         dated.add("Date", HTTPDate(unixSeconds: context.unixMilliseconds / 1000).description)

@@ -1,10 +1,10 @@
-// The command line of the lab, read into a value. Endpoints are addresses with ports: nothing is looked up.
+// The parsed command line of the lab. Endpoints are numeric addresses with ports; no names are resolved.
 
 package import DNSWire
 
 package struct Endpoint: Equatable, Sendable {
     package let address: Address
-    /// 0: the system chooses, and the lab prints what it chose.
+    /// 0: the kernel chooses a port, and the lab prints it.
     package let port: UInt16
 
     /// "127.0.0.1:8080" or "[::1]:8080".

@@ -1,10 +1,10 @@
-// Which dialect is spoken at which path, and the accounts that the lab knows: invented ones, in every lab the same.
+// Maps paths to dialects, and holds the lab's accounts. The accounts are fictitious and fixed.
 
 import DNSWire
 import HTTPDNS
 
 enum LabDialects {
-    /// Vendors that share a path are told apart by a parameter that only one of them has.
+    /// Vendors that share a path are distinguished by a parameter that only one of them has.
     static func dialect(at path: Substring, _ request: HTTPRequest) -> (any Dialect)? {
         switch path {
         case "/d": tencent(request)
@@ -14,7 +14,7 @@ enum LabDialects {
         case _ where path.hasSuffix("/resolve") && request.headers["Authorization"] != nil:
             UCloud(url: "", account: "100000", secret: "AuthSecret")
         case AliCloudV2.path: aliCloudV2(request)
-        // Behind Baidu and UCloud, whose paths look like an account's.
+        // Tested after Baidu and UCloud, whose paths look like an account path.
         case _ where AliCloud.isPath(path): AliCloud(url: "", account: aliCloudAccount, secret: "IAmASecret")
         case "/resolve" where URLQuery.value(of: "uid", in: request.url) != nil: aliDNS
         case "/resolve": JSONDialect(url: "")
@@ -56,8 +56,8 @@ enum LabDialects {
             url: "", account: AliDNSAccount(uid: "9999", accessKeyID: "testAK", accessKeySecret: "testSecret"))
     }
 
-    /// What is no question: the list of Alibaba's service nodes. It has addresses of nobody (RFC 5737, RFC 3849):
-    /// loopback ones, where the lab is, are refused by clients.
+    /// Returns Alibaba's list of service nodes, which is not a DNS question. Its addresses are for documentation (RFC
+    /// 5737, RFC 3849), because clients refuse loopback addresses, where the lab listens.
     static func nodeList(at path: Substring, _ request: HTTPRequest) -> HTTPReply? {
         guard path.hasSuffix("/ss") else { return nil }
         let addresses = ["192.0.2.53", "192.0.2.54", "2001:db8::53"].compactMap { Address($0) }

@@ -1,4 +1,4 @@
-// The lab from arguments to its end: reads the zone, listens, says where, and waits for a signal.
+// Runs the lab: reads the zone, listens, prints the endpoints, and waits for a signal.
 
 import DNSWire
 import Glibc
@@ -6,17 +6,18 @@ import HTTPDNS
 
 enum LabProgram {
     static let version = "0.1.0"
-    /// A chain of certificates is a few KiB.
+    /// Certificate chains have a few KiB.
     private static let maxPEMBytes = 1 << 20
 
     struct Failure: Error {
         let message: String
     }
 
-    /// Returns when SIGINT or SIGTERM asks for the end.
+    /// Returns after SIGINT or SIGTERM.
     static func run(_ arguments: LabArguments) throws(Failure) {
         let lab = Lab(try zone(arguments.zone))
-        // Before any thread exists, so that every thread inherits the mask and only sigwait sees the signals.
+        // Blocks the signals before any thread starts. All threads inherit the mask, so only sigwait receives the
+        // signals.
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         unsafe sigaddset(&signals, SIGINT)
@@ -35,7 +36,7 @@ enum LabProgram {
         fflush(nil)
         var received: Int32 = 0
         unsafe sigwait(&signals, &received)
-        // Listeners end here, and with them their threads.
+        // Stops the listeners and their threads.
         _ = consume controlled
         _ = consume https
         _ = consume http
@@ -67,7 +68,7 @@ enum LabProgram {
         }
     }
 
-    /// The moment's clock and chance.
+    /// Returns the current time and a random generator for a dialect.
     private static func context() -> DialectContext {
         var now = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &now)
@@ -77,7 +78,7 @@ enum LabProgram {
             nonce: (0..<16).map { _ in randomness.next() })
     }
 
-    /// Listens and prints where, as `NAME ADDRESS:PORT`.
+    /// Listens and prints `NAME ADDRESS:PORT`.
     private static func listen(
         _ name: String, on endpoint: Endpoint?, _ credentials: HTTPListener.Credentials?, _ context: ListenerContext
     ) throws(Failure) -> HTTPListener? {

@@ -1,4 +1,4 @@
-// Owner of libmicrohttpd's response object, and of a body that is given piece by piece.
+// Owns libmicrohttpd's response object, and optionally a streamed body.
 
 import CMicrohttpd
 
@@ -10,7 +10,7 @@ import CMicrohttpd
         unsafe pointer = unsafe MHD_create_response_from_buffer(body.count, &body, .RESPMEM_MUST_COPY)
     }
 
-    /// - Parameter announcedBytes: what Content-Length says, whatever the stream has; nil to say nothing.
+    /// - Parameter announcedBytes: the Content-Length, which may differ from the stream; nil omits it.
     init(stream: BodyStream, announcedBytes: Int?) {
         unsafe pointer = unsafe MHD_create_response_from_callback(
             announcedBytes.map(UInt64.init) ?? UInt64.max, BodyStream.blockBytes, streamCallback,
@@ -29,7 +29,7 @@ import CMicrohttpd
         unsafe MHD_add_response_header(pointer, name, value)
     }
 
-    /// A Content-Length that is not the body's, and the end of the connection behind it.
+    /// Sets a Content-Length that may be wrong, and closes the connection after the reply.
     func announce(_ byteCount: Int) {
         unsafe lab_allow_wrong_length(pointer)
         add("Content-Length", String(byteCount))
@@ -41,13 +41,13 @@ import CMicrohttpd
     }
 }
 
-/// A body that decides before each piece how much of it to give.
+/// A response body that decides for each block how many bytes to send.
 final class BodyStream {
     static let blockBytes = 4096
 
     private let body: [UInt8]
     private let isEndless: Bool
-    /// From an offset to the bytes that may go now; 0 ends the connection.
+    /// Maps an offset to the number of bytes that may be sent now; 0 ends the connection.
     private let allowance: (Int) -> Int
 
     init(_ body: [UInt8], allowance: @escaping (Int) -> Int) {
@@ -56,7 +56,7 @@ final class BodyStream {
         isEndless = false
     }
 
-    /// Begins again each time that it has ended.
+    /// Repeats the body without end.
     init(repeating body: [UInt8], allowance: @escaping () -> Int) {
         self.body = body
         self.allowance = { _ in allowance() }
@@ -70,7 +70,7 @@ final class BodyStream {
     }
 }
 
-/// MHD_CONTENT_READER_END_WITH_ERROR, a macro with a cast: the connection is closed.
+/// MHD_CONTENT_READER_END_WITH_ERROR, a macro with a cast: libmicrohttpd closes the connection.
 private let endWithError = -2
 
 private let streamCallback: MHD_ContentReaderCallback = { context, offset, buffer, limit in

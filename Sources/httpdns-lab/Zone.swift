@@ -1,12 +1,12 @@
-// The names that the lab knows, and what a resolver would say about any question: records behind a chain of CNAME
-// records, NODATA, NXDOMAIN, or a refusal for names outside every zone. Never asks anybody else.
+// The lab's zone data, resolved as a recursive resolver would: CNAME chains, NODATA, NXDOMAIN, or a refusal for names
+// outside every zone. It asks no other server.
 
 package import DNSWire
 package import HTTPDNS
 
 package struct Zone: Sendable {
     private var sets: [Name: [RecordType: [ResourceRecord]]] = [:]
-    /// Owners and every name above them up to the root: these exist, with or without records.
+    /// Owner names and all their ancestors up to the root; these exist, with or without records.
     private var existing: Set<Name> = []
 
     package init() {}
@@ -16,8 +16,7 @@ package struct Zone: Sendable {
         existing.formUnion(record.owner.andAncestors)
     }
 
-    /// Puts these records in the place of those of the same owner and type; without records the set goes away, the
-    /// name stays.
+    /// Replaces the records of this owner and type. Without records the set is removed, but the name still exists.
     package mutating func replace(_ name: Name, _ type: RecordType, with records: [ResourceRecord]) {
         sets[name, default: [:]][type] = nil
         records.forEach { add($0) }
@@ -27,12 +26,12 @@ package struct Zone: Sendable {
         sets[name]?[type] ?? []
     }
 
-    /// The SOA record of the closest zone above the name, or at it.
+    /// Returns the SOA record of the closest zone at or above the name.
     package func authority(of name: Name) -> ResourceRecord? {
         name.andAncestors.lazy.compactMap { records($0, .soa).first }.first
     }
 
-    /// Answers as a resolver that has followed everything there is.
+    /// Resolves the question, following CNAME records.
     package func resolve(_ question: Question) -> Resolution {
         var links: [ResourceRecord] = []
         var name = question.name
@@ -54,8 +53,8 @@ package struct Zone: Sendable {
         return .refusal(links.isEmpty ? .refused : .serverFailure)
     }
 
-    /// The record sets of a name, from a wildcard where the name does not exist (RFC 4592 section 3.3.1); nil where
-    /// there is no such name.
+    /// Returns the record sets of a name, or those of a wildcard if the name does not exist (RFC 4592 section 3.3.1).
+    /// Nil for NXDOMAIN.
     private func synthesized(_ name: Name) -> [RecordType: [ResourceRecord]]? {
         if existing.contains(name) { return sets[name] ?? [:] }
         guard let encloser = name.andAncestors.first(where: existing.contains),

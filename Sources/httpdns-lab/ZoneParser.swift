@@ -1,12 +1,12 @@
-// Reads a zone file: a plain subset of RFC 1035 section 5, one record a line. Every complaint says where, what and what
-// to write instead.
+// Parses a zone file: a subset of RFC 1035 section 5, one record per line. Every error states position, finding and
+// remedy.
 
 import DNSWire
 import HTTPDNS
 
 package struct ZoneError: Error, Equatable, CustomStringConvertible {
     package let file: String
-    /// From 1; 0 for the file as a whole.
+    /// From 1; 0 for the whole file.
     package let line: Int
     package let finding: String
     package let remedy: String
@@ -17,7 +17,7 @@ package struct ZoneError: Error, Equatable, CustomStringConvertible {
 }
 
 package struct ZoneParser {
-    /// For trying things out; what is larger belongs to a nameserver.
+    /// Enough for tests; larger zones belong on a nameserver.
     package static let maxFileBytes = 4 << 20
     private static let maxTTLSeconds: UInt32 = 0x7FFF_FFFF
 
@@ -96,7 +96,7 @@ package struct ZoneParser {
         records.append((ResourceRecord(owner: owner, type: type, ttlSeconds: ttl, data: data), line))
     }
 
-    /// What can only be seen with every record at hand.
+    /// Makes the zone, and checks what needs all records.
     private func assembled() throws(ZoneError) -> Zone {
         var zone = Zone()
         for (record, _) in records { zone.add(record) }
@@ -151,7 +151,7 @@ package struct ZoneParser {
         return text
     }
 
-    /// Up to the first ";" that stands neither in quotes nor behind a backslash.
+    /// Returns the text up to the first ";" that is neither quoted nor escaped.
     private static func withoutComment(_ line: Substring) -> Substring {
         var isQuoted = false
         var isEscaped = false

@@ -1,4 +1,4 @@
-// httpdns-lab: a stand-in HTTPDNS provider. Arguments to one call; exit codes: 0 ended by a signal, 1 failed, 3 usage.
+// httpdns-lab: a simulated HTTPDNS provider. Exit codes: 0 ended by a signal, 1 failed, 3 usage.
 
 import Glibc
 

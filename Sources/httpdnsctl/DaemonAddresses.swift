@@ -1,17 +1,18 @@
-// Where the daemon can be asked by programs of this machine, and whether it answers there.
+// Finds the addresses at which the daemon answers DNS queries of this machine, and verifies that it does.
 
 import Control
 import LinuxIO
 import Takeover
 
 enum DaemonAddresses {
-    /// A daemon answers this from memory.
+    /// The daemon answers these queries from memory, so 500 ms is generous.
     private static let timeout = Duration.milliseconds(500)
     private static let controlTimeout = Duration.seconds(2)
     private static let port: UInt16 = 53
     private static let maxAnswerBytes = 1 << 20
 
-    /// By its own word: addresses at port 53, loopback first; nil: it does not say.
+    /// Returns the daemon's listen addresses on port 53 from its `status`: loopback only if there is one, else all.
+    /// Nil: the status lists no listeners.
     static func told(at socket: String) throws(SystemError) -> [String]? {
         let line = "\(Command.Word.status) --json"
         let answer = try LocalExchange.ask(line, at: socket, timeout: controlTimeout, maxBytes: maxAnswerBytes)
@@ -22,17 +23,17 @@ enum DaemonAddresses {
         return all.enumerated().filter { !all[..<$0.offset].contains($0.element) }.map(\.element)
     }
 
-    /// Those of `addresses` at which the daemon answers: that it is httpdnsd, and that it answers about names.
+    /// Returns the addresses at which httpdnsd itself answers a query for a name.
     static func answering(_ addresses: [String]) -> [String] {
         addresses.filter { isReached(through: $0) && proves(.name, at: $0) }
     }
 
-    /// Whether names that are asked of `address` come from the daemon, directly or through somebody else.
+    /// Returns whether queries sent to `address` reach the daemon, directly or through a forwarder.
     static func isReached(through address: String) -> Bool {
         proves(.version, at: address) || proves(.zone, at: address)
     }
 
-    /// Whether anybody answers there, whatever it is.
+    /// Returns whether any nameserver answers at `address`.
     static func isListening(atStub address: String) -> Bool {
         guard let server = SocketAddress("\(address):\(port)") else { return false }
         let question = DaemonProof.name.question(id: 0)
@@ -44,8 +45,8 @@ enum DaemonAddresses {
             return false
         }
         let id = UInt16(truncatingIfNeeded: SystemEntropy().next())
-        // It tells its version to loopback alone, and so it is asked from there, wherever it is. Who is not of this
-        // machine can't be, and is not the daemon.
+        // The daemon tells its version to loopback clients only, so the query is sent from a loopback address. A server
+        // on another machine is unreachable from there, and it is not the daemon.
         let source = proof == .version ? server.loopback : nil
         return DatagramExchange.ask(proof.question(id: id), at: server, from: source, timeout: timeout) {
             proof.isProved(by: $0, id: id)
@@ -54,18 +55,18 @@ enum DaemonAddresses {
 }
 
 extension SocketAddress {
-    /// Who listens at every address is asked at loopback.
+    /// The loopback address for a wildcard listen address, else the address itself.
     fileprivate var reachable: SocketAddress {
         guard isWildcard else { return self }
         return SocketAddress(isIPv6 ? "[::1]:\(port)" : "127.0.0.1:\(port)") ?? self
     }
 
-    /// Of the same family, with a port of the kernel's choice.
+    /// The loopback address of the same family, with a port that the kernel chooses.
     fileprivate var loopback: SocketAddress? { SocketAddress(isIPv6 ? "[::1]:0" : "127.0.0.1:0") }
 
     fileprivate var isLoopback: Bool { addressText.hasPrefix("127.") || addressText == "::1" }
 
-    /// Without port.
+    /// The address without its port.
     fileprivate var addressText: String {
         let text = description
         let host = text[..<(text.lastIndex(of: ":") ?? text.endIndex)]

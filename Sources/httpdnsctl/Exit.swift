@@ -1,4 +1,4 @@
-// How httpdnsctl ends when something is wrong: a line on standard error, and a code that scripts can tell apart.
+// Error exits of httpdnsctl: one line on standard error, and an exit code per kind of failure.
 
 import LinuxIO
 
@@ -13,7 +13,7 @@ func fail(_ text: String, _ code: Int32) -> Never {
     Process.exit(code)
 }
 
-/// Of an exchange with the daemon.
+/// Exits after a failed exchange with the daemon.
 func fail(_ error: SystemError, at socket: String) -> Never {
     guard error.call == "connect" else { fail("no answer from the daemon at \(socket): \(error)", Exit.failed) }
     fail("cannot reach the daemon at \(socket): \(error)\nis httpdnsd running? see --socket", Exit.cannotConnect)

@@ -1,4 +1,4 @@
-// The record of a takeover on the disk, and the directory that it has for itself. One process works there at a time.
+// Reads, writes and locks the takeover record and its directory. One process works there at a time.
 
 import Control
 import LinuxIO
@@ -32,8 +32,8 @@ enum KeptRecord {
         }
     }
 
-    /// Until the end of the process, or of what is returned.
-    /// - Parameter patience: how long to wait while somebody else has it.
+    /// Locks the record's directory until the process ends or the returned lock is released.
+    /// - Parameter patience: how long to wait while another process holds the lock.
     static func lock(patience: Duration) throws(SystemError) -> DirectoryLock {
         let deadline = Clock.now() + patience
         while true {
@@ -41,7 +41,7 @@ enum KeptRecord {
             do throws(SystemError) {
                 return try DirectoryLock(SystemPaths.kept)
             } catch {
-                // Who is done removes the directory, perhaps between our two steps.
+                // A process that finishes removes the directory, possibly between `makeDirectory` and the lock.
                 guard DirectoryLock.isTaken(error) || error.isNoSuchFile else { throw error }
             }
             guard Clock.now() < deadline else {
@@ -53,22 +53,22 @@ enum KeptRecord {
 
     private static let betweenTries = Duration.milliseconds(100)
 
-    /// A signal ends the program, as at any other moment.
+    /// Waits in an event loop. A signal still ends the program.
     static func wait(_ duration: Duration) {
         let deadline = Clock.now() + duration
         guard let loop = try? EventLoop() else { return }
         while Clock.now() < deadline, (try? loop.turn(until: deadline)) != nil {}
     }
 
-    /// It is on the disk when this returns.
+    /// Writes the record; it is on the disk when this returns.
     static func write(_ record: TakeoverRecord) throws(SystemError) {
-        // For those who want to see what is going to be given back, where they could read it before.
+        // The record is as readable as the files that it preserves, so that users can see what will be restored.
         let rights = FileRights(userID: 0, groupID: 0, mode: record.mode)
         let path = SystemPaths.record
         try FileReplacement.put(record.text, rights, at: path, by: SystemPaths.unfinished(path))
     }
 
-    /// When no record is there: what is left of the place, as far as it is not kept for people.
+    /// Removes unfinished files and the empty directory if there is no record. Files kept for the operator stay.
     static func forgetPlace() throws(SystemError) {
         guard case .none = try read() else { return }
         for path in [SystemPaths.record, SystemPaths.formerNameservers] {
@@ -83,7 +83,7 @@ enum KeptRecord {
             + SystemPaths.formerNameservers
     }
 
-    /// What can be done about a file that can't be written.
+    /// Returns advice for a file that cannot be written, or an empty string.
     static func remedy(_ error: SystemError, _ path: String) -> String {
         if error.isReadOnly { return "\nits file system is read-only; nothing can be changed there" }
         if error.isPermissionDenied { return "\nis it immutable? see: lsattr \(path); then: chattr -i \(path)" }

@@ -1,4 +1,4 @@
-// One look after another at the daemon. Nothing here is printed.
+// Polls the daemon with one request line. Prints nothing, except a refusal of the first request.
 
 import Control
 import LinuxIO
@@ -8,7 +8,7 @@ struct Looks {
     let socket: String
 
     static let interval = Duration.seconds(1)
-    /// A daemon that answers later than this is shown as one that does not: the screen must not stand still.
+    /// A daemon that does not answer within this time is shown as silent, so that the screen keeps updating.
     private static let timeout = Duration.seconds(2)
     private static let maxAnswerBytes = 1 << 20
 
@@ -16,7 +16,7 @@ struct Looks {
         try LocalExchange.ask(line, at: socket, timeout: Looks.timeout, maxBytes: Looks.maxAnswerBytes)
     }
 
-    /// The first one: who can't have it is told why, and the program ends.
+    /// Returns the first answer. If the daemon refuses or does not answer, prints why and exits.
     func first() -> [UInt8] {
         do throws(SystemError) {
             let answer = try look()

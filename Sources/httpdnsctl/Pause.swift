@@ -1,16 +1,17 @@
-// Time between two looks at the daemon, which a signal or a key cuts short.
+// The wait between two polls of the daemon. A signal or a key ends it early.
 
 import LinuxIO
 
 final class Pause {
     private let loop: EventLoop
     private let signals: SignalWatch
-    /// The program is to end.
+    /// The program is about to end.
     private(set) var isOver = false
-    /// The screen has to be drawn anew.
+    /// The screen must be redrawn.
     private var isResized = false
 
-    /// - Parameter ofScreen: a screen is drawn; else who stops the program finds the terminal as it was.
+    /// - Parameter ofScreen: whether a screen is drawn. If so, Ctrl-Z (SIGTSTP) is taken and ignored, because a stopped
+    ///   program could not restore the terminal.
     init(ofScreen: Bool) throws(SystemError) {
         signals = try SignalWatch(
             Terminal.endSignals + (ofScreen ? [Terminal.resizeSignal, Terminal.stopSignal] : []))
@@ -18,7 +19,7 @@ final class Pause {
         _ = try loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
     }
 
-    /// Ends on "q", Ctrl-D, or when the terminal has gone.
+    /// Ends on "q", Ctrl-D, or if the terminal is closed.
     func watchKeys(of terminal: borrowing Terminal) throws(SystemError) {
         _ = try loop.watch(terminal.keyboard, for: .readable) { [unowned self] _ in
             let keys = (try? Terminal.takeKeys()) ?? []
@@ -28,7 +29,7 @@ final class Pause {
 
     private static let endKeys = [UInt8(ascii: "q"), UInt8(ascii: "Q"), 4]
 
-    /// - Returns: whether the screen has another size; it may return long before the deadline then.
+    /// - Returns: whether the terminal was resized; this may be long before the deadline.
     func wait(until deadline: Instant) throws(SystemError) -> Bool {
         isResized = false
         while !isOver, !isResized, Clock.now() < deadline { try loop.turn(until: deadline) }

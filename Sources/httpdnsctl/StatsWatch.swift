@@ -1,4 +1,4 @@
-// `stats --watch`: each second the counters that have changed, until Ctrl-C.
+// `stats --watch`: prints the counters that changed, each second, until Ctrl-C.
 
 import Control
 import LinuxIO

@@ -1,5 +1,5 @@
-// `httpdnsctl system`: makes the daemon the resolver of this machine, gives back what was before, says how it stands.
-// What is to be done is decided in Takeover; here it is done in its order, and said.
+// `httpdnsctl system`: makes the daemon the resolver of this machine, restores the previous state, or shows the status.
+// Takeover computes the plan; this type carries it out and reports it.
 
 import Control
 import LinuxIO
@@ -17,7 +17,7 @@ struct SystemCommand {
         }
     }
 
-    /// 0 when the machine uses the daemon and gets answers from it.
+    /// Exits with 0 if the machine uses the daemon and gets answers from it.
     private func showStatus() throws(SystemError) {
         let survey = try SystemFiles.survey()
         let kept = try KeptRecord.read()
@@ -44,7 +44,7 @@ struct SystemCommand {
         case .whole(let record):
             if record.isComplete {
                 if try isInForce(record) { return }
-                // Before anything is given back for a daemon that can't be used.
+                // Checked first: an unusable daemon must not cause a restore.
                 _ = wantedAddresses(isDryRun)
             }
             try giveBackFirst(record, isDryRun)
@@ -65,7 +65,8 @@ struct SystemCommand {
         if !isDryRun { say("names of this machine come from httpdnsd now; back with: httpdnsctl system restore") }
     }
 
-    /// It was done before, and nothing is to be done. False: our files are there, but names come from elsewhere.
+    /// Returns true if the takeover is complete and effective. Returns false if its files are in place but names are
+    /// resolved elsewhere.
     private func isInForce(_ record: TakeoverRecord) throws(SystemError) -> Bool {
         let changed = record.changed(try SystemFiles.states(of: record.paths.map(\.path)))
         guard changed.isEmpty else {
@@ -79,7 +80,7 @@ struct SystemCommand {
         return true
     }
 
-    /// A takeover begins with the machine as it was.
+    /// A takeover starts from the machine's original state, so that the record holds it.
     private func giveBackFirst(_ record: TakeoverRecord, _ isDryRun: Bool) throws(SystemError) {
         say(record.isComplete ? "names do not come from the daemon any more" : "an earlier run was interrupted")
         say("giving back first what was before:")
@@ -94,7 +95,7 @@ struct SystemCommand {
         show(SystemWorkReport(isDone: false, steps: plan.steps.map(\.words), remarks: plan.differences + [next]))
     }
 
-    /// Where the daemon is to be asked; ends the program when it can't be.
+    /// Returns the addresses to put into resolv.conf. If there is none, exits.
     private func wantedAddresses(_ isDryRun: Bool) -> [String] {
         do throws(SystemError) {
             guard let told = try DaemonAddresses.told(at: socket) else {
@@ -118,7 +119,7 @@ struct SystemCommand {
         }
     }
 
-    /// Whoever only tries has no lock, and leaves the place to those who have.
+    /// Exits with a message. A dry run holds no lock, so it leaves the record's directory alone.
     private func refuse(_ text: String, _ isDryRun: Bool) -> Never {
         if !isDryRun { try? KeptRecord.forgetPlace() }
         fail(text, Exit.failed)
@@ -146,7 +147,7 @@ struct SystemCommand {
         fail(outcome == .whole ? "nothing is changed" : "not all is as before; see above", Exit.failed)
     }
 
-    /// Nil: done.
+    /// Carries out one step and returns why it failed; nil on success.
     private func take(_ step: TakeoverPlan.Step) -> String? {
         switch step {
         case .run(let call): return SystemFiles.run(call)
@@ -161,7 +162,7 @@ struct SystemCommand {
         }
     }
 
-    /// Who was told needs a moment to begin anew.
+    /// Notified programs need a moment to restart.
     private static let settlingTime = Duration.seconds(5)
     private static let betweenLooks = Duration.milliseconds(100)
 
@@ -177,11 +178,11 @@ struct SystemCommand {
 }
 
 extension SystemCommand {
-    /// How often, and how far apart, a daemon is asked before it counts as dead.
+    /// A daemon is dead if it does not answer this many queries, sent at this interval.
     private static let tries = 3
     private static let betweenTries = Duration.milliseconds(500)
 
-    /// The guard has nobody who would try again; its unit has a minute for all it does.
+    /// The restore unit is not retried, so it waits for the lock. Its unit file allows it one minute in total.
     private static let guardPatience = Duration.seconds(45)
 
     private func restore(isDryRun: Bool, onlyIfDead: Bool) throws(SystemError) {
@@ -218,16 +219,16 @@ extension SystemCommand {
         return false
     }
 
-    /// How a machine is given back, from best to worst.
+    /// How complete a restore is, from best to worst.
     private enum Outcome: Comparable {
         case whole
-        /// What somebody else has changed stays, or a program was not told.
+        /// A file that was changed after the takeover stays as it is, or a program was not notified.
         case inPart
-        /// A file can't be written: the record stays for another time.
+        /// A file cannot be written; the record stays for another attempt.
         case unfinished
     }
 
-    /// Whatever fails, all that can be given back is.
+    /// Restores all that can be restored, even if some steps fail.
     private func giveBack(_ record: TakeoverRecord, by plan: RestorePlan) throws(SystemError) -> Outcome {
         var outcome = plan.leftAlone.isEmpty ? Outcome.whole : .inPart
         do throws(SystemError) {

@@ -1,11 +1,11 @@
-// Looks at the files of a takeover and changes them as plans say. Decides nothing.
+// Reads and changes the files of a takeover, as a plan says. It makes no decisions.
 
 import Control
 import LinuxIO
 import Takeover
 
 enum SystemFiles {
-    /// Programs that are told of a change answer within a second; a busy machine may need many.
+    /// Notified programs answer within a second; a busy machine may need longer.
     static let programTimeout = Duration.seconds(30)
     private static let maxOutputBytes = 64 << 10
 
@@ -37,7 +37,7 @@ enum SystemFiles {
         RestorePlan(record, try states(of: RestorePlan.looked(record)), resolvConfContent: resolvConfContent())
     }
 
-    /// What programs read there, also through a link.
+    /// The content that programs read at resolv.conf, through a link if it is one.
     static func resolvConfContent() -> [UInt8] { content(of: SystemPaths.resolvConf) }
 
     static func states(of paths: [String]) throws(SystemError) -> [String: FileState] {
@@ -46,7 +46,7 @@ enum SystemFiles {
             do throws(SystemError) {
                 states[path] = FileState(try FileLook(at: path, maxBytes: TakeoverRecord.maxFileBytes))
             } catch {
-                // For a look without root's rights, and for what is far too long to be what it should be.
+                // Unreadable without root, or larger than any such file should be.
                 guard error.isPermissionDenied || error.isTooLarge else { throw error }
                 states[path] = .other
             }
@@ -66,7 +66,7 @@ enum SystemFiles {
         case .link(let target, let owner):
             try FileReplacement.putLink(to: target, FileRights(owner), at: path, by: unfinished)
         case .file(let bytes, let owner):
-            // What was mounted there may have gone meanwhile, and the file with it.
+            // A file that was mounted at this path may have been unmounted since.
             if isWrittenOver, MountTable.points().contains(path) {
                 try FileReplacement.writeOver(path, with: bytes)
             } else {
@@ -76,12 +76,12 @@ enum SystemFiles {
         }
     }
 
-    /// What an interrupted run may have left beside the paths.
+    /// Removes the temporary files that an interrupted run may have left beside the paths.
     static func sweep(_ record: TakeoverRecord) throws(SystemError) {
         for path in record.paths { try FileReplacement.remove(SystemPaths.unfinished(path.path)) }
     }
 
-    /// Nil: all is well; else what went wrong.
+    /// Runs a program and returns why it failed; nil on success.
     static func run(_ call: ProgramCall) -> String? {
         do throws(SystemError) {
             let ended = try ChildProgram.run(

@@ -1,4 +1,4 @@
-// `top`: a screen that is drawn each second; where there is no terminal, two looks and their difference as text.
+// `top`: redraws a screen each second. Without a terminal, it polls twice and prints the difference as text.
 
 import Control
 import LinuxIO
@@ -9,7 +9,7 @@ struct Top {
     private let isPainted: Bool
     private var latest: TopReport
     private var earlier: TopReport?
-    /// What stands in the way of news.
+    /// Why the shown values are outdated; nil while polls succeed.
     private var notice: String?
 
     init(socket: String) throws(SystemError) {

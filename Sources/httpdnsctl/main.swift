@@ -1,17 +1,17 @@
-// httpdnsctl: sends one line to the daemon's control socket and prints the answer. Never writes to anything else.
+// httpdnsctl: sends one line to the daemon's control socket and prints the answer. Some commands run in this program.
 
 import Control
 import LinuxIO
 import Telemetry
 
-/// The daemon answers from memory; a silence that is longer than this is that of a stopped one.
+/// The daemon answers from memory; a longer silence means that it has stopped.
 private let timeout = Duration.seconds(5)
-/// Of a command that is answered in steps: each may wait for a provider that is slow.
+/// For a command that is answered in steps: each step may wait for a slow provider.
 private let stepTimeout = Duration.seconds(30)
-/// Of one that shows what happens, while nothing does: somebody ends it.
+/// For `watch`, which is silent while no query comes; the operator ends it.
 private let watchTimeout = Duration.seconds(1 << 32)
-/// A dump of a cache with millions of entries. All of it is taken before it is printed: a pager that waits must not
-/// make the daemon wait. Only steps are printed as they come.
+/// Enough for a dump of a cache with millions of entries. The whole answer is read before it is printed, so that a
+/// pager that waits does not block the daemon. Answers in steps are printed as they arrive.
 private let maxAnswerBytes = 1 << 30
 
 private func ask(_ line: String, at socket: String) {
@@ -49,21 +49,21 @@ private func showRecords(at path: String, asJSON: Bool, showsClients: Bool) {
     }
 }
 
-/// What came and is not printed yet. A refusal is the last line of an answer, most often its only one.
+/// Bytes that were received and are not printed yet. A refusal is the last line of an answer, usually its only line.
 private struct Output {
     private var bytes: [UInt8] = []
     private(set) var lastLine: [UInt8] = []
     private static let lineFeed = UInt8(ascii: "\n")
 
-    /// Nothing came at all.
+    /// True if no byte was received.
     var isEmpty: Bool { bytes.isEmpty && lastLine.isEmpty }
 
-    /// Of what has been shown.
+    /// Whether the last printed line is a refusal.
     var isRefusal: Bool { Reply.isRefusal(lastLine) }
 
     mutating func take(_ bytes: [UInt8]) { self.bytes += bytes }
 
-    /// As far as lines are whole, so that no character is cut.
+    /// Prints whole lines only, so that no character is cut.
     mutating func showLines() {
         if let end = bytes.lastIndex(of: Output.lineFeed) { show(end + 1) }
     }

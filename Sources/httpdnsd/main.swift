@@ -1,4 +1,4 @@
-// The daemon's process: arguments to one call.
+// The executable of the daemon: passes the arguments to `Program.run`.
 
 import Daemon
 import LinuxIO

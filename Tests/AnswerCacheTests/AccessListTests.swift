@@ -10,7 +10,7 @@ struct AccessListTests {
         AccessList(prefixes.compactMap { Prefix($0) })
     }
 
-    @Test("an empty list lets nobody in")
+    @Test("an empty list allows no client")
     func empty() throws {
         #expect(!list().allows(try #require(Address("127.0.0.1"))))
     }

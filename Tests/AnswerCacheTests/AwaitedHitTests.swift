@@ -1,4 +1,4 @@
-// The next reply from an entry, for somebody who waits to see it given: said once, by the reply that takes the mark.
+// Awaited hits: the next reply from a marked entry clears the mark and reports itself, once.
 
 import AnswerCache
 import DNSWire

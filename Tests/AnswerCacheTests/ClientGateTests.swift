@@ -95,7 +95,7 @@ struct ClientGateTests {
         #expect(answered([.v6(high: 0, low: 0xFFFF_C0A8_0101)]) == 0)
     }
 
-    @Test("without rates nobody is limited")
+    @Test("without rates no client is limited")
     func off() {
         var stand = stand(client: nil, prefix: nil)
         for _ in 0..<5000 {
@@ -155,7 +155,7 @@ struct ClientGateTests {
             let isWhole = count == 8 || (16...40).contains(count)
             #expect(outcome == (isWhole ? .answered(.noError) : .refused(.formatError)), "\(count) bytes")
             #expect(try cookie(in: reply).map { Array($0.prefix(8)) } == (isWhole ? Array(sent.prefix(8)) : nil))
-            // On this machine nobody looks.
+            // For loopback clients the cookie is not checked.
             #expect(stand.ask(packet(cookie: sent), atSeconds: 1).outcome == .answered(.noError))
         }
     }

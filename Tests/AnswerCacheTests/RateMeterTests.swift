@@ -1,4 +1,4 @@
-// The rate meter against a plain model on a clock of its own: nobody gets more, and few get less.
+// The rate meter against a plain model on a clock of its own: no client exceeds its rate, and few get less.
 
 import LinuxIO
 import Synchronization

@@ -111,7 +111,7 @@ struct SharedCacheTests {
                 awaits += 1
                 continue
             }
-            // From here on nobody may get what was there before.
+            // From here on no reader may get the previous answer.
             ledger.floors[number].generation.store(generation, ordering: .releasing)
         }
         return awaits

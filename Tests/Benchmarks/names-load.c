@@ -124,7 +124,7 @@ static unsigned take_replies(struct client *client, int64_t now) {
         count++;
         if (next < end) begin(client, place, now);
     }
-    return count; // errors are of ICMP: nobody listens yet
+    return count; // errors come from ICMP: no listener yet
 }
 
 static void look_for_missing(int64_t now) {

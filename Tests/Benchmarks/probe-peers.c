@@ -65,7 +65,7 @@ static void listen_at(struct sockaddr_in at, int milliseconds) {
 
 // MARK: one connection
 
-// What one side says goes to the other. Returns 0 when there is no more, or nobody takes it.
+// Forwards bytes from one side to the other. Returns 0 at the end of the stream, or if the other side takes no more.
 static int pass(int from, int to) {
     char chunk[chunkBytes];
     ssize_t bytes = recv(from, chunk, sizeof chunk, 0), sent = 0;

@@ -184,7 +184,7 @@ static unsigned take_replies(struct client *client) {
     }
     int count = recvmmsg(client->descriptor, datagrams, window, MSG_DONTWAIT, NULL);
     for (int place = 0; place < count; place++) check(client, packets[place], datagrams[place].msg_len);
-    return count > 0 ? (unsigned)count : 0; // errors are of ICMP: nobody listens yet
+    return count > 0 ? (unsigned)count : 0; // errors come from ICMP: no listener yet
 }
 
 // Nothing came for `lossMilliseconds`: what is outstanding won't come any more.

@@ -80,7 +80,7 @@ class Clients(threading.Thread):
         try:
             return act()
         except OSError:
-            return None  # Nobody listens: no reply, which is what is counted.
+            return None  # No listener: it counts as no reply.
 
     def finish(self):
         self.ended.set()

@@ -1,5 +1,5 @@
-# What the recovery benchmark measures: httpdnsd and its peers, each configured as somebody would who knows it well and
-# wants to be served through failures. `how` says what was configured; the report prints it. And whom they ask.
+# The servers of the recovery benchmark: httpdnsd and its peers, each configured by expert choice to keep answering
+# through failures, and their upstreams. The report prints the configuration from `how`.
 
 import base64
 import json

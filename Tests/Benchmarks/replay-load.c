@@ -143,7 +143,7 @@ static void ask(struct server *server, unsigned number) {
     if (epoll_ctl(poller, EPOLL_CTL_ADD, flight->descriptor, &event) < 0) fail("epoll_ctl", strerror(errno));
     sentOrder[sentCount++] = flight;
     flight->sent = wall_nanoseconds();
-    if (send(flight->descriptor, query, bytes, MSG_NOSIGNAL) < 0) settle(flight, wrong); // nobody listens any more
+    if (send(flight->descriptor, query, bytes, MSG_NOSIGNAL) < 0) settle(flight, wrong); // no listener any more
 }
 
 // The server that is to be asked first, and when; NULL when all has been asked.
@@ -193,7 +193,7 @@ static void take_reply(uint64_t key) {
     if (flight->descriptor < 0) return;
     ssize_t bytes = recvmsg(flight->descriptor, &message, 0);
     if (bytes < 0) {
-        if (errno != EAGAIN) settle(flight, wrong); // nobody listens any more
+        if (errno != EAGAIN) settle(flight, wrong); // no listener any more
         return;
     }
     write_name(arrival->name, name);
@@ -241,7 +241,7 @@ static void play(unsigned seconds) {
     if (isatty(2)) fputs("\r\033[K", stderr);
 }
 
-// The wall clock less the time since boot: constant unless somebody sets the clock.
+// Nanoseconds: the wall clock less the time since boot. Constant unless the clock is set.
 static int64_t clock_offset(void) {
     struct timespec now;
     if (clock_gettime(CLOCK_BOOTTIME, &now) < 0) fail("clock_gettime", strerror(errno));

@@ -146,7 +146,7 @@ static void close_connection(struct endpoint *endpoint) {
 
 // MARK: requests
 
-// Counts a request, and puts it on its way unless there is nobody at the other end.
+// Counts a request and queues its reply. During an outage the primary drops requests.
 static void take(struct endpoint *from, const char *text, size_t bytes, const struct sockaddr_in *peer) {
     int64_t now = wall_nanoseconds();
     int isSecond = from->kind == secondDNS;

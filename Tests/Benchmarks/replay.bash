@@ -25,7 +25,7 @@ maxFailures=0
 maxRequestRatio=2.0
 maxBatchedRatio=0.999
 
-# Whose rights httpdnsd has, which root starts; nobody, the usual one, may hold no key.
+# The user of httpdnsd if root starts it. The default user 65534 may hold no key.
 serving_user=
 [ "$(id -u)" -ne 0 ] || serving_user=$(id -un httpdnsd 2>/dev/null || echo daemon)
 
@@ -128,7 +128,7 @@ END
     start "$1" unbound -d -c "$work/$1.conf"
 }
 
-# Without --fast-dns-retry it asks nobody again by itself, and every miss in the outage would be a failure.
+# Without --fast-dns-retry dnsmasq never retries by itself, and every miss in the outage would be a failure.
 start_dnsmasq() {
     start dnsmasq dnsmasq --keep-in-foreground --conf-file=/dev/null --pid-file= --user="$(id -un)" \
         --listen-address=127.0.0.1 --bind-interfaces --port="${ports[dnsmasq]}" --no-resolv --no-hosts --no-poll \

@@ -12,7 +12,7 @@ enum {
     leastLifetimeSeconds = 5,
     mostLifetimeSeconds = 60,
     // The first byte of every address; the other three count milliseconds since the start, enough for 4.6 hours. A
-    // private or a benchmark range would be filtered as rebinding; nobody ever connects to these addresses.
+    // private or a benchmark range would be filtered as rebinding; no program ever connects to these addresses.
     addressBlock = 11,
 };
 

@@ -35,7 +35,8 @@ start_httpdnsd() {
     page=$(sed -n 's/^httpdnsd: metrics and the status page are at //p' "$work/httpdnsd.log")
 }
 
-# Once a second, until it is killed. A scraper costs something itself: without scrapes it asks where nobody is.
+# Scrapes once a second, until it is killed. The scraper itself costs CPU time: rounds without scrapes run it against a
+# port without a listener.
 scrape() {
     while true; do
         curl --silent --max-time 1 --output /dev/null "$1" || true

@@ -139,7 +139,7 @@ static void read_log(void) {
 static void take_replies(void) {
     unsigned char reply[maxReplyBytes];
     ssize_t bytes;
-    while ((bytes = recv(server, reply, sizeof reply, 0)) >= 0 || errno == ECONNREFUSED) { // nobody listens yet
+    while ((bytes = recv(server, reply, sizeof reply, 0)) >= 0 || errno == ECONNREFUSED) { // no listener yet
         if (bytes < 12) continue;
         unsigned id = (unsigned)(reply[0] << 8 | reply[1]);
         if (id >= asked || queries[id].answeredAt != 0) continue;

@@ -22,7 +22,7 @@ maxUnanswered=0
 candidates=(empty full cold)
 declare -A pids=()
 . Tests/Benchmarks/harness
-realtime= # the threads of one process compete here, and real-time priority would change who waits for whom
+realtime= # the threads of one process compete here, and real-time priority would change their order
 
 build() {
     compile instant-upstream instant-upstream.c replay-messages.c

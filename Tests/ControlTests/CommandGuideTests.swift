@@ -46,7 +46,7 @@ struct CommandGuideTests {
         for word in Command.Word.allCases { #expect(try help("help --json").contains("\"\(word.rawValue)\"")) }
     }
 
-    @Test("whom help names is whom the rights name")
+    @Test("help and the access rights reserve the same commands for root")
     func reserved() throws {
         let examples: [Command.Word: String] = [
             .flush: "flush --all", .prefetch: "prefetch a", .httpdns: "httpdns on", .verify: "verify a",

@@ -41,7 +41,7 @@ struct FlightEventReportTests {
         #expect(report(answered, showsClients: true).client == "192.0.2.1")
     }
 
-    @Test("the address of a probe is nobody's secret")
+    @Test("the address of a probe is public, unlike that of a client")
     func probe() {
         var event = FlightEvent(.probeEnded, nanoseconds: 0)
         event.address = .v6(high: 0x2001_0DB8_0000_0000, low: 1)

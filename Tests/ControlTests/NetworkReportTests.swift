@@ -47,7 +47,7 @@ struct NetworkReportTests {
                 """)
     }
 
-    @Test("no network, one that is changing, and one that nobody watches are told apart")
+    @Test("the report tells no network, a changing network and an unwatched network apart")
     func states() {
         #expect(
             NetworkReport(current: current(state: .none)).text == """

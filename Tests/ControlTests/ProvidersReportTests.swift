@@ -11,7 +11,7 @@ struct SwitchReportTests {
     private let rule = SwitchReport(scope: "corp.example")
     private let proxy = SwitchReport(scope: ".", reason: "http_proxy is set and direct-only is true")
 
-    @Test("a switch says for whom, how long and why")
+    @Test("a switch report states the names, the duration and the reason")
     func text() {
         #expect(
             Reply.switched(all).rendered(asJSON: false)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Control
 
-@Suite("Rights of a daemon that runs as nobody")
+@Suite("Rights of a daemon that runs as the shared user 65534")
 struct RightsTests {
     @Test("a shared user or group may change nothing, and the refusal says who may")
     func shared() throws {

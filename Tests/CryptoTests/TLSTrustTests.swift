@@ -54,7 +54,7 @@ struct TLSTrustTests {
         #expect(try peer([TestCertificate(TLSTrustTests.good)]).trust == .untrusted("self-signed certificate"))
     }
 
-    @Test("a root that nobody trusts does not help, sent along or not")
+    @Test("an untrusted root does not help, sent along or not")
     func unknownRoot() throws {
         let leaf = TestCertificate(TLSTrustTests.good, issuer: authorities.stranger)
         #expect(
@@ -78,7 +78,7 @@ struct TLSTrustTests {
         }
     }
 
-    @Test("a server's certificate vouches for nobody")
+    @Test("a server's certificate cannot issue another certificate")
     func leafAsAuthority() throws {
         let other = TestCertificate(CertificateTerms(subject: "other", names: "DNS:other"), issuer: authorities.root)
         let leaf = TestCertificate(TLSTrustTests.good, issuer: other)

@@ -41,7 +41,7 @@ struct TLSValidityTests {
         #expect(peer.trust == .trusted && peer.matchesName && !peer.isValidNow)
     }
 
-    @Test("an expired certificate of nobody's is untrusted and not valid, a young one is untrusted and valid")
+    @Test("a self-signed certificate is untrusted, and valid only until it expires")
     func untrusted() throws {
         var terms = TLSValidityTests.good
         let young = try authorities.peer([TestCertificate(terms)])

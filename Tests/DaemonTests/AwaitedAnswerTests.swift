@@ -1,5 +1,4 @@
-// An answer from the cache that somebody waits to see given: whoever gives it, a serving thread or the stream server,
-// tells the main thread, once.
+// An awaited answer from the cache: the serving thread or the stream server that sends it tells the main thread, once.
 
 import AnswerCache
 import DNSWire

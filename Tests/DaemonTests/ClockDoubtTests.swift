@@ -19,7 +19,7 @@ struct ClockDoubtTests {
         return doubt
     }
 
-    @Test("clocks that go alike are believed, however long nobody looked", arguments: [1, 60, 86_400, 30 * 86_400])
+    @Test("clocks that run alike are trusted, however rarely they are read", arguments: [1, 60, 86_400, 30 * 86_400])
     func alike(seconds: Int) {
         let doubt = doubt([(0, 10), (seconds, 10 + seconds)])
         #expect(!doubt.isDoubtful(now: start + .seconds(seconds)))

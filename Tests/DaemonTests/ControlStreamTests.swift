@@ -1,5 +1,5 @@
-// Answers that come in steps: what is sent arrives at once, a client that goes or takes nothing is noticed, and nobody
-// holds more of an answer than allowed.
+// Answers in steps: each step arrives at once, the stream detects a client that disconnects or stops reading, and
+// buffers no more of an answer than allowed.
 
 import LinuxIO
 import TestSupport
@@ -111,7 +111,7 @@ struct ControlStreamTests {
         #expect(client.text == "step\n" && gone == 0)
     }
 
-    @Test("a client that takes nothing is cut when 64 KiB wait, and nobody is told while he sends")
+    @Test("a client that reads nothing is cut off at 64 KiB unsent, and onGone never runs during a send")
     func overfull() throws {
         let stream = ControlStream()
         var (gone, isSending, goneWhileSending) = (0, false, false)

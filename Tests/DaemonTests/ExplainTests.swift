@@ -168,7 +168,7 @@ struct ExplainTests {
         try expect(ExplainStand().text("localhost"), isThatOf: "local-name")
     }
 
-    @Test("a name that nobody asked for")
+    @Test("a name without any query")
     func neverAsked() throws {
         try expect(ExplainStand().text("www.example.com"), isThatOf: "never-asked")
     }

@@ -38,7 +38,7 @@ struct ExposureTests {
         }
     }
 
-    @Test("loopback needs nobody else, and one network of others is enough")
+    @Test("a loopback address needs no other network in `allow`, and others need one")
     func started() throws {
         for listen in [["127.0.0.1:53", "[::1]:53"], ["127.8.8.8:5300"], ["[::ffff:127.0.0.1]:53"]] {
             #expect(try complaint(listen, ExposureTests.ownAlone) == nil)

@@ -1,4 +1,4 @@
-// By which address somebody is reached, where not all routes lead out.
+// The address that the daemon dials for a host: its own, or one through NAT64 if there is no route.
 
 import DNSWire
 import HTTPClient

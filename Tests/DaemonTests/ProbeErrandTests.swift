@@ -186,7 +186,7 @@ struct ReportAllowanceTests {
         #expect(taken == [false, true])
     }
 
-    @Test("a user more than there is room for waits until somebody's time has passed")
+    @Test("with a full table, a new user waits until an entry has expired")
     func bound() {
         var allowance = ReportAllowance()
         let users = UInt32(ReportAllowance.maxUsers)

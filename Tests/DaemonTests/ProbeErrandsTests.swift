@@ -44,7 +44,7 @@ struct ProbeErrandsTests {
         _ = try errands.report(name, address, by: 8, wantsJSON: false, now: now)
     }
 
-    @Test("a name that nobody resolves is refused after 5 s, with a look every 100 ms")
+    @Test("a name that does not resolve is refused after 5 s, with a check every 100 ms")
     func unresolved() throws {
         let stream = try errands.verify(name, wantsJSON: false, now: now)
         var looks = 0

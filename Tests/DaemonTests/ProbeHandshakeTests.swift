@@ -105,7 +105,7 @@ struct ProbeHandshakeTests {
         #expect(server.received.isEmpty, "nothing is sent beyond it")
     }
 
-    @Test("a certificate for somebody else is told with its names")
+    @Test("a certificate for another name is reported with its names")
     func wrongName() throws {
         let other = ProbeHandshakeTests.certificate("x", names: "DNS:a.example, DNS:b.example", issuer: root)
         let result = try found(servers([other]))
@@ -113,7 +113,7 @@ struct ProbeHandshakeTests {
         #expect(result.certificate?.names == ["a.example", "b.example"] && result.handshakeTime != nil)
     }
 
-    @Test("a certificate that nobody answers for is untrusted, and shown")
+    @Test("a certificate without a trusted issuer is untrusted, and reported")
     func untrusted() throws {
         let stranger = ProbeHandshakeTests.certificate("x", names: "DNS:www.example")
         let result = try found(servers([stranger]))
@@ -217,7 +217,7 @@ struct ProbeHandshakeTests {
         #expect(result.certificate != nil && result.handshakeTime != nil)
     }
 
-    @Test("nobody is asked anything who is not verified")
+    @Test("a server that is not verified gets no request")
     func silentToStrangers() throws {
         let other = ProbeHandshakeTests.certificate("x", names: "DNS:other.example", issuer: root)
         let (result, server) = try answered(.text("HTTP/1.1 200 OK\r\n\r\n"), [other])

@@ -76,7 +76,7 @@ struct ProbesTests {
     }
 
     @Test(
-        "what is no TLS is told, whoever speaks first",
+        "a server without TLS is reported, whichever side speaks first",
         arguments: [
             "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "SSH-2.0-OpenSSH_9.2p1\r\n", "\u{7F}\0\0\0",
         ])
@@ -126,7 +126,7 @@ struct ProbesTests {
         #expect(result.verdict == .tlsTimeout && result.detail == "the handshake was not done in time")
     }
 
-    @Test("what has come by the deadline counts, though nobody has looked")
+    @Test("data that arrived by the deadline counts, even if it is read later")
     func lateLook() throws {
         let server = try ProbedServer(.silent, loop)
         let now = Clock.now()

@@ -121,7 +121,7 @@ struct ProviderKeysTests {
         #expect(complaints(path) == [])
     }
 
-    @Test("nobody holds no key, neither by a file nor by a credential, and the complaint says how to change that")
+    @Test("user 65534 may hold no key, neither in a file nor in a credential, and the complaint names the remedy")
     func sharedUser() throws {
         _ = try folder.file(Array("hunter2".utf8), mode: 0o600)
         let nobody = FileReader(userID: 65_534, groupID: 997)

@@ -1,5 +1,5 @@
-// What is told to whom when the routes out change. The question for the prefix itself is in PrefixDiscoveryTests and
-// in the end-to-end tests.
+// What cache and resolver learn when the default routes change. PrefixDiscoveryTests and the end-to-end tests cover the
+// query for the prefix itself.
 
 import AnswerCache
 import DNSWire

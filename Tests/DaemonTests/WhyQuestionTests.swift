@@ -55,7 +55,7 @@ struct WhyQuestionTests {
         }
     }
 
-    @Test("each line is a record of its own, of as many strings as it takes, that nobody keeps")
+    @Test("each line is a record of its own, of as many strings as it needs, with TTL 0")
     func records() throws {
         let name = try #require(Name("a.why.httpdnsd"))
         let xs = [UInt8](repeating: UInt8(ascii: "x"), count: 300)

@@ -1,5 +1,5 @@
 // When the day's clients ask, and for what: a curve over the day with a quiet night, both families of a name at once,
-// bursts, a scan of names that nobody has, and sleeps in which nothing runs at all.
+// bursts, a scan of names that do not exist, and sleeps in which nothing runs at all.
 
 import Glibc
 import TestSupport

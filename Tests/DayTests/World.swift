@@ -1,5 +1,5 @@
 // What the day's clients ask for and what the owners of those names say: names with lifetimes, popularity that drifts,
-// and answers that carry their time of issue, so that whoever reads a reply knows how old it is.
+// and answers that carry their time of issue, so that the reader of a reply knows how old it is.
 
 import DNSWire
 import Glibc
@@ -100,7 +100,7 @@ struct World {
             : .v6(high: 0x2606_4700 << 32 | UInt64(mark(of: subject)), low: UInt64(stamp))
     }
 
-    /// Serial number: the second of issue. No names, and timers that nobody reads.
+    /// Serial number: the second of issue. No names, and timers without effect.
     private static func startOfAuthority(_ stamp: UInt32, _ lifetime: Lifetime) -> [UInt8] {
         [0, 0] + [stamp, 3600, 600, 86_400, lifetime].flatMap { Address.v4($0).bytes }
     }
@@ -117,7 +117,7 @@ struct Subject: Hashable {
     enum Kind {
         /// Number: twice the site's, plus one for AAAA.
         case site
-        /// A name that nobody has.
+        /// A name that does not exist.
         case invented
     }
 

@@ -63,7 +63,7 @@ struct FindingTests {
     }
 
     @Test(
-        "whoever holds the port gets the remedy for it",
+        "each program that holds the port has its own remedy",
         arguments: [
             ("systemd-resolve (pid 1)", "httpdnsctl system use"),
             ("dnsmasq (pid 7)", "systemctl disable --now dnsmasq"),

@@ -20,7 +20,7 @@ struct MachineCheckTests {
         return FileCheck(user: user, userName: "httpdnsd", isUserNeeded: true, places: [place]).findings
     }
 
-    @Test("files that the daemon's user can use, and nobody else where it matters, are in order")
+    @Test("files are in order if the daemon's user can use them and secrets are closed to others")
     func healthy() {
         #expect(findings(.read, file(0o644)).isEmpty && findings(.read, nil).isEmpty)
         #expect(findings(.secret("key-file"), file(0o640, group: 900)).isEmpty)
@@ -50,7 +50,7 @@ struct MachineCheckTests {
         #expect(findings(.read, file(0o644), above: file(0o700)).map(\.remedy) == ["chmod +x /etc"])
     }
 
-    @Test("a service without its user is a fault, and without a service nobody needs one")
+    @Test("a service without its user is a fault; without a service no user is needed")
     func missingUser() {
         #expect(FileCheck(user: nil, userName: "x", isUserNeeded: true, places: []).findings.map(\.gravity) == [.fault])
         #expect(FileCheck(user: nil, userName: "x", isUserNeeded: false, places: []).findings.isEmpty)

@@ -65,13 +65,13 @@ struct ResolvConfCheckTests {
         #expect(!check(text(three)).findings.contains { $0.text.contains("programs read the first") })
     }
 
-    @Test("a daemon that nobody stands behind is told")
+    @Test("a daemon without another nameserver behind it is reported")
     func loop() {
         let findings = check(text("nameserver 127.0.0.1\n"), others: "").findings
         #expect(findings.count == 1 && findings[0].remedy.contains("[system-resolver]"))
     }
 
-    @Test("a file that was taken over and names somebody else is a fault")
+    @Test("a file that was taken over and names another server is a fault")
     func rewritten() {
         let findings = check(text("nameserver 192.0.2.9\n"), isTakenOver: true).findings
         #expect(findings.map(\.gravity) == [.fault] && findings[0].text.contains("rewritten since"))
@@ -90,7 +90,7 @@ struct ResolvConfCheckTests {
         #expect(check.findings.isEmpty && check.leadsToUs)
     }
 
-    @Test("whoever is named there is as good, when it was seen to ask the daemon")
+    @Test("a named server that was seen to query the daemon is accepted")
     func forwarded() {
         let file = text("nameserver 127.0.0.2\n")
         let check = check(file, forwarders: [Nameserver(.v4(0x7F00_0002))])

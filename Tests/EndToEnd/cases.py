@@ -11,7 +11,7 @@ SYSTEM_WWW = {"203.0.113.10"}
 
 
 def closed_provider(dialect="json"):
-    """A provider at a port where nobody listens."""
+    """A provider at a port without a listener."""
     return {"name": "closed", "dialect": dialect, "url": f"http://127.0.0.1:{free_port()}/resolve"}
 
 

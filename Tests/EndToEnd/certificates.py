@@ -62,7 +62,7 @@ class Authority:
         return certificate, key
 
     def self_signed(self, name):
-        """By nobody: its own authority."""
+        """Issued by itself, not by this authority."""
         certificate, key = self.directory / f"{name}.self.pem", self.directory / f"{name}.self.key"
         self._openssl(
             "req", "-x509", *self._new_key(key), "-out", certificate, "-days", "2", "-subj", f"/CN={name}",

@@ -8,7 +8,7 @@ import threading
 
 
 class Switch:
-    """A port that leads to `target`, until it is turned: to `talk(connection)` for every connection, or to nobody.
+    """A port that leads to `target`, until it is turned: to `talk(connection)` for every connection, or to no listener.
     Turning ends what is open."""
 
     def __init__(self, target):
@@ -24,14 +24,14 @@ class Switch:
         self._end_all()
 
     def shut(self):
-        """Nobody listens any more."""
+        """Stops listening."""
         # Wakes the thread that accepts.
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         self._end_all()
 
     def fill(self):
-        """Listens with a full backlog and accepts nobody: the kernel drops every further SYN."""
+        """Listens with a full backlog and accepts no connection: the kernel drops every further SYN."""
         self.shut()
         self.listener = socket.socket()
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -101,7 +101,7 @@ def alert(connection):
 
 
 def presenting(files):
-    """TLS with this certificate and key; whoever accepts it gets no answer."""
+    """TLS with this certificate and key; a client that accepts it gets no answer."""
     def talk(connection):
         with _context(files, "http/1.1").wrap_socket(connection.dup(), server_side=True) as secure:
             secure.recv(65536)

@@ -24,7 +24,7 @@ class Kind:
     secrets: dict = field(default_factory=dict)
     # The names in one request.
     batch: int = 1
-    # Whom TLS asks for; None where the vendor has HTTP only.
+    # The host name for TLS; None where the vendor has HTTP only.
     vendor: str = None
     # Whether AAAA can be asked, whether a reply tells that a name does not exist, whether it repeats the name, and
     # whether requests are good for a time only.
@@ -65,7 +65,7 @@ KINDS = {
         is_dated=True),
     "ucloud": Kind(
         "ucloud", "", {"account": "100000"}, {"key-file": "AuthSecret"}, has_aaaa=False, is_dated=True),
-    # Volcengine once more, as somebody would describe it who has no dialect for it.
+    # Volcengine once more, described as a template, without its own dialect.
     "template": Kind(
         "template", "resolve", {"account": "1023", "template": {
             "query": "domain={name}&ip={client-ip}&type={type}&account_id={account}&timestamp={expiry-ms}"

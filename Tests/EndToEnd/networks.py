@@ -19,7 +19,7 @@ from lab import KINDS, Lab
 from namespace import Namespace
 from programs import Daemon, Nginx
 
-# Public ones, as probes and checks for forged answers see it: behind a router of ours nobody else has them.
+# Public addresses to probes and checks for forged answers; behind the routers of the tests no other host has them.
 PROVIDER, SECOND_PROVIDER, PROVIDER_V6 = "20.20.20.20", "20.20.20.21", "2a20::20"
 # Before all rules but the one for a machine's own addresses.
 _CUT = 100

@@ -24,13 +24,13 @@ is_full = False
 # What everything gets that has no deadline of its own: long, because the machine may be busy with other things.
 PATIENCE = 20.0
 
-# Whom a daemon serves as that root has started: a user of every Debian, who is no stranger of these tests. Its numbers
-# are ours where we are not root.
+# The user of a daemon that root starts: an account of every Debian, other than the unprivileged users of the tests.
+# Without root it is the user of the tests.
 DAEMON = pwd.getpwnam("daemon") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
 
 
 def entrust(path):
-    """To the daemon's user; what it needs must not be root's. The group stays: nobody else is in root's."""
+    """Gives the path to the daemon's user, who must own what it needs. The group stays: only root is in root's."""
     if os.geteuid() == 0:
         os.chown(path, DAEMON.pw_uid, -1)
     return path
@@ -41,7 +41,7 @@ _lock = threading.Lock()
 
 
 def free_port(host="127.0.0.1"):
-    """A port that nobody has on UDP and TCP. It lies under the range from which the kernel gives ports to clients, so
+    """A port that is free on UDP and TCP. It lies under the range from which the kernel gives ports to clients, so
     that none of the many clients of these tests takes it before its server does."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with _lock:

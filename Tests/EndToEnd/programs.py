@@ -25,7 +25,7 @@ def _kill_all():
         process.kill()
 
 
-# A client of the control socket that is somebody else: arguments are user, group, path and line.
+# A client of the control socket that runs as another user: arguments are user, group, path and line.
 _SOMEBODY_ELSE = """
 import os, socket, sys
 user, group = int(sys.argv[1]), int(sys.argv[2])
@@ -199,7 +199,7 @@ class Daemon(Program):
             return answer.decode()
 
     def ask_control_as(self, user, group, line):
-        """As somebody else, which needs root."""
+        """As another user, which needs root."""
         command = [sys.executable, "-c", _SOMEBODY_ELSE, str(user), str(group), str(self.control), line]
         done = subprocess.run(command, capture_output=True, text=True, timeout=places.PATIENCE)
         return done.stdout + done.stderr
@@ -314,7 +314,7 @@ zone:
 
 
 class Unbound(Nameserver):
-    """A resolver that knows one local zone and asks nobody."""
+    """A resolver with one local zone and no upstream."""
 
     def __init__(self):
         super().__init__("unbound")

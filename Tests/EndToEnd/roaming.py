@@ -28,7 +28,7 @@ def address_of(name, letter):
 
 
 def known_by(letter):
-    """To the network's system resolver as well: an answer tells the network, whoever gave it."""
+    """Also for the network's system resolver: each answer identifies the network, whichever source gave it."""
     return {(name, "A"): address_of(name, letter) for name in NAMES}
 
 

@@ -161,7 +161,7 @@ class Sites:
         self._count = 0
 
     def address(self):
-        """One that nobody has."""
+        """Returns an unused loopback address."""
         self._count += 1
         return f"127.{1 + self._count // 250}.{1 + self._count % 250}.1"
 
@@ -196,7 +196,7 @@ allow-private = true
     # MARK: ways to serve
 
     def web(self, address, name="_", files=None, is_default=False, more=""):
-        """By nginx, over TLS if there are files; one that `is_default` answers for names that nobody has."""
+        """By nginx, over TLS if there are files; one that `is_default` answers for unknown names."""
         host = f"[{address}]" if ":" in address else address
         options = " ssl" * bool(files) + " default_server" * is_default
         lines = [f"listen {host}:{self.port}{options};", f'server_name "{name}";', more]

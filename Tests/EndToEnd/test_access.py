@@ -240,7 +240,7 @@ class Cookies(Case):
 
 
 class Starts(Case):
-    """What is listened on, and for whom."""
+    """Listen addresses and the clients that they allow."""
 
     def check(self, server, *arguments):
         server.config.write_text(server.settings())

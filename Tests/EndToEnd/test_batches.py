@@ -1,5 +1,5 @@
 # Several questions in one request: few requests for many names, each name with its own answer and its own failures, and
-# a key that nobody gets to see.
+# a key that is never disclosed.
 
 import re
 import time

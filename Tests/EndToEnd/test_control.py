@@ -112,7 +112,7 @@ class WithoutDescriptors(Case):
 
     @staticmethod
     def limit(server, soft, hard):
-        """As the daemon's own user: nobody else may without a right that root in a container lacks."""
+        """As the daemon's own user: any other user needs a capability that root in a container lacks."""
         own = places.DAEMON
         subprocess.run(
             ["prlimit", f"--pid={server.process.pid}", f"--nofile={soft}:{hard}"], check=True,

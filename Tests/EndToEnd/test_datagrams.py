@@ -83,7 +83,7 @@ class Packets(Case):
             self.assertEqual(NOERROR, client.receive().rcode)
 
     def test_the_longest_name(self):
-        # Nobody knows it: the lab has only its zone, and the system resolver does not answer.
+        # No upstream knows it: the lab has only its zone, and the system resolver does not answer.
         reply = self.ask(query(LONGEST))
         self.assertEqual((wire.SERVFAIL, question(LONGEST)), (reply.rcode, reply.question))
 

@@ -1,5 +1,5 @@
-# The host is without a network for a while: it sleeps, its cable is out, or nobody gave it an address yet. And what looks
-# like a change of network and is none.
+# The host is without a network for a while: it sleeps, its cable is out, or it has no address yet. Also events that
+# look like a change of network and are none.
 
 import os
 import signal
@@ -12,7 +12,7 @@ from wire import NOERROR, SERVFAIL, opt
 
 SHORT = [f"s{number}.lab.example" for number in range(20)]
 LONG = "n50.lab.example"
-# An answer that needs nobody else.
+# Seconds: bound for an answer that needs no upstream.
 AT_ONCE = 0.25
 STALE = 3
 

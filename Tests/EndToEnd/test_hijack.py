@@ -1,5 +1,5 @@
-# Somebody leads to addresses that are not the name's own: what clients get to see of it, what is recorded, and what
-# becomes of whoever did it. And names that have no good address at all.
+# Forged addresses: which of them clients receive, what the daemon records, and how it treats the source afterwards.
+# Also names without any good address.
 
 import itertools
 import json
@@ -40,7 +40,7 @@ class Played(Case):
         cls.sites = Sites(Path(folder.name))
         cls.addClassCleanup(cls.sites.close)
         cls.genuine, cls.second, cls.others, cls.forged, cls.stranger = (cls.sites.address() for _ in range(5))
-        # Nobody is there.
+        # No server listens there.
         cls.dead, cls.gone = cls.sites.address(), cls.sites.address()
         files = cls.sites.authority.certificate(BANK)
         for address in (cls.genuine, cls.second):
@@ -50,7 +50,7 @@ class Played(Case):
                 cls.sites.web(address, name=name, files=more)
         others = cls.sites.authority.certificate(f"*.{OTHERS}", *SHOPS, file="others")
         cls.sites.web(cls.others, files=others)
-        # All is well with it, but that it is for somebody else.
+        # A trusted and valid certificate, but for another name.
         cls.sites.web(cls.forged, files=cls.sites.authority.certificate("evil.example"))
         cls.sites.web(cls.stranger, files=cls.sites.stranger.certificate(BANK))
         cls.sites.up()
@@ -214,7 +214,7 @@ class Hijack(Played):
         self.assertIn({self.genuine, self.forged, self.second}, self.before(seen))
         self.assertEqual({frozenset({self.genuine, self.second})}, self.after(seen))
         self.assertEqual(1, server.stats()["probe"]["quarantined"])
-        # Both said the same: nobody has told a lie that the other has not.
+        # Both sources returned the same addresses: neither forged one that the other did not.
         self.assertEqual([], self.evidence(server))
         self.assertEqual({"liar": 1, "honest": 1}, self.trust(server))
 
@@ -241,7 +241,7 @@ class Hijack(Played):
 
 class OwnCertificate(Played):
     """The server of the name shows a certificate of its own, as that of a NAS does: nothing of the name is ever verified,
-    and nobody may be believed against the providers because of it."""
+    and this must not make the daemon trust another source over the providers."""
     expected_seconds = 30
 
     def test_a_lie_of_the_system_resolver_is_never_served(self):
@@ -344,7 +344,7 @@ class Reports(Played):
         eventually(lambda: "probe agrees" in server.ask_control_as(NOBODY, NOBODY, f"report {BANK} {address}"),
                    every=1.1, what="the probe agrees")
         self.assertEqual({self.genuine}, dig(server, BANK, "A").data)
-        # Nobody has led there.
+        # No source has returned that address.
         self.assertIn("error: ", server.ask_control_as(NOBODY, NOBODY, f"report {BANK} {self.forged}"))
         reports = server.stats()["probe"]["reports"]
         self.assertGreaterEqual(reports["accepted"], 2)
@@ -379,7 +379,7 @@ class Reports(Played):
 
 
 def service_binding(*addresses):
-    """`1 . alpn=h2 ipv4hint=...` (RFC 9460 section 2.2), with a key that nobody knows behind."""
+    """`1 . alpn=h2 ipv4hint=...` (RFC 9460 section 2.2), followed by an unknown key."""
     hints = b"".join(socket.inet_aton(address) for address in addresses)
     parameters = ((1, b"\x02h2"), (4, hints), (65280, b"kept"))
     return struct.pack("!HB", 1, 0) + b"".join(

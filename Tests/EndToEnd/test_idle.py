@@ -1,4 +1,4 @@
-# What the daemon costs when nobody asks.
+# What the daemon costs without queries.
 
 import time
 from pathlib import Path

@@ -148,7 +148,7 @@ class Restless(Case):
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 class NoNetwork(Case):
     def test_without_any_route(self):
-        """As on a laptop that is offline: a failure at once, nobody is asked, and no harm is done."""
+        """As on a laptop that is offline: a failure at once, no upstream is queried, and no harm is done."""
         inside = Namespace()
         self.addCleanup(inside.remove)
         away = {"name": "away", "dialect": "json", "url": "http://203.0.113.1/resolve"}

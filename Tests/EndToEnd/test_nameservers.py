@@ -22,7 +22,7 @@ class Nameservers(Case):
     def serve(self, respond):
         """A daemon whose system resolver is a fake; its provider knows addresses only, so TXT questions go there."""
         def without_probes(query, is_stream):
-            # The loop check is nobody's business here.
+            # The loop check gets no answer here.
             return [] if b"httpdnsd-loop" in query else respond(query, is_stream)
         self.fake = FakeNameserver(without_probes)
         self.addCleanup(self.fake.close)

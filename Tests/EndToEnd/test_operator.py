@@ -52,7 +52,7 @@ class Switch(Case):
 
     @contextlib.contextmanager
     def asked(self, server, name):
-        """Somebody asks, the provider hears it, and the reply is there at the end."""
+        """A client sends a query, the provider receives it, and the reply is there at the end."""
         replies = []
         thread = threading.Thread(target=lambda: replies.append(dig(server, name, "A").data))
         thread.start()
@@ -66,7 +66,7 @@ class Nodes(Case):
 
     def test_a_list_of_dead_nodes_does_not_take_the_provider_away(self):
         provider = self.lab()
-        # The lab's list has addresses of nobody.
+        # The lab's list has addresses without servers.
         server = self.daemon([provider.provider("alicloud", **{"service-nodes": True})])
         eventually(lambda: "192.0.2.53" in ctl(server, "providers").stdout, what="the list is there")
 

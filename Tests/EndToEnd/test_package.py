@@ -174,7 +174,7 @@ class Installed(OnMachine):
         self.assertNotEqual("0", user)
         asked = self.machine.run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "httpdnsctl", "status")
         self.assertIn("lab", asked.stdout, asked.stderr)
-        # What it keeps is for nobody else.
+        # The state directory is closed to other users.
         self.assertEqual("750 httpdnsd", self.machine.check("stat", "-c", "%a %U", "/var/lib/httpdnsd").strip())
 
     def test_it_can_read_the_public_suffix_list_in_its_sandbox(self):

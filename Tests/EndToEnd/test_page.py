@@ -1,5 +1,5 @@
-# The status page in a real browser, under load: it draws, asks nobody else, shows strangers' words as words, and can be
-# read in any width, light and dark, with a keyboard.
+# The status page in a real browser, under load: it draws, contacts no other host, shows untrusted text as text, and can
+# be read in any width, light and dark, with a keyboard.
 
 import threading
 

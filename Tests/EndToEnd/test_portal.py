@@ -1,5 +1,5 @@
 # A captive portal: the router answers in the place of the whole Internet, with its own certificate, and its resolver
-# leads every name to it, until somebody has signed in.
+# leads every name to it, until the user has signed in.
 
 import socket
 import struct
@@ -89,7 +89,7 @@ class Portal(Case):
         client = networks.host.client()
         self.addCleanup(client.socket.close)
 
-        # The first name is led to the portal, as nobody can know; that makes it suspected.
+        # The first answer leads to the portal, which the daemon cannot know yet; it makes the daemon suspect one.
         self.assertEqual({PORTAL}, set(client.ask(NAMES[0]).addresses))
         # On a new network the system resolver is the quicker one for two seconds; the next names show it.
         more = (f"n{number}.site.example" for number in range(1000))

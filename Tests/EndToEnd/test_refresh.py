@@ -1,4 +1,4 @@
-# Names in use are fetched anew before they expire, so that nobody waits; and left alone when nobody asks for them.
+# Names in use are refreshed before they expire, so that no client waits; names without queries are left alone.
 
 import time
 
@@ -9,7 +9,7 @@ from programs import ctl
 from wire import NOERROR, Datagrams, Stream
 
 ADDRESSES = {"A": "192.0.2.99", "AAAA": "2001:db8::99"}
-# Refreshes in a row that nobody read.
+# Refreshes in a row without a query.
 MAX_UNREAD = 10
 # Lest a machine stand still for a moment just when a name is refreshed. There are hundreds of questions.
 STALLS = 1

@@ -1,5 +1,5 @@
-# Nameservers of the system that are ourselves, that ask us in turn, or that ask whom they should not: on port 53, in a
-# network namespace of the test's own, as resolv.conf names addresses only.
+# System nameservers that are the daemon itself, that query it in turn, or that query servers that they should not. They
+# use port 53 in a network namespace of the test's own, because resolv.conf names addresses only.
 
 import re
 import shutil

@@ -38,7 +38,7 @@ class Nobody(Case):
         cls.provider = cls.share(Lab()).up()
         cls.server = cls.share(Daemon([cls.provider.provider("json")])).up()
         dig(cls.server, "www.lab.example", "A")
-        # Where nobody may run it, wherever the build is.
+        # A copy that user 65534 may run, wherever the build is.
         cls.client = shutil.copy(places.binaries / "httpdnsctl", cls.server.directory)
 
     def as_nobody(self, line, *options):
@@ -60,7 +60,7 @@ class Nobody(Case):
                 self.assertFalse(shown.startswith("error"), shown)
 
     def shown_while_asked(self, line, *options):
-        """What nobody sees of a command that goes on, while there are questions."""
+        """Returns what a continuous command shows to user 65534 while there are queries."""
         with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(
                 [self.client, "--socket", self.server.control, *options, *line.split()], user=NOBODY, group=NOBODY,
@@ -142,7 +142,7 @@ class Objects(Case):
 
 
 class Malformed(Case):
-    """Ten thousand lines that nobody would send who means well."""
+    """Ten thousand malformed lines."""
 
     expected_seconds = 25
     LINES = 10_000

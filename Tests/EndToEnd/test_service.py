@@ -273,7 +273,7 @@ class Starts(Case):
         user = STRANGER if os.geteuid() == 0 else os.geteuid()
         for path in (server.directory, server.config):
             os.chown(path, user, -1)
-        # It waits with its first line for somebody who reads it: when all is there but the loop.
+        # It blocks on its first log line, because the pipe is full: all is set up but the event loop.
         nobody, full = os.pipe()
         os.set_blocking(full, False)
         for size in (65536, 1):

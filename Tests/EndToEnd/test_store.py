@@ -67,7 +67,7 @@ class Store(Case):
             self.assertLessEqual(reply.answers[0][3], 3600)
 
     def test_sqlite3_reads_it_while_the_daemon_runs(self):
-        # Not while it makes the file: nobody else may read it then.
+        # Not while the daemon creates the file: no other process may read it then.
         self.up()
         self.assertRight(self.ask(list(self.names)[:1]))
         name, address = next(iter(self.names.items()))

@@ -1,4 +1,4 @@
-# `httpdnsctl system` on a machine where nobody keeps resolv.conf: used, given back, killed at every step in between.
+# `httpdnsctl system` on a machine without a resolv.conf manager: use, restore, and a kill at every step in between.
 
 import json
 import shutil

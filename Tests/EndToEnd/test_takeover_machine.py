@@ -23,7 +23,7 @@ store = ""
 recorder-directory = ""
 """
 
-# Whom a machine asks before: nobody answers there, and that shows at once.
+# The former nameservers of a machine: no server listens there, so that queries fail at once.
 FORMER, OTHER = "127.0.0.9", "127.0.0.10"
 KNOWN, SEEN = "known.to.the.daemon.example", "192.0.2.99"
 
@@ -62,7 +62,7 @@ class Kept:
         self.before = walk(self.machine)
 
     def connect(self):
-        """A network that leads nowhere: without one, systemd-resolved asks nobody."""
+        """A network that leads nowhere: without one, systemd-resolved sends no queries."""
         self.machine.check("ip", "link", "add", "lan0", "type", "veth", "peer", "name", "lan1")
         self.machine.check("ip", "address", "add", "192.0.2.2/24", "dev", "lan0")
         for end in ("lan0", "lan1"):

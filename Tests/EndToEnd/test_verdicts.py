@@ -43,7 +43,7 @@ def beside_another(sites, name, address):
 
 
 def refused_beside_another(sites, name, address):
-    """No handshake for names that nobody has."""
+    """No handshake for unknown names."""
     sites.web(address, is_default=True, files=sites.authority.certificate("default.example", file=f"{name}.other"),
               more="ssl_reject_handshake on;")
     sites.web(address, f"other.{name}", sites.authority.certificate(f"other.{name}"))
@@ -216,8 +216,8 @@ class Verdicts(Case):
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 class Restraint(Case):
-    """A network with an address of every kind, at which somebody listens at port 443, and the settings as they are by
-    default: only the public Internet is connected to."""
+    """A network with an address of every kind, each with a listener at port 443, and default settings: the daemon
+    connects to the public Internet only."""
     expected_seconds = 8
     PUBLIC = ("9.9.9.9", "2620:fe::9")
     OTHERS = (

@@ -7,7 +7,7 @@ import Testing
 final class PollLoop {
     /// Far above what anything here takes; only a failing test gets there.
     static let patience = Duration.seconds(20)
-    /// What a test waits for may come from a server's thread, which wakes nobody here.
+    /// Bounds a wait for an event of a server's thread, which does not wake this loop.
     static let longestWaitMilliseconds: Int64 = 10
 
     /// Behaves as epoll does: it watches the socket that a number stood for, not the number.

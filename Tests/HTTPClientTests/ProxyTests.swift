@@ -61,7 +61,7 @@ import Testing
         #expect(provider.first?.hasPrefix("GET / HTTP/1.1\r\nHost: provider.example:\(port)\r\n") == true)
     }
 
-    @Test("credentials are sent to a CONNECT proxy at once, and to nobody else")
+    @Test("credentials are sent to a CONNECT proxy at once, and not to the provider")
     func connectLogin() throws {
         let (reply, proxy, provider, _) = try throughProxy(
             .connect, [.awaitRequest, .send(ProxyTests.established)], withLogin: true)

@@ -34,7 +34,7 @@ import Testing
         loop.reply(id).map { String(decoding: $0.body, as: UTF8.self) }
     }
 
-    /// Nobody listens there.
+    /// Returns a port without a listener.
     private func closedPort() -> UInt16 {
         let (descriptor, port) = Sockets.listen()
         Sockets.end(descriptor)

@@ -6,7 +6,7 @@ import Testing
 
 struct ClientSubnetTests {
     @Test(
-        "a subnet of length 0 is not said as an address that nobody has",
+        "a client subnet of length 0 is not sent as an address",
         arguments: Dialects.names.filter { Dialects.entry(named: $0)?.carriesAddressesOnly == true },
         ["0.0.0.0/0", "::/0"])
     func nowhere(dialectName: String, subnet: String) throws {

@@ -144,7 +144,7 @@ struct LabTests {
                 """))
     }
 
-    @Test("a fault hits whom it names, and the more it names the more it counts")
+    @Test("a fault applies to the requests that it names, and the most specific fault wins")
     func faultScopes() {
         #expect(post("/fault?kind=hang") == 200)
         #expect(post("/fault?kind=empty&provider=alpha") == 200)

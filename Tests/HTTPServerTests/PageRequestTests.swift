@@ -35,7 +35,7 @@ struct PageRequestTests {
     }
 
     @Test(
-        "any other name is one that somebody has led to our address",
+        "any other Host name is refused: it may be DNS rebinding",
         arguments: [
             "evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "localhost:80:80", "localhost:x", "",
             "::1", "[::1", "[127.0.0.1]", "[::1]evil.example", "[]", "127.0.0.1@evil.example", " localhost",
@@ -77,7 +77,7 @@ struct PageRequestTests {
         }
     }
 
-    /// The name of SVG's namespace is an address that nobody visits.
+    /// SVG's namespace name looks like a URL, but browsers never fetch it.
     private func onlyNamespaces(_ document: String) -> Bool {
         document.split(separator: "://").dropFirst().allSatisfy { $0.hasPrefix("www.w3.org/2000/svg") }
     }

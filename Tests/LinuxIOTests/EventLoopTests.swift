@@ -149,7 +149,7 @@ struct ClockTests {
         let end = Clock.now() + .milliseconds(5)
         while Clock.now() < end { looks.append(Clock.bootMicrosecondsSince1970()) }
         looks.sort()
-        // A look between whose two clocks somebody else ran is late, but most are not.
+        // A reading is late if the thread was preempted between its two clocks; most readings are not.
         #expect(looks[looks.count / 2] - looks[0] < 100, "\(looks.count) looks")
     }
 

@@ -1,5 +1,5 @@
-// What is made of sockets that a service manager hands over. Numbers that nobody else has in these tests stand for
-// those from 3 on.
+// Sockets that a service manager hands over. The tests use descriptor numbers that are free in the test process in
+// place of those from 3 on.
 
 import Glibc
 import TestSupport
@@ -50,7 +50,7 @@ struct InheritedSocketsTests {
     }
 
     @Test(
-        "what is meant for another process, or for nobody, is left alone",
+        "sockets for another process, or without a valid LISTEN_PID, are left alone",
         arguments: [["LISTEN_PID": "1", "LISTEN_FDS": "1"], ["LISTEN_FDS": "1"], ["LISTEN_PID": "me"], [:]])
     func others(_ variables: [String: String]) {
         #expect(InheritedSockets { variables[$0] }.isEmpty)

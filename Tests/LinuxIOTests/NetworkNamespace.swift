@@ -12,7 +12,7 @@ final class NetworkNamespace {
     init() throws {
         name = "unit\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
         try NetworkNamespace.run("ip netns add \(name)")
-        // Addresses are usable at once, and no test waits for the doubt whether somebody else has them.
+        // Without duplicate address detection, addresses are usable at once.
         try shell("for each in all default; do echo 0 > /proc/sys/net/ipv6/conf/$each/accept_dad; done")
         try ip("link set lo up")
     }

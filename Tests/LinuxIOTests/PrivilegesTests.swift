@@ -43,7 +43,7 @@ struct PrivilegesTests {
         }
     }
 
-    @Test("root's names are known, and others are nobody's")
+    @Test("an account is root by its user ID or group ID, and unknown names have no account")
     func accounts() throws {
         #expect(try Account(named: "root")?.isRoot == true)
         #expect(try Account(named: "nobody")?.isRoot == false)
@@ -118,7 +118,7 @@ struct BequestTests {
         #expect(owner("ours/cache") == 4711)
     }
 
-    @Test("neither a link in the place of a directory is followed, nor is anything done below somebody else's")
+    @Test("no link in the place of a directory is followed, and nothing changes below another user's directory")
     func planted() throws {
         _ = unsafe mkdir("\(folder.path)/victim", 0o755)
         _ = unsafe symlink("\(folder.path)/victim", "\(folder.path)/ours")

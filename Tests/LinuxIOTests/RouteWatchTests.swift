@@ -100,8 +100,8 @@ struct RouteWatchTests {
         if let removes { #expect(before.count { !after.contains($0) } == removes, "\(command)") }
     }
 
-    /// Takes changes until the tables are what somebody reads who asks anew, and what is awaited. The kernel looks at
-    /// carriers and new IPv6 addresses when it has the time.
+    /// Takes changes until the tables equal those of a new watch and `isAwaited` holds. The kernel handles carriers and
+    /// new IPv6 addresses with a delay.
     ///
     /// - Returns: whether a change was reported; nil if that does not happen.
     private func settle(

@@ -24,7 +24,7 @@ struct ServiceNoticeTests {
         #expect(try #require(try heard(manager)).hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
     }
 
-    @Test("without a manager there is nobody to tell")
+    @Test("without a manager there are no notices")
     func nobody() {
         #expect(ServiceNotice { _ in nil } == nil)
         #expect(ServiceNotice { $0 == "NOTIFY_SOCKET" ? "" : nil } == nil)

@@ -64,7 +64,7 @@ import Testing
             (["route 0.0.0.0/5 wg0 via 10.9.0.1", "route 196.0.0.0/6 wg0 via 10.9.0.1"], "10.9.0.1"),
             // A site in the way is none.
             (["route 1.1.1.0/24 eth0 via 10.1.0.1", "route default wg0 via 10.9.0.1"], "10.9.0.1"),
-            // Half a way out is none, and nobody leaves through an interface that is down.
+            // Half a default route is none, and a route through an interface that is down does not count.
             (["route 0.0.0.0/1 eth0 via 10.1.0.1"], nil), (["down eth0", "route default eth0 via 10.1.0.1"], nil),
             (["down eth0", "route 128.0.0.0/1 eth0", "route 0.0.0.0/1 eth1 via 10.2.0.1"], nil),
             // Equals in the order of their names, whatever the order of the tables.
@@ -97,7 +97,7 @@ import Testing
         #expect(try isComplete(NetworkIdentityTests.home))
         let wired = "join eth0 ethernet 10.0.0.2/24 via 10.0.0.1"
         #expect(try !isComplete(wired))
-        // Who has the gateway's address on another link is somebody else.
+        // A neighbour with the gateway's address on another link is a different host.
         #expect(try !isComplete(wired, "link eth1 ethernet", "neighbour 10.0.0.1 0a:00:00:00:00:01 eth1"))
         #expect(try isComplete("link eth0 ethernet", "route default eth0"))
         #expect(try isComplete("join wwan0 modem 100.64.0.5/30 via 100.64.0.6"))

@@ -51,7 +51,7 @@ import Testing
         #expect(recovery.times(.route).count == 1)
     }
 
-    @Test("a machine that nobody uses does not wait")
+    @Test("after an idle time, recovery is measured from the first query")
     func idle() {
         var recovery = NetworkRecovery()
         recovery.wanted(now: at(0))

@@ -45,7 +45,7 @@ struct PrefixDiscoveryTests {
         #expect(discovery.askAt == nil)
     }
 
-    @Test("where there is a way out for IPv4, or none at all, nobody asks")
+    @Test("with an IPv4 default route, or without any, the prefix is not queried")
     func needless() throws {
         let onlyIPv4 = NetworkReach(prefixes: [try #require(Prefix("0.0.0.0/0"))])
         for reach in [dual, onlyIPv4, NetworkReach(prefixes: [])] {
@@ -153,7 +153,7 @@ struct PrefixDiscoveryTests {
         }
     }
 
-    @Test("what routers advertise goes before the nameserver's word, which nobody asks for then")
+    @Test("prefixes that routers advertise replace the nameserver's, and no query is sent")
     func advertised() {
         var discovery = asking()
         _ = discovery.answered(announced, ttlSeconds: 600, now: start)

@@ -93,7 +93,7 @@ struct AddressOrderTests {
         #expect(text(order.leftOut) == row.leftOut)
     }
 
-    @Test("those that are about as quick take turns, and nobody else does")
+    @Test("addresses of about equal latency take turns, and no others do")
     func rotation() {
         var chance = Chance(seed: 5)
         var firsts: Set<Address> = []
@@ -127,7 +127,7 @@ struct KnownAddressTests {
         return known.judgement.verdict
     }
 
-    @Test("of several ports a verified one decides, then a condemned one, then whatever shows somebody")
+    @Test("of several ports a verified one decides, then a mismatched one, then one with a live server")
     func ports() {
         for other in Verdict.allCases {
             #expect(judged([other, .verified]) == .verified)
@@ -141,7 +141,7 @@ struct KnownAddressTests {
         }
     }
 
-    @Test("nobody is there only when every port says so")
+    @Test("an address is unreachable only if every port says so")
     func halfKnown() {
         #expect(judged([.refused, .unprobed]) == .unprobed)
         #expect(judged([.unprobed, .notTLS]) == .notTLS)

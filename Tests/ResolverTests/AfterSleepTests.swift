@@ -68,7 +68,7 @@ struct AfterSleepTests {
     }
 
     @Test(
-        "the wave after a sleep keeps to its pace, loses nobody, and lets clients go first", arguments: [3600, 86_400])
+        "refreshes after a sleep keep their rate, lose no name, and let clients go first", arguments: [3600, 86_400])
     func wave(asleepSeconds: Int) throws {
         let budget = 10
         var wave = Wave(resolver(maxAgeSeconds: 0, budgetPerSecond: budget), awake: start + .seconds(asleepSeconds))
@@ -79,7 +79,7 @@ struct AfterSleepTests {
         }
         wave.handle(.restored(restored), at: start)
 
-        // In the first moments: a name that nobody knew, and one whose turn has not come.
+        // Right after waking: a name that is not cached, and one whose refresh has not begun.
         wave.handle(.timePassed, at: wave.awake)
         let hurried = [try question(1000), try #require(names.last { !wave.fetched.keys.contains($0) })]
         for (number, question) in hurried.enumerated() {

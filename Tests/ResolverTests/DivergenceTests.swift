@@ -62,7 +62,7 @@ struct DivergenceTests {
                 && !honest.contains { if case .diverged = $0 { true } else { false } })
     }
 
-    @Test("what all say, nobody is blamed for")
+    @Test("an address that all sources return counts against none of them")
     mutating func everybody() throws {
         stand.kept([1, 66], from: alpha)
         stand.heard([1, 66], from: beta)
@@ -71,7 +71,7 @@ struct DivergenceTests {
         #expect(divergences.isEmpty)
     }
 
-    @Test("without a verified address of somebody else there is no proof")
+    @Test("without a verified address of another source there is no proof")
     mutating func noProof() throws {
         stand.kept([66], from: beta)
         stand.heard([1], from: alpha)
@@ -92,7 +92,7 @@ struct DivergenceTests {
         #expect(divergences.isEmpty)
     }
 
-    @Test("truth is told once for each time that it is said, and not by whoever leads to a forged address, too")
+    @Test("each answer with verified addresses is credited once, unless it has a forged address, too")
     mutating func truths() throws {
         stand.kept([1], from: alpha)
         stand.heard([1, 66], from: beta)
@@ -109,7 +109,7 @@ struct DivergenceTests {
         #expect(second.count { $0 == .toldTruth(alpha, stand.name) } == 1)
     }
 
-    @Test("an answer that leads to somebody else is asked for again when somebody turns out to know better")
+    @Test("a mismatched answer is queried again once another source turns out to have a verified one")
     mutating func somebodyKnows() throws {
         stand.kept([66], from: beta)
         try stand.learn([66: .untrusted])

@@ -1,4 +1,4 @@
-// When fetches that can share a request leave, and with whom, on virtual time.
+// When fetches that can share a request are sent, and which of them share one, on virtual time.
 
 import DNSWire
 import TestSupport

@@ -1,5 +1,4 @@
-// Nameservers that lead back to us: found by a name that nobody else knows, left out, and taken back when they are
-// well.
+// Nameservers that forward to the daemon: detected by a random name, left out, and taken back once they no longer do.
 
 import DNSWire
 import Resolver

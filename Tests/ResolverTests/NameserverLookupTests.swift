@@ -1,4 +1,5 @@
-// The talk with the system's nameservers on virtual time: whom it asks, what it believes, and that it always ends.
+// A lookup at the system's nameservers on virtual time: which servers it queries, which replies it accepts, and that it
+// always ends.
 
 import DNSWire
 import Resolver

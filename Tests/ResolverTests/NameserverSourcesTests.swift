@@ -26,7 +26,7 @@ struct NameserverSourcesTests {
         sources.list.servers.map(\.description).joined(separator: " ")
     }
 
-    @Test("resolv.conf counts while it names somebody else, whatever stands in other files")
+    @Test("resolv.conf counts while it names another server, whatever other files contain")
     func resolvConfFirst() {
         let found = sources([
             Self.etc: "nameserver 127.0.0.1\nnameserver 192.0.2.1\n", Self.resolved: "nameserver 192.0.2.2\n",
@@ -34,14 +34,14 @@ struct NameserverSourcesTests {
         #expect(servers(found) == "192.0.2.1:53" && found.path == Self.etc)
     }
 
-    @Test("a server on loopback that is not us is somebody else")
+    @Test("a server on loopback other than the daemon is another server")
     func loopback() {
         let found = sources([Self.etc: "nameserver 127.0.0.2\n", Self.resolved: "nameserver 192.0.2.2\n"])
         #expect(servers(found) == "127.0.0.2:53" && found.path == Self.etc)
     }
 
     @Test(
-        "when it names ourselves, systemd-resolved's stub or nobody, the first file that names somebody else counts",
+        "if it names only the daemon, systemd-resolved's stub or no server, the first file with another server counts",
         arguments: [ours, stub, ours + stub, "nameserver 127.0.0.54\n", "", "search example.com\n"])
     func others(etc: String) {
         let rest = [
@@ -72,7 +72,7 @@ struct NameserverSourcesTests {
         #expect(found.list.omitted.map(\.why) == [.ourselves, .resolvedStub])
     }
 
-    @Test("the stub is asked where nobody else is named, and nobody where all are ourselves")
+    @Test("the stub is used if no other server is named, and none if every server is the daemon itself")
     func lastResorts() {
         let stub = sources([Self.etc: Self.stub])
         #expect(servers(stub) == "127.0.0.53:53" && stub.path == Self.etc)

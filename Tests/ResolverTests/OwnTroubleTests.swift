@@ -20,7 +20,7 @@ struct OwnTroubleTests {
         return trouble
     }
 
-    @Test("certificates for the names themselves that nobody trusts are somebody's who reads along, or our lack")
+    @Test("untrusted certificates for the names themselves are a local fault: interception, or missing CAs")
     func readAlong() throws {
         #expect(try trouble { ["n\($0).example"] }.explains(.untrusted, in: .a))
         #expect(try trouble { _ in ["other.test", "*.EXAMPLE"] }.explains(.untrusted, in: .a))

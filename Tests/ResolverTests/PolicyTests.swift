@@ -65,7 +65,7 @@ struct TokenBucketTests {
     func nextToken() {
         var budget = TokenBucket()
         for _ in 0..<4 { #expect(budget.spend(perSecond: 4, now: start) == nil) }
-        // Each has its own time: what is told once is charged, and nobody asks twice.
+        // Each call gets its own time, which is charged at once; the caller need not ask again.
         #expect(budget.spend(perSecond: 4, now: start) == start + .milliseconds(250))
         #expect(budget.spend(perSecond: 4, now: start) == start + .milliseconds(500))
         #expect(budget.spend(perSecond: 4, now: start + .milliseconds(500)) == start + .milliseconds(750))

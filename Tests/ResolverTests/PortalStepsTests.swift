@@ -32,7 +32,7 @@ struct PortalStepsTests {
         return resolver
     }
 
-    /// Whom a new client's question goes to first.
+    /// Returns the upstream that is queried first for a new client's question.
     private func asked(_ resolver: inout Resolver, _ name: String) throws -> Upstream? {
         var actions: [Action] = []
         resolver.handle(.asked(try question(name), Waiter(9), expired: nil), now: start, actions: &actions)

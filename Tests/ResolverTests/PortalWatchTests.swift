@@ -213,7 +213,7 @@ struct PortalWatchTests {
         #expect(trial(&watch, at: 8) == 1)
     }
 
-    @Test("whoever wants to be left alone, can't be reached or proves nothing is not tried")
+    @Test("a provider that is paused, unreachable or unverifiable is not tried")
     func notTried() {
         var watch = watch(verifies: [true, false, true])
         for provider in 0..<3 { fails(&watch, provider, provider == 1 ? .garbage : .tls, at: 0) }
@@ -227,7 +227,7 @@ struct PortalWatchTests {
         #expect(watch.nextDeadline == at(12))
     }
 
-    @Test("without a question that a client has asked nobody is tried")
+    @Test("without a question of a client no provider is tried")
     func noQuestion() {
         var watch = PortalWatch()
         watch.keep([ProviderTraits(id: ProviderID(0), types: .any)], hasSystem: true, now: at(0))

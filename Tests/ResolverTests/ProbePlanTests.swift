@@ -45,7 +45,7 @@ struct ProbePlanTests {
         #expect(rest.count == 10 && Set(rest.map(\.at)).count > 5)
     }
 
-    @Test("what waits is moved to the front when somebody wants it, and never probed twice at once")
+    @Test("a requested probe moves to the front of the queue, and no target is probed twice at once")
     mutating func promotion() throws {
         let none = begin([100, 200], at: start)
         #expect(none.isEmpty)
@@ -70,7 +70,7 @@ struct ProbePlanTests {
         #expect(last.map(\.target) == [target(3)])
     }
 
-    @Test("a full neighbourhood holds nobody else up")
+    @Test("a full prefix does not delay probes to other prefixes")
     mutating func otherNeighbours() throws {
         let begun = begin([1, 2, 3, 100], isWanted: true, at: start)
         #expect(begun == [target(1), target(100)])
@@ -103,7 +103,7 @@ struct ProbePlanTests {
         #expect(plan.waitingCount == 44 + 12)
     }
 
-    @Test("a full queue takes no more, except what somebody wants in the place of the last")
+    @Test("a full queue takes only requested probes, each in the place of the last one")
     mutating func overflow() throws {
         for number in 0..<Bounds.maxWaitingProbes {
             let isTaken = plan.add(target(number * 100), isWanted: false, now: start)

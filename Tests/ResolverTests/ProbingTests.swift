@@ -52,7 +52,7 @@ struct ProbingTests {
         #expect(other.probed == [1])
     }
 
-    @Test("where one address is somebody else's, everybody's word is looked at")
+    @Test("if one address is mismatched, the addresses of all sources are probed")
     mutating func doubtedName() throws {
         stand.kept([66])
         stand.asked()
@@ -123,7 +123,7 @@ struct ProbingTests {
         #expect(order == Array(2...20))
     }
 
-    @Test("addresses that nobody leads to any more make room for new ones, those in use never do")
+    @Test("addresses that no source returns any more make room for new ones, those in use never do")
     mutating func room() throws {
         stand.kept(Array(1...16))
         stand.pass(.seconds(30))
@@ -168,7 +168,7 @@ struct ProbingTests {
         #expect(stand.probed == [1])
     }
 
-    @Test("when nobody asks, nothing wakes the daemon")
+    @Test("without queries, nothing wakes the daemon")
     mutating func idle() throws {
         stand.kept([1])
         try stand.learn([1: .refused])
@@ -178,7 +178,7 @@ struct ProbingTests {
 
     // MARK: wanted
 
-    @Test("whoever wants to know has every address probed at once, or what was just found")
+    @Test("a request probes every address at once, or returns a recent result")
     mutating func wanted() throws {
         stand.kept([1, 2], isInUse: false)
         _ = stand.take()
@@ -201,7 +201,7 @@ struct ProbingTests {
         #expect(stand.probed == [1])
     }
 
-    @Test("whoever wants to know of a probe that runs waits for its end")
+    @Test("a request during a running probe waits for its end")
     mutating func wantedMeanwhile() throws {
         stand.kept([1])
         stand.pass(Bounds.probeJitter)

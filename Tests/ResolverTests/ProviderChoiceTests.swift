@@ -99,7 +99,7 @@ struct ProviderChoiceTests {
         #expect(soon == 2, "what was measured less than 10 s ago is known")
     }
 
-    @Test("an unmeasured one is measured at once, one request at a time, and not before somebody works")
+    @Test("an unmeasured provider is measured once another works, with one request at a time")
     func unmeasured() {
         var ranking = ranking([0, 0])
         #expect(ranking.begunLookup(with: Self.a, for: .a, now: start).isEmpty)
@@ -109,7 +109,7 @@ struct ProviderChoiceTests {
         #expect(ranking.begunLookup(with: Self.a, for: .a, now: start).isEmpty)
     }
 
-    @Test("nobody is measured beside at the cost of a quota, a pause or the budget for refreshes")
+    @Test("background measurements respect quotas, pauses and the budget for refreshes")
     func appetite() {
         var paused = ranking([10, 0])
         paused.throttled(Self.b, for: .seconds(9), now: start)

@@ -68,7 +68,7 @@ struct RefreshPlanTests {
         #expect(known.count { $0 % 2 == 1 } == Bounds.maxPlanned / 2, "none of those in use has left")
     }
 
-    @Test("restored names beyond the bound are left out, and push nobody out")
+    @Test("restored names beyond the bound are left out, and displace no other name")
     func restoredBeyondTheBound() throws {
         var plan = RefreshPlan(seed: 1)
         for number in 0..<Bounds.maxPlanned { plan.asked(try question(number), now: start) }
@@ -80,7 +80,7 @@ struct RefreshPlanTests {
         #expect(plan.nextDeadline == nil)
     }
 
-    @Test("however popular a name was, it is left alone after so many refreshes that nobody read")
+    @Test("a popular name, too, is dropped after a bounded number of refreshes without a query")
     func unread() throws {
         var plan = RefreshPlan(seed: 1)
         let popular = try question(0)
@@ -99,6 +99,23 @@ struct RefreshPlanTests {
         plan.asked(popular, now: now)
         plan.learned(popular, learned(60), isRefresh: false, patience: .zero, now: now)
         #expect(plan.counted(popular, hits: 0, now: now + .seconds(59)).isInUse, "asked again, in use again")
+    }
+
+    @Test("a question that failed waits for its retry, however often other refreshes have room for one more")
+    func failedIsNotEarly() throws {
+        var plan = RefreshPlan(seed: 1)
+        for number in 0..<2 {
+            plan.asked(try question(number), now: start)
+            plan.learned(try question(number), learned(60), isRefresh: false, patience: .zero, now: start)
+        }
+        let end = start + .seconds(60)
+        #expect(plan.popEarly(end, atMost: 2).count == 2)
+        plan.failed(try question(0), retryAt: end + .seconds(30))
+        plan.failed(try question(1), retryAt: end - .seconds(1))
+        #expect(plan.popEarly(end, atMost: 2) == [try question(1)])
+        #expect(plan.popDue(end + .seconds(31)) == [try question(0)])
+        plan.paid(try question(0), to: ProviderID(0), until: end + .milliseconds(31_500))
+        #expect(plan.popEarly(end + .seconds(31), atMost: 2).isEmpty, "a question that is paid for waits for its time")
     }
 
     @Test("a postponed refresh keeps its turn before those that fell due later, and does not count as unread")

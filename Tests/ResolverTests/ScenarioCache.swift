@@ -25,7 +25,7 @@ struct ScenarioCache {
     struct Hit {
         let answer: Answer
         let isFirstWhenDue: Bool
-        /// It is the first since somebody began to wait for it.
+        /// Whether it is the first hit since the resolver began to await one.
         let isAwaited: Bool
     }
 
@@ -58,7 +58,7 @@ struct ScenarioCache {
     /// - Parameter age: of an answer that comes from somewhere else than an upstream.
     mutating func store(_ question: Question, _ answer: Answer, isSystems: Bool, age: Duration = .zero, now: Instant) {
         let key = self.key(question, isSystems)
-        // Hits that nobody has counted yet belong to the question, not to the answer.
+        // Hits that are not counted yet belong to the question, not to the answer.
         entries[key] = Entry(answer: answer, storedAt: now - age, hits: entries[key]?.hits ?? 0)
         if !isSystems { entries[self.key(question, true)] = nil }
     }

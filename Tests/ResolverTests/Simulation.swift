@@ -255,7 +255,14 @@ struct Simulation {
                 account.throttled(provider, until: now + pause)
                 try handle(.throttled(provider, for: pause))
             }
-        case .nameFailed, .failure(.timeout), .failure(.overload): account.reached(result.id)
+        case .nameFailed, .failure(.timeout): account.reached(result.id)
+        case .failure(.overload):
+            account.reached(result.id)
+            account.foundNoPlace(result.id)
+        case .failure: break
+        }
+        switch result.result {
+        case .success, .nameFailed: account.replied(result.id, now: now)
         case .failure: break
         }
         let lowest = Simulation.lowest(account.running[result.id]?.question)

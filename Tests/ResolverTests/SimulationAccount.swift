@@ -39,10 +39,12 @@ struct SimulationAccount {
         let upstreamChanges: Int
         /// For clients who have waited already.
         let isStartedAnew: Bool
-        /// The hosts file has come to speak of its name: nobody else is asked.
+        /// The hosts file now covers its name: no upstream is queried any more.
         var isLocalNow = false
         /// A provider was reached and had no answer, or the daemon had no room for a request.
         var hasVerdict = false
+        /// Their requests found no place, and may be sent again.
+        var withoutPlace: Set<Upstream> = []
         var asked: [Upstream: Fate] = [:]
         var running = 0
     }
@@ -68,6 +70,7 @@ struct SimulationAccount {
     private var pausedUntil: [ProviderID: Instant] = [:]
     private var providers: [ProviderTraits] = []
     private var hasSystem = false
+    private var repliedAt: [ProviderID: Instant] = [:]
     private var unreachable: Set<ProviderID> = []
     private var upstreamChanges = 0
     /// In the event in hand.
@@ -93,7 +96,7 @@ struct SimulationAccount {
         upstreamChanges += 1
         refreshesOf = [:]
         explored = []
-        // Whoever is away for a while comes back as a stranger.
+        // A provider that was removed and comes back has no history.
         pausedUntil = pausedUntil.filter { paused in providers.contains { $0.id == paused.key } }
         questionsOf = questionsOf.filter { asked in providers.contains { $0.id == asked.key } }
     }
@@ -155,7 +158,18 @@ struct SimulationAccount {
         lookups[fetch.question]?.hasVerdict = true
     }
 
-    /// The event in hand is done: whoever has no requests left has ended.
+    /// The request found no place: it may be sent again.
+    mutating func foundNoPlace(_ id: FetchID) {
+        guard let fetch = running[id], fetch.upstream != .system else { return }
+        lookups[fetch.question]?.withoutPlace.insert(fetch.upstream)
+    }
+
+    /// A provider has replied, be it without an answer.
+    mutating func replied(_ id: FetchID, now: Instant) {
+        if let provider = provider(of: id) { repliedAt[provider] = now }
+    }
+
+    /// Ends the event in hand: lookups without requests in flight have ended.
     ///
     /// - Parameter notAsked: the providers that are left alone just now.
     mutating func settled(without notAsked: [ProviderID], now: Instant) {
@@ -163,7 +177,10 @@ struct SimulationAccount {
         isMoving = false
         leftAlone = notAsked
         for provider in notAsked { leftAloneAt[provider] = now }
-        for question in touched where lookups[question]?.running == 0 { lookups[question] = nil }
+        for question in touched where lookups[question]?.running == 0 {
+            let isAwaited = debts.values.contains { $0.question == question }
+            if !isAwaited || lookups[question]?.withoutPlace.isEmpty != false { lookups[question] = nil }
+        }
         touched = []
     }
 
@@ -181,11 +198,14 @@ struct SimulationAccount {
             try checkAppetite(provider, question, now: now)
         }
         // A lookup may end and another one begin within one event.
-        let hasEnded = lookups[question]?.running == 0 && lookups[question]?.asked[upstream] != nil
+        let mayBeAskedAgain = lookups[question]?.withoutPlace.contains(upstream) == true
+        let hasEnded =
+            lookups[question]?.running == 0 && lookups[question]?.asked[upstream] != nil && !mayBeAskedAgain
         if hasEnded || lookups[question] == nil { try lookupBegun(question, upstream, now: now) }
         let isNew = lookups[question]?.asked.updateValue(fate, forKey: upstream) == nil
-        try require(isNew, "\(upstream) is asked twice by one lookup for \(question)")
+        try require(isNew || mayBeAskedAgain, "\(upstream) is asked twice by one lookup for \(question)")
         lookups[question]?.running += 1
+        lookups[question]?.withoutPlace.remove(upstream)
         running[id] = Fetch(question: question, upstream: upstream, fate: fate)
     }
 
@@ -203,7 +223,7 @@ struct SimulationAccount {
 
     private mutating func lookupBegun(_ question: Question, _ upstream: Upstream, now: Instant) throws {
         let isLocal = LocalNames.route(question, .empty) != .anywhere
-        // Whoever is paid by the question need not be asked.
+        // Providers with a quota of queries need not be queried.
         let candidates = providers.filter {
             $0.supports(question.type) && $0.shadowShare == nil && $0.questionsPerSecond == nil && !isLocal
                 && !unreachable.contains($0.id)
@@ -277,9 +297,18 @@ struct SimulationAccount {
         return debt.question
     }
 
+    /// No provider whose reply is awaited has replied to anything lately.
+    private func requireSilence(_ question: Question, now: Instant) throws {
+        let awaited = running.values.filter { $0.question == question }.map(\.upstream)
+        for case .provider(let provider) in awaited {
+            let isSilent = repliedAt[provider].map { now - $0 >= Bounds.silentFloor } ?? true
+            try require(isSilent, "\(question): expired at once, and \(provider) has replied")
+        }
+    }
+
     /// Not while any upstream would have answered in time, the system resolver aside where a provider's answer has
     /// expired: at this moment none that was asked for the lookup answers within `clientTimeout` of its start, and
-    /// everybody was asked whom the rules want asked by then, unless the set of upstreams or the hosts file's word has
+    /// every required upstream was queried by then, unless the set of upstreams or the hosts file's word has
     /// changed meanwhile. Excepted is the time after a complete failure (`recheck`).
     mutating func repliedExpired(
         _ waiter: Waiter, _ origin: AgedAnswer.Origin, _ cause: StaleCause, _ policyOf: (Name) -> NamePolicy,
@@ -289,9 +318,13 @@ struct SimulationAccount {
         let hasStayed = debts[waiter]?.moves == moves
         let question = try replied(waiter, now: now)
         let policy = policyOf(question.name)
-        // One client's expired answer is everybody's.
+        // All clients of a lookup get the same expired answer.
         if let kept, hasStayed, cause != .otherNetwork {
             try require(kept.isUsable(policy.limits), "\(question): an expired answer against the policy")
+        }
+        guard cause != .unresponsive else {
+            try requireSilence(question, now: now)
+            return question
         }
         let isOthers = cause == .otherNetwork
         try require(!isOthers || policy.limits.maxAgeSeconds > 0, "\(question): another network's against the policy")
@@ -300,7 +333,7 @@ struct SimulationAccount {
         guard let lookup = lookups[question] else {
             // It may have failed a moment ago.
             if isOthers { return question }
-            // Nobody to ask, or no room to.
+            // No upstream to query, or no room for a lookup.
             let candidates = providers.filter { $0.supports(question.type) && $0.shadowShare == nil }
             let isAlone =
                 !hasSystem && LocalNames.route(question, .empty) == .system

@@ -26,7 +26,7 @@ struct SimulationTests {
     }
 
     @Test(
-        "with addresses that are forged or dead nobody waits longer, and probes keep their bounds and end",
+        "forged and unreachable addresses delay no client, and probes keep their bounds and end",
         arguments: probingSeeds)
     func probing(_ seed: UInt64) throws {
         var simulation = Simulation(seed: seed, probing: true, origin: .now)

@@ -170,7 +170,7 @@ struct VerificationTests {
 
     // MARK: useless answers
 
-    @Test("an answer that leads nowhere is asked for elsewhere once a minute, unless nobody knows better")
+    @Test("an unusable answer is queried elsewhere once a minute, unless no source has a better one")
     mutating func useless() throws {
         stand.kept([9])
         try stand.learn([9: .verified])
@@ -199,7 +199,7 @@ struct VerificationTests {
         #expect(stand.asksElsewhere(besides: VerificationStand.alpha))
     }
 
-    @Test("that none knew better does not make somebody else's address as good as a dead one that was said of late")
+    @Test("a mismatched address ranks below a recent unreachable one, even if no source has a better one")
     mutating func deadBeforeForged() throws {
         stand.kept([1])
         stand.heard([66])
@@ -217,7 +217,7 @@ struct VerificationTests {
         #expect(!stand.verification.isUseless(stand.question, forged, now: stand.now), "nobody says so any more")
     }
 
-    @Test("nobody is asked elsewhere when the same event shows that none knows better")
+    @Test("no other source is queried if the same event shows that none has a better answer")
     mutating func noneBetterAtOnce() throws {
         stand.kept([1])
         stand.pass(Bounds.probeJitter)
@@ -251,7 +251,7 @@ struct VerificationTests {
         #expect(!stand.verification.isUseless(sixes, stand.answer6([1]), now: stand.now))
     }
 
-    @Test("where nothing was ever verified and many names are untrusted, nobody is asked because of it")
+    @Test("if nothing was ever verified and many names are untrusted, no source is queried because of it")
     mutating func noAuthorities() throws {
         for number in 1...4 {
             let question = Question(try #require(Name("n\(number).example")), .a)
@@ -336,7 +336,7 @@ struct VerificationTests {
     }
 
     @Test(
-        "what our own failure or a doubtful clock finds speaks against nobody",
+        "verdicts from a local fault or a doubtful clock count against no address",
         arguments: [Verdict.unprobed, .timeDoubtful])
     mutating func ownTrouble(_ verdict: Verdict) throws {
         stand.kept([1, 2])

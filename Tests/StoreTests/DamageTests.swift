@@ -1,5 +1,5 @@
-// Files that are damaged, half written or somebody else's: what is handed over was once written, the rest is set aside,
-// and the store goes on with a file of its own.
+// Damaged, truncated and foreign files: the store loads only what it wrote, sets the rest aside, and goes on with a
+// file of its own.
 
 import DNSWire
 import Glibc
@@ -137,7 +137,7 @@ struct DamageTests {
     }
 
     @Test(
-        "a row that somebody edited is left out, and no other",
+        "an edited row is left out, and no other",
         arguments: [
             "body = x'c00c00010001000000ff0004c0000201'", "lifetime = lifetime + 1", "stored_ms = stored_ms + 1",
             "partition = 77", "type_number = 12", "demand = demand + 1", "answers = answers + 1", "rcode = 2",

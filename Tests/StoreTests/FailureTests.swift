@@ -27,7 +27,7 @@ struct FailureTests {
         #expect(!folder.names.contains { $0.contains("aside") })
     }
 
-    @Test("somebody who writes with sqlite3 and does not end keeps us out for a while only")
+    @Test("an open write transaction of sqlite3 locks the store only until it ends")
     func writingElsewhere() throws {
         var store = EntryStore(path: folder.file)
         try store.write(entries, nowMilliseconds: 0)
@@ -40,7 +40,7 @@ struct FailureTests {
         #expect(try Loaded(&store).entries.isEmpty)
     }
 
-    @Test("somebody who reads with sqlite3 and does not end cannot make the log grow without bound")
+    @Test("an open read transaction of sqlite3 cannot make the log grow without bound")
     func readingElsewhere() throws {
         var store = EntryStore(path: folder.file, bounds: StoreBounds(maxLogBytes: 1 << 20))
         try store.write(entries, nowMilliseconds: 0)

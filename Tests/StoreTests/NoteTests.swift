@@ -60,7 +60,7 @@ struct NoteTests {
     }
 
     @Test(
-        "a note that somebody edited is left out and counted, and no other",
+        "an edited note is left out and counted, and no other",
         arguments: [
             "value = 'on'", "name = 'other'", "checksum = 1", "value = hex(zeroblob(5000))",
             "value = CAST(x'ff' AS TEXT)",

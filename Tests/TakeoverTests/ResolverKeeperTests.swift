@@ -15,7 +15,7 @@ struct ResolverKeeperTests {
         #expect(ResolverKeeper(SampleMachine.survey(keeper)) == keeper)
     }
 
-    @Test("a link to systemd-resolved's files is nobody's while it does not run")
+    @Test("a link to systemd-resolved's files is a plain file while systemd-resolved does not run")
     func resolvedStopped() {
         var survey = SampleMachine.survey(.resolved)
         survey.running = []

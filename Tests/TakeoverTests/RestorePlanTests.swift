@@ -80,7 +80,7 @@ struct RestorePlanTests {
         }
     }
 
-    @Test("what somebody else has put in the place of our resolv.conf stays, and what was before is kept")
+    @Test("a foreign file in the place of our resolv.conf stays, and the original is kept aside")
     func foreign() {
         let (before, plan) = taken(.plainFile)
         var machine = after(plan, before)
@@ -92,7 +92,7 @@ struct RestorePlanTests {
         #expect(machine.files[SystemPaths.former + "resolv.conf"]?.bytes == before.files[SystemPaths.resolvConf]?.bytes)
     }
 
-    @Test("a link that somebody else has put there stays, too")
+    @Test("a foreign link in that place stays, too")
     func foreignLink() {
         let (before, plan) = taken(.plainFile)
         var machine = after(plan, before)
@@ -163,7 +163,7 @@ struct RestorePlanTests {
         #expect(machine == before)
     }
 
-    @Test("settings of somebody else's that were edited meanwhile lose our lines alone")
+    @Test("edited settings of another program lose our lines alone")
     func sharedSettings() throws {
         let (before, plan) = taken(.openresolv)
         var machine = after(plan, before)
@@ -175,7 +175,7 @@ struct RestorePlanTests {
         #expect(text == "resolv_conf=/etc/resolv.conf\nsearch_domains=new.example\n")
     }
 
-    @Test("a directory of settings stays while somebody else has something in it")
+    @Test("a settings directory stays while it holds a file of another program")
     func folder() {
         let (before, plan) = taken(.resolved)
         var machine = after(plan, before)

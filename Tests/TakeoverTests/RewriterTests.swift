@@ -47,7 +47,7 @@ struct RewriterTests {
         #expect(rewriters { $0.cloudInit = "manage_resolv_conf: true\nmanage_resolv_conf: false\n" }.isEmpty)
     }
 
-    @Test("WSL is named unless it was told to keep off, whoever keeps resolv.conf")
+    @Test("WSL is named unless generateResolvConf is false, whichever program manages resolv.conf")
     func windows() {
         #expect(rewriters { $0.wsl = "" } == ["WSL"] && rewriters([], .resolved) { $0.wsl = "" } == ["WSL"])
         #expect(rewriters { $0.wsl = "generateResolvConf=false\n" }.count == 1, "it stands in no section")

@@ -47,7 +47,7 @@ struct TakeoverPlanTests {
     }
 
     @Test(
-        "a list of systemd-resolved's that keeps nothing, or names nobody, is not taken for the nameservers of before")
+        "systemd-resolved's list is not used as the former nameservers if it is not in use or is empty")
     func emptyUplinks() {
         var survey = SampleMachine.survey(.plainFile)
         survey.uplinkContent = Array("# managed by man:systemd-resolved(8)\nnameserver 192.0.2.7\n".utf8)
@@ -72,7 +72,7 @@ struct TakeoverPlanTests {
     }
 
     @Test(
-        "a daemon that nobody starts again, or that nobody stands in for, is warned of",
+        "a takeover warns if the daemon has no enabled unit or no restore unit",
         arguments: [
             ("", "does not run as httpdnsd.service"),
             ("ActiveState=inactive\nOnFailure=\nUnitFileState=enabled\n", "does not run as httpdnsd.service"),

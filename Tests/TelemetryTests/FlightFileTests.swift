@@ -63,7 +63,7 @@ struct FlightFileTests {
         }
     }
 
-    @Test("a moment that nobody can have written is refused, whatever its bytes")
+    @Test("an impossible time is refused, whatever its bytes")
     func moments() throws {
         try record(3)
         let whole = file(signal: 6)

@@ -12,9 +12,9 @@ struct RuleTests {
 
     @Test("file length")
     func fileLength() {
-        #expect(Rules.fileLength(file(lines(400))).isEmpty && !Rules.fileLength(file(lines(401))).isEmpty)
-        #expect(!Rules.fileLength(file(lines(401), "scripts/run")).isEmpty)
-        #expect(Rules.fileLength(file(lines(401), "README.md")).isEmpty)
+        #expect(Rules.fileLength(file(lines(700))).isEmpty && !Rules.fileLength(file(lines(701))).isEmpty)
+        #expect(!Rules.fileLength(file(lines(701), "scripts/run")).isEmpty)
+        #expect(Rules.fileLength(file(lines(701), "README.md")).isEmpty)
     }
 
     @Test(

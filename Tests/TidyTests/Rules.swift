@@ -2,7 +2,7 @@
 // forbidden are put together here, so that this file may obey the rules.
 
 enum Rules {
-    static let maxFileLines = 400
+    static let maxFileLines = 700
     static let maxFunctionLines = 60
     static let maxLineLength = 120
     static let maxHeadLines = 5

@@ -20,7 +20,7 @@
 /// - Parameter address: a struct sockaddr_storage; `length` is a socklen_t.
 int clinux_accept(int descriptor, void *_Nullable address, uint32_t *_Nullable length);
 
-/// Who is at the other end of a UNIX socket: SO_PEERCRED, whose struct ucred is GNU only.
+/// Credentials of the peer of a UNIX socket: SO_PEERCRED, whose struct ucred is GNU only.
 int clinux_peer_credentials(
     int descriptor, int32_t *_Nonnull process, uint32_t *_Nonnull user, uint32_t *_Nonnull group);
 
@@ -34,7 +34,8 @@ int clinux_epoll_control(int epoll, int operation, int descriptor, uint32_t even
 
 int clinux_epoll_wait(int epoll, struct clinux_event *_Nonnull events, int count, int milliseconds);
 
-/// Whether somebody keeps the wall clock in step (adjtimex, whose header Glibc leaves out): 1, 0, or -1 if unknown.
+/// Whether a time service synchronises the wall clock (adjtimex, whose header Glibc leaves out): 1, 0, or -1 if
+/// unknown.
 int clinux_clock_is_synchronised(void);
 
 /// Names the calling thread (GNU only); at most 15 bytes. 0, or an error number.

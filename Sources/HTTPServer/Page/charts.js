@@ -1,9 +1,9 @@
 'use strict';
-// Draws: elements, numbers as text, and charts in SVG. Knows nothing of DNS. Text becomes text nodes, never markup:
-// names are chosen by strangers.
+// Makes elements, number texts and SVG charts, independently of DNS. Text becomes text nodes, never markup, because
+// names are untrusted.
 
 const svgSpace = 'http://www.w3.org/2000/svg';
-const span = 300; // seconds that a chart shows
+const span = 300; // seconds that a chart covers
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -47,7 +47,7 @@ function bytes(count) {
   return (count / 1024 ** step).toFixed(step === 0 ? 0 : 1) + ' ' + units[step];
 }
 
-/// Of microseconds.
+/// Formats microseconds.
 function time(microseconds) {
   if (!isKnown(microseconds)) return '–';
   const [value, unit] = microseconds < 1000 ? [microseconds, 'µs']
@@ -55,13 +55,13 @@ function time(microseconds) {
   return Number(value.toFixed(value < 10 ? 1 : 0)) + ' ' + unit;
 }
 
-/// A short number at least as large, whose quarters are short, too.
+/// Rounds up to a number with few digits, whose quarters have few digits too.
 function nice(value) {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 3, 4, 6, 8, 10].map(step => step * power).find(step => step >= value * 0.999);
 }
 
-/// From a value to 0...1, and the values that get a line.
+/// Maps a value to 0...1, and lists the values of the grid lines.
 function linearScale(highest, limit) {
   const top = limit ?? nice(Math.max(highest, 1) * 1.02);
   return {place: value => value / top, ticks: [0, 0.25, 0.5, 0.75, 1].map(part => part * top)};
@@ -74,7 +74,7 @@ function logScale(lowest, highest) {
   return {place: value => (Math.max(low, Math.log10(value)) - low) / (high - low), ticks};
 }
 
-/// Runs of neighbouring samples that have a value.
+/// Splits the points into runs without gaps.
 function runs(points) {
   const found = [];
   let open = false;
@@ -90,8 +90,8 @@ function runs(points) {
 const path = points => 'M' + points.map(([x, y]) => x.toFixed(1) + ' ' + y.toFixed(1)).join('L');
 
 class Chart {
-  /// series: {key, label, tone}, from the bottom to the top where they are stacked. Samples have `at` in seconds, and
-  /// `values` by key or nothing.
+  /// series: {key, label, tone}, from bottom to top if stacked. Samples have `at` in seconds, and `values` by key or
+  /// null.
   constructor(host, options) {
     Object.assign(this, {isStacked: false, isLogarithmic: false, limit: null, text: short}, options);
     this.samples = [];
@@ -203,7 +203,7 @@ class Chart {
     });
   }
 
-  /// The values at the cursor, or the last ones, for eyes and for screen readers.
+  /// Shows the values at the cursor, or else the last ones, and sets the label for screen readers.
   explain(now) {
     const at = now - (this.cursor ?? 0);
     const near = this.samples.filter(sample => Math.abs(sample.at - at) < 3);
@@ -219,7 +219,7 @@ class Chart {
   }
 }
 
-/// A small curve without axes; what it says stands beside it as numbers.
+/// A small curve without axes; the same numbers are shown beside it.
 function sparkline(values) {
   const width = 144, height = 26;
   const top = Math.max(1, ...values.filter(isKnown));

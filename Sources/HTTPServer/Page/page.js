@@ -1,4 +1,4 @@
-// Asks for the figures once a second, keeps those of five minutes, and shows them. Changes nothing in the daemon.
+// Polls /status.json once a second, keeps five minutes of it, and shows it. Changes nothing in the daemon.
 
 const sources = [
   {key: 'cache', label: 'cache', tone: 'cache'},
@@ -28,13 +28,13 @@ const charts = {
   }),
 };
 
-let history = []; // {at, stats}, the oldest first; stats is null where the daemon did not answer
+let history = []; // {at, stats}, the oldest first; stats is null if the daemon did not answer
 let isPaused = false;
 let shown = {};
 
 // MARK: figures
 
-/// The sample that is some seconds older, if the daemon ran all the while.
+/// Returns the sample that is `seconds` older, or null if the daemon was down or restarted in between.
 function before(index, seconds) {
   const newer = history[index];
   for (let other = index - 1; other >= 0; other--) {
@@ -58,7 +58,7 @@ function rates(index) {
   return values;
 }
 
-/// Over ten seconds, or as many as there are.
+/// Returns the sample 10 s earlier, else 3 s, else 1 s.
 function recent(index) {
   const newer = history[index];
   if (!newer.stats) return null;
@@ -73,7 +73,7 @@ function hitShare(index) {
   return {hits: hits + misses > 0 ? hits / (hits + misses) : NaN};
 }
 
-/// In microseconds, from the buckets: bound n is 2^n, each counts what is above the one before.
+/// Interpolates a percentile in microseconds. The upper bound of bucket n is 2^n; counts are not cumulative.
 function percentile(counts, part) {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total <= 0) return NaN;
@@ -103,7 +103,7 @@ function latencies(index, part) {
 // MARK: showing
 
 function rows(id, key, make) {
-  // Left alone while nothing changes, so that a selection and a reader's place stay.
+  // Unchanged rows are not replaced, so that a text selection and the screen reader position survive.
   const text = JSON.stringify(key);
   if (shown[id] === text) return;
   shown[id] = text;
@@ -194,7 +194,7 @@ function showEvidence(evidence) {
 function showNetwork(network, changes) {
   place('network').textContent = network
     ? 'network ' + (network.id || 'none') + (network.words ? ' (' + network.words + ')' : '') : 'network not watched';
-  // Without how long it has been so: an alert that is set is read out.
+  // The duration is removed, because a screen reader reads each changed alert aloud.
   const alert = network?.portal ? 'Captive portal: ' + network.portal.replace(/^suspected for .* at most: /, '') : '';
   place('alert').hidden = !alert;
   if (place('alert').textContent !== alert) place('alert').textContent = alert;

@@ -1,4 +1,4 @@
-// The owner of one open descriptor. Nothing else in the program closes a descriptor.
+// Owner of one open descriptor. No other type closes descriptors.
 
 import Glibc
 
@@ -6,7 +6,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     /// For system calls and for `EventLoop`. Valid as long as the owner lives; never to be closed by the borrower.
     package let raw: Int32
 
-    /// Takes over an open descriptor that nobody else will close.
+    /// Takes ownership of an open descriptor.
     package init(owning raw: Int32) {
         precondition(raw >= 0, "a failed call gave no descriptor")
         self.raw = raw

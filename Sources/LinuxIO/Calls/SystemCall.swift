@@ -30,8 +30,8 @@ enum SystemCall {
         return result
     }
 
-    /// A descriptor that is not open or memory that is not ours: going on would read, write or close something that
-    /// belongs to somebody else.
+    /// A descriptor that is not open, or a bad address, is a bug: continuing could read, write or close an unrelated
+    /// file.
     private static func stopIfOurFault(_ name: StaticString, _ code: Int32) {
         precondition(code != EBADF, "\(name): the descriptor is not open (EBADF)")
         precondition(code != EFAULT, "\(name): a bad address was passed (EFAULT)")

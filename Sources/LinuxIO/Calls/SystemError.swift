@@ -26,13 +26,13 @@ extension SystemError {
     package var isNoSuchFile: Bool { code == ENOENT }
     /// The machine has no such family or no such address now.
     package var isAddressUnavailable: Bool { code == EADDRNOTAVAIL || code == EAFNOSUPPORT }
-    /// Of `connect`: the peer's machine says that nobody listens there.
+    /// Of `connect`: no socket listens at the peer's port.
     package var isRefused: Bool { code == ECONNREFUSED }
     /// Of `connect`: a machine on the way, perhaps this one, says that there is no way. EACCES stands for a route that
     /// prohibits, and for ICMPv6 "administratively prohibited".
     package var isUnreachable: Bool { [ENETUNREACH, EHOSTUNREACH, EHOSTDOWN, ENOPROTOOPT, EACCES].contains(code) }
     package var isTimeout: Bool { code == ETIMEDOUT }
-    /// The peer has ended the connection with a reset; EPIPE is told to whoever writes after that.
+    /// The peer has reset the connection; a later write fails with EPIPE.
     package var isReset: Bool { code == ECONNRESET || code == EPIPE }
 }
 

@@ -1,5 +1,5 @@
-// Waits for descriptors and calls whoever watches them: epoll, level-triggered, one thread. There are no timers
-// inside: the caller owns the deadlines and passes the next one to `turn`.
+// Waits for descriptors and calls their handlers: epoll, level-triggered, one thread. It has no timers: the caller
+// keeps the deadlines and passes the next one to `turn`.
 
 import CLinux
 import Glibc
@@ -58,7 +58,7 @@ package final class EventLoop {
     /// itself included, but not start a turn.
     ///
     /// - Parameter descriptor: open, not watched yet, and unwatched before it is closed. The loop does not own it:
-    ///   whoever watches keeps the owner in a stored property, as a local array may be released after its last use.
+    ///   keep the owner in a stored property, because a local array may be released after its last use.
     /// - Throws: EEXIST (watched already), EPERM (a regular file), ENOSPC and ENOMEM.
     package func watch(
         _ descriptor: Int32, for interest: Readiness, _ body: @escaping (Readiness) -> Void
@@ -90,7 +90,8 @@ package final class EventLoop {
         slots[Int(registration.slot)].body = nil
         slots[Int(registration.slot)].generation &+= 1
         freeSlots.append(registration.slot)
-        // A library may have closed its descriptor first; then the number is unknown to epoll, or somebody else's.
+        // A library may have closed its descriptor first; the number is then unknown to epoll, or belongs to another
+        // file.
         guard watchers[slot.descriptor] == registration else { return }
         watchers[slot.descriptor] = nil
         _ = clinux_epoll_control(descriptor.raw, EPOLL_CTL_DEL, slot.descriptor, 0, 0)

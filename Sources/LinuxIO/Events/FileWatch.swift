@@ -80,8 +80,8 @@ package final class FileWatch {
         UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_MOVED_FROM) | UInt32(IN_DELETE) | UInt32(IN_CLOSE_WRITE)
         | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)
 
-    /// A link that is replaced while we follow it shows as a difference in the next round; whoever replaces links
-    /// faster than that will do so again, and wake us.
+    /// A link that is replaced during the walk shows as a difference in the next round. A link that changes faster
+    /// causes a further event.
     private static let maxRounds = 4
 
     private func watchAll() throws(SystemError) {
@@ -110,7 +110,7 @@ package final class FileWatch {
         concerns = renewed
     }
 
-    /// Nil for what is missing or not ours to see; then an entry above it is watched.
+    /// Returns nil for a missing or inaccessible path; an entry above it is then watched.
     private func addWatch(_ path: String) throws(SystemError) -> Int32? {
         do throws(SystemError) {
             return try SystemCall.run("inotify_add_watch") {

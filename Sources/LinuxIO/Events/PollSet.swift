@@ -1,6 +1,6 @@
-// Waits until one of a few descriptors can be read. For serving threads, in place of an `EventLoop`: epoll stays
-// registered with its sockets, so the kernel looks there for somebody to wake at every datagram that is sent (some
-// 5 % of what a cached reply costs), while poll(2) is registered only as long as it waits.
+// Waits until one of a few descriptors is readable. Serving threads use it because epoll stays registered with its
+// sockets: the kernel then checks for waiters at every datagram sent (some 5 % of the cost of a cached reply).
+// poll(2) is registered only while it waits.
 
 import Glibc
 

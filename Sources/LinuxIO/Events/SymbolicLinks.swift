@@ -1,4 +1,4 @@
-// Where a path really leads: every directory entry whose change can change what the path names.
+// Resolves a path into all directory entries that determine its target: its links, and the file itself.
 
 import Glibc
 

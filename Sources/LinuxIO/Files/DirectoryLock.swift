@@ -1,14 +1,14 @@
-// One process at a time may work in a directory: the lock ends with its owner, however that ends.
+// Lock on a directory, for one process at a time; the kernel releases it when the owner ends.
 
 import Glibc
 
 package struct DirectoryLock: ~Copyable {
     private let descriptor: FileDescriptor
 
-    /// A directory that is removed and made anew each time by somebody else is no place for a lock.
+    /// Gives up if another process keeps replacing the directory.
     private static let maxRounds = 16
 
-    /// - Throws: EAGAIN when somebody else has it; ENOENT without the directory.
+    /// - Throws: EAGAIN if another process has the lock; ENOENT without the directory.
     package init(_ path: String) throws(SystemError) {
         for _ in 0..<DirectoryLock.maxRounds {
             let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
@@ -18,7 +18,7 @@ package struct DirectoryLock: ~Copyable {
             var locked = stat()
             var present = stat()
             try SystemCall.run("fstat") { unsafe fstat(raw, &locked) }
-            // Who had it before may have removed the directory with us waiting at its door.
+            // The former owner may have removed the directory while this process waited for the lock.
             if unsafe lstat(path, &present) == 0, present.st_ino == locked.st_ino, present.st_dev == locked.st_dev {
                 descriptor = opened
                 return

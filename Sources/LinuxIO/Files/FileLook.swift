@@ -1,4 +1,4 @@
-// What stands at a path, without following a link there: for those who put the same back later.
+// The object at a path, without following a link: for callers that restore it later.
 
 import Glibc
 
@@ -33,7 +33,7 @@ package enum FileLook: Equatable, Sendable {
         }
     }
 
-    /// Where a path ends when its links are followed, whether or not there is something; nil: it is no link itself.
+    /// Where a link finally leads, even if nothing exists there; nil if the path is no link.
     package static func destination(ofLinkAt path: String) -> String? {
         guard SymbolicLinks.target(ofLinkAt: path) != nil, let last = SymbolicLinks.entries(of: path).last else {
             return nil
@@ -42,7 +42,7 @@ package enum FileLook: Equatable, Sendable {
     }
 }
 
-/// Whose a file is, with the twelve lower bits of its mode.
+/// Owner of a file, and the twelve lower bits of its mode.
 package struct FileRights: Equatable, Sendable {
     package let userID: UInt32
     package let groupID: UInt32

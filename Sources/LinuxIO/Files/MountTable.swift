@@ -10,7 +10,7 @@ package enum MountTable {
         return parse(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// The fifth field. Paths with blanks in them have an escape there, and are none that anybody asks for.
+    /// Parses the fifth field. Paths with blanks contain an escape there; callers do not ask for such paths.
     static func parse(_ text: String) -> Set<String> {
         Set(
             text.split(separator: "\n").compactMap { line in

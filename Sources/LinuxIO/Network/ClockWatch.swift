@@ -1,5 +1,5 @@
-// Wakes whoever sleeps when the wall clock was set, or the machine went on after a suspend: an epoll that waits for a
-// deadline does not notice either by itself. It does not say which, nor by how much: compare the clocks.
+// Becomes readable when the wall clock was set, or the machine resumed from suspend: an epoll wait with a deadline
+// notices neither. It does not tell which, nor by how much: compare the clocks.
 
 import CLinux
 import Glibc

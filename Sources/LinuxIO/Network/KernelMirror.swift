@@ -81,7 +81,7 @@ extension KernelMirror {
         return isChanged
     }
 
-    /// Gateways whose neighbours nobody has reported, because they were none when that happened.
+    /// Returns new gateways. Earlier neighbour reports about them were ignored, because they were no gateways then.
     mutating func takeNewGateways() -> [NeighbourReport.Place] { routes.takeNewGateways() }
 
     /// Links that are new, by their names.

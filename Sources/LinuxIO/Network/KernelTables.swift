@@ -1,5 +1,4 @@
-// What the kernel reports of interfaces, their addresses, routes and neighbours. Facts only: which of them matter is
-// for others to say.
+// The kernel's interfaces, addresses, routes and neighbours. Facts only, without a judgement of their relevance.
 
 /// Each list is sorted, so that equal tables compare as equal. Addresses have port 0; link-local IPv6 ones have the
 /// number of their link as scope.
@@ -18,8 +17,7 @@ package struct KernelTables: Equatable, Sendable {
         /// As drivers call themselves: "veth", "wireguard", "tun", "bridge"; empty for plain hardware.
         package let kind: String
         package let isWireless: Bool
-        /// Switched on, and with somebody at the other end as far as the driver knows (IFF_UP, IFF_LOWER_UP and
-        /// IFF_RUNNING).
+        /// Administratively up and with a carrier as far as the driver knows (IFF_UP, IFF_LOWER_UP and IFF_RUNNING).
         package let isUp: Bool
     }
 
@@ -43,7 +41,8 @@ package struct KernelTables: Equatable, Sendable {
         package let table: UInt32
     }
 
-    /// One whose hardware address the kernel knows and uses (states reachable, stale, delay, probe, permanent, noarp).
+    /// A neighbour with a hardware address that the kernel uses (states reachable, stale, delay, probe, permanent,
+    /// noarp).
     package struct Neighbour: Equatable, Sendable {
         package let link: Int32
         package let address: SocketAddress

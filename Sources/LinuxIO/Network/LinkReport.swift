@@ -8,7 +8,7 @@ struct LinkReport: Equatable {
     let hardwareType: UInt16
     let name: String
     let kind: String
-    /// By whoever administers it. While it is not, no route leads over it.
+    /// Administratively up. While it is not, no route uses it.
     let isSwitchedOn: Bool
     let isUp: Bool
 

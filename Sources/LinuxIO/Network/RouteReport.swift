@@ -44,7 +44,7 @@ struct RouteReport {
         }
     }
 
-    /// More than anybody configures; the rest of the hops is not looked at.
+    /// More than operators configure; further hops are ignored.
     static let maxHops = 64
 
     /// Nil for what does not concern us: other families, the table of our own addresses, copies that the kernel made

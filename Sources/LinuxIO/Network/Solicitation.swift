@@ -3,7 +3,7 @@
 import Glibc
 
 extension RouteWatch {
-    /// Discard (RFC 863): who is there throws it away, or says that the port is closed; both will do.
+    /// Discard (RFC 863): the peer drops the datagram or reports a closed port; both suffice.
     private static let discardPort: UInt16 = 9
 
     /// One empty datagram. Failures are ignored: it is a hint.

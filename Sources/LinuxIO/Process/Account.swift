@@ -26,6 +26,6 @@ package struct Account: Equatable, Sendable {
         self.init(name: name, userID: user, groupID: group)
     }
 
-    /// By whatever name, or a member of root's group, who may write where root's files may be written by their group.
+    /// True for uid 0 under any name, and for group root, which can write root's group-writable files.
     package var isRoot: Bool { userID == 0 || groupID == 0 }
 }

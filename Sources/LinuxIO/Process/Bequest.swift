@@ -1,5 +1,5 @@
-// What root leaves to the user who will serve: a directory, and files in it that were root's. Everything is looked at
-// where it was opened, and no link is followed: somebody without rights may have put there what is in it.
+// Gives a directory, with root's files in it, to the user that will serve. Everything is checked after opening, and
+// no link is followed: an unprivileged user may have put the entries there.
 
 import Glibc
 

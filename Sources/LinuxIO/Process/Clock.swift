@@ -1,4 +1,4 @@
-// The only place where clocks are read. Everybody else is told the time.
+// The only place that reads clocks; other components get the time as a parameter.
 
 import CLinux
 import Glibc
@@ -40,7 +40,7 @@ package enum Clock {
     /// something after a restart.
     package static func wallMilliseconds() -> Int64 { wallNanoseconds() / 1_000_000 }
 
-    /// Somebody keeps the wall clock in step; nil: the kernel does not say.
+    /// Whether a time service synchronises the wall clock; nil: unknown.
     package static var isSynchronised: Bool? {
         let answer = clinux_clock_is_synchronised()
         return answer < 0 ? nil : answer == 1
@@ -62,6 +62,6 @@ package enum Clock {
     }
 
     private static let attosecondsPerMillisecond: Int64 = 1_000_000_000_000_000
-    /// Keeps the sum within 32 bits; whoever waits a day longer is woken for nothing once a day.
+    /// Keeps the sum within 32 bits; a longer wait causes one extra wake-up per day.
     private static let longestWaitSeconds: Int64 = 86_400
 }

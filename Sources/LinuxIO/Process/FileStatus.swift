@@ -1,4 +1,4 @@
-// What a path leads to: whose it is and who may do what with it. Opens a file only to ask whether it can't be changed.
+// Owner and permissions of a path's target. Opens the file only to check the immutable flag.
 
 import Glibc
 

@@ -1,4 +1,4 @@
-// What the process runs on, and how it ends.
+// Properties of the machine and of this process.
 
 import CLinux
 import Glibc
@@ -27,7 +27,7 @@ package enum Machine {
         }
     }
 
-    /// Whose rights the process has.
+    /// Effective user and group of the process.
     package static var user: (userID: UInt32, groupID: UInt32) { (geteuid(), getegid()) }
 
     /// The uid of `nobody` and the gid of `nogroup`. Any program without a user of its own may have them, so they prove
@@ -42,7 +42,8 @@ package enum Environment {
     /// Nil for a variable that is not set.
     package static func value(of name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
 
-    /// Likewise, and nobody finds it there again. Before there are other threads, because they may be reading.
+    /// Returns the value and removes the variable. Call before other threads exist, because they may read the
+    /// environment.
     package static func take(_ name: String) -> String? {
         defer { unsafe unsetenv(name) }
         return value(of: name)

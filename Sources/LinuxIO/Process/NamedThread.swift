@@ -1,5 +1,5 @@
-// A thread with a name, for `top -H` and core dumps, that takes no signal but those of a crash. Whoever starts it must
-// join it: a thread that outlives what it works on is a crash at exit.
+// A thread with a name, for `top -H` and core dumps, that takes only the signals of a crash. The creator must join
+// it: a thread that outlives its data crashes at exit.
 
 import CLinux
 import Glibc

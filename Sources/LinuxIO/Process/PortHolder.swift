@@ -1,4 +1,4 @@
-// Says which process holds a port that we could not bind. Only a hint for people: what it reads may change meanwhile.
+// Names the process that holds a port. A hint for the operator only, because the holder may change meanwhile.
 
 import Glibc
 
@@ -7,7 +7,7 @@ package enum PortHolder {
         case udp, tcp
     }
 
-    /// `unbound (pid 123)`, or nil when nobody holds it or we may not see who does (only root sees all).
+    /// `unbound (pid 123)`; nil if no visible process holds it (only root sees all).
     package static func describe(_ address: SocketAddress, _ transport: Transport) -> String? {
         let inodes = conflictingInodes(address, transport)
         guard !inodes.isEmpty else { return nil }

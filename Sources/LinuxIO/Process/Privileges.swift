@@ -8,8 +8,8 @@ package enum Privileges {
     /// Of root, which may bind any port and read any file.
     package static var isRoot: Bool { geteuid() == 0 }
 
-    /// The process goes on as this user, who is not root, without any capability; nor can it get one by starting a
-    /// program.
+    /// Changes the process to this user, which must not be root, without capabilities, and prevents regaining any by
+    /// starting a program.
     ///
     /// - Throws: EPERM where the process was not root's, or a container forbids it; EINVAL where a container does not
     ///   know the user. The process then has to end: what is left of its rights is not known.

@@ -1,4 +1,4 @@
-// Text to whoever started us. Unbuffered, so that a crash loses nothing; what can't be written is lost.
+// Writes text to the standard streams. Unbuffered, so that a crash loses nothing; text that cannot be written is lost.
 
 import Glibc
 

@@ -49,10 +49,10 @@ package struct Terminal: ~Copyable {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// It has another size.
+    /// Sent when the terminal's size has changed.
     package static let resizeSignal = SIGWINCH
-    /// What ends a program on a terminal, whoever sends it.
+    /// Signals that end a program on a terminal.
     package static let endSignals = [SIGINT, SIGTERM, SIGQUIT, SIGHUP]
-    /// Nobody is left to bring the screen back for who is stopped: a program that draws takes it, and goes on.
+    /// Caught and ignored by a drawing program: a stopped program could not restore the screen.
     package static let stopSignal = SIGTSTP
 }

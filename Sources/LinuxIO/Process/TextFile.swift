@@ -8,7 +8,7 @@ package enum TextFile {
         try readWithAccess(path, maxBytes: maxBytes).content
     }
 
-    /// Like `read`, with who may read the file that was read, whatever stands at the path meanwhile.
+    /// Like `read`, and returns the permissions of the file that was read, even if the path was replaced meanwhile.
     package static func readWithAccess(
         _ path: String, maxBytes: Int
     ) throws(SystemError) -> (content: [UInt8], access: FileAccess) {
@@ -35,7 +35,7 @@ package enum TextFile {
     private static let chunkBytes = 16 * 1024
 }
 
-/// Whose a file is, and who may read it.
+/// Owner and read permissions of a file.
 package struct FileAccess: Equatable, Sendable {
     package let ownerID: UInt32
     package let groupID: UInt32

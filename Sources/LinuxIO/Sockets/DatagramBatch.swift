@@ -94,7 +94,7 @@ import Glibc
         return unsafe _overrideLifetime(packet, borrowing: self)
     }
 
-    /// A copy, for whoever answers later.
+    /// Returns a copy, for a later answer.
     package func bytes(_ place: Int) -> [UInt8] {
         let length = unsafe min(Int(incoming[place].length), DatagramBatch.packetBytes)
         return unsafe Array(UnsafeBufferPointer(start: packets + place * DatagramBatch.packetBytes, count: length))

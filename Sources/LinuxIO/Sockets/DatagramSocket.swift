@@ -49,8 +49,8 @@ package final class DatagramSocket: Sendable {
         try descriptor.localAddress()
     }
 
-    /// What the kernel threw away since the socket was made: almost always because its buffer was full of datagrams
-    /// that nobody had received yet. 0 where the kernel does not say (before Linux 4.12).
+    /// Datagrams that the kernel dropped since the socket was made, almost always because the receive buffer was
+    /// full. 0 if the kernel does not report it (before Linux 4.12).
     package var lostDatagrams: UInt32 {
         var figures = [UInt32](repeating: 0, count: DatagramSocket.memoryFigures)
         var length = socklen_t(MemoryLayout<UInt32>.size * figures.count)

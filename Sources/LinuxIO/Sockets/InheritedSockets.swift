@@ -1,5 +1,5 @@
-// Sockets that the service manager has opened for us (sd_listen_fds(3)): somebody without rights may serve port 53 with
-// them, and no query is lost while we are started again. What is of no kind that we serve is named and closed.
+// Sockets passed by the service manager (sd_listen_fds(3)). They let an unprivileged process serve port 53, and no
+// query is lost during a restart. Sockets of other kinds are reported and closed.
 
 import Glibc
 
@@ -14,7 +14,7 @@ package struct InheritedSockets {
     /// Two transports on as many addresses as the settings may name.
     private static let maxCount: Int32 = 128
 
-    /// Nobody has handed anything over.
+    /// True if no sockets were passed.
     package var isEmpty: Bool { datagrams.isEmpty && listeners.isEmpty && unusable.isEmpty }
 
     /// Takes over what is there. To be called once, before other threads: a second owner would close them twice.

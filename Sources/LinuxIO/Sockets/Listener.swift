@@ -1,4 +1,4 @@
-// A TCP socket that listens. How many connections are kept, and whose, is decided by its owner.
+// A listening TCP socket. Its owner limits the connections.
 
 import CLinux
 import Glibc

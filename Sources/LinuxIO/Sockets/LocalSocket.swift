@@ -13,11 +13,11 @@ package final class LocalSocket: Sendable {
     /// it fails with EAGAIN.
     static let backlog: Int32 = 128
 
-    /// A socket file that nobody answers on is left from a crash and is removed.
+    /// Removes a socket file without a listener, which a crash has left.
     ///
     /// - Parameter mode: permission bits of the socket file; connecting needs the write bit.
-    /// - Throws: EADDRINUSE when somebody answers at the path or it is no socket, ENAMETOOLONG over 107 bytes,
-    ///   ENOENT, EACCES.
+    /// - Throws: EADDRINUSE if a process listens at the path or it is no socket, ENAMETOOLONG over 107 bytes, ENOENT,
+    ///   EACCES.
     package init(path: String, mode: UInt32) throws(SystemError) {
         let address = try LocalAddress(path)
         let descriptor = try FileDescriptor(socketOf: AF_UNIX, type: SOCK_STREAM)
@@ -28,7 +28,7 @@ package final class LocalSocket: Sendable {
             try SystemCall.run("unlink") { unsafe unlink(path) }
             try address.bind(descriptor)
         }
-        // Nobody can connect before listen, so the mode is right before the first client.
+        // No client can connect before listen, so the mode is right before the first client.
         try SystemCall.run("chmod") { unsafe chmod(path, mode) }
         file = try FileIdentity(ofLinkAt: path)
         try SystemCall.run("listen") { listen(descriptor.raw, LocalSocket.backlog) }
@@ -47,7 +47,7 @@ package final class LocalSocket: Sendable {
         package let groupID: UInt32
     }
 
-    /// - Returns: the next waiting connection and who made it (at the time it did), or nil when none waits.
+    /// - Returns: the next waiting connection and its peer's credentials at connect time, or nil if none waits.
     /// - Throws: EMFILE and the like, see `Listener.accept`.
     package func accept() throws(SystemError) -> (socket: StreamSocket, peer: Peer)? {
         var ignored = SocketAddress.Kernel()
@@ -118,7 +118,7 @@ struct LocalAddress {
         try SystemCall.run("connect") { unsafe kernel.withPointer { unsafe Glibc.connect(raw, $0, $1) } }
     }
 
-    /// A socket file whose owner is gone: the kernel refuses the connection. Any other outcome is a living owner, or
+    /// True for a socket file without an owner: the kernel refuses the connection. Any other outcome: a live owner, or
     /// a file that is not ours to remove.
     var isStaleSocket: Bool {
         do throws(SystemError) {

@@ -9,7 +9,8 @@ extension FileDescriptor {
         self.init(owning: try SystemCall.run("socket") { socket(family, kind, 0) })
     }
 
-    /// One that somebody else has made: from now on it never blocks, and programs we start do not inherit it.
+    /// Prepares an inherited descriptor: it becomes non-blocking, and programs that the daemon starts do not inherit
+    /// it.
     func becomeOurs() throws(SystemError) {
         let status = try SystemCall.run("fcntl") { fcntl(raw, F_GETFL) }
         try SystemCall.run("fcntl") { fcntl(raw, F_SETFL, status | O_NONBLOCK) }

@@ -1,17 +1,17 @@
-// One connection to one address of a provider, and behind https a handshake, as far as the certificate. It asks for
-// nothing.
+// Checks one address of a provider: connects, and for https completes a TLS handshake and judges the certificate. It
+// sends no request.
 
 import Crypto
 import Doctor
 import LinuxIO
 
 final class DiallingErrand: Errand {
-    /// How the server proves who it is.
+    /// What the TLS handshake sends and verifies.
     struct Terms {
         let context: TLSContext
         /// Shown to the server (SNI).
         let name: String
-        /// False: the settings let the certificate be for somebody else.
+        /// False: the settings name a different host for the certificate (`verify-name`).
         let checksName: Bool
         /// Seconds since 1970.
         let now: Int64
@@ -27,13 +27,13 @@ final class DiallingErrand: Errand {
     private var unsent: [UInt8] = []
     private var isConnected = false
     private(set) var outcome: ProviderCheck.Outcome?
-    /// Of a certificate that is the provider's own.
+    /// Validity dates of the certificate, if it is trusted and has the provider's name.
     private(set) var dates: ClockCheck.Dates?
 
     private static let readBytes = 16 * 1024
     private static let maxShownNames = 3
 
-    /// - Parameter terms: nil: connecting is all.
+    /// - Parameter terms: nil: only connect.
     init(provider: String, place: SocketAddress, kind: String, _ terms: Terms?) {
         self.provider = provider
         self.place = place
@@ -75,7 +75,7 @@ final class DiallingErrand: Errand {
         }
     }
 
-    /// False: not yet, or that was all.
+    /// Returns true if the handshake can go on. False: the connection is not established yet, or the check is complete.
     private func hasConnected(_ socket: StreamSocket, _ loop: EventLoop) throws(SystemError) -> Bool {
         guard !isConnected else { return true }
         switch try socket.connectOutcome() {
@@ -117,7 +117,7 @@ final class DiallingErrand: Errand {
         case .failed(.alert(let reason)): finish(.failed("no handshake: \(reason)"), loop)
         case .failed(.notTLS): finish(.failed("no TLS there"), loop)
         case .done(let peer):
-            // The end of the handshake, so that the server writes no failure down.
+            // Sends the end of the handshake, so that the server does not log a failure.
             if let socket { try? send(socket) }
             finish(judgement(peer), loop)
         }

@@ -1,29 +1,29 @@
-// The doctor's looks over the network, all at the same time and each with an end. What they found is theirs to say.
+// Runs the doctor's network checks concurrently, each with a time limit. Each check holds its own result.
 
 import LinuxIO
 
 protocol Errand: AnyObject {
-    /// For who waits: "provider alidns at 223.5.5.5:443".
+    /// Shown to the operator during a wait: "provider alidns at 223.5.5.5:443".
     var what: String { get }
     var isOver: Bool { get }
-    /// May be over when it returns.
+    /// Starts the check; it may be over when this returns.
     func begin(_ loop: EventLoop)
-    /// A datagram may have been lost: once more.
+    /// Sends the question again, since a datagram may have been lost.
     func repeatQuestion()
-    /// Time is up.
+    /// Ends the check: the time limit is reached.
     func end(_ loop: EventLoop)
 }
 
 struct Errands {
     let errands: [any Errand]
 
-    /// Long enough for a handshake around the world, and for a question that is asked twice.
+    /// Long enough for a handshake over a long distance, and for a question that is sent twice.
     private static let patience = Duration.seconds(4)
     private static let repeatAfter = Duration.milliseconds(1300)
-    /// Nobody likes to wait longer without a word.
+    /// After this time the operator sees which checks are still running.
     private static let silence = Duration.seconds(2)
 
-    /// Each of them is over when this returns.
+    /// Runs all checks; each is over when this returns.
     func run() throws(SystemError) {
         let loop = try EventLoop()
         let start = Clock.now()

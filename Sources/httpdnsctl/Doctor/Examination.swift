@@ -1,4 +1,4 @@
-// The doctor's round: gathers what there is to see, and lets each check say what follows from it. Nothing is changed.
+// `httpdnsctl doctor`: collects the facts about this machine and passes them to each check. Changes nothing.
 
 import Control
 import DNSWire
@@ -14,7 +14,7 @@ struct Examination {
     private let control: DaemonCheck.Control
     private let knowledge: DaemonCheck.Knowledge
     private let isSocketUnitUp: Bool
-    /// Where the daemon listens; where it says nothing, where the settings let it.
+    /// The daemon's listen addresses from its `status`, else from the settings.
     private let places: [SocketAddress]
     private let ourselves: ListenAddresses
     private let sources: NameserverSources
@@ -24,7 +24,7 @@ struct Examination {
     private static let controlTimeout = Duration.seconds(2)
     private static let maxStatusBytes = 1 << 20
 
-    /// - Parameter socket: as on the command line; the default stands for what the settings name.
+    /// - Parameter socket: as on the command line; the default path means `control.socket` of the settings.
     init(settings path: String?, socket given: String) {
         settings = ExaminedSettings(path)
         let isDefault = given == Invocation.defaultSocket
@@ -32,7 +32,8 @@ struct Examination {
         let (control, status) = Examination.ask(socket)
         let units = MachineFiles.unitStates()
         isSocketUnitUp = units.socket == "active"
-        // One that has failed, or does not get up, is a fault and no wait.
+        // An idle service with an active socket unit waits for its first query. A failed or restarting service is a
+        // fault.
         let isWaitedFor = control.isAbsent && isSocketUnitUp && units.service == "inactive"
         self.control = isWaitedFor ? .startedByQuestions : control
         knowledge =
@@ -88,7 +89,7 @@ struct Examination {
         }
     }
 
-    /// Processes are looked for only where the daemon is not.
+    /// Searches for the process that holds a port, only if the daemon does not answer there.
     private func portCheck(_ questions: [DaemonQuestions]) -> PortCheck {
         var holdings: [PortCheck.Holding] = []
         for question in questions {

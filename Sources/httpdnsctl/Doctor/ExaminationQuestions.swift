@@ -1,4 +1,4 @@
-// Which questions go to the daemon and to nameservers, and what their ends are called in the doctor's words.
+// The DNS queries that the doctor sends to the daemon and to nameservers, and the doctor's terms for their outcomes.
 
 import DNSWire
 import Doctor
@@ -6,13 +6,13 @@ import LinuxIO
 import Resolver
 import Takeover
 
-/// To where the daemon listens.
+/// Version queries to one listen address of the daemon, over UDP and TCP.
 struct DaemonQuestions {
     let place: SocketAddress
     let udp: QuestionErrand
     let tcp: QuestionErrand
 
-    /// - Parameter place: a wildcard is asked at loopback.
+    /// - Parameter place: the listen address; a wildcard is queried at loopback.
     init(place: SocketAddress, _ entropy: SystemEntropy) {
         self.place = place
         let loopback = SocketAddress(place.isIPv6 ? "[::1]:\(place.port)" : "127.0.0.1:\(place.port)")
@@ -29,7 +29,8 @@ struct DaemonQuestions {
         DaemonCheck.Listener("\(place)", udp: DaemonQuestions.reply(udp), tcp: DaemonQuestions.reply(tcp))
     }
 
-    /// Our own address is our address there, too, so that the daemon takes us for somebody else.
+    /// A query to a non-loopback address of this machine comes from that address. The daemon's access list may
+    /// therefore refuse it.
     private static func isDeclined(_ reply: [UInt8], _ place: SocketAddress) -> Bool {
         let refusedCode: UInt16 = 5
         return Header(reply.span)?.responseCode == refusedCode && Address(bytes: place.ipBytes)?.isLoopback == false
@@ -47,14 +48,14 @@ struct DaemonQuestions {
     }
 }
 
-/// To a nameserver of the system.
+/// Queries to one of the system resolver's nameservers.
 struct NameserverQuestions {
     private let place: SocketAddress
     private let udp: QuestionErrand
     private let tcp: QuestionErrand
     private let largeUDP: QuestionErrand
 
-    /// Nil where the interface of a link-local address is gone.
+    /// Nil if the interface of a link-local address is gone.
     init?(_ server: Nameserver, _ entropy: SystemEntropy) {
         guard let place = SocketAddress(server.description) else { return nil }
         self.place = place
@@ -86,7 +87,7 @@ struct NameserverQuestions {
     }
 }
 
-/// To who is named in resolv.conf in the daemon's place, and may ask the daemon in turn.
+/// A query to a nameserver of resolv.conf that is not the daemon, but may forward queries to it.
 struct PassageQuestion {
     let server: Nameserver
     let errand: QuestionErrand

@@ -1,5 +1,5 @@
-// The daemon's settings as the doctor reads them: with what is wrong said, and the built-in ones where nothing else is
-// to be had, so that the rest can be looked at all the same.
+// The daemon's settings as the doctor reads them, with complaints about errors. If the file is unusable, the built-in
+// settings stand in, so that the other checks can run.
 
 import DNSWire
 import Doctor
@@ -9,14 +9,14 @@ import Settings
 
 struct ExaminedSettings {
     static let standardPath = "/etc/httpdnsd/httpdnsd.toml"
-    /// As the daemon reads it.
+    /// The same limit as the daemon's.
     private static let maxBytes = 1 << 20
 
     let path: String
     let settings: Settings
     let complaints: [String]
 
-    /// - Parameter path: nil: where the daemon looks, and none is needed there.
+    /// - Parameter path: nil: the default path, where the file may be missing.
     init(_ path: String?) {
         self.path = path ?? ExaminedSettings.standardPath
         do throws(SystemError) {
@@ -36,7 +36,7 @@ struct ExaminedSettings {
 
     var check: SettingsCheck { SettingsCheck(complaints: complaints, path: path) }
 
-    /// What the daemon must be able to read and write.
+    /// The files and directories that the daemon must be able to read or write.
     var places: [FileCheck.Place] {
         var places = [MachineFiles.place(path, .read)]
         for provider in settings.providers {
@@ -44,7 +44,7 @@ struct ExaminedSettings {
                 ("key-file", provider.keyFile), ("cipher-key-file", provider.cipherKeyFile),
                 ("proxy-key-file", provider.proxyKeyFile),
             ]
-            // Others are credentials, which the service manager brings.
+            // Other values are names of credentials, which the service manager provides.
             for case (let key, let file?) in keys where file.hasPrefix("/") {
                 places.append(MachineFiles.place(file, .secret("\(key) of \(provider.name)")))
             }
@@ -61,7 +61,7 @@ struct ExaminedSettings {
         return places.compactMap { $0 }
     }
 
-    /// The system resolver's, by the daemon's own rules.
+    /// Nameserver sources of the system resolver, chosen by the daemon's own rules.
     func sources(without ourselves: ListenAddresses) -> NameserverSources {
         let system = settings.systemResolver
         return NameserverSources(

@@ -1,5 +1,5 @@
-// What the doctor and a takeover read on this machine, file by file. It decides nothing: what can't be read is missing,
-// or said so.
+// Reads the files of this machine for the doctor and a takeover. An unreadable file counts as missing or is reported;
+// no conclusions are drawn here.
 
 import Doctor
 import LinuxIO
@@ -9,28 +9,29 @@ import Takeover
 enum MachineFiles {
     static let resolvConf = "/etc/resolv.conf"
     static let authorities = "/etc/ssl/certs/ca-certificates.crt"
-    /// What `system use` leaves as long as resolv.conf leads to the daemon.
+    /// Exists as long as a takeover by `system use` is in force.
     static let takeoverRecord = "/var/lib/httpdnsd-system/record"
     static let resolvedServers = "/run/systemd/resolve/resolv.conf"
 
-    /// A table of routes or mounts on a large machine; more is not looked at.
+    /// Bytes read of one file: enough for the route or mount table of a large machine.
     private static let maxBytes = 4 << 20
-    /// Of a directory with pieces of settings.
+    /// Files read of one directory of settings.
     private static let maxFiles = 64
 
-    /// Empty: missing, or not ours to read.
+    /// Returns the file's bytes; empty if it is missing or unreadable.
     static func bytes(_ path: String) -> [UInt8] { (try? TextFile.read(path, maxBytes: maxBytes)) ?? [] }
 
     static func text(_ path: String) -> String { String(decoding: bytes(path), as: UTF8.self) }
 
-    /// The files of a directory, one behind the other in the order of their names.
+    /// Returns the files of a directory concatenated in the order of their names.
     static func texts(in directory: String) -> String {
         Directory.names(in: directory).sorted().prefix(maxFiles).map { text("\(directory)/\($0)") + "\n" }.joined()
     }
 
     static func exists(_ path: String) -> Bool { (try? FileStatus(at: path)) != nil }
 
-    /// As the daemon reads resolv.conf's companions: a path that ends with "/" is a directory.
+    /// Reads resolv.conf and the alternative nameserver files as the daemon does. A path that ends with "/" is a
+    /// directory.
     static func nameserverFiles(_ resolvConf: String) -> [String: [UInt8]] {
         var contents: [String: [UInt8]] = [:]
         for path in [resolvConf] + NameserverSources.paths {
@@ -53,7 +54,7 @@ enum MachineFiles {
         text(path).split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
     }
 
-    /// Nil where this user may not look.
+    /// Nil if this user may not read the path's directories.
     static func place(_ path: String, _ purpose: FileCheck.Purpose) -> FileCheck.Place? {
         var steps: [FileCheck.Status?] = []
         var walked = ""
@@ -81,8 +82,8 @@ enum MachineFiles {
         return .none
     }
 
-    /// "active", "inactive", "failed" and the like: httpdnsd.socket, which holds the port for the daemon, and
-    /// httpdnsd.service. Nothing is changed by asking for them; empty where no systemd runs.
+    /// Returns the states of httpdnsd.socket, which holds the port for the daemon, and of httpdnsd.service. Values are
+    /// "active", "inactive", "failed" and the like; both empty without systemd. The query changes nothing.
     static func unitStates() -> (socket: String, service: String) {
         let ended = try? ChildProgram.run(
             "systemctl", ["is-active", "httpdnsd.socket", "httpdnsd.service"], timeout: .seconds(2),
@@ -98,7 +99,7 @@ enum MachineFiles {
         settings.dhclient = text("/etc/dhcp/dhclient.conf") + "\n" + texts(in: "/etc/dhcp/dhclient-enter-hooks.d")
         settings.dhcpcd = text("/etc/dhcpcd.conf")
         settings.cloudInit = text("/etc/cloud/cloud.cfg") + "\n" + texts(in: "/etc/cloud/cloud.cfg.d")
-        // Containers on Windows have its kernel, too.
+        // A container on Windows runs the WSL kernel too, hence the second condition.
         let isWSL = text("/proc/sys/kernel/osrelease").lowercased().contains("microsoft") && containerKind() == .none
         settings.wsl = isWSL ? text("/etc/wsl.conf") : nil
         settings.hasResolvconf = exists("/sbin/resolvconf")

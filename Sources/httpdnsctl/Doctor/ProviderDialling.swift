@@ -1,5 +1,5 @@
-// Which addresses of which providers are dialled, with which authorities, and what that says of providers, of the clock
-// and of the store of authorities.
+// Chooses the provider addresses to dial and the CA certificates to trust. Derives the checks of providers, clock and
+// CA store from the results.
 
 import Crypto
 import DNSWire
@@ -14,7 +14,7 @@ struct ProviderDialling {
     private let omitted: [ProviderCheck.Place]
     private let now: Int64
 
-    /// All at the same time; a provider has two to four.
+    /// Connections that are made concurrently; a provider has two to four addresses.
     private static let maxErrands = 64
     private static let maxAddresses = 8
 
@@ -91,8 +91,8 @@ struct ProviderDialling {
         return provider.addresses.compactMap { SocketAddress($0, port: provider.url.port) }
     }
 
-    /// Nil: connecting is all that is tried. An address is not shown in a handshake (RFC 6066 section 3), and who is
-    /// known by one only is judged by the daemon.
+    /// Nil: only connect. A server name in TLS cannot be an address (RFC 6066 section 3), so the daemon alone verifies
+    /// a provider that has only an address.
     private static func terms(
         _ provider: Settings.Provider, _ contexts: inout Contexts, _ now: Int64
     ) -> DiallingErrand.Terms? {
@@ -116,15 +116,15 @@ struct ProviderDialling {
         return bytes.firstRange(of: Array("BEGIN CERTIFICATE".utf8)) == nil ? .empty : .present
     }
 
-    /// Debian's has some 220 KiB.
+    /// Debian's CA bundle has about 220 KiB.
     private static let maxStoreBytes = 16 << 20
 }
 
-/// Read once each.
+/// TLS contexts by CA file; each file is read once.
 private struct Contexts {
     private var made: [String: TLSContext] = [:]
 
-    /// Nil: the file can't be used.
+    /// Nil: the file is unusable.
     mutating func context(_ path: String?) -> TLSContext? {
         let key = path ?? ""
         if let context = made[key] { return context }
@@ -137,7 +137,7 @@ private struct Contexts {
         do throws(SystemError) {
             _ = try FileStatus(at: path)
         } catch {
-            // What this user may not see the daemon may.
+            // The daemon may be able to read a file that this user cannot read.
             return error.isPermissionDenied ? .present : .missing
         }
         do throws(CryptoError) {

@@ -1,4 +1,4 @@
-// One DNS question to one place, over UDP or TCP. It knows nothing of what the answer means.
+// Sends one DNS message to one address over UDP or TCP, and returns the reply uninterpreted.
 
 import LinuxIO
 
@@ -9,7 +9,7 @@ final class QuestionErrand: Errand {
     }
 
     enum Outcome: Equatable {
-        /// With the ID that was sent.
+        /// The reply, with the ID of the query.
         case answer([UInt8])
         case refused, silent, noRoute
         case failed(String)
@@ -30,12 +30,12 @@ final class QuestionErrand: Errand {
     private var received: [UInt8] = []
     private(set) var outcome: Outcome?
 
-    /// Its own length in two bytes comes before a message on a stream (RFC 1035 section 4.2.2).
+    /// A two-byte length precedes a message on a stream (RFC 1035 section 4.2.2).
     private static let maxMessageBytes = 65_535
     private static let lengthBytes = 2
     private static let headerBytes = 12
 
-    /// - Parameter message: with this ID, which is fresh and random.
+    /// - Parameter message: builds the query with this ID, which must be new and random.
     init(_ message: (_ id: UInt16) -> [UInt8], to place: SocketAddress, _ transport: Transport, id: UInt16) {
         self.place = place
         self.transport = transport
@@ -72,7 +72,7 @@ final class QuestionErrand: Errand {
     }
 
     func repeatQuestion() {
-        // What goes wrong here went wrong the first time, or will be told by the kernel.
+        // An error was reported for the first datagram already, or the kernel reports it on receive.
         guard case .datagram(let datagrams) = socket else { return }
         let bytes = message
         _ = try? datagrams.send(bytes.span)
