@@ -56,7 +56,7 @@ extension Resolver {
     /// A change is under way, and is over at this instant at the latest; nil: none is.
     func changeEnd(_ now: Instant) -> Instant? { changingUntil.flatMap { now < $0 ? $0 : nil } }
 
-    private mutating func changed(to key: NetworkID, now: Instant) {
+    private mutating func changed(to key: NetworkKey, now: Instant) {
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
         state.dropBeside(now: now)
         state.isSettled = true

@@ -230,7 +230,7 @@ struct ResolverState {
     // MARK: networks
 
     /// All that was learned here.
-    func past(_ key: NetworkID) -> KnownNetworks.Past {
+    func past(_ key: NetworkKey) -> KnownNetworks.Past {
         KnownNetworks.Past(
             key, providers: ranking.standings, systemTrust: systemTrust,
             names: verification.known.touchedLast(atMost: Bounds.maxPastNames))

@@ -131,7 +131,7 @@ struct ProviderPromise {
     }
 
     private mutating func changeNetwork() {
-        let key = NetworkID(.random(in: 1...3, using: &random))
+        let key = NetworkKey(.random(in: 1...3, using: &random))
         mayStandInUntil = now + ProviderPromise.excuse
         cache.change(to: key)
         handle(.network(.changed(key)))

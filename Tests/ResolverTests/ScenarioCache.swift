@@ -32,7 +32,7 @@ struct ScenarioCache {
     private var entries: [Key: Entry] = [:]
     private var network: UInt32 = 0
     /// Of the last change.
-    private var inUse = NetworkID(0)
+    private var inUse = NetworkKey(0)
     /// The latest first.
     private var otherNetworks: [UInt32] = []
 
@@ -42,13 +42,13 @@ struct ScenarioCache {
         case .changed(let key):
             inUse = key
             change(to: key)
-        case .unsettled: change(to: NetworkID(.max))
+        case .unsettled: change(to: NetworkKey(.max))
         case .unchanged: change(to: inUse)
         case .forgotten, .unreachable: break
         }
     }
 
-    private mutating func change(to network: NetworkID) {
+    private mutating func change(to network: NetworkKey) {
         guard network.number != self.network else { return }
         otherNetworks.removeAll { $0 == network.number }
         otherNetworks.insert(self.network, at: 0)

@@ -44,14 +44,14 @@ struct SimulatedCache {
     /// The latest first.
     private var otherNetworks: [UInt32] = []
 
-    mutating func change(to key: NetworkID) {
+    mutating func change(to key: NetworkKey) {
         guard key.number != network else { return }
         otherNetworks.removeAll { $0 == key.number }
         if network > 0 { otherNetworks.insert(network, at: 0) }
         network = key.number
     }
 
-    mutating func forget(_ key: NetworkID) {
+    mutating func forget(_ key: NetworkKey) {
         otherNetworks.removeAll { $0 == key.number }
         entries = entries.filter { $0.key.network != key.number }
     }

@@ -12,7 +12,7 @@ extension ResolvingLoop {
     }
 
     /// Moves to another network; results of running probes would concern the former one.
-    func networkChanged(to network: NetworkID, now: Instant) {
+    func networkChanged(to network: NetworkKey, now: Instant) {
         probes.abandonAll()
         // Failures while the routes were changing say nothing about this network.
         providers.resetAddresses(of: nil)

@@ -36,7 +36,7 @@ final class NetworkChangeHandler {
         self.resolving = resolving
         self.translation = translation
         self.upstreams = upstreams
-        resolving.handle(.network(.changed(NetworkID(network.id.rawValue))), now: Clock.now())
+        resolving.handle(.network(.changed(NetworkKey(network.id.rawValue))), now: Clock.now())
     }
 
     var nextDeadline: Instant? { network.nextDeadline }
@@ -129,7 +129,7 @@ final class NetworkChangeHandler {
         setView(settings, now: now)
         let news = upstreams.readNameservers(settings.systemResolver, areOthers: true, now: now)
         followRoutes(now: now)
-        resolving.networkChanged(to: NetworkID(network.id.rawValue), now: now)
+        resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)
         forget(forgotten, settings, now: now)
         keepHistory(now: now)
         let words = change.identity.words
@@ -151,7 +151,7 @@ final class NetworkChangeHandler {
             let partition = Partition(network, settings.providers)
             _ = cache.remove(partition)
             resolving.store?.forget(partition.rawValue, now: now)
-            resolving.handle(.network(.forgotten(NetworkID(network.rawValue))), now: now)
+            resolving.handle(.network(.forgotten(NetworkKey(network.rawValue))), now: now)
         }
     }
 }

@@ -27,7 +27,7 @@ extension Lookup {
         let asked = running.compactMap { attempt -> ProviderID? in
             if case .provider(let provider) = attempt.upstream { provider } else { nil }
         }
-        return ranking.areUnresponsive(asked + untried + inReserve + withheld, for: question.name.registrableDomain, now)
+        return ranking.areUnresponsive(asked + untried + trialPending + withheld, for: question.name.registrableDomain, now)
     }
 
     /// Updates `systemIsOutranked` after an event: a probe may have verified the answer meanwhile.

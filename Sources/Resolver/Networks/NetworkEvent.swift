@@ -1,7 +1,7 @@
 // Network events for the resolver. The caller determines the current network.
 
 /// Identifies a network.
-package struct NetworkID: Hashable, Sendable {
+package struct NetworkKey: Hashable, Sendable {
     package let number: UInt32
 
     package init(_ number: UInt32) {
@@ -17,9 +17,9 @@ package enum NetworkEvent: Equatable, Sendable {
     case unchanged
     /// Another network is in use, or the same one after a sleep or a gap. All requests in flight are lost. Sockets and
     /// connections are already closed.
-    case changed(NetworkID)
+    case changed(NetworkKey)
     /// The network was evicted, and its state is no longer needed.
-    case forgotten(NetworkID)
+    case forgotten(NetworkKey)
     /// The providers without a route to any of their addresses.
     case unreachable(Set<ProviderID>)
 }
