@@ -80,7 +80,7 @@ struct RuleTests {
         "type names",
         arguments: [
             "struct QueryManager {", "final class AnswerService: Sendable {", "enum Utils {",
-            "package protocol RequestHandler {",
+            "package protocol RequestProcessor {",
             "typealias UserInfo = Int", "private struct Base {",
         ])
     func typeNames(line: String) {

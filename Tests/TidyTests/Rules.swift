@@ -47,7 +47,7 @@ enum Rules {
     // MARK: words
 
     private static let emptyNouns: Set<String> = [
-        "Manager", "Helper", "Helpers", "Util", "Utils", "Utility", "Utilities", "Handler", "Processor", "Service",
+        "Manager", "Helper", "Helpers", "Util", "Utils", "Utility", "Utilities", "Processor", "Service",
         "Base",
         "Impl", "Info", "Data", "Extras", "Common", "Extensions",
     ]

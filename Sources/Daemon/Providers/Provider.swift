@@ -102,8 +102,8 @@ struct Provider {
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// Returns the endpoint to dial first, the alternatives, and how long the first may be silent. `reachability` decides
-    /// how each is reached.
+    /// Returns the endpoint to dial first, the alternatives, and how long the first may be silent. `reachability`
+    /// decides how each is reached.
     mutating func chooseEndpoints(
         by reachability: Reachability = Reachability(), now: Instant
     ) -> (first: HTTPEndpoint, others: [HTTPEndpoint], silence: Duration) {

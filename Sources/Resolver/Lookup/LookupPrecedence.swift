@@ -21,13 +21,14 @@ extension Lookup {
         return isRefresh && hasProviderRecords && waiters.isEmpty
     }
 
-    /// None of the providers that this lookup may still ask, or waits for, replies to names of its domain. Withheld ones
-    /// count: they are asked before an expired answer is given.
+    /// Whether no provider that the lookup waits for, or may still ask, replies to names of its domain. Throttled
+    /// providers count: the lookup asks them before it serves an expired answer.
     func areProvidersUnresponsive(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
         let asked = running.compactMap { attempt -> ProviderID? in
             if case .provider(let provider) = attempt.upstream { provider } else { nil }
         }
-        return ranking.areUnresponsive(asked + untried + trialPending + withheld, for: question.name.registrableDomain, now)
+        let all = asked + untried + trialPending + withheld
+        return ranking.areUnresponsive(all, for: question.name.registrableDomain, now)
     }
 
     /// Updates `systemIsOutranked` after an event: a probe may have verified the answer meanwhile.
