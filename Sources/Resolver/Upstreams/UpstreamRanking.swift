@@ -144,9 +144,6 @@ struct UpstreamRanking {
     /// Counts a new lookup.
     ///
     /// - Returns: providers to ask in the background: half-open or possibly underrated ones, and shadow providers.
-    ///
-    /// - Returns: who is asked the same beside it, though nobody waits for that: providers that may be back or better
-    ///   than they seem, and shadows.
     mutating func begunLookup(with first: ProviderID, for type: RecordType, now: Instant) -> [ProviderID] {
         update(first) { $0.chosenFirst(now: now) }
         lookupsSinceExploration += 1
