@@ -53,7 +53,7 @@ package struct NetworkEpochs: Sendable {
     package private(set) var steps = 0
     /// Since when the present default route has been usable, counted anew after a wake.
     private var usableSince: Instant
-    /// Nil while there is a way out.
+    /// Nil while there is a default route.
     private var lostSince: Instant?
     /// Cause that starts the next epoch even if the attachment is the same.
     private var reasonToBegin: NetworkCause?
