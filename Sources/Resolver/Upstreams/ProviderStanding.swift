@@ -13,6 +13,8 @@ struct ProviderStanding {
     private var breaker = Breaker()
     /// The breaker was opened by failures that no name can cause.
     private var hasLostConnection = false
+    /// The path is interrupted: the provider's kernel acknowledges no request that is out.
+    private var isUnacknowledged = false
     private var streak = FailureStreak()
     private(set) var trust = Trust()
     private var pausedUntil: Instant?
@@ -63,7 +65,8 @@ struct ProviderStanding {
     /// No name is answered until a request proves otherwise. A provider that was reached may answer one name and fail
     /// for others: such failures change its place in the order only.
     func isDown(_ now: Instant) -> Bool {
-        hasLostConnection && (breaker.isOpen(now) || breaker.isHalfOpen(now) && outstanding > 0)
+        isUnacknowledged
+            || hasLostConnection && (breaker.isOpen(now) || breaker.isHalfOpen(now) && outstanding > 0)
     }
     func mayBeBack(_ now: Instant) -> Bool { hasLostConnection && breaker.isHalfOpen(now) }
     func isBlocked(_ now: Instant) -> Bool { breaker.isBlocked && breaker.isOpen(now) }
@@ -108,7 +111,7 @@ struct ProviderStanding {
 
     /// Failed lately and has one request out that tells whether it is back, or has failed just now, or is silent.
     func isFailing(_ now: Instant) -> Bool {
-        breaker.isOpen(now) || isSilent(now) || (breaker.isHalfOpen(now) && outstanding > 0)
+        isUnacknowledged || breaker.isOpen(now) || isSilent(now) || (breaker.isHalfOpen(now) && outstanding > 0)
     }
 
     /// Milliseconds until a client has an answer when this one is asked first; a guess before it is measured.
@@ -180,6 +183,7 @@ struct ProviderStanding {
         new.hasOwnPause = false
         new.pausesInARow = 0
         new.silentSince = nil
+        new.isUnacknowledged = false
         (new.unansweredSince, new.unanswered) = (nil, [:])
         return new
     }
@@ -194,6 +198,9 @@ struct ProviderStanding {
         if let rate = traits.questionsPerSecond { questions.charge(perSecond: rate, now: now) }
     }
 
+    /// A request that has ended meanwhile says nothing any more.
+    mutating func unacknowledged() { isUnacknowledged = outstanding > 0 }
+
     mutating func chosenFirst(now: Instant) { firstChoices.add(1, now: now) }
 
     /// - Parameter isHeard: something came back, be it a failure.
@@ -202,13 +209,14 @@ struct ProviderStanding {
         let left = (outstandingDomains[domain] ?? 0) - 1
         outstandingDomains[domain] = left > 0 ? left : nil
         if isHeard {
-            isBackFromSilence = isUnresponsive(for: domain, now)
+            isBackFromSilence = isUnacknowledged || isUnresponsive(for: domain, now)
             if isBackFromSilence { silentUntil = now }
             (silentSince, heardAt, unansweredSince, unanswered) = (now, now, nil, [:])
         } else {
             let count = (unanswered[domain] ?? 0) - 1
             unanswered[domain] = count > 0 ? count : nil
         }
+        if isHeard || outstanding == 0 { isUnacknowledged = false }
         if outstanding == 0 { silentSince = nil }
     }
 
@@ -254,7 +262,8 @@ struct ProviderStanding {
         let isProven = streak.add(
             failure, of: domain, isTrial: !breaker.isClosed, startedAt: startedAt, sharesRequests: traits.maxNames > 1,
             now: now)
-        guard isProven else { return }
+        // Two connections have failed.
+        guard isProven || isUnacknowledged && failure == .unacknowledged else { return }
         streak = FailureStreak()
         hasLostConnection = failure.isOfConnection
         breaker.failed(
