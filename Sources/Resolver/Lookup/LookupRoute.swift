@@ -16,7 +16,7 @@ extension Lookup {
         let hasSystem: Bool
         /// All providers are down, or are not to be asked.
         let inTrouble: Bool
-        /// No provider that works replies to names of this domain.
+        /// The only provider works, but replies to no name of this domain.
         let isUnresponsive: Bool
         /// What the slowest of those that will be asked, and work, usually takes; nil while one was not measured.
         let patience: Duration?
