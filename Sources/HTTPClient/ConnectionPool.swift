@@ -8,6 +8,8 @@ private struct StuckRequest {
     let receivedBytes: UInt64
 }
 
+// libcurl 7.88 cannot tell which connection a request will use. So a request limit per connection, or a hanging
+// connection, retires the whole set. Each set has its own CA store, which is freed after the endpoint's idle timeout.
 final class ConnectionPool {
     typealias Finished = (id: TransferID, result: Result<TransferReply, TransferFailure>)
 
