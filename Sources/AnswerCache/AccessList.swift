@@ -3,6 +3,7 @@
 
 package import DNSWire
 
+// Immutable, so `server.allow` needs a restart: a changeable list would cost the fast path one more lock.
 package struct AccessList: Sendable {
     private let prefixes: [Prefix]
 

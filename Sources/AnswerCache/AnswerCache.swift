@@ -42,7 +42,8 @@ import Synchronization
     }
 
     /// Stores an answer for `lifetimeSeconds`. It replaces an older one of the same provenance; a provider's answer
-    /// also replaces the system resolver's substitute. An answer larger than a whole shard is not stored.
+    /// also replaces the system resolver's substitute, which could outlive it and be served as fresh. An answer larger
+    /// than a whole shard is not stored.
     package func store(
         _ answer: RenderedAnswer, lifetimeSeconds: UInt32, for question: Question, partition: Partition,
         provenance: Provenance, nowMilliseconds: Int64

@@ -9,7 +9,8 @@ package enum Provenance: UInt8, Sendable, CaseIterable {
     case system
 }
 
-/// Identifies the network on which an answer was learned.
+/// Identifies the network on which an answer was learned. All networks share one table: entries in use evict unused
+/// ones of other networks, and a hit costs nothing more. A busy network may evict the entries of another.
 package struct Partition: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt32
 

@@ -3,6 +3,8 @@
 
 import DNSWire
 
+// A slot does not record that private addresses were filtered or that DNS64 made the answer. A hit therefore carries no
+// extended error about it: that would cost a byte per slot and a branch per hit. `explain` reports both.
 @unsafe struct Slot {
     let hash: UInt64
     var storage: UnsafeMutableRawPointer?

@@ -2,7 +2,8 @@
 
 import COpenSSL
 
-/// All pointers are borrowed.
+/// All pointers are borrowed. OpenSSL's handshake reports one error only. Separate results keep an expired certificate
+/// from counting as a forged one, and a wrong clock from making every address look forged.
 @safe struct ShownChain {
     /// The server's own certificate.
     let leaf: OpaquePointer

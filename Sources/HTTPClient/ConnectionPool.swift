@@ -8,6 +8,8 @@ private struct StuckRequest {
     let receivedBytes: UInt64
 }
 
+// libcurl 7.88 cannot tell which connection a request will use. So a request limit per connection, or a hanging
+// connection, retires the whole set. Each set has its own CA store, which is freed after the endpoint's idle timeout.
 final class ConnectionPool {
     typealias Finished = (id: TransferID, result: Result<TransferReply, TransferFailure>)
 
@@ -22,6 +24,8 @@ final class ConnectionPool {
     private var finished: [Finished] = []
     /// Requests to send to another endpoint as well, with the failure that caused it.
     private var silent: [(id: TransferID, failure: TransferFailure)] = []
+    /// Requests that neither of two connections brought to the peer's kernel.
+    private var unacknowledged: [TransferID] = []
     /// Keyed by the local port of the connection.
     private var stuck: [Int: StuckRequest] = [:]
     /// From the last connection that carried a request.
@@ -55,8 +59,8 @@ final class ConnectionPool {
     }
 
     var deadline: ContinuousClock.Instant? {
-        (sets.map(\.dueAt) + exchanges.map(\.stallsAt) + exchanges.map(\.deadPathAt) + [dormantAt]).compactMap { $0 }
-            .min()
+        let ofExchanges = exchanges.flatMap { [$0.stallsAt, $0.unacknowledgedAt, $0.deadPathAt] }
+        return (sets.map(\.dueAt) + ofExchanges + [dormantAt]).compactMap { $0 }.min()
     }
 
     func isWatching(_ descriptor: Int32) -> Bool { sets.contains { $0.isWatching(descriptor) } }
@@ -91,6 +95,7 @@ final class ConnectionPool {
         for set in sets { set.timePassed(now: now) }
         settle(now: now)
         for index in exchanges.indices { noteStall(at: index, now: now) }
+        for index in exchanges.indices { noteUnacknowledged(at: index, now: now) }
         for index in exchanges.indices.reversed() { noteDeadPath(at: index, now: now) }
         settle(now: now)
         if let at = dormantAt, at <= now { closeAll() }
@@ -113,6 +118,12 @@ final class ConnectionPool {
     func takeSilent() -> [(id: TransferID, failure: TransferFailure)] {
         defer { silent.removeAll(keepingCapacity: true) }
         return silent
+    }
+
+    /// Returns the requests that the peer's kernel has not acknowledged; they continue.
+    func takeUnacknowledged() -> [TransferID] {
+        defer { unacknowledged.removeAll(keepingCapacity: true) }
+        return unacknowledged
     }
 
     // MARK: exchanges
@@ -160,12 +171,22 @@ final class ConnectionPool {
         silent.append((exchanges[index].id, failure))
     }
 
+    private func noteUnacknowledged(at index: Int, now: ContinuousClock.Instant) {
+        let sets = sets
+        let isSo = exchanges[index].isUnacknowledged(now: now) { ConnectionPool.isAcknowledged($0, in: sets) }
+        if isSo, !hasReplied(since: exchanges[index].startedAt) { unacknowledged.append(exchanges[index].id) }
+    }
+
     /// Fails the exchange as `unacknowledged`, unless a reply since its start shows that the path works.
     private func noteDeadPath(at index: Int, now: ContinuousClock.Instant) {
         let sets = sets
         let isDead = exchanges[index].hasDeadPath(now: now) { ConnectionPool.isAcknowledged($0, in: sets) }
-        guard isDead, repliedAt.map({ $0 < exchanges[index].startedAt }) ?? true else { return }
+        guard isDead, !hasReplied(since: exchanges[index].startedAt) else { return }
         finish(at: index, .failure(.unacknowledged), now: now)
+    }
+
+    private func hasReplied(since instant: ContinuousClock.Instant) -> Bool {
+        repliedAt.map { $0 >= instant } ?? false
     }
 
     private static func isAcknowledged(_ transfer: Transfer, in sets: [ConnectionSet]) -> Bool {
@@ -227,7 +248,7 @@ final class ConnectionPool {
         do throws(TransferFailure) {
             guard let request = exchange.retryRequest(now: now) else { throw .timeout }
             let waited = exchange.startedAt.duration(to: now)
-            exchanges[index].retried(with: try send(request, id: exchange.id, retryAfter: waited, now: now))
+            exchanges[index].retried(with: try send(request, id: exchange.id, retryAfter: waited, now: now), now: now)
             retried += 1
         } catch {
             exchanges[index].couldNotRetry(error)

@@ -33,6 +33,8 @@ struct Exchange {
     private let dialTimeout: Duration?
     /// When `hasDeadPath` must be called.
     private(set) var deadPathAt: ContinuousClock.Instant?
+    /// When `isUnacknowledged` must be called; set by the retry, which has half of the time at least.
+    private(set) var unacknowledgedAt: ContinuousClock.Instant?
     /// The failure of the retry; says more about the provider than the end of a half-open connection.
     private var retryFailure: TransferFailure?
 
@@ -127,6 +129,14 @@ struct Exchange {
         return !transfers.isEmpty && !transfers.contains(where: isAcknowledged)
     }
 
+    /// - Returns: true if the request was sent over two connections and the peer's kernel has acknowledged neither. One
+    ///   lost packet cannot cause this. True at most once.
+    mutating func isUnacknowledged(now: ContinuousClock.Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
+        guard let at = unacknowledgedAt, at <= now else { return false }
+        unacknowledgedAt = nil
+        return !transfers.isEmpty && !transfers.contains(where: isAcknowledged)
+    }
+
     /// Returns the request with the remaining time; nil if no time is left.
     func retryRequest(now: ContinuousClock.Instant) -> TransferRequest? {
         var request = request
@@ -134,8 +144,11 @@ struct Exchange {
         return request.timeout > .zero ? request : nil
     }
 
-    mutating func retried(with transfer: Transfer) {
+    mutating func retried(with transfer: Transfer, now: ContinuousClock.Instant) {
         stage = .retried
+        unacknowledgedAt = request.unacknowledgedAfter.map {
+            max(startedAt.advanced(by: $0), now.advanced(by: $0 / 2))
+        }
         transfers.append(transfer)
     }
 

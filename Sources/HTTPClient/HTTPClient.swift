@@ -17,6 +17,7 @@ package final class HTTPClient {
     /// Requests that have other endpoints.
     private var detours: [TransferID: RetryPlan] = [:]
     private var setbacks: [AttemptFailure] = []
+    private var unacknowledged: [TransferID] = []
     private var lastID: UInt64 = 0
 
     package struct Finished {
@@ -111,7 +112,8 @@ package final class HTTPClient {
         }
     }
 
-    package var hasFinished: Bool { !finished.isEmpty }
+    /// True if `takeFinished` or `takeUnacknowledged` returns something.
+    package var hasFinished: Bool { !finished.isEmpty || !unacknowledged.isEmpty }
 
     /// Returns the finished transfers; call after every call into the client.
     package func takeFinished() -> [Finished] {
@@ -123,6 +125,13 @@ package final class HTTPClient {
     package func takeSetbacks() -> [AttemptFailure] {
         defer { setbacks.removeAll() }
         return setbacks
+    }
+
+    /// Returns the requests since the last call that no peer kernel has acknowledged over two connections. They
+    /// continue.
+    package func takeUnacknowledged() -> [TransferID] {
+        defer { unacknowledged.removeAll() }
+        return unacknowledged
     }
 
     // MARK: requests
@@ -139,6 +148,7 @@ package final class HTTPClient {
     }
 
     private func collect(from pool: ConnectionPool, now: ContinuousClock.Instant) {
+        unacknowledged += pool.takeUnacknowledged()
         for (id, failure) in pool.takeSilent() { goElsewhere(id, from: pool.endpoint, failure, now: now) }
         for (id, result) in pool.takeFinished() { ended(id, result, at: pool.endpoint, now: now) }
     }

@@ -35,6 +35,9 @@ package struct TransferRequest: Sendable {
     /// If no peer kernel has acknowledged any attempt within this time, the request fails as `unacknowledged`. Nil:
     /// never.
     package var deadPathTimeout: Duration?
+    /// Reports the request in `takeUnacknowledged` if the peer's kernel has acknowledged neither its first attempt nor
+    /// its retry within this time. The request continues. Nil: never.
+    package var unacknowledgedAfter: Duration?
     /// What the request asks about. Several slow requests with one subject do not indicate a bad connection.
     package var subject: String
     /// Endpoints to try in turn if the previous one is silent or unreachable. The first reply wins; `timeout` covers
@@ -47,8 +50,9 @@ package struct TransferRequest: Sendable {
         method: Method = .get, endpoint: HTTPEndpoint, target: String,
         headers: [(name: String, value: String)] = [], body: [UInt8] = [], timeout: Duration,
         connectTimeout: Duration, needsOwnConnection: Bool = false, stallTimeout: Duration? = nil,
-        silenceTimeout: Duration? = nil, deadPathTimeout: Duration? = nil, subject: String = "",
-        elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
+        silenceTimeout: Duration? = nil, deadPathTimeout: Duration? = nil,
+        unacknowledgedAfter: Duration? = nil, subject: String = "", elsewhere: [HTTPEndpoint] = [],
+        wantsCertificate: Bool = false
     ) {
         self.method = method
         self.endpoint = endpoint
@@ -61,6 +65,7 @@ package struct TransferRequest: Sendable {
         self.stallTimeout = stallTimeout
         self.silenceTimeout = silenceTimeout
         self.deadPathTimeout = deadPathTimeout
+        self.unacknowledgedAfter = unacknowledgedAfter
         self.subject = subject
         self.elsewhere = elsewhere
         self.wantsCertificate = wantsCertificate

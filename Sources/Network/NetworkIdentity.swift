@@ -3,6 +3,8 @@
 
 package import DNSWire
 
+// Interface names and the set of all addresses change many times a day through containers, bridges and lifetimes. The
+// gateway's hardware address tells one 192.168.1.1 from another.
 package struct NetworkIdentity: Hashable, Sendable {
     package enum Kind: UInt8, CaseIterable, Sendable {
         case none, ethernet, wifi, cellular, tunnel, other

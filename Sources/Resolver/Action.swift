@@ -31,7 +31,8 @@ package enum Action: Equatable, Sendable {
     /// Record forgery evidence against a source.
     case diverged(ForgeryEvidence)
     case portal(PortalEvent)
-    /// Report the cache hits of these questions since the last report: `hitsCounted`.
+    /// Report the cache hits of these questions since the last report: `hitsCounted`. Costs an action and an event per
+    /// refresh; reporting every hit would cost more than the increment that a hit makes.
     case countHits([Question])
 }
 

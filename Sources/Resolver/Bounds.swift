@@ -53,7 +53,8 @@ package enum Bounds {
     static let maxOpenBatches = 64
     /// Time without a provider's answer after which the system resolver is asked as well: this multiple of the slowest
     /// provider's usual time, clamped to these limits. The upper limit applies if a provider is unmeasured. Lookups
-    /// that end below the lower limit are not disclosed to the system resolver.
+    /// that end below the lower limit are not disclosed to the system resolver. Only this time follows measurements:
+    /// asking early costs a datagram, but answering early would let a forging network win (`Policy.systemPatience`).
     static let systemHedgeFactor = 4
     static let systemHedgeFloor: Duration = .milliseconds(300)
     static let systemHedge: Duration = .milliseconds(1000)
@@ -92,16 +93,19 @@ package enum Bounds {
     /// Time for which a provider that rejects the account is not asked. Its SDKs wait one hour too (providers.md 9.3).
     static let accountBlock: Duration = .seconds(3600)
     /// A provider that throttles without naming a pause is left alone for a time that doubles from the first to the
-    /// second value. A pause that it names holds up to the last value.
+    /// second value. A pause that it names holds up to the last value. Throttling is no failure: the provider keeps its
+    /// measurements, and its circuit breaker is unaffected.
     static let throttleFloor: Duration = .seconds(5)
     static let throttleCeiling: Duration = .seconds(60)
     static let throttleLimit: Duration = .seconds(3600)
 
     /// Providers within this factor or margin of the best one share its load. Two random picks among three at 10, 12.5
-    /// and 15 ms give a mean of 10.8 ms. Users do not notice 5 ms.
+    /// and 15 ms give a mean of 10.8 ms. Users do not notice 5 ms. Two picks among all providers would give the
+    /// second-best one a third of the clients.
     static let nearBest = 1.5
     static let nearBestMilliseconds = 5.0
-    /// One lookup in this many also measures another provider: 2 % more questions.
+    /// One lookup in this many also measures another provider: 2 % more questions. A measurement instead of the best
+    /// provider's fetch would cost the client a hedge, whose answer would end the measurement early.
     static let lookupsPerExploration = 50
     /// A provider measured within this time is not measured again.
     static let explorationPause: Duration = .seconds(10)
@@ -176,8 +180,8 @@ package enum Bounds {
     static let unansweredOfDomain = 8
     /// Time for which timeouts count as a sign that a provider does not reply.
     static let unresponsiveMemory: Duration = .seconds(30)
-    /// Time for which the system resolver's answer waits for providers that do not reply. A working provider replies
-    /// within this time.
+    /// Time for which the system resolver's answer waits for the only provider if it does not reply. A working provider
+    /// replies within this time. Of several providers, the last may be asked after 800 ms.
     static let systemPatienceUnresponsive: Duration = .seconds(1)
 
     /// Names with probe state, some kilobytes each: more than one machine uses at a time.

@@ -33,6 +33,9 @@ package enum Event: Sendable {
     /// A provider asked for a pause of this length. Precedes its `fetchFinished`. A throttling failure without this
     /// event causes the resolver's own pause.
     case throttled(ProviderID, for: Duration)
+    /// The provider's kernel has acknowledged no data of a request over two connections within 500 ms: the path is
+    /// interrupted. The request continues.
+    case unacknowledged(ProviderID)
     /// Resets measurements, back-offs, blocks and pauses of a provider; nil for all providers.
     case providerReset(ProviderID?)
     /// The upstreams, at start and after a change of settings or network. Remaining providers keep their ID and what

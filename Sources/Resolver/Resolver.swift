@@ -71,6 +71,9 @@ package struct Resolver {
             state.verification.wanted(name, address, routing.policy.of(name).probes, now: now)
         case .switchedOff(let names): redirect(now: now) { $0.switchedOff = names }
         case .throttled(let provider, let pause): state.ranking.throttled(provider, for: pause, now: now)
+        case .unacknowledged(let provider):
+            state.ranking.unacknowledged(provider)
+            hurryLookups(now: now)
         case .providerReset(let provider):
             state.ranking.reset(provider)
             networks.reset(provider)
@@ -197,11 +200,15 @@ package struct Resolver {
         let inTrouble = Set(usable.filter { state.ranking.isInTrouble($0, now) })
         let isNews = !inTrouble.isSubset(of: troubled)
         troubled = troubled.subtracting(usable).union(inTrouble)
-        guard isNews, route.inTrouble else { return }
+        if isNews, route.inTrouble { hurryLookups(now: now) }
+    }
+
+    /// Applies the terms of an outage to the lookups all of whose providers are in trouble.
+    private mutating func hurryLookups(now: Instant) {
         for number in lookups.indices {
             guard let type = lookups[number]?.question.type else { continue }
             let order = state.ranking.order(for: type, now: now)
-            guard order.allSatisfy(troubled.contains) else { continue }
+            guard order.allSatisfy({ troubled.contains($0) || state.ranking.isInTrouble($0, now) }) else { continue }
             change(number, now: now) { $0.hurry(.inTrouble, now: now, &$1) }
         }
     }

@@ -6,6 +6,8 @@ import Synchronization
 /// The counters. Every published tally of a serving thread satisfies `queries = responses + dropped + handedOver`. Over
 /// all threads, the queries in flight take the place of those handed over.
 package enum Count: Int, CaseIterable {
+    // Queries are counted by protocol, not by type and family. Each count is a word that every serving thread publishes
+    // per batch. `top`, `watch` and the flight recorder show types.
     case udpQueries, tcpQueries
     case cacheResponses, staleResponses, providerResponses, systemResponses, localResponses
     case fallbackResponses
@@ -75,7 +77,8 @@ package struct Tally: Sendable {
     package init() {}
 }
 
-/// A tally that one thread publishes and others read, without locks (a sequence lock: Lameter 2005).
+/// A tally that one thread publishes and others read, without locks (a sequence lock: Lameter 2005). With an atomic
+/// addition per event instead of a publication per batch, the sums would agree only approximately.
 ///
 /// `@unchecked Sendable`: the cells are atomics, allocated in `init` and freed in `deinit`.
 @safe package final class PublishedTally: @unchecked Sendable {

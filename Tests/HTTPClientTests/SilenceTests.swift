@@ -22,12 +22,14 @@ import Testing
     }
 
     private func request(
-        _ endpoint: HTTPEndpoint, body: [UInt8]? = nil, deadPath: Duration? = nil, elsewhere: [HTTPEndpoint] = []
+        _ endpoint: HTTPEndpoint, body: [UInt8]? = nil, deadPath: Duration? = nil, notice: Duration? = nil,
+        elsewhere: [HTTPEndpoint] = []
     ) -> TransferRequest {
         TransferRequest(
             method: body == nil ? .get : .post, endpoint: endpoint, target: "/", headers: [("Expect", "")],
             body: body ?? [], timeout: .seconds(60), connectTimeout: .seconds(60), stallTimeout: SilenceTests.stall,
-            silenceTimeout: SilenceTests.silence, deadPathTimeout: deadPath, elsewhere: elsewhere)
+            silenceTimeout: SilenceTests.silence, deadPathTimeout: deadPath, unacknowledgedAfter: notice,
+            elsewhere: elsewhere)
     }
 
     private func text(_ id: TransferID) -> String? {
@@ -73,6 +75,33 @@ import Testing
             #expect(loop.client.connections.retried == 1)
             loop.run { loop.results[id] != nil }
             #expect(text(id) == "two" && loop.reply(id)?.wasRetried == true)
+        }
+    }
+
+    @Test("a request that the peer's kernel acknowledges on neither of two connections is reported, and continues")
+    func interruptedPath() throws {
+        let scripts: [Script] = [
+            [.awaitRequest, .vanish, SilenceTests.answer("one"), .hang],
+            [.awaitRequest, .hold, SilenceTests.answer("two"), .hang],
+        ]
+        for isPathDead in [true, false] {
+            try StubServer.with(scripts: scripts) { server in
+                let request = request(try endpoint(server.port), notice: .seconds(2))
+                #expect(loop.reply(to: request) != nil)
+                if isPathDead { server.dropDials() }
+                let id = loop.start(request)
+                loop.run { !loop.isAcknowledged }
+                loop.skip(.seconds(1))
+                #expect(loop.client.connections(to: request.endpoint).retried == 1)
+                if !isPathDead { loop.run { server.received.count == 2 && loop.client.nextDeadline != nil } }
+                loop.skip(.seconds(1))
+                #expect(loop.client.takeUnacknowledged() == (isPathDead ? [id] : []))
+                #expect(loop.results[id] == nil && loop.client.transfersInFlight == 1)
+                loop.skip(.seconds(2))
+                #expect(loop.client.takeUnacknowledged() == [])
+                server.goOn()
+                loop.client.cancel(id, now: loop.now)
+            }
         }
     }
 

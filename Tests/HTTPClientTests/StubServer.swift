@@ -75,6 +75,9 @@ final class StubServer: Sendable {
     /// Lets one `hold` end.
     func goOn() { held.write() }
 
+    /// From here on no kernel answers a dial.
+    func dropDials() { Sockets.dropArriving(listener) }
+
     /// Wakes the threads, wherever they wait, and joins them.
     private func stop() {
         state.withLock { state in

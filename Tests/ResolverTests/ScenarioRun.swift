@@ -165,6 +165,8 @@ struct ScenarioRun {
             try handle(.network(news))
         } else if line.take("throttled") {
             try handle(try vocabulary.throttled(&line))
+        } else if line.take("unacknowledged") {
+            try handle(.unacknowledged(try vocabulary.providerID(&line)))
         } else if line.take("probe") {
             try handle(try probeFinished(&line))
         } else if line.take("redirected") {

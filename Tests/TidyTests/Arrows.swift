@@ -6,29 +6,41 @@ enum Arrows {
     /// reads and writes JSON; the rest are targets of the package.
     static let allowed: [String: Set<String>] = [
         "httpdnsd": ["Daemon", "LinuxIO"],
+        // Reads resolv.conf, settings and handshakes with the daemon's code, so that both see the same. Telemetry: it
+        // reads a crash file without a daemon.
         "httpdnsctl": [
             "Control", "Crypto", "DNSWire", "Doctor", "Glibc", "LinuxIO", "Resolver", "Settings", "Takeover",
             "Telemetry",
         ],
+        // The other side of each dialect, by the same code. An HTTP server of its own, because it breaks the protocol.
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
+        // Crypto: probes carry the bytes of a handshake, and the start checks whether OpenSSL has DES.
         "Daemon": [
             "AnswerCache", "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
             "LinuxIO", "Network", "PublicSuffix", "Resolver", "Settings", "Store", "Synchronization", "Telemetry",
         ],
         "AnswerCache": ["DNSWire", "Synchronization"],
+        // Bounds are shared, and failures counted, by registrable domain.
         "PublicSuffix": ["CPSL", "DNSWire"],
         "Resolver": ["DNSWire", "PublicSuffix"],
         "Network": ["DNSWire"],
+        // Crypto: dialects sign and encrypt.
         "HTTPDNS": ["Crypto", "DNSWire", "FoundationEssentials"],
         "Crypto": ["COpenSSL"],
+        // CCurl has OpenSSL's headers and zlib: a certificate is verified for another name in libcurl's SSL_CTX hook.
         "HTTPClient": ["CCurl"],
+        // DNSWire: a Host header has to be an address or localhost.
         "HTTPServer": ["CMicrohttpd", "DNSWire", "Glibc"],
+        // DNSWire: a stored answer is validated against its question.
         "Store": ["CSQLite", "DNSWire"],
         "Settings": ["CIDN2", "CTOML", "DNSWire"],
+        // A module of its own, so that only the daemon is linked with libseccomp.
         "Confinement": ["CSeccomp"],
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
         "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
+        // Telemetry: events of the flight recorder are shown in the words of the control socket.
         "Control": ["DNSWire", "FoundationEssentials", "Telemetry"],
+        // Takeover and Doctor parse resolv.conf with the resolver's code.
         "Takeover": ["DNSWire", "Resolver"],
         "Doctor": ["DNSWire", "Resolver"],
         "DNSWire": [],

@@ -1,6 +1,8 @@
 // `stats` in the Prometheus text format 0.0.4: help and type of each family, then one line per value. It never contains
 // clients or the names that they query.
 
+// Durations are histograms, which can be added over machines. Percentiles cannot; `stats` shows them to people.
+
 extension StatsReport {
     /// Ends with a newline. Families without a value still have their help and type.
     package var prometheus: String {

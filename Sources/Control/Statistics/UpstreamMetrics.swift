@@ -1,6 +1,9 @@
 // Prometheus metrics of providers, the system resolver, probes and networks. Sources are labelled with their names in
 // the settings; "system" cannot be a provider's name.
 
+// Omitted: the budget that remains, because its bucket refills continuously (`over-budget` is a state); connection
+// resets, which libcurl does not tell from other ends (`provider_retries` counts their cost).
+
 extension MetricFamily {
     private static let states = ["up", "down", "throttled", "blocked", "over-budget", "unmeasured"]
 

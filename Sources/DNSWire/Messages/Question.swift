@@ -3,7 +3,8 @@
 package struct Question: Hashable, Sendable {
     package let name: Name
     package let type: RecordType
-    /// The client subnet for the answer, if providers are told one.
+    /// The client subnet for the answer, if providers are told one. As a part of the key, it keeps clients apart in
+    /// cache, lookups, demand and batches. The price is eight bytes in each. The store omits such answers.
     package let subnet: ClientSubnet
 
     package init(_ name: Name, _ type: RecordType, from subnet: ClientSubnet = .none) {

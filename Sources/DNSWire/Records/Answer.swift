@@ -9,7 +9,8 @@ package struct Answer: Equatable, Sendable {
         /// The name does not exist (NXDOMAIN), from a source that can report this.
         case noSuchName
         /// An empty reply from a source that cannot report NXDOMAIN, such as a provider that returns bare address
-        /// lists. The resolver asks another upstream before it accepts this.
+        /// lists. The resolver asks another upstream before it accepts this. That costs names without records a second
+        /// request, but plain DNSPod replies in the same way about names that it does not serve.
         case unprovenEmpty
     }
 

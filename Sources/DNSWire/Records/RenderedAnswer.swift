@@ -2,6 +2,7 @@
 // Invariants: records are whole, `ttlOffsets` ascend and point to the TTL fields in record order, and name pointers
 // refer to the question or earlier records.
 
+// Encoding records on every hit would allow a record order per client, which nothing needs.
 package struct RenderedAnswer: Equatable, Sendable {
     package let responseCode: ResponseCode
     package let answerCount: UInt16

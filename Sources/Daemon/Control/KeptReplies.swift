@@ -2,6 +2,9 @@
 
 import LinuxIO
 
+// A report costs the main thread most of a millisecond. libmicrohttpd does not bound replies per turn; its connections
+// are bounded.
+
 /// - Parameter Form: the key with one reply each, such as text and JSON, or the page.
 final class KeptReplies<Form: Hashable, Reply> {
     private var kept: [Form: (reply: Reply, until: Instant)] = [:]

@@ -4,6 +4,8 @@
 import HTTPServer
 import LinuxIO
 
+// The daemon accepts connections itself, not libmicrohttpd. So a lack of descriptors pauses the listener, and the
+// oldest connection is closed instead of the newest. Pages are built in the event loop and need no locks.
 final class MetricsListener {
     /// Connections accepted per event loop turn, so that a flood of connections can't block the loop.
     private static let maxAccepts = 16

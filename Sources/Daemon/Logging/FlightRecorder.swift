@@ -80,8 +80,8 @@ final class FlightRecorder {
             records.ofMainThread.record(event)
         case .policyChanged: note(.settingsReloaded, "", now: now)
         case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .hitsCounted, .wanted, .restored, .forgotten,
-            .volunteered, .probeFinished, .probeWanted, .switchedOff, .throttled, .providerReset, .upstreamsChanged,
-            .hostsChanged, .redirected, .network, .translation, .timePassed:
+            .volunteered, .probeFinished, .probeWanted, .switchedOff, .throttled, .unacknowledged, .providerReset,
+            .upstreamsChanged, .hostsChanged, .redirected, .network, .translation, .timePassed:
             break
         }
     }

@@ -25,6 +25,7 @@ extension ResolvingLoop {
         handle(.network(.unsettled), now: now)
     }
 
-    /// Drops connections of the former network, because they no longer work.
+    /// Drops connections of the former network, even those that may still work: finding out costs a timeout, a new
+    /// handshake some milliseconds.
     func renewConnections(now: Instant) { providers.renewConnections(now: now) }
 }

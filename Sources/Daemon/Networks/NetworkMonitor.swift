@@ -9,7 +9,8 @@ import Resolver
 import Settings
 
 final class NetworkMonitor {
-    /// ID of the network in use, salted with the machine ID, so that files do not reveal which networks were visited.
+    /// ID of the network in use, salted with the machine ID, so that files do not reveal which networks were visited. A
+    /// random salt in the store would be unknown at the start, and the first query would miss its entry.
     private(set) var id: NetworkID
     private(set) var enteredAt: Instant
     /// During a change: the known network that the kernel's tables already match; nil otherwise.

@@ -149,6 +149,7 @@ final class ProviderFetches {
             let (failure, endpoint) = (setback.failure, request.configured[setback.endpoint] ?? setback.endpoint)
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
         }
+        let silent = Set(http.takeUnacknowledged().compactMap { running[$0]?.provider })
         for ended in http.takeFinished() {
             if let request = release(ended.id, ended.result.end, now: now) {
                 conclude(request, ended.result, at: request.configured[ended.endpoint] ?? ended.endpoint, now: now)
@@ -165,7 +166,8 @@ final class ProviderFetches {
             throttled.removeAll(keepingCapacity: true)
             volunteered.removeAll(keepingCapacity: true)
         }
-        return redirected + throttled + inOrder.map { .fetchFinished($0.id, $0.result) } + volunteered
+        let unacknowledged = silent.map { Event.unacknowledged($0) }
+        return redirected + unacknowledged + throttled + inOrder.map { .fetchFinished($0.id, $0.result) } + volunteered
     }
 
     /// Sends a request that belongs to no fetch. `takeEvents` calls `finish`, unless the request is cancelled.
@@ -267,6 +269,7 @@ final class ProviderFetches {
                 needsOwnConnection: providers[index].distrustsConnections(now: now),
                 stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: silence,
                 deadPathTimeout: ProviderFetches.deadPathTimeout - fetches[0].startedAt.duration(to: now),
+                unacknowledgedAfter: ProviderFetches.unacknowledgedAfter,
                 subject: fetches[0].holder?.domain.description ?? "",
                 elsewhere: ways.dropFirst().map(\.0)), now: now)
         let request = Running(

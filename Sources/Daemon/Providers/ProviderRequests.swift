@@ -10,14 +10,15 @@ extension TransferRequest {
     init(
         _ request: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration, connectTimeout: Duration,
         needsOwnConnection: Bool, stallTimeout: Duration? = nil, silenceTimeout: Duration? = nil,
-        deadPathTimeout: Duration? = nil, subject: String = "", elsewhere: [HTTPEndpoint] = [],
-        wantsCertificate: Bool = false
+        deadPathTimeout: Duration? = nil, unacknowledgedAfter: Duration? = nil, subject: String = "",
+        elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
     ) {
         self.init(
             method: request.method == .get ? .get : .post, endpoint: endpoint, target: request.url,
             headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body, timeout: timeout,
             connectTimeout: connectTimeout, needsOwnConnection: needsOwnConnection, stallTimeout: stallTimeout,
-            silenceTimeout: silenceTimeout, deadPathTimeout: deadPathTimeout, subject: subject, elsewhere: elsewhere,
+            silenceTimeout: silenceTimeout, deadPathTimeout: deadPathTimeout, unacknowledgedAfter: unacknowledgedAfter,
+            subject: subject, elsewhere: elsewhere,
             wantsCertificate: wantsCertificate)
     }
 }
@@ -60,6 +61,9 @@ extension ProviderFetches {
     /// Shorter than the time at which the resolver counts a slow name, but only slightly: a path with an interruption
     /// of two seconds is not dead, and a repeated SYN still brings the answer in time.
     static let deadPathTimeout = Bounds.providerTimeout - .milliseconds(300)
+
+    /// The kernel has by then sent the request twice over the old connection and dialled once more.
+    static let unacknowledgedAfter: Duration = .milliseconds(500)
 
     func connections(of provider: Provider) -> ConnectionCounts {
         provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: reachability.way(to: $1) ?? $1) }

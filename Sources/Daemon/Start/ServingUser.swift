@@ -8,7 +8,8 @@ struct ServingUser {
     /// Nil: the daemon was started by a user other than root and stays that user.
     let account: Account?
 
-    /// Default users if settings name none; the first that exists serves.
+    /// Default users if settings name none; the first that exists serves. Not an unused uid for each start: the next
+    /// start must own the store and the control socket of this one.
     private static let usual = ["httpdnsd", "nobody"]  // nobody: uid 65534
     /// Last path component of the daemon's own directories: /var/lib/httpdnsd, /run/httpdnsd.
     private static let ownName = "httpdnsd"

@@ -6,6 +6,7 @@ import LinuxIO
 import Network
 import Resolver
 
+// getaddrinfo(3) would block, and might query this daemon.
 final class SystemFetches {
     /// Nameservers of resolv.conf or the settings, in the order of use, without those that lead back to the daemon.
     private(set) var servers: [Nameserver] = []

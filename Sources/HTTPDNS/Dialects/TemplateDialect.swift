@@ -3,6 +3,8 @@
 
 package import DNSWire
 
+// Has no code for any one vendor: templates for Volcengine, Baidu and UCloud give the same bytes as their dialects,
+// which the tests check.
 package struct TemplateDialect: AddressDialect {
     private let url: String
     private let account: String

@@ -50,7 +50,8 @@ package final class DatagramSocket: Sendable {
     }
 
     /// Datagrams that the kernel dropped since the socket was made, almost always because the receive buffer was
-    /// full. 0 if the kernel does not report it (before Linux 4.12).
+    /// full. 0 if the kernel does not report it (before Linux 4.12). /proc/net/udp would list every socket of the
+    /// machine, and a control message would accompany every datagram.
     package var lostDatagrams: UInt32 {
         var figures = [UInt32](repeating: 0, count: DatagramSocket.memoryFigures)
         var length = socklen_t(MemoryLayout<UInt32>.size * figures.count)

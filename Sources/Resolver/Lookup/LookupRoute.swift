@@ -16,7 +16,7 @@ extension Lookup {
         let hasSystem: Bool
         /// All providers are down or withheld.
         let inTrouble: Bool
-        /// No working provider replies to names of this domain.
+        /// The only provider works, but replies to no name of this domain.
         let isUnresponsive: Bool
         /// Usual answer time of the slowest working provider that will be asked; nil if one is unmeasured.
         let patience: Duration?

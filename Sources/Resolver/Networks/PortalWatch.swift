@@ -9,6 +9,8 @@ package import DNSWire
 ///       ▲                                                                    │      │
 ///       ├── a provider is verified, or the network has changed ──────────────┘      │ 10 min
 ///       └── 10 min ── resting <─────────────────────────────────────────────────────┘
+///
+/// Only portal names go to the system resolver. If all names did, imitating a portal would be an attack.
 struct PortalWatch {
     private struct Watched {
         let id: ProviderID

@@ -8,7 +8,8 @@ package struct Policy: Equatable, Sendable {
     package var stale = StalePolicy()
     package var prefetches = true
     /// Time from the question for which the system resolver's answer waits while providers are late. RFC 8767 section 5
-    /// uses 1.8 s for the same choice. From 0 to 4 s.
+    /// uses 1.8 s for the same choice. From 0 to 4 s. Neither short nor learned: a network that forges answers is fast,
+    /// and must not win because a provider is late once. The price is this wait in the first second of an outage.
     package var systemPatience: Duration = .milliseconds(1800)
     package var probes = ProbePolicy()
     package var standsIn = StandInPolicy.unreachable
@@ -71,7 +72,8 @@ package struct StalePolicy: Equatable, Sendable {
     package var maxAgeSeconds: UInt32 = 86_400
     /// TTL of an expired answer in a reply.
     package var answerTTLSeconds: UInt32 = 30
-    /// Time for which the upstreams may answer before the expired answer is served.
+    /// Time for which the upstreams may answer before the expired answer is served, whose addresses may be obsolete. A
+    /// failure is remembered (`recheck`), so only the first client waits.
     package var clientTimeout: Duration = .milliseconds(1800)
     /// Time after the failure of every upstream during which the expired answer is served at once.
     package var recheck: Duration = .seconds(30)

@@ -56,7 +56,8 @@ struct Routing {
             providers: order.filter { !onTrial.contains($0) }, trialPending: onTrial,
             trialPatience: onTrial.map(ranking.hedgeDelay).max() ?? .zero, withheld: withheld, upstreams: upstreams,
             hasSystem: hasSystem, inTrouble: inTrouble,
-            isUnresponsive: ranking.areUnresponsive(working, for: question.name.registrableDomain, now),
+            isUnresponsive: order.count == 1
+                && ranking.areUnresponsive(working, for: question.name.registrableDomain, now),
             patience: ranking.patience(of: working.prefix(Bounds.maxProviderAttempts)))
     }
 

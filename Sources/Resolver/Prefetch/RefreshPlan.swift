@@ -9,6 +9,9 @@ import DNSWire
 ///
 /// Invariants: `numberOf` has every entry once; `deadlines` holds exactly the scheduled ones; at most `maxPlanned`.
 struct RefreshPlan {
+    // Most names are not asked in the last tenth of a TTL. Refreshes triggered by hits at that time make one repeat in
+    // ten wait (`scripts/bench replay`). Demand keeps the requests below twice those of a cache without refreshes.
+
     struct Entry {
         let question: Question
         var demand: Demand
@@ -31,7 +34,7 @@ struct RefreshPlan {
         /// Its hits are counted, but its refresh was postponed for want of room.
         var isPostponed = false
         /// The provider that was charged for the next refresh, and from when the payment holds. An earlier refresh pays
-        /// again.
+        /// again. One such time for all questions would let one provider's budget delay refreshes at the others.
         var payment: (to: ProviderID, from: Instant)?
         /// Its answer was learned on another network. None is known for the current one.
         var isElsewhere = false

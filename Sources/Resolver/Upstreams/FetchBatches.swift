@@ -36,7 +36,8 @@ package struct FetchBatches {
         fileprivate let leavesAt: Instant
 
         /// The questions of the request: for one type, those of the fetches; for both address types, both for every
-        /// name, since a request lists its types once for all names.
+        /// name, since a request lists its types once for all names. Both are asked only if clients asked for both:
+        /// otherwise the vendor's bill would double for machines without IPv6.
         package var questions: [Question] {
             let asked = fetches.map(\.question)
             guard Set(asked.map(\.type)).count > 1 else { return asked }

@@ -13,6 +13,8 @@ struct ProviderStanding {
     private var breaker = Breaker()
     /// The breaker was opened by failures that a broken name cannot cause.
     private var hasLostConnection = false
+    /// The path is interrupted: the provider's kernel acknowledges no request that is out.
+    private var isUnacknowledged = false
     private var streak = FailureStreak()
     private(set) var trust = Trust()
     private var pausedUntil: Instant?
@@ -64,7 +66,8 @@ struct ProviderStanding {
     /// Whether connections to the provider fail, so that it answers no name until a request succeeds. Failures of a
     /// reachable provider may depend on the name; they change only its rank.
     func isDown(_ now: Instant) -> Bool {
-        hasLostConnection && (breaker.isOpen(now) || breaker.isHalfOpen(now) && outstanding > 0)
+        isUnacknowledged
+            || hasLostConnection && (breaker.isOpen(now) || breaker.isHalfOpen(now) && outstanding > 0)
     }
     func mayBeBack(_ now: Instant) -> Bool { hasLostConnection && breaker.isHalfOpen(now) }
     func isBlocked(_ now: Instant) -> Bool { breaker.isBlocked && breaker.isOpen(now) }
@@ -110,7 +113,7 @@ struct ProviderStanding {
 
     /// Whether the breaker is open, or half-open with a trial in flight, or the provider is silent.
     func isFailing(_ now: Instant) -> Bool {
-        breaker.isOpen(now) || isSilent(now) || (breaker.isHalfOpen(now) && outstanding > 0)
+        isUnacknowledged || breaker.isOpen(now) || isSilent(now) || (breaker.isHalfOpen(now) && outstanding > 0)
     }
 
     /// Expected milliseconds until a client's answer if this provider is asked first. Before the first measurement a
@@ -184,6 +187,7 @@ struct ProviderStanding {
         new.hasOwnPause = false
         new.pausesInARow = 0
         new.silentSince = nil
+        new.isUnacknowledged = false
         (new.unansweredSince, new.unanswered) = (nil, [:])
         return new
     }
@@ -198,6 +202,9 @@ struct ProviderStanding {
         if let rate = traits.questionsPerSecond { questions.charge(perSecond: rate, now: now) }
     }
 
+    /// A request that has ended meanwhile says nothing any more.
+    mutating func unacknowledged() { isUnacknowledged = outstanding > 0 }
+
     mutating func chosenFirst(now: Instant) { firstChoices.add(1, now: now) }
 
     /// - Parameter isHeard: whether a reply arrived, a failure included.
@@ -206,13 +213,14 @@ struct ProviderStanding {
         let left = (outstandingDomains[domain] ?? 0) - 1
         outstandingDomains[domain] = left > 0 ? left : nil
         if isHeard {
-            isBackFromSilence = isUnresponsive(for: domain, now)
+            isBackFromSilence = isUnacknowledged || isUnresponsive(for: domain, now)
             if isBackFromSilence { silentUntil = now }
             (silentSince, heardAt, unansweredSince, unanswered) = (now, now, nil, [:])
         } else {
             let count = (unanswered[domain] ?? 0) - 1
             unanswered[domain] = count > 0 ? count : nil
         }
+        if isHeard || outstanding == 0 { isUnacknowledged = false }
         if outstanding == 0 { silentSince = nil }
     }
 
@@ -261,7 +269,8 @@ struct ProviderStanding {
         let isProven = streak.add(
             failure, of: domain, isTrial: !breaker.isClosed, startedAt: startedAt, sharesRequests: traits.maxNames > 1,
             now: now)
-        guard isProven else { return }
+        // Two connections have failed.
+        guard isProven || isUnacknowledged && failure == .unacknowledged else { return }
         streak = FailureStreak()
         hasLostConnection = failure.isOfConnection
         breaker.failed(

@@ -285,6 +285,9 @@ struct UpstreamRanking {
         update(provider) { $0.ended(domain, isHeard: isHeard, now: now) }
     }
 
+    /// The path to the provider is interrupted, until it replies or no request is out.
+    mutating func unacknowledged(_ provider: ProviderID) { update(provider) { $0.unacknowledged() } }
+
     mutating func answered(_ provider: ProviderID, after elapsed: Duration, now: Instant) {
         var isRecovered = false
         update(provider) { isRecovered = $0.answered(after: elapsed, now: now) && !$0.isShadow }

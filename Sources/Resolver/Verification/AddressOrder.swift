@@ -3,6 +3,8 @@
 
 import DNSWire
 
+// Each address family is ordered by itself: A answers keep an address even if only AAAA addresses are verified. A
+// machine with IPv4 only would otherwise have none.
 struct AddressOrder {
     struct Place: Equatable {
         let address: Address

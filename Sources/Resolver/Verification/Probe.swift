@@ -29,7 +29,8 @@ package enum Verdict: String, Hashable, Sendable, CaseIterable {
     case timeDoubtful = "time-doubtful"
     case unprobed
 
-    /// The certificate shows another server than the name's.
+    /// The certificate shows another server than the name's. Nothing else does: a reset or a timeout during the
+    /// handshake may come from this machine or from a filter on the path, and only lowers the address's rank.
     package var isCondemned: Bool { self == .nameMismatch || self == .untrusted }
 
     /// No server is reachable at the address.

@@ -17,7 +17,7 @@ struct Verification {
         /// one.
         ///
         /// - Parameter forged: the cached answer if it has mismatched addresses. It is withheld during the lookup, and
-        ///   given again if no source has a better one.
+        ///   given again if no source has a better one. Clients that ask meanwhile wait as for a miss.
         case askElsewhere(Question, besides: Source, forged: Answer?)
         case diverged(ForgeryEvidence)
         /// The source gave a verified address for the name.
@@ -35,7 +35,7 @@ struct Verification {
         didSet { plan.isHeld = !isSettled }
     }
     /// A captive portal is suspected. Forged answers are withheld from all clients, even if no source has a better
-    /// answer.
+    /// answer: the portal's address tells a program nothing about its own server.
     var isGuarded = false
 
     /// - Parameter seed: for the spreading of probes in time and the shuffling of about equally quick addresses.
@@ -178,7 +178,7 @@ struct Verification {
         return taken
     }
 
-    /// Lets the next query for the name start its due probes.
+    /// Lets the next query for the name start its due probes. A name without queries costs none.
     mutating func awaitAsks(_ number: Int, now: Instant) {
         let name = known.names[number]
         for due in name.questions where name.hasDue(due, now) {
@@ -221,7 +221,8 @@ struct Verification {
 
     /// Returns whether an answer may replace one with bad verdicts. Only an answer with a verified address replaces a
     /// provider's: a network that forges answers on port 53 and closes port 443 must not win by that. A provider's
-    /// unreachable answer is also replaced by another provider's.
+    /// unreachable answer is also replaced by another provider's. The price: a forged answer is given until another
+    /// source's address is verified, one probe later.
     func mayReplace(
         _ question: Question, _ old: (answer: Answer, source: Source), by new: (answer: Answer, source: Source)
     ) -> Bool {
