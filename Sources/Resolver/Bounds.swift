@@ -179,8 +179,8 @@ package enum Bounds {
     static let unansweredOfDomain = 8
     /// Time-outs say so long that a provider replies to nothing.
     static let unresponsiveMemory: Duration = .seconds(30)
-    /// How long the system resolver's answer waits for the only provider if it replies to nothing. If it works after all,
-    /// it replies within this time. Of several providers, the last may be asked after 800 ms.
+    /// How long the system resolver's answer waits for the only provider if it replies to nothing. If it works after
+    /// all, it replies within this time. Of several providers, the last may be asked after 800 ms.
     static let systemPatienceUnresponsive: Duration = .seconds(1)
 
     /// Names with probe state, some kilobytes each: more than one machine uses at a time.
