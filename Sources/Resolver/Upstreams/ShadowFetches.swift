@@ -1,7 +1,7 @@
 // Background fetches: they measure providers that are not in use, and compare a shadow provider's answers with those in
 // use. Their answers are discarded.
 //
-// Invariant: at most `Bounds.maxShadowFetches` entries, including those that wait for the second answer of a comparison.
+// Invariant: at most `Bounds.maxShadowFetches` entries, with those that wait for the second answer of a comparison.
 
 import DNSWire
 
