@@ -129,7 +129,7 @@ class Up(Machine):
         text = self.inside.run(
             places.binaries / "httpdnsctl", "--socket", self.server.control, "doctor", "--config", self.server.config)
         self.assertEqual(0, text.returncode)
-        self.assertIn("nothing stands in the way of names; looked at: settings, daemon, port 53, ", text.stdout)
+        self.assertIn("found no problem; checked: settings, daemon, port 53, ", text.stdout)
 
     def test_a_daemon_that_hangs(self):
         self.server.signal(signal.SIGSTOP)
@@ -309,7 +309,7 @@ class Up(Machine):
         program = shutil.copy(places.binaries / "httpdnsctl", self.directory)
         user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
         done = self.inside.run(*user, program, "--socket", self.server.control, "doctor", "--config", config)
-        self.assertIn("nothing stands in the way of names", done.stdout)
+        self.assertIn("found no problem", done.stdout)
         self.assertEqual(0, done.returncode)
 
     def test_a_nameserver_that_asks_the_daemon(self):
@@ -318,7 +318,7 @@ class Up(Machine):
         self.nameserver.close = lambda: None
         forwarder = self.own(Dnsmasq((US, 53), prefix=self.inside.prefix, host=NAMESERVER, port=53)).up()
         self.server.up()
-        self.server.wait_for(f"nameserver {forwarder.server} sends our own questions back")
+        self.server.wait_for(f"nameserver {forwarder.server} forwards queries back to this daemon")
         found = [one for one in self.examine() if one["subject"] != "nameservers"]
         self.assertFinds("daemon", f"the nameserver {NAMESERVER}:53 asks the daemon in turn", "somebody else", found)
 

@@ -99,7 +99,7 @@ class Place(Case):
 
     def test_everybody_is_warned_of(self):
         server = self.daemon([closed_provider()], pages=f"0.0.0.0:{free_port()}")
-        server.wait_for("everybody who reaches 0.0.0.0:.* may read metrics")
+        server.wait_for("every host that can reach 0.0.0.0:.* may read metrics")
 
     def test_loopback_is_not_warned_of_and_without_the_setting_nothing_listens(self):
         server = self.daemon([closed_provider()], pages="127.0.0.1:0")
