@@ -1,6 +1,6 @@
-// libcurl and zlib for HTTPClient: the headers, typed wrappers for what Swift cannot call (variadic functions, macros),
-// and the steps that need types or flags which Swift does not see: a close-on-exec socket, and the name check on
-// OpenSSL's context. The small headers are for close(), inet_pton() and errno numbers. Needs libssl-dev and zlib1g-dev.
+// libcurl and zlib for HTTPClient: the headers, typed wrappers for variadic functions and macros, and steps with types
+// or flags that Swift cannot import: a close-on-exec socket, and the name check on OpenSSL's context. The other headers
+// are for close(), inet_pton() and errno numbers. Needs libssl-dev and zlib1g-dev.
 #pragma once
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -63,7 +63,7 @@ static inline CURLcode ccurl_get_off(CURL *easy, CURLINFO field, curl_off_t *val
     return curl_easy_getinfo(easy, field, value);
 }
 
-// Lines "Name:value" about the server's own certificate, valid as long as the transfer; NULL if there are none.
+// Returns lines "Name:value" about the server's certificate, valid as long as the transfer; NULL if there are none.
 static inline const struct curl_slist *ccurl_leaf_certificate(CURL *easy) {
     struct curl_certinfo *chain = NULL;
     if (curl_easy_getinfo(easy, CURLINFO_CERTINFO, &chain) != CURLE_OK || chain == NULL) return NULL;
@@ -84,9 +84,9 @@ static inline CURLMcode ccurl_multi_set_functions(
 
 static inline const curl_version_info_data *ccurl_version(void) { return curl_version_info(CURLVERSION_NOW); }
 
-// Without SOCK_CLOEXEC a program that the daemon starts would inherit the connection. A connection whose other end
-// acknowledges nothing for so long is closed by the kernel: else it would be tried again and again for a quarter of an
-// hour, and taken by the next request.
+// SOCK_CLOEXEC keeps started programs from inheriting the connection. TCP_USER_TIMEOUT closes a connection whose peer
+// acknowledges nothing for this time. Otherwise the kernel would retransmit for a quarter of an hour, and the next
+// request could reuse it.
 static inline curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address, unsigned silence_milliseconds) {
     int descriptor = socket(address->family, address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address->protocol);
     if (descriptor >= 0) {
@@ -95,7 +95,7 @@ static inline curl_socket_t ccurl_open_socket(const struct curl_sockaddr *addres
     return descriptor;
 }
 
-// The local TCP port of a socket; 0 if it has none.
+// Returns the local TCP port of a socket; 0 if it has none.
 static inline int ccurl_local_port(int descriptor) {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
@@ -104,16 +104,16 @@ static inline int ccurl_local_port(int descriptor) {
     return address.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&address)->sin6_port) : 0;
 }
 
-// What the kernel knows about a TCP connection: bytes since it was opened, times in microseconds.
+// State of a TCP connection in the kernel: bytes since it was opened, times in microseconds.
 struct ccurl_tcp_progress {
     int is_established;
     uint64_t sent, acknowledged, received;
     uint32_t round_trip, round_trip_variation;
 };
 
-// Reads TCP_INFO. The offsets are those of struct tcp_info in linux/tcp.h, which glibc's netinet/tcp.h cuts short and
-// which can't be included beside it: tcpi_rtt, tcpi_rttvar, tcpi_bytes_acked and tcpi_bytes_received (Linux 4.1).
-// Returns 0 for what is no connection.
+// Reads TCP_INFO. The offsets are those of struct tcp_info in linux/tcp.h, which conflicts with glibc's shorter struct
+// in netinet/tcp.h: tcpi_rtt, tcpi_rttvar, tcpi_bytes_acked and tcpi_bytes_received (Linux 4.1). Returns 0 if the
+// socket is not a TCP connection.
 static inline int ccurl_read_progress(int descriptor, struct ccurl_tcp_progress *progress) {
     unsigned char info[136];
     int unacknowledged = 0;
@@ -131,10 +131,10 @@ static inline int ccurl_read_progress(int descriptor, struct ccurl_tcp_progress 
 
 static inline int ccurl_is_open(int descriptor) { return fcntl(descriptor, F_GETFD) != -1; }
 
-// The result of a finished transfer: a union that Swift shows as a raw pointer.
+// Returns the result of a finished transfer, from a union that Swift imports as a raw pointer.
 static inline CURLcode ccurl_message_result(const CURLMsg *message) { return message->data.result; }
 
-// Makes the handshake fail unless the certificate is valid for the name, or for the address if it is one.
+// Makes the handshake fail unless the certificate is valid for this name or address.
 static inline CURLcode ccurl_check_name(CURL *easy, void *context, void *name) {
     X509_VERIFY_PARAM *parameters = SSL_CTX_get0_param((SSL_CTX *)context);
     (void)easy;
@@ -144,7 +144,7 @@ static inline CURLcode ccurl_check_name(CURL *easy, void *context, void *name) {
     return CURLE_SSL_CERTPROBLEM;
 }
 
-// The name must stay in place for as long as the transfer.
+// The name must stay valid for the duration of the transfer.
 static inline CURLcode ccurl_set_verify_name(CURL *easy, const char *name) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, (void *)name);
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, ccurl_check_name);
@@ -152,11 +152,11 @@ static inline CURLcode ccurl_set_verify_name(CURL *easy, const char *name) {
 
 enum { CCURL_GUNZIP_BROKEN = -1, CCURL_GUNZIP_TOO_LARGE = -2, CCURL_GUNZIP_NO_MEMORY = -3 };
 
-// The count of bytes that one gzip member decodes to, or what is wrong with it.
+// Returns the decoded size of a single gzip member, or an error.
 static inline long ccurl_gunzip(const void *bytes, size_t count, void *room, size_t size) {
     z_stream stream = {
         .next_in = (Bytef *)bytes, .avail_in = (uInt)count, .next_out = room, .avail_out = (uInt)size};
-    // 16 is zlib's word for "gzip only".
+    // Adding 16 makes zlib accept gzip only.
     if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return CCURL_GUNZIP_NO_MEMORY;
     int code = inflate(&stream, Z_FINISH);
     inflateEnd(&stream);

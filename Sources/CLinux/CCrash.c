@@ -1,4 +1,4 @@
-// The macro belongs in this file alone, before the first include.
+// This macro must precede the first include, and belongs in this file only.
 #define _GNU_SOURCE
 #include "CCrash.h"
 
@@ -109,7 +109,7 @@ static void tell(int signal) {
 static void end_as_without(int signal) {
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigaction(signal, &action, NULL);
-    // Blocked while the handler runs: it ends the process when the handler returns to where the fault was.
+    // The signal is blocked while the handler runs. It ends the process when the handler returns to the fault.
     raise(signal);
 }
 
@@ -118,7 +118,7 @@ static void crashed(int signal) {
     int self = (int)syscall(SYS_gettid);
     int none = 0;
     if (!atomic_compare_exchange_strong(&first_thread, &none, self)) {
-        // A fault while writing the file ends the process; another thread waits for that.
+        // A fault while writing the file ends the process. Other threads wait for that.
         while (none != self) pause();
         end_as_without(signal);
         return;
@@ -169,7 +169,7 @@ int clinux_write_records_on_crash(
 }
 
 int clinux_use_crash_stack(void) {
-    // More than a frame with the registers of the largest processors, and the handler on top.
+    // Enough for a signal frame with the registers of the largest processors, and for the handler.
     static _Thread_local char stack[64 * 1024];
     stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
     return sigaltstack(&alternate, NULL) == 0 ? 0 : errno;

@@ -1,4 +1,4 @@
-// The macro belongs in this file alone, before the first include.
+// This macro must precede the first include, and belongs in this file only.
 #define _GNU_SOURCE
 #include "CDatagrams.h"
 

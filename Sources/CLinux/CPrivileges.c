@@ -1,4 +1,4 @@
-// The macro belongs in this file alone, before the first include.
+// This macro must precede the first include, and belongs in this file only.
 #define _GNU_SOURCE
 #include "CPrivileges.h"
 
@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// glibc carries these out in every thread of the process (nptl(7)); the bare system calls would not.
+// glibc applies these calls to every thread of the process (nptl(7)); the bare system calls would not.
 int clinux_become(uint32_t user, uint32_t group, const char **step) {
     *step = "setgroups";
     if (setgroups(0, NULL) != 0) return errno;
@@ -23,8 +23,8 @@ int clinux_become(uint32_t user, uint32_t group, const char **step) {
 }
 
 void clinux_bound_capabilities(void) {
-    // Ends at EINVAL (no more capabilities) or EPERM (no CAP_SETPCAP). Without it the bounding set is useless anyway,
-    // once no program can raise privileges.
+    // Ends at EINVAL (no more capabilities) or EPERM (no CAP_SETPCAP). Without CAP_SETPCAP the bounding set has no
+    // effect once no program can raise privileges.
     for (int capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0; capability++) continue;
 }
 
@@ -33,7 +33,7 @@ int clinux_drop_capabilities(const char **step) {
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
     *step = "prctl";
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
-    // EINVAL: a kernel before 4.3 has no ambient ones.
+    // EINVAL: a kernel before 4.3 has no ambient capabilities.
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 && errno != EINVAL) return errno;
     *step = "capset";
     if (syscall(SYS_capset, &header, none) != 0) return errno;
@@ -52,7 +52,7 @@ int clinux_has_capabilities(void) {
 }
 
 void clinux_hide_memory(void) {
-    // 2 (fs.suid_dumpable, prctl(2)) hides it as well, and still leaves a core to root.
+    // The value 2 (fs.suid_dumpable, prctl(2)) hides the memory too, and still lets root get a core dump.
     if (prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
@@ -67,7 +67,7 @@ int clinux_is_only(uint32_t user, uint32_t group) {
 }
 
 int clinux_account(const char *name, uint32_t *user, uint32_t *group) {
-    // As large as one line of /etc/passwd can reasonably be.
+    // More than any reasonable line of /etc/passwd.
     size_t bytes = 16 * 1024;
     char *buffer = malloc(bytes);
     if (buffer == NULL) return ENOMEM;
@@ -78,7 +78,7 @@ int clinux_account(const char *name, uint32_t *user, uint32_t *group) {
         *group = found->pw_gid;
     }
     free(buffer);
-    // Some sources of users say so when they do not know one (getpwnam_r(3)).
+    // Some user databases return one of these errors for an unknown user (getpwnam_r(3)).
     if (code == ENOENT || code == ESRCH || code == EBADF || code == EPERM) return -1;
     return code != 0 ? code : found == NULL ? -1 : 0;
 }

@@ -1,5 +1,5 @@
-// libmicrohttpd for the daemon's pages (web_) and for the lab (lab_): the header, and typed wrappers for what Swift
-// cannot call: variadic functions.
+// libmicrohttpd for the daemon's pages (web_) and for the lab (lab_): the header, and typed wrappers for variadic
+// functions, which Swift cannot call.
 #pragma once
 #include <fcntl.h>
 #include <microhttpd.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-// Leaves the escapes of a URL as they came: the dialects decode them.
+// Leaves percent-encoding in URLs; the dialects decode it.
 static inline size_t lab_keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
     (void)context;
     (void)connection;
@@ -54,8 +54,8 @@ static inline void *lab_connection_state(struct MHD_Connection *connection) {
     return info ? info->socket_context : NULL;
 }
 
-// Lets a response carry a Content-Length that is not its body's: as of an HTTP/1.0 server, because chunks would come
-// in its place.
+// Lets a response have a wrong Content-Length, as from an HTTP/1.0 server. For HTTP/1.1 the library would send chunks
+// instead.
 static inline enum MHD_Result lab_allow_wrong_length(struct MHD_Response *response) {
     return MHD_set_response_options(
         response,
@@ -63,8 +63,8 @@ static inline enum MHD_Result lab_allow_wrong_length(struct MHD_Response *respon
         MHD_RO_END);
 }
 
-// Starts a daemon without threads and without a listening socket: connections are handed to it, and its epoll
-// descriptor is waited on elsewhere.
+// Starts a daemon without threads and listening socket. The caller passes connections to it, and waits on its epoll
+// descriptor.
 static inline struct MHD_Daemon *web_start(unsigned int connection_limit, size_t connection_bytes,
                                            MHD_AccessHandlerCallback answer, MHD_NotifyConnectionCallback changed,
                                            void *context) {
@@ -81,10 +81,10 @@ static inline int web_epoll(struct MHD_Daemon *daemon) {
     return info ? info->epoll_fd : -1;
 }
 
-// A second descriptor of a connection, for MHD to own; -1 with errno.
+// Duplicates a connection's descriptor for MHD, which closes it; -1 with errno.
 static inline int web_duplicate(int descriptor) { return fcntl(descriptor, F_DUPFD_CLOEXEC, 0); }
 
-// Hands over a connection: MHD closes it in any case. It wants an address, and has no use for it here.
+// Passes a connection to MHD, which closes it in any case. The API requires an address, which is not used here.
 static inline bool web_add(struct MHD_Daemon *daemon, int descriptor) {
     const struct sockaddr_in nobody = {.sin_family = AF_INET};
     return MHD_add_connection(daemon, descriptor, (const struct sockaddr *)&nobody, sizeof nobody) == MHD_YES;

@@ -1,5 +1,5 @@
-// OpenSSL's digests, ciphers and TLS for Crypto. Wrapped is what Swift cannot see: function-like macros, typed stacks,
-// the union in GENERAL_NAME; and a callback, so that none leads into Swift. Needs libssl-dev.
+// OpenSSL's digests, ciphers and TLS for Crypto: wrappers for function-like macros, typed stacks and the union in
+// GENERAL_NAME, and a callback in C, so that no callback enters Swift. Needs libssl-dev.
 #pragma once
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -16,7 +16,7 @@ static inline void copenssl_keep_no_session(SSL_CTX *context) {
     SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
 }
 
-// A server that asks for one handshake after the other gets no more than the first.
+// Disables renegotiation, with which a server could demand one handshake after another.
 static inline void copenssl_shake_hands_once(SSL_CTX *context) {
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
 }
@@ -31,13 +31,13 @@ static inline int copenssl_accept_any_chain(X509_STORE_CTX *chain, void *context
     return 1;
 }
 
-// Every chain passes the handshake unseen: the caller judges it afterwards.
+// Accepts every chain during the handshake; the caller verifies it afterwards.
 static inline void copenssl_judge_later(SSL_CTX *context) {
     SSL_CTX_set_verify(context, SSL_VERIFY_NONE, NULL);
     SSL_CTX_set_cert_verify_callback(context, copenssl_accept_any_chain, NULL);
 }
 
-// Certificates that were read already: a folder of them is searched only when one is missing.
+// Returns the number of loaded certificates. A certificate directory is searched only for missing ones.
 static inline int copenssl_loaded_count(const X509_STORE *store) {
     return sk_X509_OBJECT_num(X509_STORE_get0_objects(store));
 }
@@ -52,13 +52,13 @@ static inline GENERAL_NAMES *copenssl_alternative_names(const X509 *certificate)
 
 static inline int copenssl_name_count(const GENERAL_NAMES *names) { return sk_GENERAL_NAME_num(names); }
 
-// NULL if the name is of another kind: an address, for example.
+// Returns NULL if the name is of another kind, such as an address.
 static inline const ASN1_STRING *copenssl_dns_name(const GENERAL_NAMES *names, int index) {
     const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, index);
     return name->type == GEN_DNS ? name->d.dNSName : NULL;
 }
 
-// "C = US, O = Let's Encrypt, CN = R3", in UTF-8. Negative if it failed.
+// Prints the name as "C = US, O = Let's Encrypt, CN = R3" in UTF-8. Returns a negative number on failure.
 static inline int copenssl_print_name(BIO *buffer, const X509_NAME *name) {
     return X509_NAME_print_ex(buffer, name, 0, XN_FLAG_ONELINE & ~ASN1_STRFLGS_ESC_MSB);
 }

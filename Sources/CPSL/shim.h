@@ -1,3 +1,3 @@
-// libpsl for PublicSuffix: the header alone. Needs libpsl-dev.
+// libpsl for PublicSuffix: the header only. Needs libpsl-dev.
 #pragma once
 #include <libpsl.h>

@@ -1,5 +1,5 @@
-// libseccomp for Confinement: the header, and wrappers for what Swift cannot call (macros with arguments, variadic
-// functions). Needs libseccomp-dev.
+// libseccomp for Confinement: the header, and wrappers for function-like macros and variadic functions, which Swift
+// cannot import. Needs libseccomp-dev.
 #pragma once
 #include <errno.h>
 #include <seccomp.h>
@@ -8,26 +8,26 @@
 
 static inline scmp_filter_ctx cseccomp_allow_all(void) { return seccomp_init(SCMP_ACT_ALLOW); }
 
-// The call fails with this error.
+// Makes the call fail with this error.
 static inline int cseccomp_refuse(scmp_filter_ctx filter, int call, int error) {
     return seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)error), call, 0);
 }
 
-// Likewise, unless all of these bits are set in its first argument.
+// The same, if none of these bits is set in its first argument.
 static inline int cseccomp_refuse_without(scmp_filter_ctx filter, int call, uint64_t bits, int error) {
     return seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)error), call, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, bits, 0));
 }
 
-// Likewise, where the second argument is this number in its lower half, which is all that the kernel looks at.
+// The same, if the lower half of its second argument is this number. The kernel ignores the upper half.
 static inline int cseccomp_refuse_second(scmp_filter_ctx filter, int call, uint32_t number, int error) {
     return seccomp_rule_add(
         filter, SCMP_ACT_ERRNO((uint16_t)error), call, 1, SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, number));
 }
 
-// Calls of other architectures, whose numbers mean something else, end the whole process.
+// Calls of another architecture, whose numbers have other meanings, end the whole process.
 static inline int cseccomp_end_on_foreign(scmp_filter_ctx filter) {
     return seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 }
 
-// GNU only: a thread is made, not a process.
+// CLONE_THREAD (GNU only): clone makes a thread and not a process.
 static inline uint64_t cseccomp_thread_flag(void) { return 0x00010000; }

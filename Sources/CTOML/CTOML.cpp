@@ -1,5 +1,5 @@
-// The only code that knows toml11. It bounds what toml11 would recurse or loop on before toml11 sees it, and turns
-// toml11's drawn error messages into a place and a reason.
+// The only code that uses toml11. Limits the input's lines and nesting before toml11 parses it, and converts its error
+// messages into a position and a reason.
 #include "CTOML.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-// std::map, so that the order of a table never depends on a hash.
+// std::map, so that the order of a table does not depend on a hash.
 using Value = toml::basic_value<toml::discard_comments, std::map, std::vector>;
 
 struct ctoml_document {
@@ -29,12 +29,12 @@ ctoml_place place_in_line(size_t line, const std::string &text, size_t bytes_bef
     return {line, static_cast<size_t>(characters) + 1};
 }
 
-// Walks over brackets, strings and comments just closely enough to bound lines and nesting.
+// Scans brackets, strings and comments, only to limit lines and nesting.
 class Bounds {
   public:
     explicit Bounds(const std::string &text) : text_(text) {}
 
-    // Null if all is within bounds.
+    // Returns NULL if all limits are kept.
     const char *first_excess(ctoml_place &place) {
         while (at_ < text_.size()) {
             if (const char *excess = step()) {
@@ -101,7 +101,7 @@ class Bounds {
 
     void close(char c) {
         if (c == '\\' && quote_ == '"') {
-            // The escaped character is skipped too, unless it ends the line, which must be counted.
+            // Skips the escaped character too, unless it is a line end, which must be counted.
             at_ += at_ + 1 < text_.size() && text_[at_ + 1] != '\n' ? 2 : 1;
         } else if (c != quote_) {
             at_ += 1;
@@ -131,7 +131,7 @@ struct Reason {
     const char *reason;
 };
 
-// toml11's first lines, most telling word first.
+// First lines of toml11's messages, the most specific word first.
 const Reason reasons[] = {
     {"missing value after", "a value is missing after the ="},
     {"missing key-value separator", "a = is missing after the key"},
@@ -168,7 +168,7 @@ const char *reason_for(const std::string &message) {
     return "not a value (a string needs quotes)";
 }
 
-// toml11 draws "12 | text" and under it "   |   ^--- why"; the last such pair points at the mistake.
+// toml11 prints "12 | text" and under it "   |   ^--- why". The last such pair marks the error.
 bool last_drawn_place(const std::string &message, ctoml_place &place) {
     std::istringstream lines(message);
     std::string above, line;
@@ -231,7 +231,7 @@ void append(ctoml_document &document, const Value &value, const std::string *key
     document.values.push_back(&value);
 }
 
-// Breadth first, so that the children of a node stand side by side.
+// Breadth first, so that the children of a node are adjacent.
 void flatten(ctoml_document &document) {
     append(document, document.root, nullptr);
     for (size_t parent = 0; parent < document.nodes.size(); parent++) {
@@ -250,7 +250,7 @@ void flatten(ctoml_document &document) {
     }
 }
 
-// toml11 knows where values are, not keys: step back over the "=" to the start of the key before it.
+// toml11 reports positions of values, not of keys: step back over the "=" to the start of the key.
 size_t key_start(const std::string &line, size_t value_start) {
     const auto back_over_blanks = [&line](size_t at) {
         while (at > 0 && (line[at - 1] == ' ' || line[at - 1] == '\t')) {

@@ -173,7 +173,10 @@ final class ConnectionPool {
 
     private func noteUnacknowledged(at index: Int, now: ContinuousClock.Instant) {
         let sets = sets
-        let isSo = exchanges[index].isUnacknowledged(now: now) { ConnectionPool.isAcknowledged($0, in: sets) }
+        // The retry may be in the middle of a handshake: an accepted connection is enough.
+        let isSo = exchanges[index].isUnacknowledged(now: now) { transfer in
+            ConnectionPool.isAcknowledged(transfer, in: sets) || transfer.isRetry && current?.hasConnected ?? false
+        }
         if isSo, !hasReplied(since: exchanges[index].startedAt) { unacknowledged.append(exchanges[index].id) }
     }
 

@@ -47,6 +47,9 @@ final class ConnectionSet {
         return progress.acknowledged >= sentAt.sent
     }
 
+    /// True if the peer's kernel has accepted a connection of the set.
+    var hasConnected: Bool { ledger.connections.contains(where: \.isEstablished) }
+
     /// Records the connection's progress; called after each sent part of the request.
     func noteSending(of transfer: Transfer) {
         if transfer.isSent { transfer.noteSending(progress(from: transfer.localPort)) }

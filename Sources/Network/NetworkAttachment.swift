@@ -1,5 +1,5 @@
-// Network identity and the local address that connections use. A value; ignores facts that the kernel has merely
-// forgotten since the last look at the tables.
+// Network identity and the local address that connections use. A value. Facts that the kernel has merely dropped since
+// the last read of the tables still count.
 
 import DNSWire
 
@@ -7,7 +7,7 @@ struct NetworkAttachment: Equatable {
     let identity: NetworkIdentity
     /// The interface with the default route.
     private let link: Int?
-    /// IPv4 only: IPv6 addresses change by design (RFC 8981), and old ones stay valid for a while.
+    /// The local address, IPv4 only: IPv6 addresses change by design (RFC 8981), and old ones stay valid for a while.
     let source: Address?
 
     static let isolated = NetworkAttachment()
@@ -18,21 +18,21 @@ struct NetworkAttachment: Equatable {
         source = nil
     }
 
-    /// Nil if there is no route out.
+    /// Nil without a default route.
     ///
     /// - Parameters:
-    ///   - before: attachment at the last look, if there was a route out then.
-    ///   - inForce: attachment of the present epoch.
+    ///   - before: attachment at the last read, if there was a default route then.
+    ///   - inForce: attachment of the current epoch.
     init?(_ routed: RoutedLinks, searchDomains: [String], before: NetworkAttachment?, inForce: NetworkAttachment) {
         guard let wayOut = routed.wayOut else { return nil }
         let seen = NetworkIdentity(routed, wayOut, searchDomains: searchDomains)
         link = wayOut.link.index
-        // The kernel drops idle neighbour entries: a missing entry does not mean a different gateway.
+        // The kernel drops idle neighbour entries. A missing neighbour entry does not mean a different gateway.
         let isForgotten =
             seen.gatewayHardware == nil && before?.link == link && before?.identity.hasSameWayOut(as: seen) ?? false
         identity = isForgotten ? seen.with(gatewayHardware: before?.identity.gatewayHardware) : seen
 
-        // The address is kept as long as the interface has it, even if the interface gets others.
+        // Keeps the previous address as long as the interface has it, even if the interface gets others.
         let addresses = wayOut.addresses.map(\.address).filter { $0.recordType == .a }
         let last = [before ?? inForce, inForce].first { $0.identity.hasSameWayOut(as: seen) }?.source
         source = addresses.first { $0 == last } ?? addresses.first

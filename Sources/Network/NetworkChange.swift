@@ -1,10 +1,10 @@
-// A completed network change: the network now in use, the cause, and since when it was usable.
+// A completed network change: the new network, the cause, and since when it has been usable.
 
 package struct NetworkChange: Equatable, Sendable {
-    /// May equal the previous identity, after a sleep or a gap.
+    /// May equal the previous identity, after a sleep or an interruption.
     package let identity: NetworkIdentity
     package let cause: NetworkCause
-    /// When the first route out of this change appeared: from here on clients wait.
+    /// When the first default route of this change appeared. Clients wait from here on.
     package let usableSince: Instant
 
     package init(identity: NetworkIdentity, cause: NetworkCause, usableSince: Instant) {
@@ -14,13 +14,13 @@ package struct NetworkChange: Equatable, Sendable {
     }
 }
 
-/// Cause, for statistics. If several apply, the first of wake, restored, route, vpn, domain counts.
+/// Cause of a change, for statistics. If several apply, the first of wake, restored, route, vpn, domain counts.
 package enum NetworkCause: String, CaseIterable, Sendable {
     /// Another interface, gateway, prefix or local address.
     case route
-    /// The same route out, and another VPN or none.
+    /// The same default route, and another VPN or none.
     case vpn
-    /// The route out was missing for longer than a moment.
+    /// The default route was missing for longer than `NetworkBounds.gap`.
     case restored
     case wake
     /// Only the search domains differ.

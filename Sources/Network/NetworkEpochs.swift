@@ -1,7 +1,7 @@
-// Turns a stream of network states into epochs: one for each relevant change, when it is complete. Has no clock, does
-// not read the kernel, and starts a new epoch on the same network only for a reason.
+// Turns a stream of network states into epochs: one for each completed, relevant change. Has no clock and does not read
+// the kernel. Starts a new epoch on the same network only for a cause (`NetworkCause`).
 //
-//              other footing, or woke: `unsettled`            woke, and all is known: `changed`
+//            other attachment, or woke: `unsettled`          woke, identity complete: `changed`
 //              +-------------------------------+               +----+
 //              |                               v               v    |
 //          [settled] <---------------------- [unsettled]    [settled]-+
@@ -9,16 +9,16 @@
 //                     or 1 s after the first step:
 //                     `changed`, or `unchanged`
 //
-// The footing is an identity and the own address that connections stand on. The epoch's is `inForce`, the one just now
-// is `present`, nil without a way out, which begins no epoch. What comes after a way out was gone is a new epoch if it
-// was gone for more than a moment.
+// An attachment is a network identity and the local address that connections use. `inForce` is the epoch's, `present`
+// the latest one; nil without a default route, which starts no epoch. A default route that returns starts a new epoch
+// if it was missing for longer than `NetworkBounds.gap`.
 
 package import DNSWire
 
 package struct NetworkEpochs: Sendable {
     package enum Event: Sendable {
         case tables(NetworkTables)
-        /// Of resolv.conf, in any form.
+        /// Search domains of resolv.conf, not normalised.
         case searchDomains([String])
         /// The machine slept, or the program was stopped.
         case woke
@@ -26,15 +26,15 @@ package struct NetworkEpochs: Sendable {
     }
 
     package enum Action: Equatable, Sendable {
-        /// At once, whenever it is not the last one told.
+        /// Sent at once, if it differs from the last one sent.
         case reach(NetworkReach)
-        /// Once for each gateway whose hardware address is not known.
+        /// Sent once for each gateway with an unknown hardware address.
         case solicit(gateway: Address, link: Int)
-        /// The epoch may be over: `unchanged` or `changed` follows within `NetworkBounds.settleLimit`.
+        /// The epoch may have ended: `unchanged` or `changed` follows within `NetworkBounds.settleLimit`.
         case unsettled
         case unchanged
-        /// A new epoch. Without `unsettled` before it after a wake, and when the gateway of an epoch that began without
-        /// its hardware address has answered.
+        /// A new epoch. Without a preceding `unsettled` after a wake, or when the epoch's gateway has revealed its
+        /// hardware address.
         case changed(NetworkChange)
     }
 
@@ -49,19 +49,19 @@ package struct NetworkEpochs: Sendable {
     private var inForce: NetworkAttachment
     private var present: NetworkAttachment?
     private var phase = Phase.settled
-    /// Of all changes: `unsettled` tells of the first one of each.
+    /// Number of steps of all changes. `unsettled` reports only the first step of each.
     package private(set) var steps = 0
-    /// Of the present way out, or of the last wake that it has seen.
+    /// Since when the present default route has been usable, counted anew after a wake.
     private var usableSince: Instant
-    /// Nil while there is a way out.
+    /// Nil while there is a default route.
     private var lostSince: Instant?
-    /// The next epoch begins even if nothing else differs.
+    /// Cause that starts the next epoch even if the attachment is the same.
     private var reasonToBegin: NetworkCause?
     private var solicited: Action?
-    /// What the start would have asked for, and when.
+    /// The action of `init`, sent with the first event, and the time of `init`.
     private var overdue: (action: Action, since: Instant)?
 
-    /// The first identity is in force at once. `nextDeadline` may be `now`: for a gateway to be solicited.
+    /// Puts the first identity in force at once. `nextDeadline` may be `now`, to solicit a gateway.
     package init(tables: NetworkTables, searchDomains: [String], now: Instant) {
         self.tables = tables
         self.searchDomains = SearchDomains.normal(searchDomains)
@@ -76,11 +76,11 @@ package struct NetworkEpochs: Sendable {
         overdue = actions.first.map { ($0, now) }
     }
 
-    /// Of the epoch; also while there is no way out.
+    /// Identity of the epoch, also while there is no default route.
     package var identity: NetworkIdentity { inForce.identity }
 
-    /// What the tables define before the change is over; nil without a way out, and while the gateway's hardware
-    /// address is not known.
+    /// The expected next identity while a change is under way; nil without a default route, and while the gateway's
+    /// hardware address is unknown.
     package var candidate: NetworkIdentity? {
         guard isUnsettled, let identity = present?.identity, identity.isComplete else { return nil }
         return identity
@@ -90,7 +90,7 @@ package struct NetworkEpochs: Sendable {
         if case .unsettled = phase { true } else { false }
     }
 
-    /// Of `timePassed`.
+    /// Deadline for `timePassed`.
     package var nextDeadline: Instant? { overdue?.since ?? settlesAt }
 
     package mutating func handle(_ event: Event, now: Instant, actions: inout [Action]) {
@@ -139,14 +139,14 @@ extension NetworkEpochs {
 
     private mutating func step(from before: NetworkAttachment?, _ now: Instant, actions: inout [Action]) {
         guard case .settled = phase else {
-            // A gateway that has answered makes nothing less certain.
+            // A gateway that reveals its hardware address does not prolong the change.
             if let present, let before, before.isCompleted(by: present) { return }
             if present != before { unsettle(now, actions: &actions) }
             return
         }
         guard let present, present != inForce || reasonToBegin != nil else { return }
         if reasonToBegin == nil, inForce.isCompleted(by: present) {
-            // Nothing has moved, but the network has its proper name only now, and what is kept goes by that name.
+            // The network is the same, but its complete identity is known only now, and stored state is keyed by it.
             usableSince = now
             begin(present, actions: &actions)
         } else {
@@ -159,7 +159,7 @@ extension NetworkEpochs {
         solicited = nil
         usableSince = now
         solicit(RoutedLinks(tables), actions: &actions)
-        // Without a way out, the first one begins the epoch.
+        // Without a default route, the next one starts the epoch.
         guard let present else { return }
         if present.identity.isComplete {
             begin(present, actions: &actions)
@@ -174,7 +174,7 @@ extension NetworkEpochs {
             phase = .unsettled(since: since, lastStep: now)
         } else {
             phase = .unsettled(since: now, lastStep: now)
-            // A way out that was there all the time is another one from now on.
+            // If the default route never went away, the new one counts as usable from the first step.
             usableSince = now
             actions.append(.unsettled)
         }
@@ -191,7 +191,7 @@ extension NetworkEpochs {
         if let present, present != inForce || reasonToBegin != nil {
             begin(present, actions: &actions)
         } else {
-            // Also when every way out is gone: the epoch lasts until there is another.
+            // Also without any default route: the epoch lasts until there is another one.
             phase = .settled
             actions.append(.unchanged)
         }

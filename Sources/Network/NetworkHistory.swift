@@ -1,8 +1,8 @@
-// Known networks and the changes between them. State is kept elsewhere only for known networks; the other facts are
-// for reports. Uses wall time because it survives restarts; no decision depends on it.
+// Known networks and the changes between them. Other modules keep state only for known networks; the rest is for
+// reports. Uses wall time, because it survives restarts. No decision depends on it.
 //
-// Invariants: `known` has each network once, in the order of use, `NetworkBounds.maxKnown` at most; `changes` has
-// `NetworkBounds.maxChanges` at most. Both have the latest first.
+// Invariants: `known` has each network once, the last used first, at most `NetworkBounds.maxKnown`. `changes` has the
+// latest first, at most `NetworkBounds.maxChanges`.
 
 package struct KnownNetwork: Equatable, Sendable {
     package let id: NetworkID
@@ -42,7 +42,7 @@ package struct NetworkHistory: Equatable, Sendable {
         _ id: NetworkID, _ identity: NetworkIdentity, cause: NetworkCause?, wallSeconds: Int64
     ) -> [NetworkID] {
         if let cause { noteChange(to: id, identity, cause, wallSeconds) }
-        // Without a route out nothing is learned.
+        // Without a default route nothing is learned.
         guard identity != .isolated else { return [] }
         if let last = known.indices.first { known[last].lastSeen = wallSeconds }
         var network =

@@ -1,5 +1,5 @@
-// Identity of a network: its default route and VPNs. Consists of facts that stay the same from visit to visit;
-// excludes the machine's own address, lifetimes, and interfaces without routes.
+// Identity of a network: its default route and VPNs. Consists of facts that are equal at every visit. Excludes the
+// machine's own address, lifetimes, and interfaces without routes.
 
 package import DNSWire
 
@@ -12,16 +12,16 @@ package struct NetworkIdentity: Hashable, Sendable {
 
     /// Kind of the interface with the default route; a VPN's only if there is no other.
     package let kind: Kind
-    /// Nil for point-to-point links, and for cellular networks, whose gateway is as short-lived as the address.
+    /// Nil for point-to-point links and for cellular networks, whose gateway changes as often as the address.
     package let gateway: Address?
     /// Nil: not known yet, or nonexistent.
     package let gatewayHardware: [UInt8]?
-    /// Prefix of the interface's address, in the gateway's family; a /64 for IPv6. Nil if it would be the machine's
-    /// own address only, and on cellular networks.
+    /// Prefix of the interface's address, in the gateway's family; a /64 for IPv6. Nil if it is only the machine's own
+    /// address, and on cellular networks.
     package let prefix: Prefix?
     /// VPN interfaces that are up and lead to more than a single address; sorted, `NetworkBounds.maxTunnels`.
     package let tunnels: [String]
-    /// Those of `tunnels` with a default route: the Internet looks different from their other end. Sorted.
+    /// The entries of `tunnels` with a default route: they determine how the Internet is reached. Sorted.
     package let exits: [String]
     /// Lower case, sorted, `NetworkBounds.maxSearchDomains`.
     package let searchDomains: [String]
@@ -39,7 +39,7 @@ package struct NetworkIdentity: Hashable, Sendable {
         self.searchDomains = searchDomains
     }
 
-    /// No route leads out.
+    /// No default route.
     package static let isolated = NetworkIdentity(kind: .none)
 
     /// - Parameter searchDomains: normalised.
@@ -55,7 +55,7 @@ package struct NetworkIdentity: Hashable, Sendable {
     /// The gateway's hardware address is known, or there is none.
     package var isComplete: Bool { gateway == nil || gatewayHardware != nil || kind == .tunnel }
 
-    /// Returns whether `other` is this network after its gateway has answered.
+    /// Whether `other` is this network after its gateway has revealed its hardware address.
     func isCompleted(by other: NetworkIdentity) -> Bool {
         !isComplete && other.isComplete && self == other.with(gatewayHardware: nil)
     }

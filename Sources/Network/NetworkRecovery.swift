@@ -24,7 +24,7 @@ package struct NetworkRecovery: Sendable {
         }
     }
 
-    /// Around the promised second, up to where clients give up.
+    /// Bounds of the histogram in seconds, from below the target of one second up to the clients' timeout.
     package static let bounds: [Duration] = [
         .milliseconds(50), .milliseconds(100), .milliseconds(250), .milliseconds(500), .milliseconds(750),
         .seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(30),

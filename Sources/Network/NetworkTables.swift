@@ -1,5 +1,5 @@
-// The kernel's interfaces, addresses, routes and neighbours: the input of all conclusions about networks. Values
-// only; the kernel reader builds them.
+// The kernel's interfaces, addresses, routes and neighbours, from which all network facts are derived. Values only; the
+// kernel reader builds them.
 
 package import DNSWire
 

@@ -1,5 +1,4 @@
-// Routes over interfaces that are up, and their meaning: the default route and the VPNs in use. Derived from one
-// state of the tables.
+// Routes over interfaces that are up: the default route and the VPNs in use, derived from one state of the tables.
 
 import DNSWire
 
@@ -20,7 +19,7 @@ struct RoutedLinks {
         for route in tables.routes where tunnelLinks.contains(route.link) {
             prefixesOfTunnel[route.link, default: []].insert(route.destination)
         }
-        // A VPN server has an interface with a host route for each client: not a default route.
+        // A VPN server has an interface with a host route per client, which is not a default route.
         let known = prefixesOfTunnel.compactMap { index, prefixes -> (name: String, reach: NetworkReach)? in
             guard let link = links[index], !prefixes.allSatisfy(\.isSingleAddress) else { return nil }
             return (link.name, NetworkReach(prefixes: prefixes))
@@ -30,8 +29,8 @@ struct RoutedLinks {
         wayOut = RoutedLinks.wayOut(tables, links)
     }
 
-    /// Chooses the route that carries traffic without a more specific one. VPNs come last: the network below the VPN
-    /// identifies the location, and VPNs are recorded separately.
+    /// Chooses the route of traffic without a more specific route. VPNs come last, because the network below the VPN
+    /// identifies the location. VPNs are recorded separately.
     private static func wayOut(_ tables: NetworkTables, _ links: [Int: NetworkTables.Link]) -> WayOut? {
         let routes = tables.routes.filter { links[$0.link] != nil }
         let reach = NetworkReach(prefixes: Set(routes.map(\.destination)))
@@ -81,11 +80,11 @@ struct WayOut {
         prefix = addresses.first.flatMap(WayOut.prefix)
     }
 
-    /// Nil for a single address: it is the machine's own and says nothing about the network.
+    /// Nil for a single address: it is the machine's own and does not identify the network.
     private static func prefix(_ address: NetworkTables.InterfaceAddress) -> Prefix? {
         switch address.address {
         case .v4: Prefix(around: address.address, length: address.prefixLength).flatMap { $0.length < 31 ? $0 : nil }
-        // A /64 whether the address came with its own length (/128 by DHCPv6) or the network's.
+        // Always a /64, whether the address has its own length (/128 by DHCPv6) or the network's.
         case .v6: Prefix(around: address.address, length: 64)
         }
     }

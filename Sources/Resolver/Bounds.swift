@@ -173,14 +173,15 @@ package enum Bounds {
     /// counts as silent until its timeouts prove it.
     static let timedOutDomainsToOpen = 3
     static let silentFloor: Duration = .milliseconds(500)
-    /// A provider that has replied within this time is not silent: a request without a place is a shortage of places.
+    /// A provider that replied within this time is not silent: a request without a slot then means a shortage of slots.
     static let heardLately: Duration = .milliseconds(100)
-    /// Requests for one domain without a reply, after which its expired answers do not wait for the provider any more.
+    /// Requests for one domain without a reply after which the domain's expired answers no longer wait for the
+    /// provider.
     static let unansweredOfDomain = 8
-    /// Time-outs say so long that a provider replies to nothing.
+    /// Time for which timeouts count as a sign that a provider does not reply.
     static let unresponsiveMemory: Duration = .seconds(30)
-    /// How long the system resolver's answer waits for the only provider if it replies to nothing. If it works after all,
-    /// it replies within this time. Of several providers, the last may be asked after 800 ms.
+    /// Time for which the system resolver's answer waits for the only provider if it does not reply. A working provider
+    /// replies within this time. Of several providers, the last may be asked after 800 ms.
     static let systemPatienceUnresponsive: Duration = .seconds(1)
 
     /// Names with probe state, some kilobytes each: more than one machine uses at a time.

@@ -1,13 +1,12 @@
-// The slow path's mind: which upstream to ask for what, when to ask another, what to keep and what to tell whom, and
-// what to fetch before somebody has to wait for it. A value without clock, socket, thread or randomness of its own: the
-// same events give the same actions.
+// State machine of the slow path. It decides which upstreams to ask, when to hedge, what to cache, what to reply, and
+// what to prefetch. A value without clock, socket, thread or entropy: equal events give equal actions.
 
 import DNSWire
 
 package struct Resolver {
     var state: ResolverState
     private(set) var routing = Routing()
-    /// By number; free ones are used again.
+    /// Lookups by number. Free numbers are reused.
     private(set) var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
     private(set) var numberOfQuestion: [Question: Int] = [:]
@@ -16,20 +15,20 @@ package struct Resolver {
     var failures = FailureMemory()
     var plan: RefreshPlan
     private(set) var refreshesInFlight = 0
-    /// Of the lookups in flight, by number.
+    /// Slots of the lookups in flight, by lookup number.
     private(set) var shares = FairShare<Int>(capacity: Bounds.maxLookups)
-    /// Lookups that ended because their domain or client had more than its share.
+    /// Number of lookups that ended because their domain or client exceeded its share of the slots.
     package internal(set) var displacedLookups: UInt64 = 0
-    /// The providers that were in trouble when they were last looked at.
+    /// Providers that were in trouble at the last check.
     var troubled: Set<ProviderID> = []
     var networks = KnownNetworks()
-    /// So long, at most, questions wait for the end of a change of the network; nil: none is under way.
+    /// Latest end of the network change under way; questions wait until then. Nil: no change is under way.
     var changingUntil: Instant?
-    /// A provider recovered while the network changed: substitutes are withdrawn when the change is over.
+    /// A provider recovered during a network change; the substitutes are withdrawn after the change.
     private var areSubstitutesOverdue = false
     package internal(set) var refreshes = RefreshCounts()
 
-    /// - Parameter seed: spreads refreshes in time, and picks among providers.
+    /// - Parameter seed: seed for the refresh times and for the choice among providers.
     package init(seed: UInt64) {
         plan = RefreshPlan(seed: seed)
         state = ResolverState(seed: ~seed)
@@ -37,7 +36,7 @@ package struct Resolver {
 
     package var lookupsInFlight: Int { lookups.count - freeNumbers.count }
 
-    /// When `timePassed` is due; nil when nothing waits for time.
+    /// The instant at which `timePassed` is due; nil: none.
     package var nextDeadline: Instant? {
         var earliest = deadlines.earliest
         for other in [
@@ -49,7 +48,7 @@ package struct Resolver {
         return earliest
     }
 
-    /// Since it was called last, in the order of the settings.
+    /// Returns the state changes since the last call, in the order of the settings.
     package mutating func takeStateChanges(now: Instant) -> [ProviderStateChange] {
         state.ranking.takeStateChanges(now: now)
     }
@@ -103,7 +102,7 @@ package struct Resolver {
         state.actions.removeAll(keepingCapacity: true)
     }
 
-    /// Lookups that wait for a provider's trial learn how it ended.
+    /// Lets lookups that wait for a provider's trial proceed after a trial has ended.
     private mutating func endTrials(now: Instant) {
         guard state.ranking.hasTrialEnded else { return }
         state.ranking.hasTrialEnded = false
@@ -126,7 +125,7 @@ package struct Resolver {
         lookUp(question, policy, waiter, expired, now: now)
     }
 
-    /// Joins the lookup that is in flight, or begins one, where that makes sense.
+    /// Joins the lookup in flight for the question, or begins one. A remembered failure is replied at once.
     mutating func lookUp(
         _ question: Question, _ policy: NamePolicy, _ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant
     ) {
@@ -148,10 +147,10 @@ package struct Resolver {
         }
     }
 
-    /// What another network knows is not as good as an answer.
+    /// Whether there is an expired answer that was learned on this network.
     func isOwn(_ expired: ExpiredAnswer?) -> Bool { expired.map { $0.origin != .otherNetwork } ?? false }
 
-    /// It has failed a moment ago.
+    /// Replies after a recent failure: the expired answer, else the operator's fallback, else the error.
     private mutating func replyInsteadOfAsking(
         _ question: Question, _ waiter: Waiter, _ expired: ExpiredAnswer?, _ policy: NamePolicy, _ reason: LookupFailure
     ) {
@@ -160,7 +159,7 @@ package struct Resolver {
         } else if let fallback = policy.fallback(for: question) {
             state.actions.append(.reply(waiter, fallback, .fallback))
         } else {
-            // Behind a captive portal, the user is told to sign in on every query.
+            // Behind a captive portal, return the portal error on every query.
             let failure = state.portal.isSuspected ? reason : reason.remembered
             state.actions.append(.fail(waiter, failure.extendedError, failure.responseCode))
         }
@@ -187,7 +186,7 @@ package struct Resolver {
             join(&lookup, &state)
             lookup.proceed(now: now, &state)
         }
-        // What a rule gives to one provider is nobody else's to know.
+        // A rule's exclusive upstream must be the only one to see the question, so there is no background measurement.
         if state.isSettled, policy.upstreams == .providers, let first = route.providers.first {
             state.beginBeside(question, first, now: now)
             state.portal.asked(question)
@@ -195,7 +194,7 @@ package struct Resolver {
         noticeTrouble(route, now: now)
     }
 
-    /// Lookups that began in better times are not to wait as long as those times allowed.
+    /// Shortens the deadlines of lookups that began before their providers got into trouble.
     private mutating func noticeTrouble(_ route: Lookup.Route, now: Instant) {
         let usable = route.providers + route.trialPending + route.withheld
         let inTrouble = Set(usable.filter { state.ranking.isInTrouble($0, now) })
@@ -214,7 +213,8 @@ package struct Resolver {
         }
     }
 
-    /// What is on its way from somebody who would not be asked now is for those who wait, and is not kept.
+    /// Disables caching in lookups whose upstreams are different under the new routing. Their clients still get the
+    /// answer.
     mutating func redirect(now: Instant, _ change: (inout Routing) -> Void) {
         change(&routing)
         for case (let number, let lookup?) in lookups.enumerated() {
@@ -225,7 +225,7 @@ package struct Resolver {
         }
     }
 
-    /// Nobody waits for it by this event's doing; a lookup that is in flight is spared its own request.
+    /// Unsolicited answer: caches it, and completes a matching lookup.
     private mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
         guard answer.kind != .unprovenEmpty, state.isSettled || numberOfQuestion[question] != nil else { return }
         let policy = routing.policy.of(question.name)
@@ -245,7 +245,7 @@ package struct Resolver {
         failures.answered(question)
     }
 
-    /// An answer that is still on its way would hide the file's for as long as it is kept.
+    /// Disables caching in lookups of names in the new hosts file: a cached answer would hide the file's entry.
     private mutating func hostsChanged(_ hosts: HostsTable, now: Instant) {
         routing.hosts = hosts
         for number in lookups.indices {
@@ -300,7 +300,8 @@ package struct Resolver {
 
     // MARK: tables
 
-    /// The one place where a lookup changes, so that fetches, questions and deadlines always agree with it.
+    /// Changes a lookup. All changes go through this function, which keeps the tables of fetches, questions and
+    /// deadlines consistent.
     mutating func change(
         _ number: Int, now: Instant, _ body: (inout Lookup, inout ResolverState) -> Void
     ) {
@@ -329,9 +330,10 @@ package struct Resolver {
         retry(failures.providerRecovered(now: now) + withdrawSubstitutes(now: now), now: now)
     }
 
-    /// A provider is back: the next client of these gets its answer, and not what the system resolver has said.
+    /// Withdraws the system resolver's substitutes after a provider's recovery, so that the next client gets the
+    /// provider's answer.
     mutating func withdrawSubstitutes(now: Instant) -> [Question] {
-        // The part of the cache that they are in is not served while the network changes.
+        // The cache partition that holds them is not served during a network change.
         areSubstitutesOverdue = !state.isSettled
         guard state.isSettled else { return [] }
         let substitutes = state.substitutes.takeAll(now: now)
@@ -339,12 +341,12 @@ package struct Resolver {
         return substitutes
     }
 
-    /// The change of the network is over. Substitutes of another network are forgotten already.
+    /// Withdraws postponed substitutes after a network change. Substitutes of another network are dropped before.
     mutating func withdrawOverdueSubstitutes(now: Instant) {
         if areSubstitutesOverdue { retry(withdrawSubstitutes(now: now), now: now) }
     }
 
-    /// What the next question and the next refresh must know of this one.
+    /// Records the lookup's result for later questions and refreshes.
     private mutating func remember(_ lookup: Lookup, now: Instant) {
         noticeRecovery(now: now)
         if let learned = state.learned {

@@ -1,7 +1,6 @@
-// What a change of the network means: what was learned goes and comes with it, what is on its way is asked again,
-// failures are forgotten, and what is in use is fetched before somebody has to wait.
+// Handles network changes: swaps the learned state, restarts lookups, forgets failures and refreshes answers in use.
 //
-//     settled ──── unsettled ────> unsettled: answers are given and not kept, nothing begins that nobody waits for
+//     settled ──── unsettled ────> unsettled: answers are given but not cached; no lookup begins without a waiter
 //        ▲                             │
 //        └─── unchanged, changed ──────┘
 
@@ -19,18 +18,18 @@ extension Resolver {
         state.verification.begin(now: now)
     }
 
-    /// What is on its way was asked on the former network, and what is expired is that one's.
+    /// Begins a network change: the fetches in flight and the expired answers belong to the former network.
     private mutating func unsettled(now: Instant) {
         state.isSettled = false
         changingUntil = now + Bounds.networkPatience
-        // Refreshes end here, and begin anew when the network is known.
+        // Refreshes end here and restart when the network is known.
         retry(lookups.compactMap { $0 }.filter(\.waiters.isEmpty).map(\.question), now: now)
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
         state.dropBeside(now: now)
         for number in lookups.indices { startAnew(number, on: .inDoubt, now: now) }
     }
 
-    /// A lookup that served only these clients ends.
+    /// Removes clients that were answered from the cache. A lookup that served only these clients ends.
     mutating func answeredFromCache(_ waiters: Set<Waiter>, now: Instant) {
         for number in lookups.indices where lookups[number]?.waiters.contains(where: waiters.contains) ?? false {
             change(number, now: now) { lookup, state in
@@ -53,7 +52,7 @@ extension Resolver {
         }
     }
 
-    /// A change is under way, and is over at this instant at the latest; nil: none is.
+    /// Latest end of the network change under way; nil: none.
     func changeEnd(_ now: Instant) -> Instant? { changingUntil.flatMap { now < $0 ? $0 : nil } }
 
     private mutating func changed(to key: NetworkKey, now: Instant) {
@@ -77,7 +76,7 @@ extension Resolver {
         for number in lookups.indices { startAnew(number, on: former == key ? .same : .other, now: now) }
     }
 
-    /// A client waits: what leads to an answer on this network is asked at once.
+    /// Restarts a lookup for its waiters on the current network.
     private mutating func startAnew(_ number: Int, on network: NetworkStanding, now: Instant) {
         guard let question = lookups[number]?.question else { return }
         if case .here(let answer) = routing.place(of: question) {
@@ -101,7 +100,7 @@ extension Resolver {
         for number in lookups.indices { change(number, now: now) { $0.leaveUnreachable(now: now, &$1) } }
         guard isProviderReachableAgain else { return }
         if changeEnd(now) != nil {
-            // The new network's route is there: questions that wait are asked over it at once.
+            // The new network has a route: waiting questions are asked over it at once.
             for number in lookups.indices where lookups[number]?.onlyAwaitsNetwork ?? false {
                 startAnew(number, on: .inDoubt, now: now)
             }
@@ -110,7 +109,7 @@ extension Resolver {
         plan.resumed(now: now)
     }
 
-    /// The terms of a lookup that begins now.
+    /// Returns the system resolver's terms for a lookup that begins now.
     func terms(for route: Lookup.Route, isRefresh: Bool, now: Instant) -> Lookup.SystemTerms {
         if networks.isNew(now), !isRefresh { return state.termsAtFirst(now) }
         return Lookup.SystemTerms(

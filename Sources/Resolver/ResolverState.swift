@@ -1,5 +1,4 @@
-// What a lookup reads and writes outside itself: the one place where fetches begin and end, so that ranking, tables and
-// actions agree about them.
+// State shared by all lookups. Fetches begin and end only here, which keeps ranking, tables and actions consistent.
 
 import DNSWire
 import PublicSuffix
@@ -7,7 +6,7 @@ import PublicSuffix
 struct ResolverState {
     var ranking: UpstreamRanking
     var actions: [Action] = []
-    /// By the event in hand, for the resolver's tables.
+    /// Fetches that the current event began and ended, for the resolver's tables.
     var begun: [FetchID] = []
     var ended: [FetchID] = []
     var learned: Learned?
@@ -18,17 +17,17 @@ struct ResolverState {
     var verification: Verification
     var synthesis = DNS64()
     var words = SourceHistory()
-    /// What comes now is of the network in use; else of that one or of another, and it is not kept.
+    /// False during a network change: answers may belong to either network and are not cached.
     var isSettled = true {
         didSet { verification.isSettled = isSettled }
     }
-    /// How far the system resolver's word can be trusted.
+    /// Credibility of the system resolver.
     var systemTrust = Trust()
-    /// How often the system resolver's answer was given in place of a provider's.
+    /// Number of system resolver answers given in place of a provider's.
     var standIns: [StandInReason: UInt64] = [:]
     private var nextFetch: UInt64 = 0
 
-    /// - Parameter seed: for the choice among providers and addresses.
+    /// - Parameter seed: seed for the choice among providers and addresses.
     init(seed: UInt64) {
         ranking = UpstreamRanking(seed: seed)
         verification = Verification(seed: seed &+ 1)
@@ -47,7 +46,7 @@ struct ResolverState {
         return Lookup.Attempt(id: id, upstream: upstream, domain: domain, startedAt: now, until: until)
     }
 
-    /// There is no room for this client. An upstream that cannot be asked is as good as one that fails.
+    /// Replies to a client that exceeds `Bounds.maxWaiters`: the expired answer if there is one, else an error.
     mutating func refuse(_ waiter: Waiter, _ expired: ExpiredAnswer?) {
         if let expired {
             actions.append(.replyExpired(waiter, expired, expired.cause(.failure)))
@@ -56,7 +55,7 @@ struct ResolverState {
         }
     }
 
-    /// Of those that are not configured any more nobody asks for the counts.
+    /// Sets the providers. Drops counters of removed providers.
     mutating func keep(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {
         portal.keep(providers, hasSystem: hasSystem, now: now)
         ranking.setProviders(providers)
@@ -70,15 +69,15 @@ struct ResolverState {
         ranking.ended(provider, attempt.domain, isHeard: isHeard, now: now)
     }
 
-    /// Nothing is heard of it any more.
+    /// Abandons a fetch. A later result is ignored.
     mutating func abandon(_ attempt: Lookup.Attempt, now: Instant) {
         actions.append(.abandon(attempt.id))
         end(attempt, isHeard: false, now: now)
     }
 
-    /// Keeps an answer, without the addresses that nobody is to be led to.
+    /// Caches an answer without its unreachable and mismatched addresses.
     ///
-    /// - Returns: what is kept.
+    /// - Returns: the cached answer.
     @discardableResult
     mutating func store(
         _ question: Question, _ answer: Answer, from source: Source, _ policy: NamePolicy, isInUse: Bool,
@@ -98,7 +97,7 @@ struct ResolverState {
         return arranged
     }
 
-    /// Known to lead nowhere. That it was said counts all the same.
+    /// Returns whether the answer has no usable address. The answer counts as one of the source even then.
     mutating func isUnreachableAnswer(
         _ question: Question, _ answer: Answer, from source: Source, _ policy: NamePolicy, now: Instant
     ) -> Bool {
@@ -107,9 +106,9 @@ struct ResolverState {
         return true
     }
 
-    /// As it is to be given now: the cache may have kept it from a time when less was known.
+    /// Returns the expired answer with its addresses filtered and ordered by the current verdicts.
     ///
-    /// - Returns: nil when it is not to be given.
+    /// - Returns: nil if the answer must not be given.
     mutating func arranged(_ expired: ExpiredAnswer, _ question: Question, now: Instant) -> ExpiredAnswer? {
         guard !expired.answer.isNegative, question.type.leadsToAddresses else { return expired }
         do throws(MalformedMessage) {
@@ -119,18 +118,18 @@ struct ResolverState {
             guard arranged != answer else { return expired }
             return expired.with(RenderedAnswer(arranged, to: question))
         } catch {
-            // What is in the cache was rendered from records; what can't be read is as good as it was.
+            // Keep an answer that cannot be parsed unchanged. The cache rendered it from records.
             return expired
         }
     }
 
-    // MARK: beside lookups
+    // MARK: background fetches
 
-    /// A lookup begins, and with it what is measured by the way.
+    /// Starts the background measurements of a new lookup.
     mutating func beginBeside(_ question: Question, _ first: ProviderID, now: Instant) {
         for provider in ranking.begunLookup(with: first, for: question.type, now: now) {
             guard shadows.hasRoom, let traits = ranking.traits(of: provider),
-                // One that was away meanwhile may still be asked from before.
+                // A provider that was removed and added again may still have a fetch in flight.
                 traits.shadowShare != nil || !shadows.areAsking(provider)
             else { continue }
             _ = beginShadow(question, traits, now: now)
@@ -146,9 +145,9 @@ struct ResolverState {
         return id
     }
 
-    /// Of a fetch that is not a lookup's; one that is nobody's any more is ignored.
+    /// Records the result of a background fetch. Results of abandoned fetches are ignored.
     ///
-    /// - Returns: which one it was.
+    /// - Returns: the fetch; nil if it is unknown.
     mutating func fetchFinishedBeside(
         _ id: FetchID, _ result: FetchResult, now: Instant
     ) -> ShadowFetches.Pending? {
@@ -165,9 +164,9 @@ struct ResolverState {
         return fetch
     }
 
-    /// A provider has said it beside a lookup, or of its own accord.
+    /// Records a provider's answer to a background fetch or an unsolicited one.
     ///
-    /// - Returns: the answer without addresses that no public name may have; nil when none is left.
+    /// - Returns: the answer without addresses that no public name may have; nil if nothing is left.
     mutating func heardBeside(
         _ question: Question, _ answer: Answer, _ policy: NamePolicy, from provider: ProviderID, took: Duration?,
         now: Instant
@@ -188,18 +187,18 @@ struct ResolverState {
 
     // MARK: portal
 
-    /// An upstream has said something, or failed to.
+    /// Informs the portal detection of an upstream's result.
     mutating func heard(_ upstream: Upstream, _ result: FetchResult, now: Instant) {
         portal.heard(upstream, result, now: now)
         verification.isGuarded = portal.isSuspected
     }
 
-    /// Behind a portal a forged answer is worse than none.
+    /// Whether the answer is withheld: behind a portal, a forged answer is worse than none.
     func isWithheld(_ question: Question, _ answer: Answer) -> Bool {
         verification.isGuarded && verification.isForged(question, answer)
     }
 
-    /// What stands in for a provider's answer is kept for so long at most.
+    /// TTL limit of system resolver answers given in place of a provider's.
     var substituteTTLSeconds: UInt32 {
         portal.isSuspected ? Bounds.portalSubstituteTTLSeconds : Bounds.systemSubstituteTTLSeconds
     }
@@ -207,18 +206,18 @@ struct ResolverState {
     mutating func tryBehindPortal(now: Instant) {
         portal.timePassed(now: now)
         guard shadows.hasRoom,
-            // What is on its way to one tells as much as a trial.
+            // A request in flight tells as much as a trial.
             let trial = portal.takeTrial(
                 now: now,
                 mayAsk: { !ranking.isWithheld($0, now) && !ranking.isAsked($0) && !shadows.areAsking($0) }),
             let traits = ranking.traits(of: trial.provider)
         else { return }
-        // Everybody can be asked for A.
+        // Every provider supports A.
         let question = traits.supports(trial.question.type) ? trial.question : trial.question.with(.a)
         portal.trialBegan(beginShadow(question, traits, now: now))
     }
 
-    /// Nobody is to blame for what does not come any more.
+    /// Abandons background fetches without recording failures.
     mutating func dropBeside(now: Instant, where isMeant: (ProviderID) -> Bool = { _ in true }) {
         for fetch in shadows.drop(where: isMeant) {
             portal.trialEnded(fetch.id)
@@ -229,7 +228,7 @@ struct ResolverState {
 
     // MARK: networks
 
-    /// All that was learned here.
+    /// Returns everything learned on the current network.
     func past(_ key: NetworkKey) -> KnownNetworks.Past {
         KnownNetworks.Past(
             key, providers: ranking.standings, systemTrust: systemTrust,
@@ -237,8 +236,8 @@ struct ResolverState {
     }
 
     /// - Parameters:
-    ///   - known: what was learned there; nil: it is new.
-    ///   - hottest: names, the most asked first.
+    ///   - known: the state learned earlier on the new network; nil: none.
+    ///   - hottest: names by demand, highest first.
     mutating func move(to known: KnownNetworks.Past?, hottest: [Name], now: Instant) {
         ranking.moved(to: known?.providers ?? [])
         substitutes.removeAll()
@@ -247,18 +246,18 @@ struct ResolverState {
         verification.networkChanged(known?.names ?? [], hottest: hottest, now: now)
     }
 
-    /// To the network that was in use: after a sleep, or a gap.
+    /// Returns to the same network after a sleep or an interruption.
     mutating func comeBack(hottest: [Name], now: Instant) {
         ranking.moved(to: ranking.standings)
         verification.networkChanged(nil, hottest: hottest, now: now)
     }
 
-    /// Just after a change of the network.
+    /// Terms just after a network change.
     func termsAtFirst(_ now: Instant) -> Lookup.SystemTerms {
         systemTrust.isLost(now) ? .mistrustedAtFirst : .atFirst
     }
 
-    // MARK: truth
+    // MARK: credibility
 
     mutating func recordConfirmed(_ source: Source, about name: Name, now: Instant) {
         switch source {
@@ -282,12 +281,12 @@ struct ResolverState {
     }
 }
 
-/// What a lookup has learned, for those who plan ahead.
+/// The result of a lookup, for the refresh plan.
 struct Learned {
-    /// As it is kept; 0 when it is not.
+    /// TTL in the cache; 0 if not cached.
     let ttlSeconds: UInt32
     let isNegative: Bool
-    /// The system resolver's, where a provider's was wanted.
+    /// The system resolver's answer, given in place of a provider's.
     let isSubstitute: Bool
     let isProviders: Bool
 }

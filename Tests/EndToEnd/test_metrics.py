@@ -56,7 +56,7 @@ class Metrics(Case):
         self.assertEqual({'{proto="udp"}': 20.0, '{proto="tcp"}': 0.0}, told["httpdnsd_queries_total"])
         refused = ctl(self.server, "--json", "stats", "--prometheus")
         self.assertEqual(1, refused.returncode)
-        self.assertIn("Prometheus reads no JSON", refused.stdout + refused.stderr)
+        self.assertIn("--prometheus is not allowed in JSON", refused.stdout + refused.stderr)
 
     def test_each_path_has_its_type_and_a_policy(self):
         for path, kind in (("/", "text/html"), ("/metrics", "text/plain; version=0.0.4"),

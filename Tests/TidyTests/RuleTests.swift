@@ -97,6 +97,28 @@ struct RuleTests {
         }
     }
 
+    @Test("vague words", arguments: ["nobody", "Somebody", "whoever", "WHOM"])
+    func vagueWords(word: String) {
+        let complaint = Complaint(
+            path: "Sources/DNSWire/Sample.swift", line: 2, what: "\(word): name the program or the person")
+        #expect(Rules.vagueWords(file("// Why.\n// It asks \(word).\n")) == [complaint])
+        for path in ["etc/man/httpdnsd.8", "etc/httpdnsd.toml", "README.md"] {
+            #expect(Rules.vagueWords(file("\(word)'s \(word)\n", path)).count == 2)
+        }
+        #expect(Rules.vagueWords(file("\(word)\n", "Tests/X/A.swift")).isEmpty)
+        #expect(Rules.vagueWords(file("\(word)\n", "Tests/X/README.md")).isEmpty)
+        #expect(Rules.vagueWords(file("// un\(word)s, \(word)Else\n")).isEmpty)
+        // The UNIX user has a number.
+        #expect(Rules.vagueWords(file("// uid 65534 (\(word))\n")).isEmpty)
+    }
+
+    @Test("vague words may stay, and not become more")
+    func vagueWordsRise() {
+        let files = [file("// nobody\n"), file("// whom\n", "README.md")]
+        #expect(Rules.vagueWordsRise(in: files, over: 2).isEmpty)
+        #expect(Rules.vagueWordsRise(in: files, over: 1).map(\.path) == ["Sources/DNSWire/Sample.swift", "README.md"])
+    }
+
     @Test("folders of one machine")
     func machinePaths() {
         for folder in ["home", "root", "work", "Users"] {

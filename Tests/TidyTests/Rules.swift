@@ -92,6 +92,27 @@ enum Rules {
         }
     }
 
+    private static let vagueWords: Set<String> = ["nobody", "somebody", "whoever", "whom"]
+    /// The uses of vague words that are left. Lower it with them.
+    static let maxVagueWords = 50
+
+    /// Words for an actor without a name. Lines with the number of the UNIX user nobody, 65534, are not counted.
+    static func vagueWords(_ file: SourceFile) -> [Complaint] {
+        let isDocument = !file.path.contains("/") && file.path.hasSuffix(".md")
+        guard file.isSource || file.path.hasPrefix("etc/") || isDocument else { return [] }
+        return file.lines.enumerated().filter { !$0.element.contains("65534") }.flatMap { index, line in
+            line.split { !$0.isLetter }.filter { vagueWords.contains($0.lowercased()) }.map {
+                Complaint(path: file.path, line: index + 1, what: "\($0): name the program or the person")
+            }
+        }
+    }
+
+    /// All uses of vague words if there are more than `limit`.
+    static func vagueWordsRise(in files: [SourceFile], over limit: Int = maxVagueWords) -> [Complaint] {
+        let found = files.flatMap(vagueWords)
+        return found.count > limit ? found : []
+    }
+
     // MARK: safety
 
     static func traps(_ file: SourceFile) -> [Complaint] {

@@ -50,6 +50,14 @@ struct TidyTests {
     @Test("nothing is put off in a comment")
     func promises() { expectNone(Rules.promises) }
 
+    @Test("nobody, somebody, whoever and whom become no more: sentences name the actor")
+    func vagueWords() {
+        let found = Rules.vagueWordsRise(in: repository.files)
+        guard !found.isEmpty else { return }
+        let list = found.map { "\n\($0)" }.joined()
+        Issue.record("\(found.count) uses, at most \(Rules.maxVagueWords):\(list)")
+    }
+
     @Test("no file knows the folders of one machine")
     func machinePaths() { expectNone(Rules.machinePaths) }
 

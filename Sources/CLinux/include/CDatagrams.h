@@ -1,5 +1,5 @@
-// recvmmsg and sendmmsg, which glibc shows to GNU sources only, with structs of ours in the place of the kernel's
-// (equal layout, asserted in CDatagrams.c), and the control messages that say which of our addresses was asked.
+// recvmmsg and sendmmsg, which glibc declares for GNU sources only, with structs of the same layout as the kernel's
+// (asserted in CDatagrams.c), and the control messages with a packet's destination address.
 #pragma once
 #include <stddef.h>
 
@@ -26,13 +26,13 @@ struct clinux_datagram {
     unsigned int length;
 };
 
-/// What a control buffer must hold for one packet-information message of either family.
+/// Size of a control buffer for one packet-information message of either family.
 enum { clinux_control_bytes = 48 };
 
-/// Both return the number of messages, or -1 with errno. Neither waits.
+/// Both return the number of messages, or -1 with errno. Neither blocks.
 int clinux_receive_datagrams(int descriptor, struct clinux_datagram *_Nonnull datagrams, unsigned int count);
 int clinux_send_datagrams(int descriptor, struct clinux_datagram *_Nonnull datagrams, unsigned int count);
 
-/// Turns the packet information that came with a datagram into the order to answer from the address that was asked.
-/// The interface is left to routing, but for link-local IPv6 addresses, which mean nothing without it.
+/// Turns the packet information of a received datagram into a control message that makes the reply leave from the same
+/// address. Routing selects the interface, except for link-local IPv6 addresses, which are ambiguous without it.
 void clinux_answer_from_asked_address(struct clinux_header *_Nonnull header);

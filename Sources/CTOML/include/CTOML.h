@@ -1,5 +1,5 @@
-// toml11 behind a few C functions: bytes in, a flat list of values out. Nothing here knows what a setting is.
-// No C++ exception leaves these functions, and everything a document hands out lives as long as the document.
+// C interface of toml11: bytes in, a flat list of values out. Independent of the daemon's settings. No C++ exception
+// leaves these functions. All results live as long as the document.
 #pragma once
 
 #include <stdbool.h>
@@ -10,11 +10,11 @@
 extern "C" {
 #endif
 
-/// Far more than any settings file needs, and little enough to hold in memory several times over.
+/// More than any settings file needs, and small enough to hold several times in memory.
 enum { ctoml_max_bytes = 1 << 20 };
-/// toml11 looks back to the start of the line at every value, so its time grows with the square of a line.
+/// toml11 scans back to the start of the line at every value, so its time grows with the square of the line length.
 enum { ctoml_max_line_bytes = 4096 };
-/// toml11 recurses at every bracket and, when it frees, at every dot of a key; settings need three levels.
+/// toml11 recurses at every bracket and, when it frees, at every dot of a key. Settings need three levels.
 enum { ctoml_max_depth = 16 };
 
 typedef enum {
@@ -29,18 +29,17 @@ typedef enum {
 
 typedef struct {
     ctoml_kind kind;
-    /// The name under which the parent holds this value; null for the root and for elements of arrays.
+    /// Key of this value in its parent; null for the root and for array elements.
     const char *key;
     size_t key_bytes;
-    /// Strings only: UTF-8 that may hold NUL bytes.
+    /// Strings only: UTF-8, which may contain NUL bytes.
     const char *text;
     size_t text_bytes;
     /// Integers; for booleans 0 or 1.
-    /// Integers; for booleans 0 or 1.
     int64_t integer;
-    /// Floats only; may be infinite or no number.
+    /// Floats only; may be infinite or NaN.
     double number;
-    /// Arrays and tables: where their children stand in the list. Tables are in the order of their keys.
+    /// Arrays and tables: indices of their children in the list. Tables are in the order of their keys.
     size_t first_child;
     size_t child_count;
 } ctoml_node;
@@ -53,21 +52,21 @@ typedef struct {
 
 typedef struct {
     ctoml_place place;
-    /// A constant; what is wrong at the place.
+    /// A constant that describes the error.
     const char *reason;
 } ctoml_problem;
 
 typedef struct ctoml_document ctoml_document;
 
-/// Null when the bytes are no TOML, too many, or nested too deeply; then `problem` says where and why.
-/// The bytes must be valid UTF-8 and need not live on.
+/// Returns null if the bytes are not TOML, too many, or nested too deeply; `problem` then has the position and the
+/// reason. The bytes must be valid UTF-8, and are not used after the call.
 ctoml_document *ctoml_parse(const char *bytes, size_t count, ctoml_problem *problem);
 void ctoml_free(ctoml_document *document);
 
 /// The root table is the first node, and children follow their parents.
 const ctoml_node *ctoml_nodes(const ctoml_document *document, size_t *count);
 
-/// Where the key of a node stands, or its value if it has none on its line.
+/// Position of a node's key, or of its value if its line has no key.
 ctoml_place ctoml_key_place(const ctoml_document *document, size_t node);
 ctoml_place ctoml_value_place(const ctoml_document *document, size_t node);
 

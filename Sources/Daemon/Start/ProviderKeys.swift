@@ -121,7 +121,7 @@ struct FileReader {
     let userID: UInt32
     let groupID: UInt32
 
-    /// True for the user `nobody`, which other programs may also run as.
+    /// True for uid 65534 (nobody), which other programs may also have.
     var isShared: Bool { userID == Machine.sharedID }
     private var isGroupShared: Bool { groupID == Machine.sharedID }
 

@@ -10,7 +10,7 @@ struct ServingUser {
 
     /// Default users if settings name none; the first that exists serves. Not an unused uid for each start: the next
     /// start must own the store and the control socket of this one.
-    private static let usual = ["httpdnsd", "nobody"]
+    private static let usual = ["httpdnsd", "nobody"]  // nobody: uid 65534
     /// Last path component of the daemon's own directories: /var/lib/httpdnsd, /run/httpdnsd.
     private static let ownName = "httpdnsd"
 
@@ -34,7 +34,7 @@ struct ServingUser {
             "server.user \(name): this machine has no such user; run: \(ServingUser.command(making: name))")
     }
 
-    /// Remedy for a daemon that runs as the shared user `nobody`.
+    /// Remedy for a daemon that runs with the shared uid 65534.
     static let remedyForShared =
         "run: \(command(making: ownName)); then start httpdnsd as root, or name another user in server.user"
 

@@ -3,7 +3,7 @@
 import Glibc
 
 package struct FileDescriptor: ~Copyable, Sendable {
-    /// For system calls and for `EventLoop`. Valid as long as the owner lives; never to be closed by the borrower.
+    /// For system calls and for `EventLoop`. Valid as long as the owner lives; the borrower must not close it.
     package let raw: Int32
 
     /// Takes ownership of an open descriptor.
@@ -12,8 +12,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
         self.raw = raw
     }
 
-    /// The result is not looked at: Linux has released the number even when close reports an error, and EINTR must
-    /// not be retried because the number may be in use again.
+    /// Ignores the result: Linux has released the number even if close reports an error. EINTR must not be retried,
+    /// because the number may be in use again.
     deinit {
         _ = close(raw)
     }

@@ -1,12 +1,12 @@
-// The one place where results of system calls are judged: interrupted calls are repeated, would-block is a value,
-// everything else is thrown. It must never hide an error that says our own code is wrong.
+// Evaluates the results of system calls: repeats interrupted calls, returns would-block as a value, and throws all
+// other errors. Traps on errors that prove a bug of the daemon.
 
 import Glibc
 
 enum SystemCall {
-    /// Runs a call that may find nothing to do yet.
+    /// Runs a call that may have nothing to do yet.
     ///
-    /// - Returns: what the call returned, or nil for EAGAIN (would block).
+    /// - Returns: the call's result; nil for EAGAIN (would block).
     static func attempt<Result: SignedInteger>(
         _ name: StaticString, _ call: () -> Result
     ) throws(SystemError) -> Result? {
@@ -21,7 +21,7 @@ enum SystemCall {
         }
     }
 
-    /// Runs a call that has nothing to wait for; EAGAIN is an error like others.
+    /// Runs a call that never has to wait; EAGAIN is thrown like other errors.
     @discardableResult
     static func run<Result: SignedInteger>(
         _ name: StaticString, _ call: () -> Result
@@ -30,14 +30,13 @@ enum SystemCall {
         return result
     }
 
-    /// A descriptor that is not open, or a bad address, is a bug: continuing could read, write or close an unrelated
-    /// file.
+    /// Traps on EBADF and EFAULT, which prove a bug: continuing could read, write or close an unrelated file.
     private static func stopIfOurFault(_ name: StaticString, _ code: Int32) {
         precondition(code != EBADF, "\(name): the descriptor is not open (EBADF)")
         precondition(code != EFAULT, "\(name): a bad address was passed (EFAULT)")
     }
 
-    /// Collects what one call writes into a buffer of at most `maxBytes` bytes; nil for EAGAIN.
+    /// Returns the bytes that a call writes into a buffer of `maxBytes`; nil for EAGAIN.
     static func bytes(
         _ name: StaticString, maxBytes: Int, _ call: (UnsafeMutableRawPointer?, Int) -> Int
     ) throws(SystemError) -> [UInt8]? {

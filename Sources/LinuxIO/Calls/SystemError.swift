@@ -1,4 +1,4 @@
-// A system call that failed, and why. Would-block is not an error: `SystemCall` makes it a value.
+// A failed system call and its error number. Would-block is not an error: `SystemCall` returns it as a value.
 
 import CLinux
 import Glibc
@@ -18,18 +18,18 @@ package struct SystemError: Error, Equatable {
 extension SystemError {
     package var isAddressInUse: Bool { code == EADDRINUSE }
     package var isPermissionDenied: Bool { code == EACCES || code == EPERM }
-    /// The process or the machine has no descriptor or memory left; it may have later.
+    /// The process or the machine has no descriptor or memory left. The condition may pass.
     package var isExhaustion: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) }
-    /// More than the caller takes.
+    /// The file is larger than the caller's limit.
     package var isTooLarge: Bool { code == EFBIG }
     package var isReadOnly: Bool { code == EROFS }
     package var isNoSuchFile: Bool { code == ENOENT }
-    /// The machine has no such family or no such address now.
+    /// The machine currently lacks the address family or the address.
     package var isAddressUnavailable: Bool { code == EADDRNOTAVAIL || code == EAFNOSUPPORT }
-    /// Of `connect`: no socket listens at the peer's port.
+    /// From `connect`: no socket listens at the peer's port.
     package var isRefused: Bool { code == ECONNREFUSED }
-    /// Of `connect`: a machine on the way, perhaps this one, says that there is no way. EACCES stands for a route that
-    /// prohibits, and for ICMPv6 "administratively prohibited".
+    /// From `connect`: a router, or this machine, reports that the peer is unreachable. EACCES means a prohibiting
+    /// route or ICMPv6 "administratively prohibited".
     package var isUnreachable: Bool { [ENETUNREACH, EHOSTUNREACH, EHOSTDOWN, ENOPROTOOPT, EACCES].contains(code) }
     package var isTimeout: Bool { code == ETIMEDOUT }
     /// The peer has reset the connection; a later write fails with EPIPE.

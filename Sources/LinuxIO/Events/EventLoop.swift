@@ -4,7 +4,7 @@
 import CLinux
 import Glibc
 
-/// What a descriptor is ready for, or wants to be told about.
+/// Readiness of a descriptor, or interest in it.
 package struct Readiness: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -14,18 +14,18 @@ package struct Readiness: OptionSet, Hashable, Sendable {
 
     package static let readable = Readiness(rawValue: 1)
     package static let writable = Readiness(rawValue: 2)
-    /// Both directions are closed. Reported whether wanted or not, and again each turn: close the descriptor.
+    /// Both directions are closed. Reported without interest, too, and again each turn: close the descriptor.
     package static let hangUp = Readiness(rawValue: 4)
-    /// An error waits to be read from the descriptor. Reported like `hangUp`.
+    /// An error can be read from the descriptor. Reported like `hangUp`.
     package static let failed = Readiness(rawValue: 8)
-    /// The peer sends no more (EPOLLRDHUP): it has closed the connection, or its half of it. Reported only if wanted,
-    /// and again each turn.
+    /// The peer has closed the connection or its sending half (EPOLLRDHUP). Reported only with interest, and again each
+    /// turn.
     package static let peerClosed = Readiness(rawValue: 16)
 }
 
-/// Invariants: a slot in use has a body, a free one has none and is in `freeSlots`; a slot's generation changes when
-/// it is freed, so that a registration, or an event the kernel reported earlier in the same batch, that names an older
-/// generation finds nothing. `watchers` has the newest registration of each descriptor number.
+/// Invariants: a slot in use has a body; a free one has none and is in `freeSlots`. A slot's generation changes when it
+/// is freed, so that registrations and pending events with an older generation are ignored. `watchers` has the newest
+/// registration of each descriptor number.
 package final class EventLoop {
     private let descriptor: FileDescriptor
     private var slots: [Slot] = []
@@ -34,8 +34,7 @@ package final class EventLoop {
     private var events = [clinux_event](repeating: clinux_event(), count: EventLoop.batchSize)
     private var isTurning = false
 
-    /// Events taken from the kernel at once. What is left over comes first in the next turn, so deadlines are looked
-    /// at again before long.
+    /// Maximum number of events per turn. The rest comes first in the next turn, so deadlines are checked in between.
     package static let batchSize = 64
 
     package struct Registration: Hashable, Sendable {
@@ -76,29 +75,27 @@ package final class EventLoop {
         return registration
     }
 
-    /// Wants other events from now on; nothing happens if the registration is gone.
+    /// Changes the events of interest. An ended registration is ignored.
     package func change(_ registration: Registration, to interest: Readiness) throws(SystemError) {
         guard let slot = slot(of: registration), slot.interest != interest else { return }
         try control(EPOLL_CTL_MOD, slot.descriptor, interest, registration)
         slots[Int(registration.slot)].interest = interest
     }
 
-    /// No more calls for this registration, not even for events that wait in the current batch. Harmless if it is
-    /// gone already.
+    /// Ends a registration: no more calls, not even for events of the current batch. An ended registration is ignored.
     package func unwatch(_ registration: Registration) {
         guard let slot = slot(of: registration) else { return }
         slots[Int(registration.slot)].body = nil
         slots[Int(registration.slot)].generation &+= 1
         freeSlots.append(registration.slot)
-        // A library may have closed its descriptor first; the number is then unknown to epoll, or belongs to another
-        // file.
+        // A library may have closed its descriptor. The number is then unknown to epoll, or belongs to another file.
         guard watchers[slot.descriptor] == registration else { return }
         watchers[slot.descriptor] = nil
         _ = clinux_epoll_control(descriptor.raw, EPOLL_CTL_DEL, slot.descriptor, 0, 0)
     }
 
-    /// Waits for one batch of events, or until `deadline` (nil: without end; past: not at all), and calls the bodies.
-    /// It may return early with nothing done.
+    /// Waits for one batch of events or until `deadline`, and calls the bodies. Nil waits without limit; a past
+    /// deadline does not wait. May return early without events.
     package func turn(until deadline: Instant?) throws(SystemError) {
         precondition(!isTurning, "a body started a turn of the loop that called it")
         isTurning = true
@@ -137,7 +134,7 @@ package final class EventLoop {
 }
 
 extension Readiness {
-    /// EPOLLHUP and EPOLLERR come unasked.
+    /// EPOLLHUP and EPOLLERR are always reported.
     fileprivate var kernelEvents: UInt32 {
         (contains(.readable) ? EPOLLIN.rawValue : 0) | (contains(.writable) ? EPOLLOUT.rawValue : 0)
             | (contains(.peerClosed) ? EPOLLRDHUP.rawValue : 0)

@@ -1,5 +1,5 @@
-// Notices when small files change: resolv.conf, hosts, settings. It watches their directories, because editors and
-// network tools replace files and links instead of writing into them. It never reads the files.
+// Detects changes of small files: resolv.conf, hosts, settings. Watches their directories, because editors and network
+// tools replace files and links instead of writing into them. Does not read the files.
 
 import CLinux
 import Glibc
@@ -7,11 +7,11 @@ import Glibc
 package final class FileWatch {
     private let source: FileDescriptor
     private let paths: [String]
-    /// For each inotify watch, which names in it concern which paths; "" is the watched object itself, and `anyName`
+    /// For each inotify watch, the affected paths by name. The name "" is the watched object itself; `anyName` is
     /// everything in it.
     private var concerns: [Int32: [String: Set<String>]] = [:]
 
-    /// No file can have this one.
+    /// A name that no file can have.
     private static let anyName = "/"
 
     /// - Parameter paths: absolute. Files and directories may be missing: their creation is noticed too. A path that
@@ -27,11 +27,11 @@ package final class FileWatch {
         try watchAll()
     }
 
-    /// Readable when something happened in a directory of ours.
+    /// Readable after an event in a watched directory.
     package var descriptor: Int32 { source.raw }
 
-    /// The watched paths whose file, or a link on the way to it, was written, replaced, created or removed since the
-    /// last call. A change made of several steps may be reported more than once.
+    /// Returns the watched paths whose file, or a link on the way to it, was written, replaced, created or removed
+    /// since the last call. A change in several steps may be reported more than once.
     package func takeChangedPaths() throws(SystemError) -> Set<String> {
         var changed: Set<String> = []
         var sawEvents = false
@@ -43,7 +43,7 @@ package final class FileWatch {
         return changed
     }
 
-    /// Room for a batch of events; one takes 16 bytes and a name of at most 256.
+    /// Buffer for a batch of events. One takes 16 bytes and a name of at most 256.
     private static let bufferBytes = 16 * 1024
 
     private func nextEvents() throws(SystemError) -> [UInt8]? {
@@ -99,7 +99,7 @@ package final class FileWatch {
                 guard let watch = try addWatch(entry.directory) else { continue }
                 renewed[watch, default: [:]][entry.name, default: []].insert(path)
             }
-            // In a container the file itself may be mounted from elsewhere: writes then do not pass its directory.
+            // In a container the file itself may be a mount. Writes then do not show in its directory.
             if let watch = try addWatch(path) {
                 renewed[watch, default: [:]]["", default: []].insert(path)
                 let isDirectory = path.utf8.last == UInt8(ascii: "/")

@@ -1,17 +1,17 @@
-// Values from many threads to one: bounded, and the reader sleeps on a descriptor until there is something. It never
-// blocks a writer and never drops what it accepted.
+// Bounded queue from many threads to one reader, which can wait on a descriptor. Never blocks a writer and never drops
+// an accepted message.
 
 import CLinux
 import Glibc
 import Synchronization
 
 package final class Mailbox<Message: Sendable>: Sendable {
-    /// The lock protects the messages that are posted and not taken. Held only to append or to swap.
+    /// The lock protects the posted messages. Held only to append or to swap.
     private let messages = Mutex<[Message]>([])
     private let wakeUp: FileDescriptor
     package let capacity: Int
 
-    /// - Parameter capacity: messages that may wait; at least 1.
+    /// - Parameter capacity: maximum number of queued messages; at least 1.
     package init(capacity: Int) throws(SystemError) {
         precondition(capacity > 0, "a mailbox without room accepts nothing")
         self.capacity = capacity
@@ -19,15 +19,15 @@ package final class Mailbox<Message: Sendable>: Sendable {
             owning: try SystemCall.run("eventfd") { eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) })
     }
 
-    /// Readable when there may be messages; for `EventLoop.watch`.
+    /// Readable if there may be messages; for `EventLoop.watch`.
     package var descriptor: Int32 { wakeUp.raw }
 
-    /// Stays true until the next post where one thread is the only writer.
+    /// Whether a post can succeed. With a single writer, true stays true until its next post.
     package var hasRoom: Bool { messages.withLock { $0.count < capacity } }
 
-    /// Puts in as many as there is room for, in order, and wakes the reader if the box was empty.
+    /// Appends as many messages as there is room for, in order. Wakes the reader if the mailbox was empty.
     ///
-    /// - Returns: how many were accepted, counted from the first; the rest is the caller's to refuse.
+    /// - Returns: the number of accepted messages, counted from the first. The caller must refuse the rest.
     package func post(contentsOf batch: some Collection<Message>) -> Int {
         let (accepted, wasEmpty) = messages.withLock { messages in
             let wasEmpty = messages.isEmpty
@@ -39,15 +39,15 @@ package final class Mailbox<Message: Sendable>: Sendable {
         return accepted
     }
 
-    /// - Returns: false when the box is full.
+    /// - Returns: false if the mailbox is full.
     package func post(_ message: Message) -> Bool {
         post(contentsOf: CollectionOfOne(message)) == 1
     }
 
-    /// Everything posted so far, in the order of posting. For the one reader.
+    /// Returns all queued messages in the order of posting. For the one reader.
     package func takeAll() -> [Message] {
-        // First the signal, then the messages: a message posted in between is taken now, at worst with a wake-up
-        // for nothing later. The other way round its signal would be lost.
+        // Clear the signal before taking the messages: a message posted in between then causes at worst a needless
+        // wake-up. In the other order its signal would be lost.
         var count: UInt64 = 0
         _ = unsafe read(wakeUp.raw, &count, MemoryLayout<UInt64>.size)
         return messages.withLock { messages in
@@ -57,7 +57,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
         }
     }
 
-    /// Cannot fail: the counter is far from its limit of 2^64 - 2, as each wake-up adds 1.
+    /// Cannot fail: each wake-up adds 1, and the counter's limit is 2^64 - 2.
     private func wakeReader() {
         var one: UInt64 = 1
         let written = unsafe write(wakeUp.raw, &one, MemoryLayout<UInt64>.size)

@@ -1,4 +1,4 @@
-// Signals as something to read, instead of handlers that interrupt anywhere.
+// Receives signals through a descriptor instead of handlers.
 
 import CLinux
 import Glibc
@@ -7,10 +7,10 @@ package final class SignalWatch {
     private let source: FileDescriptor
     private var signals = sigset_t()
 
-    /// Signals taken in one call; there are 64 kinds, and what is left over keeps the descriptor readable.
+    /// Signals read in one call. There are 64 kinds; the rest keeps the descriptor readable.
     private static let batchSize = 16
 
-    /// Blocks `signals` in the calling thread. To be made in the first one; the others never take signals
+    /// Blocks `signals` in the calling thread. Call it in the first thread; the others never take signals
     /// (`NamedThread`).
     package init(_ signals: [Int32]) throws(SystemError) {
         var set = sigset_t()
@@ -25,7 +25,7 @@ package final class SignalWatch {
         self.signals = set
     }
 
-    /// These as well, from now on; those that wait are not lost.
+    /// Adds signals. Pending ones are kept.
     package func add(_ more: [Int32]) throws(SystemError) {
         for signal in more { unsafe sigaddset(&signals, signal) }
         let code = unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
@@ -35,10 +35,11 @@ package final class SignalWatch {
         }
     }
 
-    /// Readable when a signal waits.
+    /// Readable if a signal is pending.
     package var descriptor: Int32 { source.raw }
 
-    /// The signals that came since the last call; equal ones that waited together are one. Empty when none came.
+    /// Returns the signals since the last call; empty if there are none. Equal signals that were pending together count
+    /// once.
     package func takeSignals() throws(SystemError) -> [Int32] {
         let size = MemoryLayout<signalfd_siginfo>.size
         let bytes = try unsafe SystemCall.bytes("read", maxBytes: size * SignalWatch.batchSize) {
@@ -50,14 +51,14 @@ package final class SignalWatch {
         }
     }
 
-    /// Until they are watched these end the process at once, with success: by a handler, since the first process of a
-    /// container does not hear a signal that it has none for.
+    /// Ends the process with exit status 0 on these signals until they are watched. Uses a handler, because the first
+    /// process of a container ignores signals without one.
     package static func endProcess(on signals: [Int32]) {
         for number in signals { _ = signal(number) { _ in _exit(EXIT_SUCCESS) } }
     }
 
-    /// For the whole process: a write to a closed connection is then an error (EPIPE) and no end. TLS and HTTP
-    /// libraries write to sockets themselves, without MSG_NOSIGNAL.
+    /// Ignores SIGPIPE in the whole process: a write to a closed connection then fails with EPIPE. TLS and HTTP
+    /// libraries write without MSG_NOSIGNAL.
     package static func ignoreBrokenPipes() {
         _ = signal(SIGPIPE, SIG_IGN)
     }

@@ -9,11 +9,11 @@ struct DirectoryEntry: Hashable {
 }
 
 package enum SymbolicLinks {
-    /// As the kernel does it: more links in one path are a loop (path_resolution(7)).
+    /// The kernel's limit: more links in one path count as a loop (path_resolution(7)).
     static let maxLinks = 40
 
-    /// Follows an absolute path. The result has each symbolic link on the way and, last, the file itself, or the
-    /// first entry that is missing.
+    /// Follows an absolute path. Returns each symbolic link on the way and, last, the file itself or the first missing
+    /// entry.
     static func entries(of path: String) -> [DirectoryEntry] {
         var found: [DirectoryEntry] = []
         var links = 0
@@ -42,7 +42,7 @@ package enum SymbolicLinks {
         return found
     }
 
-    /// Last first.
+    /// The components in reverse order.
     private static func components(of path: String) -> [String] {
         path.split(separator: "/").reversed().map(String.init)
     }
@@ -57,12 +57,12 @@ package enum SymbolicLinks {
         return unsafe lstat(path, &status) == 0
     }
 
-    /// Nil for what is no link.
+    /// Returns nil if the path is not a symbolic link.
     package static func target(ofLinkAt path: String) -> String? {
         targetBytes(ofLinkAt: path).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// As it is; it has at most PATH_MAX bytes, never a zero, and no spelling that is known.
+    /// Returns the raw bytes of the target: at most PATH_MAX, without a zero byte, in an unknown encoding.
     static func targetBytes(ofLinkAt path: String) -> [UInt8]? {
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
             let length = unsafe buffer.withMemoryRebound(to: CChar.self) { text in

@@ -1,11 +1,11 @@
-// Lock on a directory, for one process at a time; the kernel releases it when the owner ends.
+// Exclusive lock of one process on a directory. The kernel releases it when the process ends.
 
 import Glibc
 
 package struct DirectoryLock: ~Copyable {
     private let descriptor: FileDescriptor
 
-    /// Gives up if another process keeps replacing the directory.
+    /// Maximum number of attempts while another process keeps replacing the directory.
     private static let maxRounds = 16
 
     /// - Throws: EAGAIN if another process has the lock; ENOENT without the directory.

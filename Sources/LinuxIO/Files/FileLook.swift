@@ -7,7 +7,7 @@ package enum FileLook: Equatable, Sendable {
     case file([UInt8], FileRights)
     case link(target: [UInt8], FileRights)
     case directory
-    /// A device, a socket and the like.
+    /// A device, a socket or another kind.
     case other
 
     /// - Throws: EACCES, ELOOP and the like; EFBIG when a file has more than `maxBytes` bytes.
@@ -33,7 +33,7 @@ package enum FileLook: Equatable, Sendable {
         }
     }
 
-    /// Where a link finally leads, even if nothing exists there; nil if the path is no link.
+    /// Returns the final target of a link, even if it does not exist; nil if the path is not a link.
     package static func destination(ofLinkAt path: String) -> String? {
         guard SymbolicLinks.target(ofLinkAt: path) != nil, let last = SymbolicLinks.entries(of: path).last else {
             return nil

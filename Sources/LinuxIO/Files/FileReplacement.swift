@@ -1,10 +1,11 @@
-// Files and links put in the place of others: whole or not at all, also when the power fails in between. What is on its
-// way lies beside its place, under a name that the caller knows.
+// Replaces files and links atomically, also across a power failure. The new object is prepared in the same directory
+// under a name that the caller chooses.
 
 import Glibc
 
 package enum FileReplacement {
-    /// - Parameter unfinished: in the same directory; what is left there of an earlier time is removed.
+    /// - Parameter unfinished: path of the temporary file, in the same directory. A leftover of an earlier run is
+    ///   removed.
     /// - Throws: EROFS, EPERM (immutable), EBUSY (a mount point), ENOSPC and the like.
     package static func put(
         _ bytes: [UInt8], _ rights: FileRights, at path: String, by unfinished: String
@@ -30,8 +31,8 @@ package enum FileReplacement {
         try move(unfinished, to: path)
     }
 
-    /// For a mount point, which nothing can take the place of. Mode and owner stay; in between the file has the
-    /// beginning of the new and the end of the old text.
+    /// Overwrites a file that is a mount point and cannot be replaced. Mode and owner stay. A reader may see the
+    /// beginning of the new text with the end of the old one.
     package static func writeOver(_ path: String, with bytes: [UInt8]) throws(SystemError) {
         let opened = try SystemCall.run("open") { unsafe open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC) }
         let file = FileDescriptor(owning: opened)
@@ -40,15 +41,15 @@ package enum FileReplacement {
         try SystemCall.run("fsync") { fsync(file.raw) }
     }
 
-    /// Nothing to do where nothing is, also where nothing may be changed.
+    /// Removes a file or link. Does nothing if it is missing, even in a read-only place.
     package static func remove(_ path: String) throws(SystemError) {
         guard exists(path) else { return }
         try SystemCall.run("unlink") { unsafe unlink(path) }
         try syncParent(of: path)
     }
 
-    /// Readable for all from its first moment, as directories of settings are. Nothing to do where it is. For programs
-    /// of one thread: the umask is that of the process.
+    /// Creates a directory with mode 755, like other directories of settings. Does nothing if it exists. Only for
+    /// single-threaded programs, because the umask belongs to the process.
     package static func makeDirectory(_ path: String) throws(SystemError) {
         let mask = umask(0o022)
         defer { _ = umask(mask) }
@@ -61,7 +62,7 @@ package enum FileReplacement {
         try syncParent(of: path)
     }
 
-    /// It stays as long as something is in it.
+    /// Removes a directory unless it has entries.
     package static func removeDirectory(_ path: String) throws(SystemError) {
         guard exists(path) else { return }
         do throws(SystemError) {
@@ -94,7 +95,7 @@ package enum FileReplacement {
         }
     }
 
-    /// The names in a directory are on the disk, not only the files.
+    /// Writes the directory's names to the disk; fsync of a file does not.
     private static func syncParent(of path: String) throws(SystemError) {
         guard let slash = path.lastIndex(of: "/") else { return }
         let parent = slash == path.startIndex ? "/" : String(path[..<slash])

@@ -1,10 +1,10 @@
-// Where something is mounted (proc_pid_mountinfo(5)).
+// Mount points of this process (proc_pid_mountinfo(5)).
 
 package enum MountTable {
-    /// A host with thousands of containers.
+    /// Enough for a host with thousands of containers.
     private static let maxBytes = 8 << 20
 
-    /// As the kernel writes the paths; empty where it does not say.
+    /// Returns the mount points in the kernel's spelling; empty if they cannot be read.
     package static func points() -> Set<String> {
         let bytes = (try? TextFile.read("/proc/self/mountinfo", maxBytes: maxBytes)) ?? []
         return parse(String(decoding: bytes, as: UTF8.self))

@@ -1,5 +1,5 @@
-// Becomes readable when the wall clock was set, or the machine resumed from suspend: an epoll wait with a deadline
-// notices neither. It does not tell which, nor by how much: compare the clocks.
+// Becomes readable when the wall clock is set or the machine resumes from suspend, which an epoll wait with a deadline
+// does not notice. The caller compares the clocks to learn which it was.
 
 import CLinux
 import Glibc
@@ -16,23 +16,23 @@ package final class ClockWatch {
         try arm()
     }
 
-    /// Readable when the clocks have moved against each other.
+    /// Readable after the clocks have moved relative to each other.
     package var descriptor: Int32 { source.raw }
 
-    /// To be called when `descriptor` was readable; nothing is missed in between.
+    /// Rearms the timer after `descriptor` became readable. No change in between is missed.
     package func rearm() throws(SystemError) {
         do throws(SystemError) {
             _ = try unsafe SystemCall.bytes("read", maxBytes: MemoryLayout<UInt64>.size) {
                 unsafe read(source.raw, $0, $1)
             }
         } catch {
-            // This is how the kernel says that the clock was set.
+            // ECANCELED means that the clock was set.
             guard error.code == ECANCELED else { throw error }
         }
         try arm()
     }
 
-    /// A timer that never ends, but is called off when the clock is set (timerfd_create(2)).
+    /// Sets a timer that never expires but is cancelled when the clock is set (timerfd_create(2)).
     private func arm() throws(SystemError) {
         var never = itimerspec()
         never.it_value.tv_sec = .max

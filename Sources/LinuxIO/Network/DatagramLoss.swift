@@ -1,7 +1,8 @@
-// How many datagrams found no room: the kernel counts them for each socket.
+// Number of datagrams that the kernel dropped because a receive buffer was full.
 
 package enum DatagramLoss {
-    /// Of the sockets that are bound to these places now, since they were opened; 0 where the kernel does not say.
+    /// Returns the drops of the sockets bound to these addresses, since they were opened; 0 if the kernel does not
+    /// report them.
     package static func count(at places: [SocketAddress]) -> UInt64 {
         let entries = ["/proc/net/udp", "/proc/net/udp6"].flatMap { table in
             let bytes = (try? TextFile.read(table, maxBytes: SocketTable.maxBytes)) ?? []

@@ -1,9 +1,9 @@
-// The addresses of this machine's network interfaces, as they are now.
+// The current addresses of this machine's network interfaces.
 
 import Glibc
 
 package enum Interfaces {
-    /// Addresses without port; empty when the kernel does not say.
+    /// Returns the addresses without ports; empty if the kernel does not report them.
     package static func addresses() -> [SocketAddress] {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard unsafe getifaddrs(&first) == 0 else { return [] }

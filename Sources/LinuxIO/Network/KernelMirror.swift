@@ -1,5 +1,5 @@
-// The kernel's tables, kept up to date by its messages one at a time: bytes in, tables out. It never asks the kernel
-// itself; what it wants to know more of, it says.
+// Copy of the kernel's tables, updated by its netlink messages: bytes in, tables out. Sends no request itself; it
+// reports what should be requested.
 //
 // Invariants: a neighbour is in `neighbours` only while it is the gateway of a route; `newcomers` are in `links`.
 
@@ -12,10 +12,10 @@ package struct KernelMirror {
     private var routes = RouteMirror()
     private var neighbours: [NeighbourReport.Place: [UInt8]] = [:]
     package private(set) var translationPrefixes: [AdvertisedPrefix] = []
-    /// Links of which it is not known whether they are wireless.
+    /// Links that may be wireless and are not checked yet.
     private var newcomers: Set<Int32> = []
     private var isChanged = false
-    /// Links, addresses and routes that found no room, each time they were reported.
+    /// Number of reports of links, addresses and routes that were dropped for want of room.
     private var leftOut = 0
 
     private struct Link: Equatable {
@@ -29,15 +29,15 @@ package struct KernelMirror {
         }
     }
 
-    /// Container hosts have some hundreds; what routes packets out is made when the machine starts, and so comes first.
+    /// Container hosts have some hundreds. Uplinks are created at boot, so they come first.
     static let maxLinks = 4096
     static let maxAddresses = 4096
-    /// Routers announce one, and another one while they renumber.
+    /// Routers announce one prefix, and a second one while renumbering.
     static let maxTranslationPrefixes = 16
 
     package init() {}
 
-    /// Everything that the bytes of a datagram say. What is not understood is passed over.
+    /// Applies all messages of a datagram. Unknown ones are ignored.
     package mutating func take(_ bytes: Span<UInt8>, now: Instant) {
         var messages = NetlinkMessages()
         while let message = messages.next(in: bytes) { take(message, bytes, now: now) }
@@ -61,7 +61,7 @@ package struct KernelMirror {
     }
 }
 
-// What there is to know.
+// The current state.
 extension KernelMirror {
     package var tables: KernelTables {
         KernelTables(
@@ -75,7 +75,7 @@ extension KernelMirror {
             }.sorted { $0.precedes($1) })
     }
 
-    /// Whether anything is not what it was when this was asked for the last time.
+    /// Returns whether the state has changed since the last call.
     mutating func takeChange() -> Bool {
         defer { isChanged = false }
         return isChanged
@@ -84,7 +84,7 @@ extension KernelMirror {
     /// Returns new gateways. Earlier neighbour reports about them were ignored, because they were no gateways then.
     mutating func takeNewGateways() -> [NeighbourReport.Place] { routes.takeNewGateways() }
 
-    /// Links that are new, by their names.
+    /// Returns the new links with their names.
     mutating func takeNewcomers() -> [(index: Int32, name: String)] {
         defer { newcomers = [] }
         return newcomers.sorted().compactMap { index in links[index].map { (index, $0.report.name) } }
@@ -96,19 +96,19 @@ extension KernelMirror {
         isChanged = true
     }
 
-    /// There is room again for what was left out.
+    /// Whether there is room again for dropped reports, so that all tables should be read anew.
     var wantsReading: Bool {
         let isRoomy = links.count < KernelMirror.maxLinks / 2 && addresses.count < KernelMirror.maxAddresses / 2
         return routes.wantsReading || (leftOut > 0 && isRoomy)
     }
 
-    /// What cannot be asked for is kept when everything else is read anew.
+    /// Copies the state that cannot be requested from the kernel, when all tables are read anew.
     mutating func inherit(from former: KernelMirror) {
         translationPrefixes = former.translationPrefixes.filter { links[$0.link] != nil }
     }
 }
 
-// What was reported.
+// Processing of reports.
 extension KernelMirror {
     private mutating func note(_ change: Bool) {
         if change { isChanged = true }
@@ -168,7 +168,7 @@ extension KernelMirror {
     }
 
     private mutating func routeReported(_ report: RouteReport, _ flags: Int32) {
-        // What comes in answer to a request (NLM_F_MULTI) comes in the kernel's order.
+        // Answers to requests (NLM_F_MULTI) come in the kernel's order.
         let isAtTheEnd = flags & (NLM_F_APPEND | NLM_F_MULTI) != 0
         note(routes.add(report, replaces: flags & NLM_F_REPLACE != 0, appends: isAtTheEnd))
         forgetFormerGateways()

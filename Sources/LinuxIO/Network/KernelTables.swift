@@ -1,12 +1,12 @@
-// The kernel's interfaces, addresses, routes and neighbours. Facts only, without a judgement of their relevance.
+// The kernel's interfaces, addresses, routes and neighbours, without a judgement of their relevance.
 
-/// Each list is sorted, so that equal tables compare as equal. Addresses have port 0; link-local IPv6 ones have the
-/// number of their link as scope.
+/// Each list is sorted, so that equal tables compare as equal. Addresses have port 0. The scope of a link-local IPv6
+/// address is its link's number.
 package struct KernelTables: Equatable, Sendable {
     package var links: [Link] = []
     package var addresses: [Address] = []
     package var routes: [Route] = []
-    /// Only those that are the gateway of a route.
+    /// Only gateways of routes.
     package var neighbours: [Neighbour] = []
 
     package struct Link: Equatable, Sendable {
@@ -14,28 +14,29 @@ package struct KernelTables: Equatable, Sendable {
         package let name: String
         /// ARPHRD_* of <net/if_arp.h>.
         package let hardwareType: UInt16
-        /// As drivers call themselves: "veth", "wireguard", "tun", "bridge"; empty for plain hardware.
+        /// The driver's name: "veth", "wireguard", "tun", "bridge"; empty for plain hardware.
         package let kind: String
         package let isWireless: Bool
         /// Administratively up and with a carrier as far as the driver knows (IFF_UP, IFF_LOWER_UP and IFF_RUNNING).
         package let isUp: Bool
     }
 
-    /// One that may be used: neither tentative nor a duplicate.
+    /// A usable address: neither tentative nor a duplicate.
     package struct Address: Equatable, Sendable {
         package let link: Int32
         package let address: SocketAddress
         package let prefixLength: Int
     }
 
-    /// A unicast route of any table but "local"; none to link-local or multicast IPv6 addresses, which every link has.
+    /// A unicast route of any table but "local". Excludes routes to link-local and multicast IPv6 addresses, which
+    /// every link has.
     package struct Route: Equatable, Sendable {
-        /// All zeros, of the right family, for a default route.
+        /// All zeros, of the route's family, for a default route.
         package let destination: SocketAddress
         package let prefixLength: Int
-        /// Nil: the destination is on the link. It may be IPv6 for an IPv4 destination (RTA_VIA).
+        /// Nil if the destination is on the link. May be IPv6 for an IPv4 destination (RTA_VIA).
         package let gateway: SocketAddress?
-        /// Of several hops the first one whose link is up, else the first.
+        /// The link of the first hop whose link is up, else of the first hop.
         package let link: Int32
         package let metric: UInt32
         package let table: UInt32
@@ -50,14 +51,14 @@ package struct KernelTables: Equatable, Sendable {
     }
 }
 
-/// A prefix under which IPv6 addresses are translated to IPv4, as a router announced it (RFC 8781).
+/// A NAT64 prefix from a router advertisement (RFC 8781).
 package struct AdvertisedPrefix: Equatable, Sendable {
     package let link: Int32
     /// The bits after `length` are zero.
     package let prefix: SocketAddress
     /// 32, 40, 48, 56, 64 or 96.
     package let length: Int
-    /// Unless the router says so again.
+    /// End of its lifetime, unless the router announces it again.
     package let end: Instant
 }
 
@@ -65,17 +66,17 @@ extension SocketAddress {
     /// fe80::/10
     var isLinkLocal: Bool { isIPv6 && high >> 54 == 0x3FA }
 
-    /// With the scope that gives a link-local address its meaning.
+    /// Returns the address with the link as scope if it is link-local.
     func within(_ link: Int32) -> SocketAddress {
         guard isLinkLocal else { return self }
         return SocketAddress(high: high, low: low, isIPv6: true, port: port, scopeID: UInt32(bitPattern: link))
     }
 
-    /// To sort by: IPv4 first.
+    /// Sort key: IPv4 first.
     var order: (UInt64, UInt64, UInt64, UInt32) { (isIPv6 ? 1 : 0, high, low, scopeID) }
 }
 
-// The order of the lists.
+// Sort order of the lists.
 extension KernelTables.Address {
     func precedes(_ other: KernelTables.Address) -> Bool {
         if address != other.address { return address.order < other.address.order }

@@ -1,4 +1,4 @@
-// What the kernel says of an interface, and of an address of one: RTM_NEWLINK and RTM_NEWADDR, and their opposites.
+// Messages about interfaces and their addresses: RTM_NEWLINK, RTM_NEWADDR and their RTM_DEL counterparts.
 
 import CLinux
 import Glibc
@@ -8,12 +8,12 @@ struct LinkReport: Equatable {
     let hardwareType: UInt16
     let name: String
     let kind: String
-    /// Administratively up. While it is not, no route uses it.
+    /// Administratively up. If it is down, no route uses the interface.
     let isSwitchedOn: Bool
     let isUp: Bool
 
-    /// Nil for what is not news of the interface itself: a bridge speaks of its ports, and a wireless driver of its
-    /// events, in messages of the same type.
+    /// Nil for messages that do not concern the interface itself: bridges report their ports, and wireless drivers
+    /// their events, with the same message type.
     init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
         guard let header = bytes.load(ifinfomsg.self, in: payload), Int32(header.ifi_family) == AF_UNSPEC else {
             return nil
@@ -50,7 +50,7 @@ struct LinkReport: Equatable {
 
 struct AddressReport {
     let place: Place
-    /// Neither tentative nor a duplicate; an optimistic address may be used before its test has ended (RFC 4429).
+    /// Neither tentative nor a duplicate. An optimistic address may be used before its test has ended (RFC 4429).
     let isUsable: Bool
 
     struct Place: Hashable {
@@ -59,7 +59,7 @@ struct AddressReport {
         let prefixLength: Int
     }
 
-    /// Nil for other families than IPv4 and IPv6.
+    /// Nil for families other than IPv4 and IPv6.
     init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
         guard let header = bytes.load(ifaddrmsg.self, in: payload) else { return nil }
         let link = Int32(bitPattern: header.ifa_index)
@@ -70,7 +70,7 @@ struct AddressReport {
         while let attribute = attributes.next(in: bytes) {
             switch attribute.type {
             case IFA_ADDRESS where !isLocal, IFA_LOCAL:
-                // At the end of a tunnel IFA_ADDRESS is the peer's, and IFA_LOCAL ours.
+                // On a tunnel IFA_ADDRESS is the peer's address, and IFA_LOCAL is this machine's.
                 isLocal = attribute.type == IFA_LOCAL
                 address = bytes.address(in: attribute.value, family: Int32(header.ifa_family))
             case IFA_FLAGS:

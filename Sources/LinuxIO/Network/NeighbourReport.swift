@@ -1,12 +1,12 @@
-// What the kernel says of neighbours (RTM_NEWNEIGH, RTM_DELNEIGH), and what it passes on of router advertisements
-// (RTM_NEWNDUSEROPT). On a busy link most of it concerns others: reading it allocates nothing.
+// Messages about neighbours (RTM_NEWNEIGH, RTM_DELNEIGH) and router advertisements (RTM_NEWNDUSEROPT). Parsing
+// allocates nothing, because a busy link causes many irrelevant messages.
 
 import CLinux
 import Glibc
 
 struct NeighbourReport {
     let place: Place
-    /// Where the hardware address lies; empty when the kernel does not use one now.
+    /// Range of the hardware address; empty if the kernel does not use one now.
     let hardwareAddress: Range<Int>
 
     struct Place: Hashable {
@@ -14,8 +14,8 @@ struct NeighbourReport {
         let address: SocketAddress
     }
 
-    /// Nil for other families than IPv4 and IPv6 (a bridge reports what it learned in the same way), and for
-    /// addresses that we answer for in the place of others.
+    /// Nil for families other than IPv4 and IPv6 (bridges report learned addresses in the same way), and for proxy
+    /// entries.
     init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
         guard let header = bytes.load(ndmsg.self, in: payload), Int32(header.ndm_flags) & NTF_PROXY == 0 else {
             return nil
@@ -46,10 +46,10 @@ struct TranslationReport: Equatable {
     let link: Int32
     let prefix: SocketAddress
     let length: Int
-    /// Zero: the router takes it back.
+    /// Zero if the router withdraws the prefix.
     let lifetimeSeconds: Int64
 
-    /// Nil for every other option.
+    /// Nil for any other option.
     init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
         let size = MemoryLayout<nduseroptmsg>.size
         guard let header = bytes.load(nduseroptmsg.self, in: payload), Int32(header.nduseropt_family) == AF_INET6
@@ -72,6 +72,6 @@ struct TranslationReport: Equatable {
     }
 
     private static let optionBytes = 16
-    /// By the prefix length code.
+    /// Prefix lengths by their code.
     private static let lengths = [96, 64, 56, 48, 40, 32]
 }

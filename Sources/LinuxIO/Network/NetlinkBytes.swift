@@ -1,10 +1,10 @@
-// Netlink's framing (netlink(7)): messages one after the other, and attributes within them. The kernel is trusted to
-// mean well, and yet every length is checked: what does not fit ends the walk.
+// Parses netlink's framing (netlink(7)): messages and their attributes. Every length is checked, and a wrong one ends
+// the iteration.
 
 import CLinux
 import Glibc
 
-/// One message: what its header says, and where its payload lies.
+/// One message: its header and the range of its payload.
 struct NetlinkMessage {
     let type: Int
     let flags: Int32
@@ -12,7 +12,7 @@ struct NetlinkMessage {
     let payload: Range<Int>
 }
 
-/// Walks the messages of one datagram.
+/// Iterates over the messages of one datagram.
 struct NetlinkMessages {
     private var at = 0
 
@@ -28,11 +28,11 @@ struct NetlinkMessages {
     }
 }
 
-/// Walks attributes: a length and a type of two bytes each, a value, and padding.
+/// Iterates over attributes: a length and a type of two bytes each, a value, and padding.
 struct NetlinkAttributes {
     private var rest: Range<Int>
 
-    /// - Parameter skipping: the size of what comes before the attributes; none are found where that does not fit.
+    /// - Parameter skipping: size of the struct before the attributes. If it does not fit, there are no attributes.
     init(_ range: Range<Int>, skipping size: Int = 0) {
         let skipped = NetlinkAttributes.aligned(size)
         rest =
@@ -49,20 +49,20 @@ struct NetlinkAttributes {
         return (Int(header.nla_type) & ~NetlinkAttributes.flags, value)
     }
 
-    /// Messages, attributes and hops begin at multiples of four.
+    /// Alignment of messages, attributes and hops: 4 bytes.
     static func aligned(_ length: Int) -> Int { (length + 3) & ~3 }
 
     private static let flags = Int(NLA_F_NESTED | NLA_F_NET_BYTEORDER)
 }
 
 extension Span<UInt8> {
-    /// What lies at the beginning of `range`, in the machine's own order of bytes; nil if it does not fit.
+    /// Returns the value at the start of `range`, in the machine's byte order; nil if it does not fit.
     func load<Value: BitwiseCopyable>(_ type: Value.Type, in range: Range<Int>) -> Value? {
         guard range.count >= MemoryLayout<Value>.size, range.upperBound <= count else { return nil }
         return unsafe bytes.unsafeLoadUnaligned(fromByteOffset: range.lowerBound, as: type)
     }
 
-    /// An address of 4 or 16 bytes, without scope; nil for other families, and where it does not fit.
+    /// Returns an address of 4 or 16 bytes, without scope; nil for other families or a wrong size.
     func address(in range: Range<Int>, family: Int32) -> SocketAddress? {
         switch family {
         case AF_INET:
@@ -77,7 +77,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Text that ends with the range or with a zero byte.
+    /// Returns the text up to the end of the range or a zero byte.
     func text(in range: Range<Int>) -> String {
         unsafe extracting(range).withUnsafeBufferPointer { buffer in
             unsafe String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)

@@ -1,20 +1,20 @@
-// What we ask rtnetlink for, as bytes, and where its answer ends.
+// Requests to rtnetlink as bytes, and the progress of their answers.
 
 import CLinux
 import Glibc
 
 enum NetlinkRequest {
-    /// Everything of a kind (NLM_F_DUMP).
+    /// Returns a request for all objects of a kind (NLM_F_DUMP).
     ///
     /// - Parameters:
     ///   - type: RTM_GETLINK and the like.
-    ///   - headerBytes: the size of the struct that follows the message's header for this kind, family first.
+    ///   - headerBytes: size of the struct after the message header for this kind; its first field is the family.
     static func everything(_ type: Int, headerBytes: Int, family: Int32, sequence: UInt32) -> [UInt8] {
         let header = [UInt8(family)] + [UInt8](repeating: 0, count: headerBytes - 1)
         return message(type, flags: NLM_F_REQUEST | NLM_F_DUMP, sequence: sequence, payload: header)
     }
 
-    /// What is known of one neighbour.
+    /// Returns a request for one neighbour.
     static func neighbour(_ place: NeighbourReport.Place, sequence: UInt32) -> [UInt8] {
         var header = ndmsg()
         header.ndm_family = UInt8(place.address.family)
@@ -41,22 +41,22 @@ enum NetlinkRequest {
     }
 }
 
-/// How far an answer has come.
+/// Progress of an answer.
 struct NetlinkAnswer {
-    /// Nothing more comes.
+    /// The answer has ended.
     private(set) var isComplete = false
-    /// The kernel's tables changed while it was telling: it may have left out something.
+    /// The kernel's tables changed during the dump, so it may be incomplete (NLM_F_DUMP_INTR).
     private(set) var wasInterrupted = false
-    /// An error number; 0 for none.
+    /// Error number; 0 for none.
     private(set) var code: Int32 = 0
 
-    /// - Parameter sequence: of the request; what answers another one counts for nothing.
+    /// - Parameter sequence: sequence number of the request. Answers to other requests are ignored.
     mutating func take(_ bytes: Span<UInt8>, sequence: UInt32) {
         var messages = NetlinkMessages()
         while let message = messages.next(in: bytes) {
             guard message.sequence == sequence else { continue }
             if message.flags & NLM_F_DUMP_INTR != 0 { wasInterrupted = true }
-            // Both carry an error number that is negative, or zero for none.
+            // Both types carry a negative error number, or zero for none.
             if message.type == Int(NLMSG_ERROR) || message.type == Int(NLMSG_DONE) {
                 code = 0 &- (bytes.load(Int32.self, in: message.payload) ?? 0)
                 isComplete = true

@@ -1,4 +1,4 @@
-// A socket to rtnetlink: one datagram at a time into a buffer that stays. It knows nothing of what the messages mean.
+// A socket to rtnetlink. Receives one datagram at a time into a fixed buffer, without parsing it.
 
 import CLinux
 import Glibc
@@ -7,12 +7,12 @@ final class NetlinkSocket {
     private let socket: FileDescriptor
     private var buffer = [UInt8](repeating: 0, count: NetlinkSocket.bufferBytes)
 
-    /// The kernel fills at most 32 KiB at a time, and what it says of one interface with all its functions takes less.
+    /// The kernel fills at most 32 KiB at a time. The report of one interface with all its functions takes less.
     private static let bufferBytes = 64 * 1024
 
     /// - Parameters:
-    ///   - groups: whose news are wanted; none for a socket that asks.
-    ///   - receiveBufferBytes: how much of it may wait; the system's own limit (net.core.rmem_max) may grant less.
+    ///   - groups: multicast groups to join; none for a socket that sends requests.
+    ///   - receiveBufferBytes: size of the receive buffer. The system's limit (net.core.rmem_max) may grant less.
     /// - Throws: EMFILE, ENFILE, ENOBUFS; EAFNOSUPPORT in a sandbox that does not allow netlink.
     init(groups: [rtnetlink_groups], receiveBufferBytes: Int32) throws(SystemError) {
         let socket = try FileDescriptor(socketOf: AF_NETLINK, type: SOCK_RAW)
@@ -34,21 +34,21 @@ final class NetlinkSocket {
 
     enum Outcome {
         case received, nothing
-        /// There was no room for something.
+        /// Messages were lost, because the receive buffer or a datagram was too large for its room.
         case lost
     }
 
     /// Receives one datagram, if there is one.
     ///
-    /// - Parameter body: gets it; nothing in it if it is not from the kernel.
+    /// - Parameter body: receives the datagram; an empty one if the sender is not the kernel.
     func receive(_ body: (Span<UInt8>) -> Void) throws(SystemError) -> Outcome {
         var sender = sockaddr_nl()
         do throws(SystemError) {
             guard let result = try SystemCall.attempt("recvfrom", { receive(from: &sender) }) else { return .nothing }
-            // With MSG_TRUNC the whole length is told.
+            // With MSG_TRUNC the result is the full length.
             guard result <= buffer.count else { return .lost }
             let bytes = buffer
-            // Programs that have the right to may write to us as well.
+            // Privileged programs may send to this socket as well.
             body(bytes.span.extracting(first: sender.nl_pid == 0 ? result : 0))
             return .received
         } catch {

@@ -1,36 +1,37 @@
-// The kernel's routes, kept up to date by its messages.
+// Copy of the kernel's routes, updated by its messages.
 //
-// It does not report all that it does: IPv4 routes go without a word when their link is switched off, when the last
-// address of their link goes, and (before Linux 6.8) when the address goes that they name as source. So that is
-// followed here. Of IPv6 it says so, unless it was told not to (skip_notify_on_dev_down).
+// The kernel does not report all removals of IPv4 routes. Unreported ones: their link is switched off, the link loses
+// its last address, or (before Linux 6.8) their source address goes. This type derives them. IPv6 removals are reported
+// unless skip_notify_on_dev_down is set.
 //
-// Invariants: no list in `paths` is empty, and each is in the kernel's order, with what leads nowhere, because a
-// replacement takes the place of the first; `gateways` and `uses` count the hops of all paths, `count` the paths.
+// Invariants: no list in `paths` is empty. Each is in the kernel's order and includes routes that are not unicast,
+// because a replacement takes the place of the first path. `gateways` and `uses` count the hops of all paths, `count`
+// the paths.
 
 struct RouteMirror {
     private var paths: [RouteReport.Key: [RouteReport.Path]] = [:]
     private(set) var gateways: [NeighbourReport.Place: Int] = [:]
     private var uses: [Int32: Int] = [:]
     private var count = 0
-    /// Routes that found no room since everything was read.
+    /// Number of routes dropped for want of room since the last full read.
     private(set) var leftOut = 0
-    /// Gateways that have become such since they were asked for.
+    /// New gateways since the last call of `takeNewGateways`.
     private(set) var newGateways: [NeighbourReport.Place] = []
 
-    /// A machine that takes part in routing between networks has a million, none of which says more about where it is
-    /// than the first thousands; at some 300 bytes each this is 2.5 MiB.
+    /// A backbone router has a million routes; the first thousands are enough to identify a network. At about 300 bytes
+    /// each, this takes 2.5 MiB.
     static let maxRoutes = 8192
-    /// Default routes, and the halves of one by which VPNs take over, say where we are: they have room of their own.
+    /// Default routes, and the halves of one that VPNs install, identify the network. They have separate room.
     private static let maxRoutesWithDefaults = 2 * maxRoutes
     private static let longestDefault = 1
 
     /// - Parameter replaces: NLM_F_REPLACE; `appends`: NLM_F_APPEND.
-    /// - Returns: whether anything is not what it was.
+    /// - Returns: whether the visible routes have changed.
     mutating func add(_ report: RouteReport, replaces: Bool, appends: Bool) -> Bool {
         let before = paths[report.key] ?? []
         var after = before
         if replaces, !after.isEmpty { after.removeFirst() }
-        // An IPv6 route that got another hop is reported with all of them.
+        // An IPv6 route that gets another hop is reported with all its hops.
         after.removeAll { $0 == report.path || (report.key.destination.isIPv6 && $0.isPart(of: report.path)) }
         let isDefault = report.key.prefixLength <= RouteMirror.longestDefault
         let limit = isDefault ? RouteMirror.maxRoutesWithDefaults : RouteMirror.maxRoutes
@@ -42,7 +43,7 @@ struct RouteMirror {
         return put(after, for: report.key, before: before)
     }
 
-    /// - Returns: whether anything is not what it was.
+    /// - Returns: whether the visible routes have changed.
     mutating func remove(_ report: RouteReport) -> Bool {
         guard let before = paths[report.key] else { return false }
         var after = before
@@ -52,21 +53,21 @@ struct RouteMirror {
             }
             after.removeAll { $0.type == report.path.type && $0.hops.isEmpty }
         } else if let index = after.firstIndex(of: report.path) {
-            // None: it was known to be gone.
+            // If there is none, its removal was derived before.
             after.remove(at: index)
         }
         return put(after, for: report.key, before: before)
     }
 
-    /// The link is gone or switched off, and with it what led over it alone.
+    /// Removes the routes that use only links that are gone or switched off.
     ///
-    /// - Parameter isOff: whether that can be said of a link.
+    /// - Parameter isOff: whether a link is gone or switched off.
     mutating func linkWentOff(_ link: Int32, isOff: (Int32) -> Bool) -> Bool {
         guard uses[link] != nil else { return false }
         return drop { _, path in path.uses(link) && path.hops.allSatisfy { isOff($0.link) } }
     }
 
-    /// The last IPv4 address.
+    /// Removes the IPv4 routes of a link that has lost its last IPv4 address.
     mutating func lastAddressWent(from link: Int32, isOff: (Int32) -> Bool) -> Bool {
         guard uses[link] != nil else { return false }
         return drop { key, path in
@@ -74,7 +75,7 @@ struct RouteMirror {
         }
     }
 
-    /// - Parameter table: the only one in which the kernel looks for routes that name the address.
+    /// - Parameter table: the only table in which the kernel looks for routes with that source.
     mutating func sourceWent(_ address: SocketAddress, table: UInt32) -> Bool {
         guard !address.isIPv6 else { return false }
         return drop { key, path in key.table == table && path.preferredSource == address }
@@ -85,7 +86,7 @@ struct RouteMirror {
         return newGateways.filter { gateways[$0] != nil }
     }
 
-    /// Half of what was left out, or more, may find room now.
+    /// Whether at least half of the room is free, so that dropped routes should be read again.
     var wantsReading: Bool { leftOut > 0 && count < RouteMirror.maxRoutes / 2 }
 
     func list(isUp: (Int32) -> Bool) -> [KernelTables.Route] {
@@ -113,11 +114,11 @@ struct RouteMirror {
         return isChanged
     }
 
-    /// - Returns: whether that shows.
+    /// - Returns: whether the visible routes have changed.
     private mutating func put(_ after: [RouteReport.Path], for key: RouteReport.Key, before: [RouteReport.Path]) -> Bool
     {
         guard after != before else { return false }
-        // First what comes: a gateway that stays is then no new one.
+        // Count the new hops first, so that a gateway that stays does not count as new.
         after.forEach { path in path.hops.forEach { use($0) } }
         before.forEach { path in path.hops.forEach { release($0) } }
         paths[key] = after.isEmpty ? nil : after

@@ -1,4 +1,4 @@
-// What the kernel says of a route: RTM_NEWROUTE and RTM_DELROUTE.
+// Messages about routes: RTM_NEWROUTE and RTM_DELROUTE.
 
 import CLinux
 import Glibc
@@ -7,14 +7,14 @@ struct RouteReport {
     let key: Key
     let path: Path
 
-    /// What makes a route another route. Several paths may share a key (`ip route append`).
+    /// Identity of a route. Several paths may share a key (`ip route append`).
     struct Key: Hashable {
         let table: UInt32
         let destination: SocketAddress
         let prefixLength: Int
         let metric: UInt32
         let serviceType: UInt8
-        /// Of packets that the route is for (source-specific routing), with its length; nil: all.
+        /// Source prefix of the packets that use the route (source-specific routing); nil: all packets.
         let source: SocketAddress?
         let sourceLength: Int
     }
@@ -22,13 +22,13 @@ struct RouteReport {
     struct Path: Equatable {
         /// RTN_UNICAST, RTN_BLACKHOLE and the like.
         let type: UInt8
-        /// One, or several between which the kernel chooses. Empty for most that lead nowhere. In the kernel's order;
-        /// that of IPv6 differs between what it reports and what it tells when asked, so those are sorted.
+        /// One hop, or several for multipath; mostly empty for routes that are not unicast. In the kernel's order. IPv6
+        /// hops are sorted, because their order differs between messages and dumps.
         var hops: [Hop]
-        /// The address of ours that packets get (RTA_PREFSRC).
+        /// Source address for packets without one (RTA_PREFSRC).
         let preferredSource: SocketAddress?
 
-        /// It leads somewhere, and not to us.
+        /// The route leads to another machine.
         var isUnicast: Bool { Int(type) == RTN_UNICAST && !hops.isEmpty }
     }
 
@@ -44,11 +44,11 @@ struct RouteReport {
         }
     }
 
-    /// More than operators configure; further hops are ignored.
+    /// More hops than operators configure. Further ones are ignored.
     static let maxHops = 64
 
-    /// Nil for what does not concern us: other families, the table of our own addresses, copies that the kernel made
-    /// of a route, and link-local and multicast IPv6 addresses, which every link has.
+    /// Nil for irrelevant routes: other families, the table "local", cached copies, and link-local and multicast IPv6
+    /// destinations, which every link has.
     init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
         guard let header = bytes.load(rtmsg.self, in: payload), header.rtm_flags & UInt32(RTM_F_CLONED) == 0 else {
             return nil
@@ -70,14 +70,14 @@ struct RouteReport {
         path = Path(type: header.rtm_type, hops: read.allHops, preferredSource: read.preferredSource)
     }
 
-    /// Link-local and multicast: fe80::/10 and ff00::/8.
+    /// Whether the destination is link-local or multicast: fe80::/10 or ff00::/8.
     private static func isOnEveryLink(_ destination: SocketAddress, length: Int) -> Bool {
         guard destination.isIPv6 else { return false }
         return (length >= 10 && destination.isLinkLocal) || (length >= 8 && destination.high >> 56 == 0xFF)
     }
 }
 
-/// What the attributes of a route say, as far as they were read.
+/// Attributes of a route.
 private struct Attributes {
     var destination: SocketAddress
     var table: UInt32
@@ -115,13 +115,13 @@ private struct Attributes {
         }
     }
 
-    /// A gateway of another family than the route's: struct rtvia.
+    /// Returns a gateway of another family than the route's: struct rtvia.
     private static func via(_ bytes: Span<UInt8>, in value: Range<Int>) -> SocketAddress? {
         guard let family = bytes.load(UInt16.self, in: value) else { return nil }
         return bytes.address(in: value.dropFirst(MemoryLayout<UInt16>.size), family: Int32(family))
     }
 
-    /// struct rtnexthop, each with attributes of its own.
+    /// Parses the hops: struct rtnexthop, each with its own attributes.
     private mutating func takeHops(_ bytes: Span<UInt8>, in value: Range<Int>, family: Int32) {
         let size = MemoryLayout<rtnexthop>.size
         var rest = value

@@ -1,12 +1,11 @@
-// Follows the kernel's tables of links, addresses, routes and neighbours (rtnetlink(7)). Reading only: nothing on the
-// machine is ever changed through it.
+// Follows the kernel's tables of links, addresses, routes and neighbours (rtnetlink(7)). Never changes them.
 
 import CLinux
 import Glibc
 
 package final class RouteWatch {
     private let news: NetlinkSocket
-    /// Apart from the news: what was asked for is here at once, and is older than whatever news are read after it.
+    /// Separate from the notifications: an answer is complete at once and older than any notification read after it.
     private let questions: NetlinkSocket
     private var sequence: UInt32 = 0
     private var mirror = KernelMirror()
@@ -14,17 +13,16 @@ package final class RouteWatch {
     private var isKnownOld = true
     private var mustReadAnew = true
 
-    /// A thousand interfaces that come or go at once take about 2 MiB of the kernel's memory; what does not fit is
-    /// noticed, and then everything is read anew.
+    /// A burst of a thousand interfaces takes about 2 MiB of kernel memory. After an overflow, everything is read anew.
     private static let receiveBufferBytes: Int32 = 1 << 20
-    /// Read in one turn; the rest keeps the descriptor readable, and others have their turn.
+    /// Datagrams read in one turn. The rest keeps the descriptor readable, so that other descriptors have their turn.
     private static let maxDatagramsPerTurn = 1024
-    /// Tables that change faster than they can be read are followed by the news alone.
+    /// Full reads in a row. Tables that change faster are followed by notifications alone.
     private static let maxReadings = 3
-    /// Asked for one by one; of more of them all neighbours are read.
+    /// Gateways requested one by one. If there are more, all neighbours are read.
     private static let maxGatewaysAsked = 16
 
-    /// Subscribes, then reads everything: nothing is missed in between.
+    /// Subscribes first and then reads everything, so that no change is missed.
     ///
     /// - Throws: EMFILE, ENFILE, ENOBUFS; EAFNOSUPPORT where netlink is not allowed.
     package convenience init() throws(SystemError) {
@@ -41,11 +39,11 @@ package final class RouteWatch {
         _ = try takeChanges()
     }
 
-    /// Readable when something changed, or may have.
+    /// Readable when the tables may have changed.
     package var descriptor: Int32 { news.descriptor }
 
-    /// As of the last `takeChanges`. At most 4096 links and addresses and 8192 routes; default routes are not left out
-    /// for the others' sake.
+    /// The tables at the last `takeChanges`. At most 4096 links and addresses and 8192 routes; default routes have
+    /// separate room.
     package var tables: KernelTables {
         if isKnownOld {
             known = mirror.tables
@@ -54,26 +52,26 @@ package final class RouteWatch {
         return known
     }
 
-    /// As of the last `takeChanges`, some of them past their end perhaps. A router that repeats itself puts off the end
-    /// without a change being reported.
+    /// The prefixes at the last `takeChanges`; some may have expired. A repeated announcement extends the lifetime and
+    /// is not reported as a change.
     package var translationPrefixes: [AdvertisedPrefix] { mirror.translationPrefixes }
 
-    /// Reads what came. After an overflow everything is read anew.
+    /// Reads the pending messages. After an overflow everything is read anew.
     ///
-    /// - Returns: whether `tables` or `translationPrefixes` are not what they were. Also true for what came and went
-    ///   in one turn.
-    /// - Throws: ENOBUFS, ENOMEM and the like. Nothing is lost: the next call goes on.
+    /// - Returns: whether `tables` or `translationPrefixes` may have changed. Also true for a change that was undone in
+    ///   the same turn.
+    /// - Throws: ENOBUFS, ENOMEM and the like. Nothing is lost: the next call continues.
     package func takeChanges() throws(SystemError) -> Bool {
         let now = Clock.now()
         let isDrained = try takeNews(now)
-        // What waits from before an overflow is older than what is read now, and must not come after it.
+        // Messages from before an overflow are older than the next full read and must not follow it.
         if mustReadAnew, !isDrained { return false }
         if mustReadAnew || mirror.wantsReading { return try readAnew(now) }
         try askForGateways(now)
         return endTurn()
     }
 
-    /// - Returns: false if something may be left.
+    /// - Returns: false if messages may be left.
     private func takeNews(_ now: Instant) throws(SystemError) -> Bool {
         for _ in 0..<RouteWatch.maxDatagramsPerTurn {
             let outcome = try news.receive { bytes in
@@ -89,7 +87,7 @@ package final class RouteWatch {
     }
 
     private func readAnew(_ now: Instant) throws(SystemError) -> Bool {
-        // Some of the news may have been taken before one was lost.
+        // Messages may have been processed before the loss.
         let hadNews = mirror.takeChange()
         let before = tables
         let prefixesBefore = mirror.translationPrefixes
@@ -119,7 +117,8 @@ package final class RouteWatch {
         }
         for place in places {
             sequence &+= 1
-            // Not there, or the kernel cannot be asked for one (before Linux 5.0): then news will tell of it.
+            // The entry is missing, or the kernel cannot be asked for a single one (before Linux 5.0). A notification
+            // will follow.
             _ = try ask(NetlinkRequest.neighbour(place, sequence: sequence), &mirror, now)
         }
     }
@@ -133,13 +132,13 @@ package final class RouteWatch {
         return isChanged
     }
 
-    /// cfg80211 links each of its interfaces to a radio; netlink does not say it in the messages of links.
+    /// cfg80211 links each of its interfaces to a radio in sysfs; netlink's link messages do not say it.
     private static func isWireless(_ name: String) -> Bool {
         unsafe access("/sys/class/net/\(name)/phy80211", F_OK) == 0
     }
 }
 
-// Questions and answers.
+// Requests and answers.
 extension RouteWatch {
     private func read(
         _ type: Int, headerBytes: Int, family: Int32, into mirror: inout KernelMirror, _ now: Instant
@@ -149,7 +148,7 @@ extension RouteWatch {
             let request = NetlinkRequest.everything(
                 type, headerBytes: headerBytes, family: family, sequence: sequence)
             let answer = try ask(request, &mirror, now)
-            // A machine without IPv6 does not know what is meant.
+            // A kernel without IPv6 rejects the family.
             guard [0, EOPNOTSUPP, EAFNOSUPPORT].contains(answer.code) else {
                 throw SystemError(call: "recvfrom", code: answer.code)
             }
@@ -157,7 +156,7 @@ extension RouteWatch {
         }
     }
 
-    /// The kernel has the answer, or its next part, ready before a call returns.
+    /// Sends a request and reads its answer. The kernel has the next part ready before each call returns.
     private func ask(
         _ request: [UInt8], _ mirror: inout KernelMirror, _ now: Instant
     ) throws(SystemError) -> NetlinkAnswer {

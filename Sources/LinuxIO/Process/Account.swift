@@ -1,11 +1,11 @@
-// A user of this machine, as the user database has it.
+// A user of this machine from the user database.
 
 import CLinux
 
 package struct Account: Equatable, Sendable {
     package let name: String
     package let userID: UInt32
-    /// Its first group.
+    /// The primary group.
     package let groupID: UInt32
 
     package init(name: String, userID: UInt32, groupID: UInt32) {
@@ -14,9 +14,9 @@ package struct Account: Equatable, Sendable {
         self.groupID = groupID
     }
 
-    /// Nil where there is no such user.
+    /// Nil if there is no such user.
     ///
-    /// - Throws: what the user database has to say: EIO, ENOMEM and the like.
+    /// - Throws: an error of the user database: EIO, ENOMEM and the like.
     package init?(named name: String) throws(SystemError) {
         guard !name.utf8.contains(0) else { return nil }
         var (user, group): (UInt32, UInt32) = (0, 0)

@@ -1,22 +1,22 @@
-// A program that is run to its end, with a deadline and a bound on what it says. For command-line programs: it blocks.
+// Runs a program to its end with a deadline and a limit on its output. Blocks; for command-line programs only.
 
 import Glibc
 
 package struct ChildProgram: Sendable {
-    /// 0 when all is well; 128 and the number of the signal that ended it.
+    /// 0 for success; 128 plus the signal number if a signal ended the program.
     package let exitCode: Int32
-    /// Of both streams; cut to the bound.
+    /// Standard output and standard error together, truncated at the limit.
     package let output: [UInt8]
 
-    /// Where the system's own programs are, whatever the caller's environment says.
+    /// Directories of the system's own programs, independent of the caller's PATH.
     private static let directories = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
 
     package static func path(of name: String) -> String? {
         directories.lazy.map { "\($0)/\(name)" }.first { path in unsafe access(path, X_OK) == 0 }
     }
 
-    /// - Parameter name: without a path.
-    /// - Throws: ENOENT without such a program; ETIMEDOUT, and then it has been killed.
+    /// - Parameter name: name without a path.
+    /// - Throws: ENOENT if there is no such program; ETIMEDOUT after killing it.
     package static func run(
         _ name: String, _ arguments: [String], timeout: Duration, maxBytes: Int
     ) throws(SystemError) -> ChildProgram {
@@ -25,15 +25,16 @@ package struct ChildProgram: Sendable {
         try SystemCall.run("pipe") { unsafe pipe(&ends) }
         let reading = FileDescriptor(owning: ends[0])
         let writing = FileDescriptor(owning: ends[1])
-        // A program that is run gets its streams and nothing else.
+        // The child inherits only its standard streams.
         for end in ends { try SystemCall.run("fcntl") { fcntl(end, F_SETFD, FD_CLOEXEC) } }
         let process = try spawn(path, [name] + arguments, output: writing)
         let deadline = Clock.now() + timeout
         var output: [UInt8] = []
-        // A grandchild may keep the pipe open for good, and the child close it and go on: its end is looked for, too.
+        // A grandchild may keep the pipe open, and the child may close it and continue, so its end is checked
+        // separately.
         var isOpen = true
         while true {
-            // Of no descriptor: nothing but the time until the next look.
+            // Polling no descriptor waits for the timeout only.
             var entry = pollfd(fd: isOpen ? reading.raw : -1, events: Int16(POLLIN), revents: 0)
             let ready = try SystemCall.run("poll") { unsafe poll(&entry, 1, lookMilliseconds) }
             let chunk = ready > 0 ? try read(reading) : []
@@ -58,7 +59,7 @@ package struct ChildProgram: Sendable {
         return try unsafe SystemCall.bytes("read", maxBytes: chunkBytes) { unsafe Glibc.read(raw, $0, $1) } ?? []
     }
 
-    /// - Parameter atOnce: nil while it runs; else it is waited for.
+    /// - Parameter atOnce: true returns nil if it still runs; false waits for it.
     private static func ended(_ process: pid_t, atOnce: Bool) -> Int32? {
         var status: Int32 = 0
         while true {
@@ -91,7 +92,7 @@ package struct ChildProgram: Sendable {
         return process
     }
 
-    /// To be freed; a nil ends the list.
+    /// Returns C strings that the caller must free. A nil ends the list.
     private static func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
         var list: [UnsafeMutablePointer<CChar>?] = unsafe []
         for text in texts { unsafe list.append(strdup(text)) }

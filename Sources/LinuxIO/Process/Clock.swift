@@ -3,32 +3,32 @@
 import CLinux
 import Glibc
 
-/// A moment since boot, suspended time included: on Linux `ContinuousClock` reads CLOCK_BOOTTIME, so TTLs age while
-/// the lid is closed.
+/// A moment since boot, suspended time included: `ContinuousClock` reads CLOCK_BOOTTIME on Linux, so TTLs age during
+/// suspend.
 package typealias Instant = ContinuousClock.Instant
 
 package enum Clock {
     package static func now() -> Instant { ContinuousClock.now }
 
-    /// Whole milliseconds between boot and `instant`.
+    /// Returns whole milliseconds between boot and `instant`.
     package static func millisecondsSinceBoot(_ instant: Instant) -> Int64 {
         let (seconds, attoseconds) = ContinuousClock().systemEpoch.duration(to: instant).components
         return seconds * 1000 + attoseconds / attosecondsPerMillisecond
     }
 
-    /// Whole nanoseconds between boot and `instant`.
+    /// Returns whole nanoseconds between boot and `instant`.
     package static func nanosecondsSinceBoot(_ instant: Instant) -> UInt64 {
         let (seconds, attoseconds) = ContinuousClock().systemEpoch.duration(to: instant).components
         return UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds)) / 1_000_000_000
     }
 
-    /// When the machine came up, by the clock that people set: what `nanosecondsSinceBoot` is to be added to.
+    /// Returns the boot time by the wall clock, to be added to `nanosecondsSinceBoot`.
     package static func bootMicrosecondsSince1970() -> Int64 {
         let elapsed = Int64(nanosecondsSinceBoot(now()))
         return (wallNanoseconds() - elapsed) / 1000
     }
 
-    /// Time since boot without suspended time (CLOCK_MONOTONIC): what it lags behind `now` was slept through.
+    /// Time since boot without suspended time (CLOCK_MONOTONIC). Its lag behind `now` is the suspended time.
     package static func awake() -> Duration {
         var time = timespec()
         let result = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
@@ -36,8 +36,7 @@ package enum Clock {
         return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
     }
 
-    /// Milliseconds since 1970 by the clock that people and time servers set, which may jump. Only for what has to mean
-    /// something after a restart.
+    /// Milliseconds since 1970 by the wall clock, which may jump. Only for values that must hold across restarts.
     package static func wallMilliseconds() -> Int64 { wallNanoseconds() / 1_000_000 }
 
     /// Whether a time service synchronises the wall clock; nil: unknown.
@@ -53,7 +52,8 @@ package enum Clock {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// A time-out for poll and epoll_wait. Rounded up, or a wait would end just before its deadline again and again.
+    /// Returns a timeout for poll and epoll_wait. Rounded up, because a rounded-down wait would repeatedly end just
+    /// before its deadline.
     static func milliseconds(from now: Instant, to deadline: Instant) -> Int32 {
         let (seconds, attoseconds) = now.duration(to: deadline).components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
@@ -62,6 +62,6 @@ package enum Clock {
     }
 
     private static let attosecondsPerMillisecond: Int64 = 1_000_000_000_000_000
-    /// Keeps the sum within 32 bits; a longer wait causes one extra wake-up per day.
+    /// Keeps the sum within 32 bits. A longer wait causes one extra wake-up per day.
     private static let longestWaitSeconds: Int64 = 86_400
 }

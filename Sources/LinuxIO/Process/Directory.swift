@@ -1,9 +1,9 @@
-// Directories: the names in one, and one made for a socket.
+// Lists directories and creates one for a socket.
 
 import Glibc
 
 package enum Directory {
-    /// Makes the directory that will hold `path`, readable for all, if only that one is missing.
+    /// Makes the parent directory of `path` with mode 755 if only that one is missing.
     package static func makeParent(of path: String) throws(SystemError) {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
         do throws(SystemError) {
@@ -13,7 +13,7 @@ package enum Directory {
         }
     }
 
-    /// Without "." and ".."; empty when the directory is missing or not ours to read.
+    /// Returns the names without "." and ".."; empty if the directory is missing or unreadable.
     package static func names(in path: String) -> [String] {
         guard let stream = unsafe opendir(path) else { return [] }
         defer { unsafe closedir(stream) }

@@ -21,7 +21,7 @@ package struct FileStatus: Equatable, Sendable {
         mode = status.st_mode & 0o7777
     }
 
-    /// What is left for others than root on the file system of a path; nil when it can't be told.
+    /// Returns the space available to unprivileged users on the path's file system; nil if unknown.
     package static func freeBytes(at path: String) -> Int? {
         var status = statvfs()
         guard unsafe statvfs(path, &status) == 0 else { return nil }
@@ -29,7 +29,7 @@ package struct FileStatus: Equatable, Sendable {
         return overflow ? Int.max : Int(clamping: bytes)
     }
 
-    /// chattr +i; false where the file system knows no such thing.
+    /// Returns whether the immutable flag is set (chattr +i); false if the file system does not support it.
     package static func isImmutable(_ path: String) -> Bool {
         guard let opened = try? SystemCall.run("open", { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }) else {
             return false
@@ -40,7 +40,7 @@ package struct FileStatus: Equatable, Sendable {
         return flags & immutable != 0
     }
 
-    /// FS_IOC_GETFLAGS and FS_IMMUTABLE_FL of linux/fs.h, where an ioctl's number holds the size of a long.
+    /// FS_IOC_GETFLAGS of linux/fs.h. An ioctl's number contains the size of a long.
     private static let getFlags: UInt = MemoryLayout<Int>.size == 8 ? 0x8008_6601 : 0x8004_6601
     private static let immutable = 0x10
 }

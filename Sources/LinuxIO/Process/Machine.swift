@@ -9,18 +9,18 @@ package enum Machine {
 
     package static var processID: Int32 { getpid() }
 
-    /// How many descriptors the process may have open (RLIMIT_NOFILE); 0 if the kernel does not tell.
+    /// Maximum number of open descriptors (RLIMIT_NOFILE); 0 if unknown.
     package static var descriptorLimit: Int { Int(clamping: clinux_descriptor_limit()) }
 
-    /// Raises the soft limit to the hard one, which needs no right. Most systems give 1,024 because of select(2), which
-    /// is not used here, and half a million as the hard limit.
+    /// Raises the soft limit to the hard limit, which needs no privilege. Most systems set 1,024 for programs with
+    /// select(2), which the daemon does not use, and half a million as the hard limit.
     package static func raiseDescriptorLimit() throws(SystemError) {
         let code = clinux_raise_descriptor_limit()
         guard code == 0 else { throw SystemError(call: "setrlimit", code: code) }
     }
 
-    /// The variable of the environment by which the machine's programs are told to use a proxy; nil without one. Not
-    /// HTTP_PROXY, which CGI programs get from clients (CVE-2016-5385).
+    /// Name of the environment variable that configures a proxy; nil without one. HTTP_PROXY is ignored, because CGI
+    /// programs get it from clients (CVE-2016-5385).
     package static var proxyVariable: String? {
         ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].first { name in
             Environment.value(of: name).map { !$0.isEmpty } ?? false
@@ -30,16 +30,16 @@ package enum Machine {
     /// Effective user and group of the process.
     package static var user: (userID: UInt32, groupID: UInt32) { (geteuid(), getegid()) }
 
-    /// The uid of `nobody` and the gid of `nogroup`. Any program without a user of its own may have them, so they prove
-    /// nothing. The kernel's default for ids that it can't represent (user_namespaces(7)).
+    /// The uid of `nobody` and the gid of `nogroup` (65534). Other programs may use them too, so they do not identify
+    /// the daemon. The kernel's default for ids that it cannot represent (user_namespaces(7)).
     package static let sharedID: UInt32 = 65_534
 
-    /// Whether the uid is also other programs'.
+    /// Whether other programs may run with the same uid.
     package static var hasSharedUser: Bool { user.userID == sharedID }
 }
 
 package enum Environment {
-    /// Nil for a variable that is not set.
+    /// Returns nil if the variable is not set.
     package static func value(of name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
 
     /// Returns the value and removes the variable. Call before other threads exist, because they may read the
@@ -54,7 +54,7 @@ package enum Process {
     package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
 }
 
-/// The signals that a daemon obeys.
+/// Signals that control the daemon.
 package enum StopSignal {
     package static let all = [SIGTERM, SIGINT]
     package static let reload = SIGHUP

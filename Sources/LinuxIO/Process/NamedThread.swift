@@ -1,5 +1,5 @@
-// A thread with a name, for `top -H` and core dumps, that takes only the signals of a crash. The creator must join
-// it: a thread that outlives its data crashes at exit.
+// A named thread that takes only crash signals. The name shows in `top -H` and core dumps. The creator must join it: a
+// thread that outlives its data crashes at exit.
 
 import CLinux
 import Glibc
@@ -11,13 +11,13 @@ package struct NamedThread: ~Copyable {
     package static let maxNameBytes = 15
 
     /// - Parameter name: at most 15 bytes.
-    /// - Throws: EAGAIN when the system has no room for another thread.
+    /// - Throws: EAGAIN if the system cannot create another thread.
     package init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
         precondition(name.utf8.count <= NamedThread.maxNameBytes, "a thread's name has at most 15 bytes")
         let start = unsafe Unmanaged.passRetained(ThreadStart(name: name, body: body))
         var thread = pthread_t()
         var (signals, own) = (NamedThread.leftToFirst, sigset_t())
-        // It begins with the mask that its maker has at that moment.
+        // The thread starts with the creator's current signal mask.
         unsafe pthread_sigmask(SIG_SETMASK, &signals, &own)
         let code = unsafe pthread_create(&thread, nil, NamedThread.main, start.toOpaque())
         unsafe pthread_sigmask(SIG_SETMASK, &own, nil)
@@ -35,7 +35,7 @@ package struct NamedThread: ~Copyable {
         discard self
     }
 
-    /// Only what was not joined comes here, and no thread has the number 0.
+    /// Only an unjoined thread gets here. No thread has the number 0.
     deinit {
         precondition(thread == 0, "a thread was not joined")
     }
@@ -47,7 +47,7 @@ package struct NamedThread: ~Copyable {
         return set
     }
 
-    /// Of the thread itself, to which they are sent.
+    /// Crash signals, which the kernel sends to the faulting thread.
     private static let crashes = [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS]
 
     private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in

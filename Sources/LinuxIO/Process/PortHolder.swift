@@ -18,8 +18,8 @@ package enum PortHolder {
         return nil
     }
 
-    /// Sockets that keep us from binding: the same port, at the same address or with a wildcard on either side. An
-    /// IPv6 wildcard counts against IPv4 too, as it may serve both.
+    /// Returns whether a socket prevents a bind: the same port, with the same address or a wildcard on either side. An
+    /// IPv6 wildcard conflicts with IPv4 too, because it may serve both.
     static func conflicts(_ entry: SocketTable.Entry, with wanted: SocketAddress, _ transport: Transport) -> Bool {
         guard entry.address.port == wanted.port, transport == .udp || entry.state == SocketTable.listening else {
             return false

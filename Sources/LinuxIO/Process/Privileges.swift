@@ -1,18 +1,18 @@
-// How rights are given up: for good, in all threads, and looked at afterwards. Must be called before there are other
-// threads and before anything from the network is read.
+// Drops privileges permanently, in all threads, and verifies the result. Call it before other threads exist and before
+// any network data is read.
 
 import CLinux
 import Glibc
 
 package enum Privileges {
-    /// Of root, which may bind any port and read any file.
+    /// Whether the effective user is root, which may bind any port and read any file.
     package static var isRoot: Bool { geteuid() == 0 }
 
-    /// Changes the process to this user, which must not be root, without capabilities, and prevents regaining any by
-    /// starting a program.
+    /// Changes the process to this user, which must not be root, without capabilities. Programs that it starts cannot
+    /// regain any.
     ///
-    /// - Throws: EPERM where the process was not root's, or a container forbids it; EINVAL where a container does not
-    ///   know the user. The process then has to end: what is left of its rights is not known.
+    /// - Throws: EPERM if the process is not root or a container forbids it; EINVAL if a container does not map the
+    ///   user. The process must then exit, because its remaining privileges are unknown.
     package static func become(_ account: Account) throws(SystemError) {
         precondition(!account.isRoot, "to become root is no way to lose rights")
         var step: UnsafePointer<CChar>?
@@ -24,7 +24,7 @@ package enum Privileges {
         }
     }
 
-    /// The process stays the user that it is, without what it was given to bind ports.
+    /// Keeps the user and drops the capabilities, including those for binding ports.
     package static func dropCapabilities() throws(SystemError) {
         var step: UnsafePointer<CChar>?
         clinux_bound_capabilities()
@@ -32,7 +32,7 @@ package enum Privileges {
         guard clinux_has_capabilities() == 0 else { throw SystemError(call: "capset", code: EPERM) }
     }
 
-    /// Keeps other processes of the same user from reading and changing the memory of this one by ptrace(2) and
+    /// Prevents other processes of the same user from reading and changing this one's memory by ptrace(2) and
     /// /proc/PID/mem.
     package static func hideMemory() { clinux_hide_memory() }
 

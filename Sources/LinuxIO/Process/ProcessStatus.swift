@@ -1,25 +1,25 @@
-// What this process costs the machine, for statistics.
+// Resource use of this process, for statistics.
 
 package struct ProcessStatus: Equatable, Sendable {
     package let residentBytes: Int
-    /// Memory of our own, without mapped files (RssAnon).
+    /// Private memory without mapped files (RssAnon).
     package let anonymousBytes: Int
     package let openDescriptors: Int
-    /// How many it may have open.
+    /// Maximum number of open descriptors.
     package var descriptorLimit = 0
     package let threads: Int
 
-    /// Reads /proc/self; what cannot be read is 0.
+    /// Reads /proc/self. Values that cannot be read are 0.
     package static func current() -> ProcessStatus {
         let text = (try? TextFile.read("/proc/self/status", maxBytes: maxStatusBytes)) ?? []
-        // One of them is the directory that is being listed.
+        // One of them is the directory being listed.
         let descriptors = max(Directory.names(in: "/proc/self/fd").count - 1, 0)
         var status = ProcessStatus(status: String(decoding: text, as: UTF8.self), openDescriptors: descriptors)
         status.descriptorLimit = Machine.descriptorLimit
         return status
     }
 
-    /// The file has about 1.5 KiB; its lists of processors and nodes grow with the machine.
+    /// The file has about 1.5 KiB. Its lists of processors and nodes grow with the machine.
     private static let maxStatusBytes = 64 * 1024
 
     /// - Parameter text: /proc/PID/status: lines such as `VmRSS:      1234 kB`.

@@ -1,9 +1,9 @@
-// The names of the programs that run now in this network, as far as we may see them. Those of containers have networks
-// of their own, and resolv.conf here is no matter of theirs.
+// Names of the running programs in this network namespace, as far as visible. Containers have their own namespaces, and
+// their programs do not use this resolv.conf.
 
 package enum RunningPrograms {
-    /// Cut to 15 bytes by the kernel (proc_pid_comm(5)). Where we may not see in which network one runs (only root sees
-    /// all) it counts as here.
+    /// Returns names cut to 15 bytes by the kernel (proc_pid_comm(5)). A program whose network namespace is not visible
+    /// (only root sees all) counts as here.
     package static func names() -> Set<String> {
         let ours = network(of: "self")
         var names: Set<String> = []

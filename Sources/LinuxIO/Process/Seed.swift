@@ -1,13 +1,13 @@
-// Randomness from the kernel: query IDs, hash seeds, the choice of a source. Fit for secrets.
+// Random numbers from the kernel, fit for secrets: query IDs, hash seeds, the choice of a source.
 
 import CLinux
 import Glibc
 
-/// A class on purpose: a copied value would hand out the same numbers twice.
+/// A class, because a copied value would return the same numbers twice.
 package final class SystemEntropy: RandomNumberGenerator {
     private var block: [UInt64] = []
 
-    /// One call for 32 numbers; up to 256 bytes come whole and uninterrupted (getrandom(2)).
+    /// Numbers per call. Up to 256 bytes are returned completely and without interruption (getrandom(2)).
     private static let numbersPerBlock = 32
 
     package init() {}

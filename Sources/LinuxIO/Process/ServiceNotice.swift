@@ -1,5 +1,5 @@
-// Tells the service manager that has started us how we are (sd_notify(3)): one datagram a message. It never waits, and
-// what can't be sent is lost unless it is told again: a manager that is gone is no reason to stop.
+// Reports the state to the service manager (sd_notify(3)), one datagram per message. Never waits. A message that cannot
+// be sent is lost unless it is repeated.
 
 import Glibc
 
@@ -7,12 +7,13 @@ package final class ServiceNotice: Sendable {
     private let descriptor: FileDescriptor
     private let manager: LocalAddress
 
-    /// How often the manager wants to hear `alive` at least; nil: it does not watch us (sd_watchdog_enabled(3)).
+    /// Longest interval between `alive` messages; nil if the manager does not supervise the process
+    /// (sd_watchdog_enabled(3)).
     package let watchdogInterval: Duration?
 
-    /// Nil where no manager listens, or where its address is of no kind that Debian's systemd uses.
+    /// Nil if no manager listens, or if its address is of a kind that Debian's systemd does not use.
     ///
-    /// - Parameter take: a variable of the environment, which is not there afterwards.
+    /// - Parameter take: returns a variable of the environment and removes it.
     package init?(_ take: (String) -> String? = Environment.take) {
         let (path, process, interval) = (take("NOTIFY_SOCKET"), take("WATCHDOG_PID"), take("WATCHDOG_USEC"))
         guard let path, let manager = try? LocalAddress(notice: path),
@@ -26,21 +27,21 @@ package final class ServiceNotice: Sendable {
     }
 
     package enum News: Equatable, Sendable {
-        /// Every socket answers; with one line for people.
+        /// Every socket answers. The text is a status line for the operator.
         case ready(String)
-        /// The settings are being read again; `ready` follows.
+        /// The settings are read again; `ready` follows.
         case reloading
         case stopping
         case alive
     }
 
-    /// - Returns: false when the manager has no room for it now.
+    /// - Returns: false if the manager's socket has no room.
     @discardableResult
     package func tell(_ news: News) -> Bool {
         let text =
             switch news {
             case .ready(let line): "READY=1\nSTATUS=\(line.split(separator: "\n").first ?? "")\n"
-            // systemd compares the time with its own, so that an earlier `ready` is not taken for this reload's.
+            // systemd compares the time with its own, so that it does not take an earlier `ready` for this reload's.
             case .reloading: "RELOADING=1\nMONOTONIC_USEC=\(Int64(Clock.awake() / .microseconds(1)))\n"
             case .stopping: "STOPPING=1\n"
             case .alive: "WATCHDOG=1\n"

@@ -9,8 +9,8 @@ package enum StandardStreams {
     package static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
     package static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// Lines on standard error go to the journal, which takes priorities off them: JOURNAL_STREAM names its device and
-    /// inode (systemd.exec(5)). A redirected stream has others.
+    /// Whether standard error is the journal, which strips priority prefixes from lines. JOURNAL_STREAM holds its
+    /// device and inode (systemd.exec(5)); a redirected stream has others.
     package static var isErrorTheJournal: Bool {
         guard let stream = Environment.value(of: "JOURNAL_STREAM") else { return false }
         var status = stat()

@@ -1,19 +1,19 @@
-// Gives a directory, with root's files in it, to the user that will serve. Everything is checked after opening, and
-// no link is followed: an unprivileged user may have put the entries there.
+// Gives a directory, and root's files in it, to the serving user. Checks everything after opening and follows no link:
+// an unprivileged user may have created the entries.
 
 import Glibc
 
 package enum StateDirectoryOwnership {
     private static let root: UInt32 = 0
 
-    /// Makes the directory, if only that one is missing, and gives it to the user with those of the files that are
-    /// root's. A directory that was there is left to root unless it has our name, and with it all that is in it: it may
-    /// hold what is not ours. Nor is anything done where the directory above is not root's: its user can do it.
+    /// Creates the directory if only that one is missing. Gives it, and those of the files that belong to root, to the
+    /// user. An existing directory of root with another name stays unchanged, because it may hold foreign files.
+    /// Nothing is done if the parent directory does not belong to root: its user can do it.
     ///
     /// - Parameters:
-    ///   - ownName: the last part of the path of a directory that is ours.
-    ///   - spared: directories that stay root's all the same, by whatever path they are named here.
-    ///   - files: names in the directory; regular files that have no other name.
+    ///   - ownName: the last component of the path of a directory that belongs to the daemon.
+    ///   - spared: directories that stay root's, by any path.
+    ///   - files: names in the directory; regular files with a single link.
     package static func leave(
         directory path: String, ownName: String, sparing spared: [String], files: [String], to account: Account
     ) throws(SystemError) {
@@ -47,13 +47,13 @@ package enum StateDirectoryOwnership {
         try SystemCall.run("fchown") { fchown(file.raw, account.userID, account.groupID) }
     }
 
-    /// Nil where there is none, or a link, a socket, or a file in the place of a directory.
+    /// Returns nil if the entry is missing, a link, a socket, or not a directory where one is expected.
     private static func openOwn(
         _ name: String, in directory: borrowing FileDescriptor, _ flags: Int32
     ) throws(SystemError) -> FileDescriptor? {
         let parent = directory.raw
         do throws(SystemError) {
-            // Non-blocking, so that a FIFO in the place of a file cannot hold us.
+            // Non-blocking, so that a FIFO in place of a file cannot block the process.
             return FileDescriptor(
                 owning: try SystemCall.run("openat") {
                     unsafe openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags)
@@ -64,7 +64,7 @@ package enum StateDirectoryOwnership {
         }
     }
 
-    /// Nil where there is no such directory.
+    /// Returns nil if there is no such directory.
     private static func open(_ path: String) throws(SystemError) -> FileDescriptor? {
         do throws(SystemError) {
             return FileDescriptor(

@@ -1,21 +1,20 @@
-// The terminal that a program draws a screen on. As long as a `Terminal` lives, keys come one by one and the screen is
-// another one than the shell's; afterwards everything is as it was.
+// Terminal in raw mode with the alternate screen. Deinitialisation restores the former mode and screen.
 
 import Glibc
 
 package struct Terminal: ~Copyable {
     private let before: termios
 
-    /// Keyboard and screen are both a terminal.
+    /// Whether standard input and output are terminals.
     package static var isThere: Bool { isatty(STDIN_FILENO) == 1 && StandardStreams.isOutputTerminal }
 
-    /// Nil when none is there.
+    /// Nil without a terminal.
     package init?() {
         var settings = termios()
         guard Terminal.isThere, unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
         before = settings
         unsafe cfmakeraw(&settings)
-        // Ctrl-C is still a signal, and a line feed still begins a line.
+        // Ctrl-C still sends a signal, and a line feed still starts a line.
         settings.c_lflag |= tcflag_t(ISIG)
         settings.c_oflag |= tcflag_t(OPOST)
         unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
@@ -28,20 +27,20 @@ package struct Terminal: ~Copyable {
         unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
     }
 
-    /// To be watched for keys.
+    /// Descriptor to watch for keys.
     package var keyboard: Int32 { STDIN_FILENO }
 
-    /// Keys that wait, once the keyboard is readable; empty when it is gone.
+    /// Returns the pending keys once the keyboard is readable; empty after the terminal has closed.
     package static func takeKeys() throws(SystemError) -> [UInt8] {
         try unsafe SystemCall.bytes("read", maxBytes: 64) { unsafe read(STDIN_FILENO, $0, $1) } ?? []
     }
 
-    /// In the place of what stands there.
+    /// Replaces the text on the screen.
     package func show(_ lines: [String]) {
         StandardStreams.writeOutput("\u{1B}[H" + lines.joined(separator: "\u{1B}[K\n") + "\u{1B}[K\u{1B}[J")
     }
 
-    /// Columns and rows; those of a small terminal where it does not say.
+    /// Columns and rows; those of a small terminal if unknown.
     package var size: (columns: Int, rows: Int) {
         var size = winsize()
         let result = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size)

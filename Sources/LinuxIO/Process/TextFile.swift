@@ -1,9 +1,9 @@
-// Small files, read whole: settings, resolv.conf, hosts, /proc. Never a way around a bound.
+// Reads small files completely: settings, resolv.conf, hosts, /proc. Every read has a size limit.
 
 import Glibc
 
 package enum TextFile {
-    /// - Throws: ENOENT, EACCES, EISDIR and the like; EFBIG when the file has more than `maxBytes` bytes.
+    /// - Throws: ENOENT, EACCES, EISDIR and the like; EFBIG if the file has more than `maxBytes` bytes.
     package static func read(_ path: String, maxBytes: Int) throws(SystemError) -> [UInt8] {
         try readWithAccess(path, maxBytes: maxBytes).content
     }
@@ -13,7 +13,7 @@ package enum TextFile {
         _ path: String, maxBytes: Int
     ) throws(SystemError) -> (content: [UInt8], access: FileAccess) {
         guard !path.utf8.contains(0) else { throw SystemError(call: "open", code: ENOENT) }
-        // Non-blocking, so that a FIFO in the place of a file cannot hold us.
+        // Non-blocking, so that a FIFO in place of a file cannot block the process.
         let opened = try SystemCall.run("open") { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         let descriptor = FileDescriptor(owning: opened)
         var status = stat()
@@ -31,7 +31,7 @@ package enum TextFile {
         throw SystemError(call: "read", code: EFBIG)
     }
 
-    /// Files in /proc have no size to ask for beforehand.
+    /// Files in /proc report no size.
     private static let chunkBytes = 16 * 1024
 }
 

@@ -1,4 +1,5 @@
-// Many datagrams with one system call, into and out of buffers that are made once. A batch belongs to one thread.
+// Receives and sends many datagrams with one system call, in buffers that are allocated once. A batch belongs to one
+// thread.
 //
 // Invariants
 // - `received` datagrams are valid, each in its own part of `packets`, until the next `receive`.
@@ -9,10 +10,10 @@ import CLinux
 import Glibc
 
 @safe package struct DatagramBatch: ~Copyable {
-    /// One call is shared by up to so many; more gains little (the call's cost is spread already) and delays the first.
+    /// Maximum number of datagrams per call. More would gain little and delay the first one.
     package static let capacity = 32
-    /// A query is a few dozen bytes, a padded one up to 512; what is longer is cut by the kernel, marked,
-    /// and answered with FORMERR.
+    /// A query has a few dozen bytes, a padded one up to 512. The kernel truncates and marks longer ones, which get
+    /// FORMERR.
     package static let packetBytes = 2048
 
     private let replyBytes: Int
@@ -26,7 +27,7 @@ import Glibc
     private var received = 0
     private var queued = 0
 
-    /// - Parameter replyBytes: the longest reply that will be written.
+    /// - Parameter replyBytes: maximum size of a reply.
     package init(replyBytes: Int) {
         let capacity = DatagramBatch.capacity
         self.replyBytes = replyBytes
@@ -58,7 +59,7 @@ import Glibc
         unsafe replies.deallocate()
     }
 
-    /// Takes what waits in the socket's queue, without waiting. 0 when there is nothing.
+    /// Receives the queued datagrams without waiting. Returns 0 if there are none.
     package mutating func receive(from socket: borrowing DatagramSocket) throws(SystemError) -> Int {
         for place in 0..<DatagramBatch.capacity { unsafe prepare(&incoming[place], place) }
         queued = 0
@@ -70,7 +71,7 @@ import Glibc
         return received
     }
 
-    /// Lets `body` read datagram `place` and write a reply; an empty reply is not sent.
+    /// Lets `body` read datagram `place` and write a reply. An empty reply is not sent.
     package mutating func exchange<Result>(
         _ place: Int, _ body: (_ packet: Span<UInt8>, _ reply: inout OutputSpan<UInt8>) -> Result
     ) -> Result {
@@ -94,31 +95,31 @@ import Glibc
         return unsafe _overrideLifetime(packet, borrowing: self)
     }
 
-    /// Returns a copy, for a later answer.
+    /// Returns a copy for a later answer.
     package func bytes(_ place: Int) -> [UInt8] {
         let length = unsafe min(Int(incoming[place].length), DatagramBatch.packetBytes)
         return unsafe Array(UnsafeBufferPointer(start: packets + place * DatagramBatch.packetBytes, count: length))
     }
 
-    /// The datagram was longer than `packetBytes`: its end is missing.
+    /// Whether the datagram was longer than `packetBytes` and truncated.
     package func isCut(_ place: Int) -> Bool {
         unsafe incoming[place].header.flags & Int32(MSG_TRUNC) != 0
     }
 
-    /// Nil for a peer that is neither IPv4 nor IPv6, which a socket of ours never sees.
+    /// Nil for families other than IPv4 and IPv6, which these sockets never receive.
     package func peer(_ place: Int) -> SocketAddress? {
         unsafe SocketAddress(peers[place])
     }
 
-    /// The address of ours that was asked, as control message for a reply sent later; empty unless the socket listens
-    /// on a wildcard address.
+    /// Returns the destination address of the query as a control message for a later reply; empty unless the socket
+    /// listens on a wildcard address.
     package func askedAddress(_ place: Int) -> [UInt8] {
         let header = unsafe incoming[place].header
         guard let control = unsafe header.control, unsafe header.control_length > 0 else { return [] }
         return unsafe Array(UnsafeRawBufferPointer(start: control, count: Int(header.control_length)))
     }
 
-    /// Sends the queued replies. What can't be sent at once is dropped, as on any full link or dead route: the count.
+    /// Sends the queued replies. Drops those that cannot be sent at once, and returns their number.
     package mutating func send(through socket: borrowing DatagramSocket) -> Int {
         var sent = 0
         var dropped = 0

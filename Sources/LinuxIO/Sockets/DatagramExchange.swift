@@ -1,13 +1,12 @@
-// The client's side of a question in one datagram: one out, the first fitting one back. It blocks, so it is for
-// command-line programs, never for the daemon.
+// Sends one datagram and waits for the first matching reply. Blocks; for command-line programs, never for the daemon.
 
 import Glibc
 
 package enum DatagramExchange {
     /// - Parameters:
-    ///   - source: nil: the kernel chooses, by the route.
-    ///   - isWanted: whether a datagram is the answer; others are passed over.
-    /// - Returns: nil when no such answer comes in time, or none can.
+    ///   - source: source address; nil: the kernel chooses by the route.
+    ///   - isWanted: returns whether a datagram is the answer. Others are ignored.
+    /// - Returns: nil if no answer arrives in time, or none can.
     package static func ask(
         _ question: [UInt8], at address: SocketAddress, from source: SocketAddress? = nil, timeout: Duration,
         _ isWanted: ([UInt8]) -> Bool

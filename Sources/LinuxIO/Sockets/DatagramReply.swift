@@ -1,11 +1,12 @@
-// A single reply through a serving socket, from any thread: the kernel takes one datagram at a time.
+// Sends a single reply through a serving socket. Any thread may call it, because the kernel sends one datagram at a
+// time.
 
 import CLinux
 import Glibc
 
 extension DatagramSocket {
-    /// - Parameter askedAddress: what `DatagramBatch.askedAddress` gave when the question came.
-    /// - Returns: false when it can't be sent: no route, or the socket's buffer is full. The client asks again.
+    /// - Parameter askedAddress: the result of `DatagramBatch.askedAddress` for the question.
+    /// - Returns: false if it cannot be sent: no route, or a full socket buffer. The client asks again.
     package func reply(_ bytes: Span<UInt8>, to peer: SocketAddress, from askedAddress: [UInt8]) -> Bool {
         var kernel = peer.kernel
         var control = askedAddress

@@ -1,17 +1,17 @@
-// UDP sockets of two kinds: one that serves a listen address, and one per question to an upstream. Batches are
-// received and sent elsewhere (`DatagramBatch`), through `descriptor`.
+// UDP sockets: one serves a listen address, others ask an upstream one question each. Batches are received and sent by
+// `DatagramBatch` through `descriptor`.
 
 import Glibc
 
 package final class DatagramSocket: Sendable {
     package let descriptor: FileDescriptor
 
-    /// A burst that arrives while a thread is busy with a batch waits in the kernel: 1 MiB holds some 1,500 queries.
-    /// The system's own limit (net.core.rmem_max) may grant less.
+    /// Bursts queue in the kernel while a thread processes a batch: 1 MiB holds about 1,500 queries. The system's limit
+    /// (net.core.rmem_max) may grant less.
     package static let receiveBufferBytes: Int32 = 1 << 20
 
-    /// A socket that serves `address`. Several may serve the same one (SO_REUSEPORT): the kernel spreads clients.
-    /// SO_REUSEPORT also lets a second daemon of the same user in, so bind the TCP listener first: it does not.
+    /// Creates a socket that serves `address`. Several may serve the same one (SO_REUSEPORT), and the kernel spreads
+    /// clients. SO_REUSEPORT admits a second daemon of the same user, so bind the TCP listener first, which does not.
     ///
     /// - Throws: EADDRINUSE, EADDRNOTAVAIL, EACCES (port under 1024), EAFNOSUPPORT (no IPv6).
     package init(serving address: SocketAddress) throws(SystemError) {
@@ -23,20 +23,20 @@ package final class DatagramSocket: Sendable {
         self.descriptor = descriptor
     }
 
-    /// One that is bound already, by the service manager. How ports are shared, and whether an IPv6 socket takes IPv4,
-    /// was said when it was bound.
+    /// Takes over a socket that the service manager has bound. The service manager has set port sharing and IPv4 on
+    /// IPv6.
     init(inherited descriptor: consuming FileDescriptor, at address: SocketAddress) throws(SystemError) {
         try descriptor.becomeOurs()
         try descriptor.prepareToServe(address)
         self.descriptor = descriptor
     }
 
-    /// A fresh socket for one question, with a local port of the kernel's random choice; it receives from `peer`
-    /// alone (RFC 5452 sections 4 and 9).
+    /// Creates a socket for one question, with a random local port from the kernel. It receives only from `peer` (RFC
+    /// 5452 sections 4 and 9).
     ///
-    /// - Parameter source: nil: the kernel chooses, by the route.
-    /// - Throws: ENETUNREACH, EHOSTUNREACH and the like when there is no route to the peer, EINVAL when there is none
-    ///   from that source.
+    /// - Parameter source: source address; nil: the kernel chooses by the route.
+    /// - Throws: ENETUNREACH, EHOSTUNREACH and the like without a route to the peer; EINVAL without one from that
+    ///   source.
     package init(connectedTo peer: SocketAddress, from source: SocketAddress? = nil) throws(SystemError) {
         let descriptor = try FileDescriptor(socketOf: peer.family, type: SOCK_DGRAM)
         if let source { try descriptor.bindSocket(to: source) }
@@ -65,13 +65,13 @@ package final class DatagramSocket: Sendable {
 
     package enum SendOutcome: Equatable, Sendable {
         case sent, wouldBlock
-        /// The peer has no socket at that port; its kernel said so about an earlier datagram.
+        /// The peer has no socket at that port, as reported for an earlier datagram.
         case refused
     }
 
     /// Sends one datagram to the connected peer.
     ///
-    /// - Throws: EMSGSIZE, EPERM (a firewall), ENETUNREACH, EHOSTUNREACH, ENOBUFS: all come from outside.
+    /// - Throws: EMSGSIZE, EPERM (a firewall), ENETUNREACH, EHOSTUNREACH, ENOBUFS: all have external causes.
     package func send(_ bytes: Span<UInt8>) throws(SystemError) -> SendOutcome {
         do throws(SystemError) {
             let sent = try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(SystemError) in
@@ -87,15 +87,15 @@ package final class DatagramSocket: Sendable {
     }
 
     package enum ReceiveOutcome: Equatable, Sendable {
-        /// One datagram; empty ones exist.
+        /// One datagram, possibly empty.
         case datagram([UInt8])
         case wouldBlock
         case refused
     }
 
-    /// Receives one datagram from the connected peer; one that is longer than `maxBytes` comes cut to it.
+    /// Receives one datagram from the connected peer. A datagram longer than `maxBytes` is truncated.
     ///
-    /// - Throws: what ICMP reported about an earlier datagram, such as EHOSTUNREACH.
+    /// - Throws: an ICMP error about an earlier datagram, such as EHOSTUNREACH.
     package func receive(maxBytes: Int) throws(SystemError) -> ReceiveOutcome {
         do throws(SystemError) {
             let bytes = try unsafe SystemCall.bytes("recv", maxBytes: maxBytes) {
@@ -116,8 +116,8 @@ extension FileDescriptor {
         try raiseReceiveBuffer(to: DatagramSocket.receiveBufferBytes)
     }
 
-    /// Forged "fragmentation needed" messages must not make us send small fragments, which an attacker could then
-    /// replace (RFC 9715 section 3.1): with OMIT the path MTU is neither learned nor used.
+    /// Forged "fragmentation needed" messages must not cause small fragments, which an attacker could then replace (RFC
+    /// 9715 section 3.1). With OMIT the path MTU is neither learned nor used.
     fileprivate func ignorePathMTU(isIPv6: Bool) throws(SystemError) {
         if isIPv6 {
             try setOption(Int32(IPPROTO_IPV6), IPV6_MTU_DISCOVER, to: IPV6_PMTUDISC_OMIT)
@@ -126,8 +126,8 @@ extension FileDescriptor {
         }
     }
 
-    /// On a wildcard socket each packet must say which of our addresses it was sent to, so that the reply leaves
-    /// from there.
+    /// On a wildcard socket the kernel must report each packet's destination address, so that the reply has it as
+    /// source.
     fileprivate func reportDestination(isIPv6: Bool) throws(SystemError) {
         if isIPv6 {
             try setOption(Int32(IPPROTO_IPV6), IPV6_RECVPKTINFO, to: 1)
@@ -136,7 +136,7 @@ extension FileDescriptor {
         }
     }
 
-    /// The kernel grants what it allows and reports no error; a buffer that is larger already is left alone.
+    /// The kernel silently grants what it allows. A larger buffer stays unchanged.
     fileprivate func raiseReceiveBuffer(to bytes: Int32) throws(SystemError) {
         guard try option(SOL_SOCKET, SO_RCVBUF) < bytes else { return }
         try setOption(SOL_SOCKET, SO_RCVBUF, to: bytes)

@@ -6,20 +6,22 @@ import Glibc
 package struct InheritedSockets {
     package private(set) var datagrams: [(address: SocketAddress, socket: DatagramSocket)] = []
     package private(set) var listeners: [(address: SocketAddress, listener: Listener)] = []
-    /// Those of no use, why, and what to do: "descriptor 5 (dns.socket) is a UNIX socket; take it out of the unit".
+    /// Unusable descriptors with the reason and a remedy: "descriptor 5 (dns.socket) is a UNIX socket; take it out of
+    /// the unit".
     package private(set) var unusable: [String] = []
 
-    /// The first one that is handed over (SD_LISTEN_FDS_START).
+    /// First inherited descriptor (SD_LISTEN_FDS_START).
     package static let first: Int32 = 3
-    /// Two transports on as many addresses as the settings may name.
+    /// Two transports on the maximum number of listen addresses.
     private static let maxCount: Int32 = 128
 
     /// True if no sockets were passed.
     package var isEmpty: Bool { datagrams.isEmpty && listeners.isEmpty && unusable.isEmpty }
 
-    /// Takes over what is there. To be called once, before other threads: a second owner would close them twice.
+    /// Takes over the inherited sockets. Call it once, before other threads exist: a second owner would close them
+    /// twice.
     ///
-    /// - Parameter take: a variable of the environment, which is not there afterwards.
+    /// - Parameter take: returns a variable of the environment and removes it.
     package init(first: Int32 = InheritedSockets.first, _ take: (String) -> String? = Environment.take) {
         let (process, number, names) = (take("LISTEN_PID"), take("LISTEN_FDS"), take("LISTEN_FDNAMES"))
         guard process.flatMap({ Int32($0) }) == getpid(), let count = number.flatMap({ Int32($0) }), count > 0 else {

@@ -6,11 +6,12 @@ import Glibc
 package final class Listener: Sendable {
     package let descriptor: FileDescriptor
 
-    /// Connections that the kernel holds until we accept them; more are dropped, and their clients try again. The
-    /// system's own limit (net.core.somaxconn) may be lower.
+    /// Connections that the kernel queues until they are accepted. Further ones are dropped, and their clients retry.
+    /// The system's limit (net.core.somaxconn) may be lower.
     static let backlog: Int32 = 256
 
-    /// SO_REUSEADDR allows a restart while old connections linger in TIME-WAIT; a second listener is still refused.
+    /// Listens on `address`. SO_REUSEADDR allows a restart while old connections are in TIME-WAIT; a second listener is
+    /// still refused.
     ///
     /// - Throws: EADDRINUSE, EADDRNOTAVAIL, EACCES (port under 1024), EAFNOSUPPORT (no IPv6).
     package init(on address: SocketAddress) throws(SystemError) {
@@ -22,7 +23,7 @@ package final class Listener: Sendable {
         self.descriptor = descriptor
     }
 
-    /// One that listens already, opened by the service manager.
+    /// Takes over a listening socket of the service manager.
     init(inherited descriptor: consuming FileDescriptor) throws(SystemError) {
         try descriptor.becomeOurs()
         self.descriptor = descriptor
@@ -32,9 +33,9 @@ package final class Listener: Sendable {
         try descriptor.localAddress()
     }
 
-    /// - Returns: the next waiting connection and its peer, or nil when none waits.
-    /// - Throws: EMFILE, ENFILE, ENOBUFS, ENOMEM. The connection then still waits and the descriptor stays readable:
-    ///   stop watching it until a connection was closed, or the loop spins.
+    /// - Returns: the next queued connection and its peer; nil if there is none.
+    /// - Throws: EMFILE, ENFILE, ENOBUFS, ENOMEM. The connection stays queued and the descriptor readable: stop
+    ///   watching it until a connection is closed, or the loop spins.
     package func accept() throws(SystemError) -> (socket: StreamSocket, peer: SocketAddress)? {
         var kernel = SocketAddress.Kernel()
         guard let descriptor = try descriptor.acceptConnection(&kernel) else { return nil }
@@ -47,8 +48,8 @@ package final class Listener: Sendable {
 }
 
 extension FileDescriptor {
-    /// Connections that died while they waited are passed over: accept(2) hands out their errors, and they say
-    /// nothing about the listener. Ends because each such error takes one connection off the backlog.
+    /// Skips connections that failed while queued: accept(2) returns their errors, which do not concern the listener.
+    /// The loop ends because each such error removes one connection from the queue.
     func acceptConnection(_ peer: inout SocketAddress.Kernel) throws(SystemError) -> FileDescriptor? {
         while true {
             do throws(SystemError) {

@@ -1,5 +1,5 @@
-// The client's side of a UNIX socket: one line there, everything back. It blocks, so it is for command-line
-// programs, never for the daemon.
+// Client side of a UNIX socket: sends one line and reads everything back. Blocks; for command-line programs, never for
+// the daemon.
 
 import Glibc
 
@@ -7,8 +7,8 @@ package enum LocalExchange {
     /// Connects to the socket at `path`, sends `line` with a newline, and reads until the other side closes.
     ///
     /// - Parameters:
-    ///   - timeout: for connecting and sending together, then for each silence.
-    ///   - maxBytes: a longer answer is an error.
+    ///   - timeout: limit for connecting and sending together, then for each pause.
+    ///   - maxBytes: maximum size of the answer; a longer one is an error.
     /// - Throws: ENOENT, EACCES, ECONNREFUSED (call "connect"), ETIMEDOUT, EMSGSIZE (answer too long).
     package static func ask(
         _ line: String, at path: String, timeout: Duration, maxBytes: Int
@@ -18,12 +18,12 @@ package enum LocalExchange {
         return answer
     }
 
-    /// The same for an answer that comes in steps: each part of it is handed over as soon as it is there.
+    /// The same for an answer in parts. Each part is handed over on arrival.
     ///
     /// - Parameters:
-    ///   - timeout: for connecting and sending together.
-    ///   - silence: for each silence after that.
-    ///   - take: gets at least one byte, not cut at any particular place. The daemon waits while it runs.
+    ///   - timeout: limit for connecting and sending together.
+    ///   - silence: limit for each pause after that.
+    ///   - take: receives at least one byte per call, split at any place. The daemon waits while it runs.
     package static func ask(
         _ line: String, at path: String, timeout: Duration, silence: Duration, maxBytes: Int, _ take: ([UInt8]) -> Void
     ) throws(SystemError) {
@@ -45,12 +45,12 @@ package enum LocalExchange {
         }
     }
 
-    /// Most answers fit into one piece.
+    /// Most answers fit into one chunk.
     private static let chunkBytes = 64 * 1024
 
     private static func connect(to address: LocalAddress, until deadline: Instant) throws(SystemError) -> StreamSocket {
         let descriptor = try FileDescriptor(socketOf: AF_UNIX, type: SOCK_STREAM)
-        // A full backlog is EAGAIN here, and no descriptor becomes ready when there is room again.
+        // A full backlog gives EAGAIN here, and no descriptor becomes ready when there is room again.
         while true {
             do throws(SystemError) {
                 try address.connect(descriptor)

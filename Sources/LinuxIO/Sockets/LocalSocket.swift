@@ -1,5 +1,5 @@
-// A UNIX stream socket that listens at a path, and leaves no file behind. What callers may do is decided by the
-// owner, from their credentials.
+// A UNIX stream socket that listens at a path and removes its file at the end. The owner checks the callers'
+// credentials.
 
 import CLinux
 import Glibc
@@ -9,11 +9,11 @@ package final class LocalSocket: Sendable {
     private let path: String
     private let file: FileIdentity
 
-    /// Each client is served in microseconds, but a burst must fit: a connect with a time-out does not wait for room,
-    /// it fails with EAGAIN.
+    /// Clients are served in microseconds, but a burst must fit: a connect with a timeout does not wait for room but
+    /// fails with EAGAIN.
     static let backlog: Int32 = 128
 
-    /// Removes a socket file without a listener, which a crash has left.
+    /// Listens at a path. Removes a stale socket file of a crashed process.
     ///
     /// - Parameter mode: permission bits of the socket file; connecting needs the write bit.
     /// - Throws: EADDRINUSE if a process listens at the path or it is no socket, ENAMETOOLONG over 107 bytes, ENOENT,
@@ -28,7 +28,7 @@ package final class LocalSocket: Sendable {
             try SystemCall.run("unlink") { unsafe unlink(path) }
             try address.bind(descriptor)
         }
-        // No client can connect before listen, so the mode is right before the first client.
+        // No client can connect before listen, so the mode is set in time.
         try SystemCall.run("chmod") { unsafe chmod(path, mode) }
         file = try FileIdentity(ofLinkAt: path)
         try SystemCall.run("listen") { listen(descriptor.raw, LocalSocket.backlog) }
@@ -36,7 +36,7 @@ package final class LocalSocket: Sendable {
         self.path = path
     }
 
-    /// The file may have been replaced by a successor's; that one stays.
+    /// Removes the socket file unless a successor has replaced it.
     deinit {
         if let now = try? FileIdentity(ofLinkAt: path), now == file { _ = unsafe unlink(path) }
     }
@@ -47,7 +47,7 @@ package final class LocalSocket: Sendable {
         package let groupID: UInt32
     }
 
-    /// - Returns: the next waiting connection and its peer's credentials at connect time, or nil if none waits.
+    /// - Returns: the next queued connection and its peer's credentials at connect time; nil if there is none.
     /// - Throws: EMFILE and the like, see `Listener.accept`.
     package func accept() throws(SystemError) -> (socket: StreamSocket, peer: Peer)? {
         var ignored = SocketAddress.Kernel()
@@ -60,7 +60,7 @@ package final class LocalSocket: Sendable {
     }
 }
 
-/// Device and inode: the same file under the same path, not a successor.
+/// Device and inode, which distinguish the file from a successor's at the same path.
 private struct FileIdentity: Equatable {
     let device: dev_t
     let inode: ino_t
@@ -76,7 +76,7 @@ private struct FileIdentity: Equatable {
 /// A path that fits into `sockaddr_un`.
 struct LocalAddress {
     private var path: [UInt8]
-    /// Size of `sun_path`, its final zero byte counted.
+    /// Size of `sun_path`, including the final zero byte.
     private static let maxPathBytes = 108
     private static let pathOffset = 2
 
@@ -86,14 +86,14 @@ struct LocalAddress {
         self.path = Array(path.utf8)
     }
 
-    /// The path of a service manager's socket; "@" stands for the zero byte before a name that is no file (unix(7)).
+    /// Address of a service manager's socket. A leading "@" stands for the zero byte of an abstract address (unix(7)).
     init(notice path: String) throws(SystemError) {
         try self.init(path)
         guard path.hasPrefix("@") else { return }
         self.path[0] = 0
     }
 
-    /// One datagram.
+    /// Sends one datagram.
     func send(_ bytes: [UInt8], from descriptor: borrowing FileDescriptor) throws(SystemError) {
         var kernel = kernel
         let raw = descriptor.raw
@@ -118,8 +118,8 @@ struct LocalAddress {
         try SystemCall.run("connect") { unsafe kernel.withPointer { unsafe Glibc.connect(raw, $0, $1) } }
     }
 
-    /// True for a socket file without an owner: the kernel refuses the connection. Any other outcome: a live owner, or
-    /// a file that is not ours to remove.
+    /// Whether the socket file has no owner: the kernel refuses the connection. Any other outcome means a live owner or
+    /// a foreign file.
     var isStaleSocket: Bool {
         do throws(SystemError) {
             try connect(FileDescriptor(socketOf: AF_UNIX, type: SOCK_STREAM))
@@ -140,7 +140,7 @@ struct LocalAddress {
             unsafe bytes.storeBytes(of: sa_family_t(AF_UNIX), as: sa_family_t.self)
             for (index, byte) in path.enumerated() { unsafe bytes[LocalAddress.pathOffset + index] = byte }
         }
-        // A path ends with a zero byte; a name that begins with one ends where its length says.
+        // A path ends with a zero byte. The length of an abstract address defines its end.
         kernel.length = socklen_t(LocalAddress.pathOffset + path.count + (path.first == 0 ? 0 : 1))
         return kernel
     }

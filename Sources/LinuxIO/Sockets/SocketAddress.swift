@@ -1,4 +1,4 @@
-// An IP address with its port, as the kernel's socket calls take it. No names, no DNS types.
+// An IP address and port for the kernel's socket calls. No names, no DNS types.
 
 package import Glibc
 
@@ -11,7 +11,7 @@ package struct SocketAddress: Hashable, Sendable {
     /// The interface number of a link-local IPv6 address (RFC 4007), else 0.
     package let scopeID: UInt32
 
-    /// - Parameter ipBytes: 4 or 16 bytes in network order; nil comes back for any other count.
+    /// - Parameter ipBytes: 4 or 16 bytes in network order; any other count gives nil.
     package init?(ipBytes: [UInt8], port: UInt16, scopeID: UInt32 = 0) {
         let number = { (bytes: ArraySlice<UInt8>) in bytes.reduce(0) { $0 << 8 | UInt64($1) } }
         switch ipBytes.count {
@@ -37,7 +37,7 @@ package struct SocketAddress: Hashable, Sendable {
         isIPv6 ? bytes(of: high, count: 8) + bytes(of: low, count: 8) : bytes(of: low, count: 4)
     }
 
-    /// Stands for every local address: `0.0.0.0` or `::`.
+    /// Whether it means every local address: `0.0.0.0` or `::`.
     package var isWildcard: Bool { high == 0 && low == 0 }
 
     private func bytes(of number: UInt64, count: Int) -> [UInt8] {
@@ -45,21 +45,21 @@ package struct SocketAddress: Hashable, Sendable {
     }
 }
 
-// The kernel's form. Offsets are those of struct sockaddr_in and sockaddr_in6, which are the same on every Linux:
-// family 0 (host order), port 2, IPv4 address 4; flow information 4, IPv6 address 8, scope 24 (host order).
+// The kernel's form. Offsets in struct sockaddr_in and sockaddr_in6, the same on every Linux: family 0 (host order),
+// port 2, IPv4 address 4; flow information 4, IPv6 address 8, scope 24 (host order).
 extension SocketAddress {
-    /// A `sockaddr` and how much of it counts.
+    /// A `sockaddr` and its length.
     package struct Kernel {
         package var storage: sockaddr_storage
         package var length: socklen_t
 
-        /// Room for the kernel to write an address of any kind.
+        /// Storage for an address of any kind, to be filled in by the kernel.
         package init() {
             storage = sockaddr_storage()
             length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         }
 
-        /// The pointer may be written through, and is valid only within the closure.
+        /// The pointer is writable, and valid only within the closure.
         package mutating func withPointer<Result, Failure: Error>(
             _ body: (UnsafeMutablePointer<sockaddr>, inout socklen_t) throws(Failure) -> Result
         ) throws(Failure) -> Result {
@@ -91,19 +91,19 @@ extension SocketAddress {
         return kernel
     }
 
-    /// Nil for other families than IPv4 and IPv6.
+    /// Nil for families other than IPv4 and IPv6.
     package init?(_ storage: sockaddr_storage) {
         guard let read = unsafe withUnsafeBytes(of: storage, SocketAddress.read) else { return nil }
         self = read
     }
 
-    /// The peer of a datagram; `sockaddr_in6` is the larger of the two kinds that such a socket reports.
+    /// The peer of a datagram. `sockaddr_in6` is the larger of the two kinds that these sockets report.
     init?(_ storage: sockaddr_in6) {
         guard let read = unsafe withUnsafeBytes(of: storage, SocketAddress.read) else { return nil }
         self = read
     }
 
-    /// What the kernel points to: as many bytes as the family has.
+    /// Copies as many bytes from the kernel's pointer as the family has.
     init?(_ pointer: UnsafePointer<sockaddr>) {
         let size: Int
         switch unsafe Int32(pointer.pointee.sa_family) {

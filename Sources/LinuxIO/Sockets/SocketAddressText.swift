@@ -1,9 +1,9 @@
-// Socket addresses as text: `127.0.0.1:53`, `[::1]:53`, `[fe80::1%eth0]:53`. Strict: the port is never left out.
+// Socket addresses as text: `127.0.0.1:53`, `[::1]:53`, `[fe80::1%eth0]:53`. The port is mandatory.
 
 import Glibc
 
 extension SocketAddress {
-    /// Nil for anything else than an address and a decimal port of 0 to 65535; host names are not looked up.
+    /// Nil unless the text is an address with a decimal port from 0 to 65535. Host names are not resolved.
     package init?(_ text: String) {
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return nil }
         let digits = text[colon...].dropFirst()
@@ -31,14 +31,14 @@ extension SocketAddress {
     }
 
     private static func networkBytes(of text: Substring, family: Int32, count: Int) -> [UInt8]? {
-        // A zero byte would end the text for C before its end.
+        // A zero byte would end the C string early.
         guard !text.utf8.contains(0) else { return nil }
         var bytes = [UInt8](repeating: 0, count: count)
         let outcome = unsafe inet_pton(family, String(text), &bytes)
         return outcome == 1 ? bytes : nil
     }
 
-    /// An interface's number or its name.
+    /// Parses an interface's number or name.
     private static func scopeID(of text: Substring) -> UInt32? {
         guard !text.isEmpty, !text.utf8.contains(0) else { return nil }
         let number = unsafe UInt32(text) ?? if_nametoindex(String(text))
@@ -52,7 +52,7 @@ extension SocketAddress: CustomStringConvertible {
         return isIPv6 ? "[\(ipText)\(scope)]:\(port)" : "\(ipText):\(port)"
     }
 
-    /// The address alone, RFC 5952 for IPv6.
+    /// The address alone, in RFC 5952 form for IPv6.
     private var ipText: String {
         let bytes = ipBytes
         return unsafe String(unsafeUninitializedCapacity: Int(INET6_ADDRSTRLEN)) { buffer in

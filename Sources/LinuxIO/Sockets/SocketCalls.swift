@@ -1,16 +1,15 @@
-// What every kind of socket needs from the kernel: creation, options, bind, connect, name. No policy.
+// Calls that all kinds of sockets share: creation, options, bind, connect, name.
 
 import Glibc
 
 extension FileDescriptor {
-    /// A socket that never blocks and is not inherited by programs we start.
+    /// Creates a non-blocking socket that started programs do not inherit.
     init(socketOf family: Int32, type: __socket_type) throws(SystemError) {
         let kind = Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         self.init(owning: try SystemCall.run("socket") { socket(family, kind, 0) })
     }
 
-    /// Prepares an inherited descriptor: it becomes non-blocking, and programs that the daemon starts do not inherit
-    /// it.
+    /// Prepares an inherited descriptor: makes it non-blocking and close-on-exec.
     func becomeOurs() throws(SystemError) {
         let status = try SystemCall.run("fcntl") { fcntl(raw, F_GETFL) }
         try SystemCall.run("fcntl") { fcntl(raw, F_SETFL, status | O_NONBLOCK) }
@@ -36,7 +35,7 @@ extension FileDescriptor {
         try SystemCall.run("bind") { unsafe kernel.withPointer { unsafe bind(raw, $0, $1) } }
     }
 
-    /// - Returns: false when the connection is still being made (EINPROGRESS).
+    /// - Returns: false while the connection is being established (EINPROGRESS).
     func connectSocket(to address: SocketAddress) throws(SystemError) -> Bool {
         var kernel = address.kernel
         do throws(SystemError) {

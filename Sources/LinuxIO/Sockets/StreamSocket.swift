@@ -1,14 +1,14 @@
-// One connection: TCP, or an accepted UNIX one. It never blocks and never raises SIGPIPE. Deadlines and buffers
-// belong to the owner.
+// One TCP connection or accepted UNIX connection. Never blocks and never raises SIGPIPE. The owner keeps deadlines and
+// buffers.
 
 import Glibc
 
 package final class StreamSocket: Sendable {
     package let descriptor: FileDescriptor
 
-    /// Starts to connect; `connectOutcome()` tells the end once the descriptor is writable.
+    /// Starts to connect. `connectOutcome()` returns the result once the descriptor is writable.
     ///
-    /// - Throws: what is known at once, such as ENETUNREACH or, on loopback, ECONNREFUSED.
+    /// - Throws: an immediate failure, such as ENETUNREACH or, on loopback, ECONNREFUSED.
     package init(connectingTo peer: SocketAddress) throws(SystemError) {
         let descriptor = try FileDescriptor(socketOf: peer.family, type: SOCK_STREAM)
         try descriptor.sendWithoutDelay()
@@ -16,7 +16,7 @@ package final class StreamSocket: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Takes over a connection that was accepted.
+    /// Takes over an accepted connection.
     init(accepted descriptor: consuming FileDescriptor) {
         self.descriptor = descriptor
     }
@@ -26,7 +26,7 @@ package final class StreamSocket: Sendable {
         case failed(SystemError)
     }
 
-    /// A failure is reported once; ask no more after it.
+    /// Returns the result of connecting. A failure is reported once; do not call again after it.
     package func connectOutcome() throws(SystemError) -> ConnectOutcome {
         let code = try descriptor.option(SOL_SOCKET, SO_ERROR)
         guard code == 0 else { return .failed(SystemError(call: "connect", code: code)) }
@@ -50,13 +50,13 @@ package final class StreamSocket: Sendable {
         /// At least one byte.
         case bytes([UInt8])
         case wouldBlock
-        /// The peer will send no more.
+        /// The peer has closed its sending side.
         case ended
     }
 
-    /// Reads what is there, at most `maxBytes` (1 or more).
+    /// Reads the available bytes, at most `maxBytes` (1 or more).
     ///
-    /// - Throws: ECONNRESET, ETIMEDOUT and the like: the connection is gone.
+    /// - Throws: ECONNRESET, ETIMEDOUT and the like: the connection is lost.
     package func read(maxBytes: Int) throws(SystemError) -> ReadOutcome {
         precondition(maxBytes > 0, "an empty read looks like the end of the stream")
         let bytes = try unsafe SystemCall.bytes("recv", maxBytes: maxBytes) { unsafe recv(descriptor.raw, $0, $1, 0) }
@@ -64,8 +64,8 @@ package final class StreamSocket: Sendable {
         return bytes.isEmpty ? .ended : .bytes(bytes)
     }
 
-    /// - Returns: how many bytes the kernel took, perhaps fewer than there are; nil when it can take none now.
-    /// - Throws: EPIPE, ECONNRESET and the like: the connection is gone.
+    /// - Returns: the number of bytes that the kernel took, possibly fewer than given; nil if it can take none now.
+    /// - Throws: EPIPE, ECONNRESET and the like: the connection is lost.
     package func write(_ bytes: Span<UInt8>) throws(SystemError) -> Int? {
         try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(SystemError) in
             try SystemCall.attempt("send") {
@@ -76,7 +76,7 @@ package final class StreamSocket: Sendable {
 }
 
 extension FileDescriptor {
-    /// Answers are written whole; waiting for more to join them (Nagle) only delays the last piece.
+    /// Disables Nagle's algorithm. Answers are written whole, so it would only delay the last segment.
     func sendWithoutDelay() throws(SystemError) {
         try setOption(Int32(IPPROTO_TCP), TCP_NODELAY, to: 1)
     }

@@ -1,107 +1,108 @@
-// One question in flight: who waits, whom we asked, what is still to be tried.
+// One question in flight: its waiters, its fetches, and the upstreams still to be asked.
 //
 //     asked ──> asking providers ──────────── a provider answers ──> finished
 //                 │ hedge: second provider         │
-//                 │ all failed, or `systemHedge`   │ (also after the clients were settled)
+//                 │ all failed, or `systemHedge`   │ (also after the clients got a reply)
 //                 ▼                                │
 //               asking the system resolver too ────┘
-//                 │ it answers; providers get until `systemPatience` (soonest just after a change of the network)
+//                 │ it answers; providers get until `systemPatience` (shortest after a network change)
 //                 ▼
-//               settled: clients have the system resolver's answer, a late provider's still goes to the cache.
-//               Not reached while a better answer stands: LookupPrecedence.swift has the order
+//               settled: clients have the system resolver's answer; a late provider's still goes to the cache.
+//               Not reached while a better answer exists (ranks: LookupPrecedence.swift)
 //
-//     anywhere ── the network changes ──> asking anew, without what was heard; finished when nobody waits
+//     any state ── the network changes ──> asking anew, without earlier replies; finished without waiters
 //
-// Beside that, where there is an expired answer: at `clientTimeout`, or when all have failed, the clients get it; the
-// fetches go on, and what comes late still goes to the cache. Another network's answer is given likewise, but never
-// before 1.8 s. A refresh is a lookup that nobody waits for yet.
+// An expired answer, if there is one, is given at `clientTimeout` or when all upstreams have failed. Fetches continue,
+// and late answers still go to the cache. Another network's expired answer is given after 1.8 s at the earliest. A
+// refresh is a lookup without waiters.
 //
-// Every path ends: each fetch by its time-out, the whole by `giveUpAt`.
+// Every path terminates: each fetch by its timeout, the lookup by `giveUpAt`.
 
 import DNSWire
 
 struct Lookup {
     let question: Question
-    /// Begun ahead of the expiry, and not by a client.
+    /// Started before the answer's expiry, and not by a client.
     let isRefresh: Bool
     let policy: NamePolicy
     var waiters: [Waiter] = []
     var isFinished = false
-    /// Why there was no answer; nil while it is in flight, and when there was one.
+    /// Reason why there was no answer; nil while in flight and after an answer.
     var failure: LookupFailure?
     var hasLearned = false
-    /// There was an answer while nobody knew of which network it was.
+    /// An answer arrived during a network change, so it was not cached.
     var hasAnsweredUnsettled = false
     var keepsAnswers = true
-    /// Better than the word of somebody who cannot tell.
+    /// The cached answer that a refresh renews has records. An ambiguous empty answer must not replace it.
     var hasGoodAnswer: Bool
-    /// The cache holds a provider's records that may be given after their end, too: for a refresh.
+    /// The cache holds a provider's records that may still be served stale: for a refresh.
     private(set) var hasProviderRecords: Bool
-    /// What the cache still holds and the policy allows.
+    /// The expired answer in the cache, if the policy allows it.
     var expired: ExpiredAnswer?
-    /// The same with its own rank, while the network in use is in doubt.
+    /// The same before it was downgraded because of a suspected network change.
     var expiredBeforeDoubt: ExpiredAnswer?
-    /// So long the expired answer waits for the upstreams, unless it is another network's.
+    /// When the expired answer is given, unless it is from another network.
     private var expiredAt: Instant
-    /// Why it is given then.
+    /// The reason for giving it then.
     private var staleCause = StaleCause.timeout
-    /// Who may be asked, as it was when this began.
+    /// The upstreams allowed when the lookup began.
     let upstreams: NameUpstreams
     let startedAt: Instant
     private(set) var giveUpAt: Instant
-    /// So long the system resolver's answer waits for a provider's.
+    /// Until then the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
-    /// The network is changing: until then the system resolver is not asked, and no client gets a failure.
+    /// End of the network change. Until then the system resolver is not asked, and no client gets a failure.
     var awaitsNetworkUntil: Instant?
     /// Providers not asked yet, best first.
     var untried: ArraySlice<ProviderID>
     var attemptsLeft = Bounds.maxProviderAttempts
-    /// Those that another lookup tries just now: only asked when the system resolver does not stand in for them.
+    /// Providers whose trial another lookup runs: asked after the trial, or if the system resolver does not stand in.
     var trialPending: [ProviderID]
-    /// Those that want to be asked less: only asked when nobody else has anything to say.
+    /// Throttled, over-budget and blocked providers: asked only if no other upstream has an answer.
     var withheld: [ProviderID]
-    /// When the first of them is asked: at once after a failure, else as a hedge.
+    /// When the first of `untried` is asked: at once after a failure, else after the hedge delay.
     var nextProviderAt: Instant?
     var system: SystemStep
-    /// The system resolver has answered, and a better answer stands.
+    /// The system resolver has answered, but a better answer exists.
     var systemIsOutranked = false
     var running: [Attempt] = []
-    /// Nothing came back from a source that cannot tell; believed when nobody knows better.
+    /// An ambiguous empty answer; given if no other upstream has a better one.
     var unproven: (answer: Answer, source: Source, at: Instant)?
-    /// Leads nowhere, or to somebody else, as is known; given when nobody knows better.
+    /// The best answer without a usable address: all are unreachable or mismatched. Given if no upstream has a better
+    /// one.
     var unreachableAnswer: (answer: Answer, source: Source, at: Instant)?
-    /// It has no IPv6 address, was said; whether it is given one depends on what its IPv4 addresses are.
+    /// A AAAA answer without IPv6 addresses; the A answer decides about DNS64.
     var withoutIPv6: (answer: Answer, source: Source, at: Instant)?
-    /// Whose answer is to be replaced.
+    /// The source whose answer this lookup should replace.
     var besides: Source?
-    /// The same while it is not asked: until a client waits.
+    /// The same source while it is not asked; it is asked as soon as a client waits.
     var leftOut: Source?
-    /// The answer that stands is better than all that was heard.
+    /// The cached answer is better than all replies.
     var foundNothingBetter = false
-    /// Who failed, or kept silent, may know better.
+    /// An upstream failed or did not reply, so it may have a better answer.
     var hasSilentUpstream = false
-    /// A request found no place within the daemon's own bounds: no reason to ask the system resolver.
+    /// A request got no slot within the daemon's limits, which is no reason to ask the system resolver.
     var lacksRoom = false
-    /// An upstream did more than to keep silent.
+    /// An upstream failed other than by a timeout.
     var hasFailedUpstream = false
-    /// Until then the providers in reserve get the time of another lookup's trial; nil: not any more.
+    /// Until then the providers in `trialPending` wait for another lookup's trial; nil: no wait.
     private(set) var trialUntil: Instant?
-    /// What upstreams replied about the name without an answer.
+    /// Error replies about the name.
     var verdict: NameFailure?
-    /// A provider is among them.
+    /// A provider sent one of them.
     var hasProvidersVerdict = false
-    /// Providers that had no answer in time, on a connection that works.
+    /// Providers that timed out on a working connection.
     var timedOut: [ProviderID] = []
-    /// Providers that gave no reason in such a reply.
+    /// Providers whose error reply gave no reason.
     var refusedBy: [ProviderID] = []
-    /// The system resolver does not stand in any more, because a provider was reached.
+    /// The system resolver no longer stands in, because a provider was reached.
     var isStandInOver = false
-    /// A provider was not reached, or is of no use for any name.
+    /// A provider was not reached, or cannot serve any name.
     var hasUnreached = false
 
     /// - Parameters:
-    ///   - hasRecords: the answer that stands has what is asked for.
-    ///   - providerRecordsEnd: when the provider's records that stand expire, or have expired; nil: there are none.
+    ///   - hasRecords: the cached answer has records of the requested type.
+    ///   - providerRecordsEnd: expiry, possibly past, of the cached records of a provider; nil: there are none.
     init(
         _ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, hasRecords: Bool,
         providerRecordsEnd: Instant? = nil, _ terms: SystemTerms, now: Instant
@@ -119,17 +120,18 @@ struct Lookup {
         holdUntil = now + terms.patience
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
         trialPending = Array(route.trialPending.prefix(Bounds.maxProviderAttempts - untried.count))
-        // A refresh was paid for now, and its request must not come later together with others.
+        // A refresh does not wait for a trial. Its budget is charged now, so its request must not be sent later with
+        // others.
         trialUntil = trialPending.isEmpty || isRefresh ? nil : now + route.trialPatience
         withheld = route.withheld
         nextProviderAt = now
         system = route.hasSystem ? .waiting(until: now + terms.hedge) : .absent
     }
 
-    /// The same clients with the same question, on another network: all that was heard was heard elsewhere. They still
-    /// have their answer in time.
+    /// Returns a new lookup for the same clients on another network, without the replies received so far. The clients'
+    /// deadline stays.
     ///
-    /// - Parameter route: on the network in use now.
+    /// - Parameter route: the route on the current network.
     func startedAnew(along route: Route, policy: NamePolicy, _ terms: SystemTerms, now: Instant) -> Lookup {
         var new = Lookup(
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: false, terms, now: now)
@@ -143,13 +145,13 @@ struct Lookup {
         return new
     }
 
-    /// The system resolver is the proper source for this name and not a substitute.
+    /// The system resolver is the designated upstream of this name, not a substitute.
     var isSystemName: Bool { upstreams == .system }
 
-    /// After a failure: how long the expired answer stands in at once; nil without one.
+    /// Time after a failure for which the expired answer is served at once; nil without one.
     var recheck: Duration? { ownExpired == nil ? nil : policy.stale.recheck }
 
-    /// When what is held ready is given. Another network's answer is for when those of this one had their time.
+    /// When the expired answer is given. One from another network waits until this network's upstreams had their time.
     var expiredDueAt: Instant {
         guard expired?.origin == .otherNetwork else { return expiredAt }
         return max(expiredAt, startedAt + Bounds.otherNetworkPatience)
@@ -176,22 +178,22 @@ struct Lookup {
         return earliest
     }
 
-    // MARK: what happens
+    // MARK: events
 
-    /// Other terms turn out to be in force, from the beginning.
+    /// Applies shorter deadlines, counted from the start of the lookup.
     mutating func hurry(_ terms: SystemTerms, now: Instant, _ state: inout ResolverState) {
         holdUntil = min(holdUntil, startedAt + terms.patience)
         if case .waiting(let until) = system { system = .waiting(until: min(until, startedAt + terms.hedge)) }
         proceed(now: now, &state)
     }
 
-    /// - Parameter expired: for all who wait, where there was none so far.
+    /// - Parameter expired: the expired answer from the cache. All waiters use it if none is held yet.
     mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ state: inout ResolverState) {
         dropTooOld(now)
         if ownExpired == nil, let expired { hold(expired) }
-        // What the cache keeps of a provider is not for this client: the system resolver's answer is.
+        // The cache gave this client no provider's answer, so none outranks the system resolver's.
         if self.expired?.origin != .provider { hasProviderRecords = false }
-        // A refresh spares those who want to be asked less; for a client they are asked, and have their time.
+        // A refresh does not ask withheld providers. They are asked for a client, so the full timeout begins now.
         if isRefresh, waiters.isEmpty, !withheld.isEmpty { expiredAt = now + policy.stale.clientTimeout }
         if self.expired != nil { hurryExpired(areProvidersUnresponsive(state.ranking, now), now: now) }
         settleInsteadOfExpired(now: now, &state)
@@ -210,16 +212,16 @@ struct Lookup {
         }
     }
 
-    /// While no provider replies to anything, the expired answer does not wait.
+    /// Serves the expired answer at once while no provider replies.
     private mutating func hurryExpired(_ areUnresponsive: Bool, now: Instant) {
         guard areUnresponsive != (staleCause == .unresponsive) else { return }
         staleCause = areUnresponsive ? .unresponsive : .timeout
         expiredAt = areUnresponsive ? min(expiredAt, now) : startedAt + policy.stale.clientTimeout
     }
 
-    /// A client waits, who is to have an answer in any case.
+    /// Asks the excluded source too, because a client waits.
     ///
-    /// - Returns: whether anybody was left out.
+    /// - Returns: whether a source was excluded.
     private mutating func askLeftOut(now: Instant) -> Bool {
         guard let source = leftOut.take() else { return false }
         switch source {
@@ -232,7 +234,7 @@ struct Lookup {
         return true
     }
 
-    /// The answer comes from elsewhere now: nobody else is asked, and who waits is answered all the same.
+    /// Disables caching after a change of routing. No further upstream is asked; waiters still get the answer.
     mutating func disableCaching() {
         keepsAnswers = false
         askNobodyElse()
@@ -255,7 +257,7 @@ struct Lookup {
         if let held = expired, held.usableUntil <= now { expired = nil }
     }
 
-    /// An expired answer that is given soon must leave the system resolver some of the time before.
+    /// Holds the expired answer. The system resolver is asked at half of the time until it is served.
     private mutating func hold(_ expired: ExpiredAnswer) {
         self.expired = expired
         guard expired.origin != .otherNetwork else { return }
@@ -288,7 +290,7 @@ struct Lookup {
         proceed(now: now, &state)
     }
 
-    /// What follows from the state alone, after every event.
+    /// Takes the steps that are due. Called after every event.
     mutating func proceed(now: Instant, _ state: inout ResolverState) {
         guard !isFinished else { return }
         if let until = awaitsNetworkUntil, until <= now { awaitsNetworkUntil = nil }
@@ -313,13 +315,14 @@ struct Lookup {
         }
     }
 
-    /// Or when the system resolver's, which it outranks, would be given; a client that joins late has its own time.
+    /// Whether the expired answer is due: at its time, or when the lower-ranked system resolver's answer would be
+    /// given. A client that joins late has its own timeout.
     private func isExpiredDue(_ now: Instant) -> Bool {
         expiredDueAt <= now || systemIsOutranked && holdUntil <= now && !hasJoinedLate
     }
     private var hasJoinedLate: Bool { expiredAt > startedAt + policy.stale.clientTimeout }
 
-    /// No reply is on its way, and there is nothing to wait for.
+    /// Whether no fetch runs and no timer is pending.
     private func isIdle(_ now: Instant) -> Bool {
         running.isEmpty && trialUntil == nil && nextProviderAt == nil && !isAwaitingNetwork(now)
     }
@@ -328,13 +331,13 @@ struct Lookup {
         untried.isEmpty && trialUntil == nil && !running.contains { $0.upstream != .system }
     }
 
-    /// The providers have had their time; the system resolver's answer is due.
+    /// Whether the providers had their time, so that the system resolver's answer is due.
     func isHoldOver(_ now: Instant) -> Bool { holdUntil <= now }
 
     private var systemHasFailed: Bool { if case .failed = system { true } else { false } }
 
-    /// A provider whose trial succeeded is asked, and so is one whose trial takes too long. One whose trial failed
-    /// stays in reserve.
+    /// Ends the wait for other lookups' trials. Providers whose trial succeeded or takes too long are asked. Providers
+    /// whose trial failed stay in `trialPending`.
     private mutating func endTrialWait(now: Instant, _ state: ResolverState) {
         guard let until = trialUntil else { return }
         let ranking = state.ranking
@@ -347,7 +350,7 @@ struct Lookup {
         guard !ready.isEmpty else { return }
         trialPending.removeAll(where: mayAnswer)
         if ready.contains(where: { !ranking.isInTrouble($0, now) }) {
-            // The outage is over, and with it the short terms of the system resolver.
+            // The outage is over, so the system resolver's usual deadlines apply.
             if case .waiting = system { system = .waiting(until: now + Bounds.systemHedge) }
             holdUntil = min(max(holdUntil, now + policy.systemPatience), giveUpAt)
         }
@@ -382,7 +385,7 @@ struct Lookup {
     private mutating func askNextProvider(now: Instant, _ state: inout ResolverState) {
         untried.removeAll { !state.ranking.knows($0) || state.ranking.isUnreachable($0) }
         guard let provider = untried.popFirst() else { return }
-        // The first one of a refresh was charged before.
+        // A refresh was charged for its first request before it began.
         if isRefresh, attemptsLeft < Bounds.maxProviderAttempts { _ = state.ranking.spend(on: provider, now: now) }
         attemptsLeft -= 1
         begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &state)
@@ -391,8 +394,8 @@ struct Lookup {
         nextProviderAt = now + min(state.ranking.hedgeDelay(provider), share)
     }
 
-    /// A provider that wants to be asked less is asked rather than to fail a client. A name that fails at another
-    /// provider is no reason for that.
+    /// Whether withheld providers may be asked: only to prevent a failure for a client, and not because the name failed
+    /// at another provider.
     private func mayAskWithheld(at instant: Instant) -> Bool {
         if lacksRoom || isStandInOver { return false }
         if withheld.isEmpty || attemptsLeft <= 0 || !trialPending.isEmpty || isRefresh && waiters.isEmpty {

@@ -1,5 +1,5 @@
-// What becomes of an upstream's word within a lookup: an end, something to fall back on, or a reason to ask the next
-// one. Asks nobody itself.
+// Processes an upstream's reply in a lookup: ends the lookup, holds the answer as a fallback, or makes the next
+// upstream due. Sends no request itself.
 
 import DNSWire
 
@@ -24,13 +24,13 @@ extension Lookup {
             state.verification.heard(question, answer, from: attempt.source, policy.probes, now: now)
             return leadsNowhere(attempt, answer, now: now, &state)
         }
-        // No probe's result makes a name that has addresses one that has none.
+        // A probe's verdict must not turn a name with addresses into one without.
         if unreachableAnswer != nil || leftOut != nil, answer.kind == .noData || answer.kind == .noSuchName {
             return leadsNowhere(attempt, answer, now: now, &state)
         }
         switch attempt.upstream {
         case .provider(let provider):
-            // The cache is another one, perhaps, than when it was asked.
+            // The provider was removed after the request, and the cache may have been replaced.
             if !state.ranking.knows(provider) { disableCaching() }
             state.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
             if answer.kind == .unprovenEmpty {
@@ -45,13 +45,13 @@ extension Lookup {
         }
     }
 
-    /// Nil where private addresses are all that is in it, and the name is not the portal's own. A lookup that began
-    /// before the portal was suspected has another policy.
+    /// Returns the answer to a portal name; nil if it has only private addresses and the name is not the portal's own.
+    /// A lookup begun before the portal was suspected has another policy.
     private func portalAnswer(_ answer: Answer, _ state: ResolverState) -> Answer? {
         state.portal.names.mayBePrivate(question.name) ? answer : policy.withoutPrivateAddresses(answer)
     }
 
-    /// Whether an answer is better than what others are asked because of: held here, or kept in the cache.
+    /// Returns whether the answer is better than the one that caused this lookup, held here or cached.
     private func mayReplaceDoubted(_ answer: Answer, _ source: Source, _ verification: Verification) -> Bool {
         let kept = besides == nil ? nil : verification.keptAnswer(question)
         guard let doubted = unreachableAnswer.map({ ($0.answer, $0.source) }) ?? kept, doubted.1 != source else {
@@ -60,8 +60,8 @@ extension Lookup {
         return verification.mayReplace(question, doubted, by: (answer, source))
     }
 
-    /// A public name that leads into the local network is an attack on it, or an exception that needs a rule. It may be
-    /// this upstream alone that says so: the next one is asked, and if none knows better, the name has no address.
+    /// Handles an answer with only private addresses: a DNS rebinding attack, or an exception that needs a rule. The
+    /// next upstream is asked, as only this one may answer so. If none has a better answer, the name has no address.
     private mutating func hasOnlyPrivateAddresses(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
     ) {
@@ -78,7 +78,8 @@ extension Lookup {
         }
     }
 
-    /// Every address in it was found to be dead, or somebody else's, or there is none: the next upstream is asked.
+    /// Holds an answer without a usable address: all are unreachable or mismatched, or there is none. Makes the next
+    /// upstream due.
     private mutating func leadsNowhere(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
     ) {
@@ -102,7 +103,7 @@ extension Lookup {
 
     /// - Parameters:
     ///   - answer: without private addresses.
-    ///   - provider: asked for something else, or for this by another lookup.
+    ///   - provider: the provider, asked for another question or by another lookup.
     mutating func volunteered(
         _ answer: Answer, by provider: ProviderID, now: Instant, _ state: inout ResolverState
     ) {
@@ -113,7 +114,7 @@ extension Lookup {
         finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &state)
     }
 
-    /// The upstream works and has no answer for the name: the next provider is asked.
+    /// Handles an error reply about the name: the upstream works, and the next provider is asked.
     mutating func nameFailed(
         _ attempt: Attempt, _ failure: NameFailure, now: Instant, _ state: inout ResolverState
     ) {
@@ -130,9 +131,9 @@ extension Lookup {
         }
     }
 
-    /// Once a provider was reached, the system resolver does not answer in its place (setting `stands-in`). A provider
-    /// whose connection works and that has no answer in time was reached too, if that holds for all that were asked. A
-    /// shortage of the daemon's own never leads to plain DNS.
+    /// Stops the system resolver from standing in once a provider was reached (setting `stands-in`). A timeout on a
+    /// working connection counts as reached if no provider asked failed otherwise. A shortage of the daemon's own slots
+    /// never leads to plain DNS.
     mutating func dropStandIn(now: Instant, _ state: inout ResolverState) {
         guard !isSystemName else { return }
         let areReached = providersAreDone && !hasUnreached && unproven == nil && unreachableAnswer == nil
@@ -168,8 +169,8 @@ extension Lookup {
         }
     }
 
-    /// If the provider replies to others, there are too few places: the question fails. If it is silent, its silence
-    /// holds the places: the request is queued again until the system resolver's answer is due, as for a late provider.
+    /// Handles a request that got no slot. If the provider replies to others, the question fails. If it is silent, its
+    /// unanswered requests hold the slots. Then the request is queued again until the system resolver's answer is due.
     private mutating func foundNoPlace(
         _ attempt: Attempt, at provider: ProviderID, now: Instant, _ state: inout ResolverState
     ) {

@@ -1,9 +1,9 @@
-// How a lookup ends: who is told what, what is kept, and what is left in the air.
+// Ends a lookup: replies to its clients, caches the answer, and abandons the remaining fetches.
 
 import DNSWire
 
 extension Lookup {
-    /// Clients get the system resolver's answer; providers that are still running may fill the cache.
+    /// Gives clients the system resolver's answer. Running fetches to providers may still fill the cache.
     mutating func settle(with answer: Answer, now: Instant, _ state: inout ResolverState) {
         if state.synthesis.isWanted(for: question, answer) {
             return beginAwaitingIPv4(answer, .system, now: now, &state)
@@ -14,14 +14,14 @@ extension Lookup {
         isFinished = running.isEmpty && untried.isEmpty
     }
 
-    /// The clients have the system resolver's answer. Providers that were not asked yet may replace it in the cache.
+    /// Continues after clients got the system resolver's answer. Providers not asked yet may replace it in the cache.
     mutating func goOnAfterSettling(now: Instant, _ state: inout ResolverState) {
         if now < giveUpAt { askFurther(now: now, &state) } else { askNobodyElse() }
         isFinished = running.isEmpty && untried.isEmpty
     }
 
-    /// The only provider that could be asked, if its request timed out while no other was out, and there is nothing
-    /// else for the clients. Other requests would show whether the provider works.
+    /// Returns the only provider that can be asked, if its request timed out while no other was in flight, and the
+    /// clients have no other answer; else nil. Other requests in flight would show whether the provider works.
     func providerToRepeat(_ ranking: UpstreamRanking, now: Instant) -> ProviderID? {
         guard now < giveUpAt, running.isEmpty, attemptsLeft == Bounds.maxProviderAttempts - 1, !waiters.isEmpty,
             expired == nil, unproven == nil, unreachableAnswer == nil, policy.fallback(for: question) == nil,
@@ -31,25 +31,25 @@ extension Lookup {
         return ranking.isAsked(provider) || ranking.isWithheld(provider, now) ? nil : provider
     }
 
-    /// Sends the request once more, for the time that is left. The former one took its connection with it.
+    /// Repeats the request for the remaining time. The abandoned request closed its connection.
     mutating func repeatRequest(to provider: ProviderID, now: Instant, _ state: inout ResolverState) {
         attemptsLeft -= 1
         begin(.provider(provider), until: giveUpAt, now: now, &state)
     }
 
-    /// Nothing more will come, or not in time.
+    /// Ends the lookup when no further reply can arrive in time.
     mutating func conclude(now: Instant, _ state: inout ResolverState) {
         if let provider = providerToRepeat(state.ranking, now: now) {
             return repeatRequest(to: provider, now: now, &state)
         }
         if let unreachableAnswer { return concludeWithoutBetter(unreachableAnswer, now: now, &state) }
-        // Nothing proven hides nothing good: no more than a failure would.
+        // An ambiguous empty answer must not replace a good answer, just as a failure must not.
         let isHeld = leftOut != nil || ownExpired.map { !$0.answer.isNegative } ?? hasGoodAnswer
-        // Behind a portal its address is what stands for every name.
+        // A portal's resolver gives its own address for every name, so that the filtered answer proves nothing.
         let isPortals = state.portal.isSuspected && unproven?.source == .system
         if let unproven, !isPortals, !isHeld || state.synthesis.isOn(for: question) {
             let empty = Answer(negative: .noData, ttlSeconds: unproven.answer.ttlSeconds)
-            // Limited first: the time that it was held counts.
+            // Limit the TTL first, and then subtract the time for which the answer was held.
             let answer = policy.cache.applied(to: empty).aged(since: unproven.at, now: now)
             return finish(with: answer.remarked(unproven.answer.remark), from: unproven.source, now: now, &state)
         }
@@ -66,8 +66,8 @@ extension Lookup {
         state.actions += waiters.map { .fail($0, failure.extendedError, failure.responseCode) }
         waiters = []
         abandonAll(now: now, &state)
-        // Whoever was left out has not failed, nor who was not asked on this network because time was over. A shortage
-        // of our own may be over with the next question.
+        // Remembers no failure if a source was excluded, if a local limit was reached, or if no time was left to ask on
+        // this network.
         self.failure = leftOut == nil && !lacksRoom && startedAt < giveUpAt ? failure : nil
         isFinished = true
     }
@@ -91,16 +91,16 @@ extension Lookup {
         isFinished = true
     }
 
-    /// A name that a portal is found by; who has waited for it so far waits for where it leads now.
+    /// Answers a portal's detection name, with TTL 0 and without caching. All waiters get the current address.
     mutating func finishForPortal(with answer: Answer, now: Instant, _ state: inout ResolverState) {
         disableCaching()
         finish(with: answer.withTTL(to: 0), from: .system, now: now, &state)
     }
 
-    /// Keeps the answer, and notes where the system resolver stood in. TTL 0 is for those who asked, and is not kept
-    /// (RFC 1035 section 3.2.1).
+    /// Caches the answer, and records if the system resolver stood in. An answer with TTL 0 is given to the waiters and
+    /// not cached (RFC 1035 section 3.2.1).
     ///
-    /// - Returns: the answer as it is to be given.
+    /// - Returns: the answer to give.
     private mutating func keep(
         _ answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ state: inout ResolverState
     ) -> Answer {
@@ -120,9 +120,9 @@ extension Lookup {
             isProviders: source.isProvider)
         state.shadows.used(question, answer)
         hasLearned = true
-        // The cache would go on giving what is known to lead nowhere before anything of the system resolver.
+        // The cache prefers a provider's answer, even an unreachable one, to the system resolver's.
         if besides != nil, source == .system { state.actions.append(.remove(question)) }
-        // The cache gives a provider's answer first: what stands in for its refresh, and ends before it, is for nobody.
+        // The cache prefers a provider's answer. A substitute that expires before that answer would never be served.
         let isIdle =
             isRefresh && isSubstitute && besides == nil
             && state.verification.outlives(answer.ttlSeconds, question, now: now)
@@ -157,14 +157,14 @@ extension Lookup {
 
     // MARK: networks
 
-    /// What was asked there does not come any more, and nobody is to blame for that. Without clients it is over.
+    /// Abandons all fetches without recording failures. Ends the lookup if no client waits.
     mutating func leaveNetwork(now: Instant, _ state: inout ResolverState) {
         for attempt in running { state.abandon(attempt, now: now) }
         running = []
         isFinished = waiters.isEmpty
     }
 
-    /// Providers that no route leads to any more have not failed; the next one is asked.
+    /// Abandons fetches to providers without a route, without recording failures, and asks the next provider.
     mutating func leaveUnreachable(now: Instant, _ state: inout ResolverState) {
         let ranking = state.ranking
         let isLost = { (attempt: Attempt) in
@@ -182,7 +182,7 @@ extension Lookup {
         proceed(now: now, &state)
     }
 
-    /// We know it ourselves by now.
+    /// Ends the lookup with an answer from local data.
     mutating func answeredHere(_ answer: Answer, _ state: inout ResolverState) {
         replyToAll(answer, from: .local, &state)
         isFinished = true
@@ -190,14 +190,13 @@ extension Lookup {
 
     // MARK: verified addresses
 
-    /// What there is leads nowhere, or to somebody else, as far as is known: an answer that stands and leads further
-    /// goes before it, and it goes before none.
+    /// Concludes with an answer without a usable address, unless a better one is cached.
     private mutating func concludeWithoutBetter(
         _ unreachableAnswer: (answer: Answer, source: Source, at: Instant), now: Instant, _ state: inout ResolverState
     ) {
         guard !state.isWithheld(question, unreachableAnswer.answer) else { return fail(now: now, &state) }
         let isCertain = !hasSilentUpstream && running.isEmpty
-        // The system resolver's has no verified address, else it would lead somewhere.
+        // A held system resolver answer has no verified address; with one it would be usable.
         let stands =
             unreachableAnswer.source == .system && isOutranked(unreachableAnswer.answer, state.verification)
             || standsBefore(unreachableAnswer.answer, unreachableAnswer.source, state.verification)
@@ -211,7 +210,7 @@ extension Lookup {
             finish(with: answer, from: unreachableAnswer.source, now: now, &state)
         } else if waiters.isEmpty {
             abandonAll(now: now, &state)
-            // Else what stands has its own end, and its own refresh.
+            // With an excluded source, the cached answer keeps its own expiry and refresh.
             foundNothingBetter = besides == nil
             isFinished = true
         } else {
@@ -219,14 +218,14 @@ extension Lookup {
         }
     }
 
-    /// It was not known to be forged when it came.
+    /// Discards a held system resolver answer that was found to be forged after its arrival.
     mutating func dropWithheld(_ state: ResolverState) {
         guard case .answered(let answer, let learnedAt) = system, state.isWithheld(question, answer) else { return }
         system = .failed
         holdUnreachable(answer, .system, state.verification, now: learnedAt)
     }
 
-    /// The best of them is given in the end.
+    /// Holds an answer without a usable address if it is better than the one held. The best one is given at the end.
     mutating func holdUnreachable(_ answer: Answer, _ source: Source, _ verification: Verification, now: Instant) {
         if let unreachableAnswer,
             !verification.mayReplace(
@@ -237,11 +236,11 @@ extension Lookup {
         unreachableAnswer = (answer, source, now)
     }
 
-    /// Others are asked because of what this source said.
+    /// Marks the source whose answer caused this lookup. Other sources are asked.
     ///
     /// - Parameters:
-    ///   - forged: taken out of the cache: it is given to those who wait only when nobody knows better.
-    ///   - route: with the source in it, if it may be asked.
+    ///   - forged: that answer, if it was removed from the cache. Waiters get it only if no source has a better one.
+    ///   - route: a route that includes the source if it may be asked.
     mutating func isBesides(
         _ source: Source, _ forged: Answer?, on route: Route, _ verification: Verification, now: Instant
     ) {
@@ -250,7 +249,7 @@ extension Lookup {
             holdUnreachable(forged, source, verification, now: now)
             hasGoodAnswer = false
             leftOut = nil
-            // It is not given to those who come now either.
+            // New clients must not get it either.
             if verification.isGuarded, case .settled = system { system = .failed }
         } else if route.includes(source) {
             leftOut = source
@@ -258,7 +257,7 @@ extension Lookup {
     }
 
     private func standsBefore(_ answer: Answer, _ source: Source, _ verification: Verification) -> Bool {
-        // The source of what stands was not asked again.
+        // The source of the cached answer was not asked again.
         if leftOut != nil {
             return verification.keptAnswer(question).map {
                 !verification.mayReplace(question, $0, by: (answer, source))
@@ -269,7 +268,7 @@ extension Lookup {
         return stands && kept > worth
     }
 
-    /// The cache's answer has changed, and with it the expired one that is held ready here.
+    /// Updates the held expired answer after the cached answer was rearranged.
     mutating func rearranged(_ answer: Answer) {
         guard let ownExpired else { return }
         let rendered = RenderedAnswer(answer, to: question).withEveryTTL(policy.stale.answerTTLSeconds)

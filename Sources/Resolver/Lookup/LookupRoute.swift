@@ -1,29 +1,29 @@
-// Whom a lookup may ask, and in which order: decided once, when it begins.
+// The upstreams that a lookup may ask and their order, decided once when it begins.
 
 extension Lookup {
-    /// Whom a question may be put to.
     struct Route {
-        /// In the order to ask them.
+        /// Providers in the order in which they are asked.
         let providers: [ProviderID]
-        /// Another lookup's request tells whether they are back; asked then, or when the system resolver fails too.
+        /// Providers whose trial another lookup runs. They are asked after the trial, or if the system resolver fails
+        /// too.
         let trialPending: [ProviderID]
-        /// So long this lookup waits for that request: what it usually takes.
+        /// Longest wait for that trial: the usual answer time.
         let trialPatience: Duration
-        /// Asked when nobody else has anything to say.
+        /// Throttled, over-budget and blocked providers: asked only if no other upstream has an answer.
         let withheld: [ProviderID]
-        /// As the name was to be asked when it began.
+        /// The upstreams allowed when the lookup began.
         let upstreams: NameUpstreams
         let hasSystem: Bool
-        /// All providers are down, or are not to be asked.
+        /// All providers are down or withheld.
         let inTrouble: Bool
         /// The only provider works, but replies to no name of this domain.
         let isUnresponsive: Bool
-        /// What the slowest of those that will be asked, and work, usually takes; nil while one was not measured.
+        /// Usual answer time of the slowest working provider that will be asked; nil if one is unmeasured.
         let patience: Duration?
 
         var isEmpty: Bool { providers.isEmpty && trialPending.isEmpty && withheld.isEmpty && !hasSystem }
 
-        /// Everybody else.
+        /// Returns the route without one source.
         func without(_ source: Source) -> Route {
             let isOther = { (provider: ProviderID) in source != .provider(provider) }
             return Route(
@@ -41,25 +41,26 @@ extension Lookup {
             }
         }
 
-        /// So long the providers are asked alone.
+        /// Delay until the system resolver is asked as well.
         var systemHedge: Duration {
             guard !inTrouble else { return Bounds.systemHedgeInTrouble }
             guard let patience else { return Bounds.systemHedge }
             return min(max(patience * Bounds.systemHedgeFactor, Bounds.systemHedgeFloor), Bounds.systemHedge)
         }
 
-        /// So long the system resolver's answer waits for theirs.
+        /// Returns how long the system resolver's answer waits for a provider's.
         ///
         /// - Parameters:
-        ///   - setting: while the providers are merely late.
-        ///   - isMistrusted: what it says is for when the providers say nothing.
+        ///   - setting: the time for late providers.
+        ///   - isMistrusted: the system resolver has lost its credibility, so its answer waits until the providers have
+        ///     timed out.
         func systemPatience(_ setting: Duration, isMistrusted: Bool) -> Duration {
             guard !inTrouble else { return min(setting, Bounds.systemPatienceInTrouble) }
             guard !isMistrusted else { return max(setting, Bounds.systemPatienceMistrusted) }
             return isUnresponsive ? min(setting, Bounds.systemPatienceUnresponsive) : setting
         }
 
-        /// Nobody is to be asked as long as nobody waits.
+        /// Only withheld providers are left. They are not asked without a waiting client.
         var hasOnlyWithheld: Bool { providers.isEmpty && trialPending.isEmpty && !hasSystem && !withheld.isEmpty }
     }
 }

@@ -1,4 +1,4 @@
-// What a lookup has under way.
+// Parts of a lookup: its requests and its use of the system resolver.
 
 import DNSWire
 
@@ -19,8 +19,8 @@ extension Lookup {
         }
     }
 
-    /// When the system resolver is asked as well, and how long its answer waits for a provider's: both from the
-    /// beginning.
+    /// Delay until the system resolver is asked as well, and time for which its answer waits for a provider's. Both
+    /// count from the start of the lookup.
     struct SystemTerms {
         let hedge: Duration
         let patience: Duration
@@ -28,7 +28,7 @@ extension Lookup {
         /// All providers are in trouble.
         static let inTrouble = SystemTerms(
             hedge: Bounds.systemHedgeInTrouble, patience: Bounds.systemPatienceInTrouble)
-        /// The network is a new one.
+        /// Just after a change to a new network.
         static let atFirst = SystemTerms(hedge: .zero, patience: Bounds.systemPatienceAtFirst)
         static let mistrustedAtFirst = SystemTerms(hedge: .zero, patience: Bounds.systemPatienceMistrusted)
     }

@@ -116,7 +116,7 @@ package struct NameserverLookup: Sendable {
         }
     }
 
-    // MARK: what was received
+    // MARK: replies
 
     private mutating func received(
         _ message: [UInt8], on id: ExchangeID, _ now: Instant, _ randomness: inout some RandomNumberGenerator,

@@ -1,30 +1,30 @@
-// Failures of a provider in a row, with no success between them, and whether they are the provider's fault. Failures
-// that one name can cause count once per registrable domain.
+// Consecutive failures of a provider. Decides whether they are the provider's fault: failures that one name can cause
+// count once per registrable domain.
 
 import DNSWire
 
 struct FailureStreak {
-    /// Connections that failed: no name can cause that.
+    /// Failed connections, which no name can cause.
     private var connections = 0
     /// Domains whose requests got an unusable reply, such as HTTP 5xx.
     private var unusable: Set<Name> = []
-    /// Domains whose requests timed out on a connection that works.
+    /// Domains whose requests timed out on a working connection.
     private var timedOut: Set<Name> = []
     private var connectionFailedAt: Instant?
-    /// When the last attempt began whose domain was counted.
+    /// Start of the last attempt whose domain was counted.
     private var domainStartedAt: Instant?
 
     var isEmpty: Bool { connections == 0 && unusable.isEmpty && timedOut.isEmpty }
 
-    /// Not only time-outs, which a slow nameserver of one domain explains.
+    /// Whether there are other failures than timeouts, which a slow nameserver of one domain explains.
     var isProvidersOwn: Bool { connections > 0 || !unusable.isEmpty }
 
     /// Adds one failure.
     ///
     /// - Parameters:
-    ///   - domain: the registrable domain of the name that was asked.
-    ///   - isTrial: the provider is known to have failed, so that one connection is proof enough.
-    ///   - startedAt: when the attempt began. Attempts that began before a counted connection failure waited for that
+    ///   - domain: the registrable domain of the question's name.
+    ///   - isTrial: the provider has failed before, so one failed connection is proof enough.
+    ///   - startedAt: start of the attempt. Attempts that began before a counted connection failure waited for that
     ///     same connection.
     ///   - sharesRequests: attempts that began within `Bounds.gatherWithin` may be one request, and count once.
     /// - Returns: whether the provider is at fault.
@@ -58,14 +58,14 @@ struct FailureStreak {
 }
 
 extension FetchFailure {
-    /// What a failure may be blamed on.
+    /// The possible cause of a failure.
     fileprivate enum Scope {
         case connection
         case reply
         case name
     }
 
-    /// No name can cause it.
+    /// Whether the failure cannot be caused by a name.
     var isOfConnection: Bool { scope == .connection }
 
     fileprivate var scope: Scope {

@@ -1,60 +1,61 @@
-// What is known about one provider: how quick, how reliable and how busy it is, and what keeps it from being asked.
+// Measured state of one provider: latency, success rate, load, circuit breaker, pauses and credibility.
 
 import DNSWire
 
 struct ProviderStanding {
     let traits: ProviderTraits
     private var latency = LatencyEstimate()
-    /// Milliseconds that it is presumed to take since it was overtaken; nil from its next answer on. Kept apart, so
-    /// that a provider that comes back is as quick as it was before.
+    /// Presumed latency in milliseconds since another upstream was quicker; nil from the next answer on. Kept apart
+    /// from `latency`, so that a provider that recovers has its former latency.
     private var doubt: Double?
     private var answers = DecayingCount(memory: ProviderStanding.memory)
     private var failures = DecayingCount(memory: ProviderStanding.memory)
     private var breaker = Breaker()
-    /// The breaker was opened by failures that no name can cause.
+    /// The breaker was opened by failures that a broken name cannot cause.
     private var hasLostConnection = false
     /// The path is interrupted: the provider's kernel acknowledges no request that is out.
     private var isUnacknowledged = false
     private var streak = FailureStreak()
     private(set) var trust = Trust()
     private var pausedUntil: Instant?
-    /// It did not say for how long it wants to be left alone.
+    /// The pause was chosen by the resolver; the provider named none.
     private var hasOwnPause = false
     private var pausesInARow = 0
-    /// Requests out, and since when no answer has come although one was out.
+    /// Requests in flight.
     private(set) var outstanding = 0
-    /// How many of them ask for each registrable domain.
+    /// Requests in flight per registrable domain.
     private var outstandingDomains: [Name: Int] = [:]
     private var silentSince: Instant?
     private var heardAt: Instant?
-    /// Requests since the last reply that are out or have timed out, by registrable domain, and when they began.
+    /// Requests since the last reply that are in flight or have timed out, by registrable domain, and the start of the
+    /// first.
     private var unanswered: [Name: Int] = [:]
     private var unansweredSince: Instant?
-    /// The reply in hand ends a time without any.
+    /// The reply being processed ends a period without replies.
     private var isBackFromSilence = false
     private var silentUntil: Instant?
     private var refreshes = TokenBucket()
     private var questions = TokenBucket()
-    /// When it was asked last.
+    /// Start of the last request.
     private(set) var triedAt: Instant?
-    /// Lookups that began with it.
+    /// Lookups that chose this provider first.
     private(set) var firstChoices = DecayingCount(memory: ProviderStanding.memory)
-    /// As it was reported last.
+    /// The state last reported by `takeStateChanges`.
     var reportedState = ProviderState.unmeasured
 
-    /// "Of late" for the share of success and of first choices.
+    /// Age at which answers, failures and first choices weigh one half.
     static let memory: Duration = .seconds(60)
-    /// Counts beside what was measured, so that one failure after little use is not half of all.
+    /// Prior number of answers, so that one failure after little use does not halve the success share.
     private static let presumedAnswers = 10.0
-    /// Milliseconds that a client loses by a failure: the hedge and the other provider's time. One failure in a hundred
-    /// weighs 2.5 ms.
+    /// Cost of a failure to a client in milliseconds: the hedge delay plus the second provider's time. A failure rate
+    /// of 1 % adds 2.5 ms.
     private static let failureCost = 250.0
 
     init(_ traits: ProviderTraits) {
         self.traits = traits
     }
 
-    // MARK: judgement
+    // MARK: evaluation
 
     var isShadow: Bool { traits.shadowShare != nil }
     var isMeasured: Bool { latency.smoothed != nil }
@@ -62,8 +63,8 @@ struct ProviderStanding {
     var openUntil: Instant? { breaker.openUntil }
 
     func isHalfOpen(_ now: Instant) -> Bool { breaker.isHalfOpen(now) }
-    /// No name is answered until a request proves otherwise. A provider that was reached may answer one name and fail
-    /// for others: such failures change its place in the order only.
+    /// Whether connections to the provider fail, so that it answers no name until a request succeeds. Failures of a
+    /// reachable provider may depend on the name; they change only its rank.
     func isDown(_ now: Instant) -> Bool {
         isUnacknowledged
             || hasLostConnection && (breaker.isOpen(now) || breaker.isHalfOpen(now) && outstanding > 0)
@@ -76,17 +77,17 @@ struct ProviderStanding {
         traits.questionsPerSecond.map { questions.tokens(perSecond: $0, now: now) < 1 } ?? false
     }
 
-    /// Works, and is not to be asked just now.
+    /// Whether the provider is withheld: throttled, over its question rate, or rejecting the account.
     func isWithheld(_ now: Instant) -> Bool { isPaused(now) || isOverBudget(now) || isBlocked(now) }
 
-    /// Requests for several domains are out and nothing comes back: the provider fails when they have timed out.
+    /// Whether requests for several domains are in flight and no reply arrives. The breaker opens when these requests
+    /// time out.
     func isSilent(_ now: Instant) -> Bool {
         outstandingDomains.count >= Bounds.timedOutDomainsToOpen && isLong(since: silentSince, now)
     }
 
-    /// The provider replies to nothing, as far as names of this domain are concerned: requests for several domains, or
-    /// many for this one, are out or have timed out since its last reply. Other names may still be answered, so that a
-    /// lookup asks it all the same.
+    /// Whether the provider replies to no name of this domain. Requests for several domains, or many for this one, are
+    /// in flight or timed out since its last reply. Lookups still ask it, because other names may be answered.
     func isUnresponsive(for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
         guard isLong(since: unansweredSince, now), let triedAt, now - triedAt <= Bounds.unresponsiveMemory else {
             return false
@@ -95,26 +96,28 @@ struct ProviderStanding {
             || unanswered[domain()] ?? 0 >= Bounds.unansweredOfDomain
     }
 
-    /// Requests are out, and no reply has come lately, or the first one just now.
+    /// Whether requests are in flight, and the last reply is older than `Bounds.heardLately` or ended a silence less
+    /// than `Bounds.hopelessAfter` ago.
     func mayBeSilent(_ now: Instant) -> Bool {
         let isHeard = heardAt.map { now - $0 <= Bounds.heardLately } ?? false
         let wasSilent = silentUntil.map { now - $0 <= Bounds.hopelessAfter } ?? false
         return outstanding > 0 && (!isHeard || wasSilent)
     }
 
-    /// An answer would have come by now: twice the usual time has passed.
+    /// Whether more than twice the usual answer time has passed.
     private func isLong(since instant: Instant?, _ now: Instant) -> Bool {
         guard let instant else { return false }
         let usual = patience.map { $0 * 2 } ?? Bounds.hedgeCeiling
         return now - instant > max(usual, Bounds.silentFloor)
     }
 
-    /// Failed lately and has one request out that tells whether it is back, or has failed just now, or is silent.
+    /// Whether the breaker is open, or half-open with a trial in flight, or the provider is silent.
     func isFailing(_ now: Instant) -> Bool {
         isUnacknowledged || breaker.isOpen(now) || isSilent(now) || (breaker.isHalfOpen(now) && outstanding > 0)
     }
 
-    /// Milliseconds until a client has an answer when this one is asked first; a guess before it is measured.
+    /// Expected milliseconds until a client's answer if this provider is asked first. Before the first measurement a
+    /// guess.
     func expected(_ now: Instant) -> Double {
         let latency = max(latency.smoothed ?? 0, doubt ?? 0)
         return latency + (1 - successShare(now)) * ProviderStanding.failureCost + trust.cost(now)
@@ -125,10 +128,10 @@ struct ProviderStanding {
         return good / (good + failures.value(now))
     }
 
-    /// So long an answer is worth waiting for; nil until it is measured.
+    /// Usual answer time, after which a hedge makes sense; nil until measured.
     var patience: Duration? { latency.patience.map { .milliseconds($0) } }
 
-    /// 95 of 100 answers come within this; nil until the first answer.
+    /// 95th percentile latency; nil until the first answer.
     var slowLatency: Duration? { latency.percentile95.map { .milliseconds($0) } }
 
     var hedgeDelay: Duration {
@@ -144,7 +147,7 @@ struct ProviderStanding {
         return isMeasured ? .up : .unmeasured
     }
 
-    /// - Parameter allFirstChoices: of all providers.
+    /// - Parameter allFirstChoices: first choices of all providers.
     func estimate(of allFirstChoices: Double, _ now: Instant) -> ProviderEstimate {
         ProviderEstimate(
             latencyMilliseconds: latency.smoothed, percentile95Milliseconds: latency.percentile95,
@@ -153,9 +156,9 @@ struct ProviderStanding {
             retryAt: [pausedUntil, openUntil].compactMap { $0 }.filter { $0 > now }.max())
     }
 
-    // MARK: what happens
+    // MARK: events
 
-    /// Nothing was measured; what is on its way still comes, and what was spent is spent.
+    /// Discards measurements, back-offs, blocks and pauses. Requests in flight and spent budgets remain.
     mutating func reset() {
         var new = ProviderStanding(traits)
         new.refreshes = refreshes
@@ -166,9 +169,10 @@ struct ProviderStanding {
         self = new
     }
 
-    /// Failures are forgotten; what was spent, what the provider wants and what is on its way is the same everywhere.
+    /// Returns the state for use on another network. Failures are dropped. Budgets, account blocks, pauses that the
+    /// provider named and requests in flight hold on every network.
     ///
-    /// - Parameter known: what was measured on the network that is in use now; nil: nothing.
+    /// - Parameter known: the state measured earlier on the new network; nil: none.
     func moved(to known: ProviderStanding?) -> ProviderStanding {
         var new = known ?? ProviderStanding(traits)
         new.refreshes = refreshes
@@ -203,7 +207,7 @@ struct ProviderStanding {
 
     mutating func chosenFirst(now: Instant) { firstChoices.add(1, now: now) }
 
-    /// - Parameter isHeard: something came back, be it a failure.
+    /// - Parameter isHeard: whether a reply arrived, a failure included.
     mutating func ended(_ domain: Name, isHeard: Bool, now: Instant) {
         outstanding = max(0, outstanding - 1)
         let left = (outstandingDomains[domain] ?? 0) - 1
@@ -220,9 +224,10 @@ struct ProviderStanding {
         if outstanding == 0 { silentSince = nil }
     }
 
-    /// The answer that ends an outage is no measure: it took a new connection, perhaps at the second attempt.
+    /// Records an answer. The answer that ends an outage is not measured: it includes a new connection and perhaps a
+    /// retry.
     ///
-    /// - Returns: whether it had failed before.
+    /// - Returns: whether the provider had failed before.
     mutating func answered(after elapsed: Duration, now: Instant) -> Bool {
         let isBack = replied(now: now)
         if !isBack || !isMeasured { latency.measure(elapsed, now: now) }
@@ -230,10 +235,10 @@ struct ProviderStanding {
         return isBack
     }
 
-    /// A reply without an answer proves that the provider works. It is no measure either: the resolution of a broken
-    /// name takes long.
+    /// Records a reply without an answer, which proves that the provider works. Its time is not measured, because the
+    /// resolution of a broken name takes long.
     ///
-    /// - Returns: whether it had failed before, as far as no single name explains it.
+    /// - Returns: whether the provider had failed before in a way that no single name explains.
     mutating func replied(now: Instant) -> Bool {
         let hasFailed = streak.isProvidersOwn || isBackFromSilence
         isBackFromSilence = false
@@ -243,10 +248,12 @@ struct ProviderStanding {
         return breaker.answered() || hasFailed
     }
 
-    /// Only the order changes: a provider that replies SERVFAIL to everything must not stay the first choice.
+    /// Lowers the success share, and with it the rank: a provider that replies SERVFAIL to everything must not stay
+    /// first.
     mutating func contradicted(now: Instant) { failures.add(1, now: now) }
 
-    /// Another upstream was quicker: this one takes at least so long, which is news only beyond what was presumed.
+    /// Records that another upstream was quicker. The elapsed time is a lower bound of the latency and counts if it
+    /// exceeds the presumed one.
     mutating func overtaken(after elapsed: Duration) {
         let presumed = doubt ?? latency.smoothed ?? Bounds.hedgeUnmeasured.milliseconds
         let elapsed = min(elapsed, Bounds.providerTimeout).milliseconds
@@ -254,8 +261,8 @@ struct ProviderStanding {
         doubt = isMeasured || isDoubted ? presumed + (elapsed - presumed) / 8 : elapsed
     }
 
-    /// An outage counts as one failure, however often it was tried meanwhile: it would be held against a provider that
-    /// is back.
+    /// Records a failure. An outage counts as one failure regardless of the number of trials, so that a recovered
+    /// provider keeps its rank.
     mutating func failed(_ failure: FetchFailure, of domain: Name, startedAt: Instant, now: Instant) {
         if breaker.isClosed, streak.isEmpty { failures.add(1, now: now) }
         if failure == .timeout { endedUnanswered(of: domain, startedAt: startedAt, now: now) }
@@ -270,20 +277,20 @@ struct ProviderStanding {
             ceiling: failure.isUnheard ? Bounds.unheardBackOffCeiling : Bounds.backOffCeiling, now: now)
     }
 
-    /// A request has ended without a reply, or without a place because others get none. A reply since its begin shows
-    /// that the provider works.
+    /// Records a request that ended without a reply, or that got no slot while others get no reply. A reply after its
+    /// start disproves the silence.
     mutating func endedUnanswered(of domain: Name, startedAt: Instant, now: Instant) {
         if startedAt > heardAt ?? now - Bounds.unresponsiveMemory { noteUnanswered(domain, since: startedAt) }
     }
 
     private mutating func noteUnanswered(_ domain: Name, since instant: Instant) {
         unansweredSince = min(unansweredSince ?? instant, instant)
-        // More domains prove no more.
+        // More domains would not change `isUnresponsive`.
         guard unanswered[domain] != nil || unanswered.count < Bounds.timedOutDomainsToOpen else { return }
         unanswered[domain, default: 0] += 1
     }
 
-    /// It was not its own fault. Who refuses us does so all the same.
+    /// Drops failures that had a local cause. An account block remains.
     mutating func forgive() {
         if !breaker.isBlocked { breaker = Breaker() }
         streak = FailureStreak()
@@ -291,7 +298,8 @@ struct ProviderStanding {
 
     mutating func refused(now: Instant) { breaker.refused(now: now) }
 
-    /// - Parameter pause: as the provider wants it; nil: it did not say, and has it from us unless it is paused.
+    /// - Parameter pause: the pause that the provider named; nil: none named. Then the resolver's back-off applies,
+    ///   unless the provider is paused already.
     mutating func throttled(for pause: Duration?, now: Instant) {
         if let pause {
             pausedUntil = now + min(pause, Bounds.throttleLimit)
@@ -306,7 +314,7 @@ struct ProviderStanding {
     mutating func recordConfirmed(about name: Name, now: Instant) { trust.recordConfirmed(about: name, now: now) }
     mutating func recordForged(about name: Name, now: Instant) { trust.recordForged(about: name, now: now) }
 
-    /// Charges the budget for one refresh. Nil: it may begin; else when it may.
+    /// Charges the budget for one refresh. Returns nil if it may begin, else the earliest start.
     mutating func spend(now: Instant) -> Instant? {
         refreshes.spend(perSecond: traits.budgetPerSecond, now: now)
     }

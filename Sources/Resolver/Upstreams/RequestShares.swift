@@ -1,7 +1,7 @@
-// Decides which requests to providers run, which wait for a place and which give theirs up. Requests of a domain that
-// hangs leave places to others. A value without clock or timers; its owner carries out each step.
+// Schedules requests to providers: starts, queues or displaces them, so that requests of a slow domain leave slots to
+// others. A value without clock or timers; its owner carries out each step.
 //
-// Invariants: a request is in `running` or in `waiting`, or it is over; `running` agrees with both tables of shares.
+// Invariants: a request is in `running` or in `waiting`, or it has ended; `running` agrees with both tables of shares.
 
 package import DNSWire
 
@@ -10,40 +10,41 @@ package struct RequestShares: Sendable {
 
     package enum Step: Equatable, Sendable {
         case start(ID)
-        /// It has given its place to another request.
+        /// The request gives its slot to another one.
         case displace(ID)
-        /// It has waited in vain.
+        /// The request got no slot in time.
         case expire(ID)
     }
 
-    /// How a request ended that had begun.
+    /// Result of a request that was started.
     package enum End: Sendable {
         case answered
         case timedOut
-        /// Otherwise, or nothing is known.
+        /// Any other result, or unknown.
         case other
     }
 
     private struct Request: Sendable {
         let provider: ProviderID
         let holder: ShareHolder
-        /// Those of its names that are still wanted, each once; more than one in a shared request.
+        /// Domains of the names that are still wanted, each once; more than one in a shared request.
         var domains: [Name]
         let places: Int
         let usualLatency: Duration
-        /// As it came, then as it began.
+        /// When it was added, then when it was started.
         var since: Instant
 
         func isOverdue(_ now: Instant) -> Bool { overdueAt <= now }
 
         var overdueAt: Instant { since + overdueAfter }
 
-        /// It may be on a new connection.
+        /// Allows for a new connection.
         private var overdueAfter: Duration {
             min(max(usualLatency * Bounds.overdueFactor, Bounds.overdueFloor), Bounds.overdueCeiling)
         }
 
-        /// While it waits. What other domains hold is free again when that is overdue; a slow domain has its part.
+        /// End of the wait for a slot. Slots of other domains become free when their requests are overdue. A slow
+        /// domain has its own limit.
         func waitsUntil(isSlow: Bool) -> Instant { since + (isSlow ? usualLatency : overdueAfter + usualLatency) }
     }
 
@@ -60,9 +61,9 @@ package struct RequestShares: Sendable {
     private var waiting: [(id: ID, request: Request)] = []
     private var answers: [ProviderID: Answers] = [:]
     private var slowUntil: [Name: Instant] = [:]
-    /// Domains of shared requests that hung: which of them is slow shows when each is asked alone.
+    /// Domains of a shared request that hung. Asking each alone shows which one is slow.
     private var suspectUntil: [Name: Instant] = [:]
-    /// Requests that gave up their place, and that found none.
+    /// Requests that gave up their slot, and requests that got none.
     package private(set) var displaced: UInt64 = 0
     package private(set) var expired: UInt64 = 0
 
@@ -73,7 +74,7 @@ package struct RequestShares: Sendable {
     package var runningCount: Int { running.count }
     package var waitingCount: Int { waiting.count }
 
-    /// When `next` may have a step that it has not now; nil while nothing waits.
+    /// When `next` may have a new step; nil if no request waits.
     package func nextDeadline(now: Instant) -> Instant? {
         guard !waiting.isEmpty else { return nil }
         var earliest: Instant?
@@ -90,28 +91,28 @@ package struct RequestShares: Sendable {
         return earliest
     }
 
-    /// A request for this domain was given up lately, while the provider answered others.
+    /// Whether a request for this domain was given up recently while the provider answered others.
     package func isSlow(_ domain: Name, now: Instant) -> Bool { slowUntil[domain].map { now < $0 } ?? false }
 
-    /// Its names share no request with another domain, which would have to wait with it.
+    /// Whether names of this domain share no request with other domains, which would have to wait too.
     package func isAskedAlone(_ domain: Name, now: Instant) -> Bool {
         isSlow(domain, now: now) || isSuspect(domain, now: now)
     }
 
     private func isSuspect(_ domain: Name, now: Instant) -> Bool { suspectUntil[domain].map { now < $0 } ?? false }
 
-    /// Forgets the providers that are not configured any more.
+    /// Drops the state of removed providers.
     package mutating func keep(_ providers: [ProviderID]) {
         ofProvider = ofProvider.filter { providers.contains($0.key) }
         answers = answers.filter { providers.contains($0.key) }
     }
 
-    /// Puts a request into the queue. `next` says when it begins.
+    /// Queues a request. `next` starts it.
     ///
     /// - Parameters:
-    ///   - others: the domains of its names beside the holder's.
-    ///   - places: how many requests the provider's connections carry at once.
-    ///   - usualLatency: how long an answer of the provider usually takes, and the request waits at most.
+    ///   - others: the domains of its other names.
+    ///   - places: number of concurrent requests that the provider's connections carry.
+    ///   - usualLatency: usual answer time of the provider.
     package mutating func add(
         _ id: ID, to provider: ProviderID, for holder: ShareHolder, others: Set<Name> = [], places: Int,
         usualLatency: Duration, now: Instant
@@ -123,10 +124,10 @@ package struct RequestShares: Sendable {
         ofProvider[provider, default: FairShare(capacity: places)].capacity = places
     }
 
-    /// No name of this domain is wanted from the request any more, and how it ends says nothing about the domain.
+    /// Removes a domain whose names the request no longer serves. The request's end then says nothing about the domain.
     package mutating func leave(_ id: ID, _ domain: Name) { running[id]?.domains.removeAll { $0 == domain } }
 
-    /// The request is over, begun or not; one that is not known is ignored.
+    /// Ends a request, started or not. An unknown one is ignored.
     package mutating func end(_ id: ID, _ end: End, now: Instant) {
         guard let request = release(id) else {
             waiting.removeAll { $0.id == id }
@@ -143,7 +144,7 @@ package struct RequestShares: Sendable {
         }
     }
 
-    /// The next thing to do; nil when there is none until `nextDeadline`, `add` or `end`.
+    /// Returns the next step; nil if there is none until `nextDeadline`, `add` or `end`.
     package mutating func next(now: Instant) -> Step? {
         var blocked: Set<Blocked> = []
         for index in waiting.indices {
@@ -179,22 +180,22 @@ package struct RequestShares: Sendable {
         return nil
     }
 
-    /// What has no place in this turn, so that the queue is walked once for each domain and not for each request.
+    /// Groups of requests without a slot in this pass, so that the queue is scanned once per domain, not per request.
     private enum Blocked: Hashable {
         case domain(ProviderID, Name, ClientID?)
-        /// All domains without a place at this provider: they are equals, however many they are.
+        /// All domains without a slot at this provider, which have equal rights.
         case newcomers(ProviderID, areSlow: Bool)
     }
 
     private enum Obstacle {
         case none
-        /// This one has to leave, and may.
+        /// This request may be displaced.
         case request(ID)
-        /// Places are taken by requests that may still be answered.
+        /// The slots hold requests that may still be answered.
         case time
-        /// The same, at the provider.
+        /// The slots of this provider hold requests that may still be answered.
         case provider
-        /// The same, and other clients may have places.
+        /// The client's share is used up; other clients may have slots.
         case shareOfClient
     }
 
@@ -220,7 +221,8 @@ package struct RequestShares: Sendable {
         return outcome
     }
 
-    /// Equals wait for each other: a request leaves only for a domain that has fewer, unless its own is slow.
+    /// Decides whether a running request makes room. A request leaves only for a domain with fewer slots, unless its
+    /// own domain is slow.
     private mutating func leaving(_ id: ID, for domain: Name, now: Instant) -> Obstacle {
         guard let other = running[id] else { return .none }
         if isUnanswered(other, now: now) { return .request(id) }
@@ -233,8 +235,8 @@ package struct RequestShares: Sendable {
         return isHeldUp(other, now: now) || count(holder) > count(domain) + 1 ? .request(id) : .time
     }
 
-    /// The provider has replied to nothing since this request began, a time in which every provider that works replies.
-    /// Another name shows whether it still does.
+    /// Whether the provider replied to nothing since this request began, for longer than any working provider takes.
+    /// Another name then shows whether it still works.
     private func isUnanswered(_ request: Request, now: Instant) -> Bool {
         let heardAt = answers[request.provider]?.at
         return request.since + Bounds.overdueCeiling <= now && heardAt.map { $0 < request.since } ?? true
@@ -265,7 +267,7 @@ package struct RequestShares: Sendable {
     }
 
     private mutating func noteAnswer(of request: Request, now: Instant) {
-        // Those of removed providers are forgotten.
+        // The state of removed providers is dropped.
         guard ofProvider[request.provider] != nil else { return }
         for domain in request.domains {
             suspectUntil[domain] = nil
@@ -275,8 +277,8 @@ package struct RequestShares: Sendable {
         }
     }
 
-    /// As long as the provider answers nothing else either, it is not the domain that is slow. Of a shared request any
-    /// domain may be.
+    /// Marks the request's domain as slow if the provider answered other domains meanwhile. In a shared request, each
+    /// domain is only suspected.
     private mutating func noteSlow(_ request: Request, now: Instant) {
         let isShared = request.domains.count > 1
         for domain in request.domains where hasAnsweredOthers(than: domain, request) {

@@ -1,7 +1,7 @@
 // Background fetches: they measure providers that are not in use, and compare a shadow provider's answers with those in
 // use. Their answers are discarded.
 //
-// Invariant: never more than `Bounds.maxShadowFetches`, those that wait for the other half of a comparison included.
+// Invariant: at most `Bounds.maxShadowFetches` entries, with those that wait for the second answer of a comparison.
 
 import DNSWire
 

@@ -1,54 +1,54 @@
-// Which providers to ask, and in which order. Those that fail go to the end for a while, never away: when all of them
-// fail, all of them are still asked. Only who is blocked, paused or paid by the question is left out of the order.
+// Ranks the providers for each lookup. Failing providers move to the end and are still asked if all fail. Blocked,
+// throttled, over-budget and unreachable ones are left out.
 
 import DNSWire
 
 struct UpstreamRanking {
-    /// As they are on the network in use.
+    /// The providers' state on the current network.
     private(set) var standings: [ProviderStanding] = []
-    /// No route leads to them: they are not asked, and nothing is held against them.
+    /// Providers without a route: they are not asked, and no failure is recorded.
     private var unreachable: Set<ProviderID> = []
     private var chance: SeededGenerator
     private var lookupsSinceExploration = 0
-    /// A provider that had failed has answered; whoever reads it sets it back.
+    /// A failed provider has answered. The reader resets it.
     var hasRecovered = false
-    /// A request to a provider in trouble has ended; the resolver sets it back.
+    /// A request to a provider in trouble has ended. The resolver resets it.
     var hasTrialEnded = false
 
     init(seed: UInt64) {
         chance = SeededGenerator(seed: seed)
     }
 
-    /// Providers that stay keep what was measured; new ones start without.
+    /// Replaces the list of providers. Unchanged providers keep their measurements.
     mutating func setProviders(_ providers: [ProviderTraits]) {
         let old = standings
         standings = providers.map { traits in old.first { $0.traits == traits } ?? ProviderStanding(traits) }
     }
 
-    /// - Parameter provider: nil for all.
+    /// - Parameter provider: the provider to reset; nil: all.
     mutating func reset(_ provider: ProviderID?) {
         for index in standings.indices where provider == nil || standings[index].traits.id == provider {
             standings[index].reset()
         }
     }
 
-    /// What all failed by is gone: nobody is held to account for it.
+    /// Drops the failures of all providers after a fault with a common cause.
     mutating func forgiveFailures() {
         for index in standings.indices { standings[index].forgive() }
     }
 
     // MARK: networks
 
-    /// - Parameter known: what was measured on the network that is in use now.
+    /// - Parameter known: states measured earlier on the new network.
     mutating func moved(to known: [ProviderStanding]) {
         standings = standings.map { standing in standing.moved(to: known.first { $0.traits == standing.traits }) }
         lookupsSinceExploration = 0
         hasRecovered = false
     }
 
-    /// Those that are reached again have failed for the last time.
+    /// Sets the providers without a route. Drops the failures of providers that have a route again.
     ///
-    /// - Returns: whether there are any.
+    /// - Returns: whether any provider has a route again.
     mutating func setUnreachable(_ providers: Set<ProviderID>) -> Bool {
         let reached = standings.indices.filter {
             unreachable.contains(standings[$0].traits.id) && !providers.contains(standings[$0].traits.id)
@@ -58,7 +58,7 @@ struct UpstreamRanking {
         return !reached.isEmpty
     }
 
-    /// There are providers, and none is reached.
+    /// Whether there are providers and none has a route.
     var isCutOff: Bool {
         standings.contains { !$0.isShadow } && standings.allSatisfy { $0.isShadow || isUnreachable($0.traits.id) }
     }
@@ -67,20 +67,20 @@ struct UpstreamRanking {
 
     // MARK: the order
 
-    /// Somebody is there to be asked for this type, if not just now.
+    /// Whether a provider supports this type, withheld ones included.
     func serves(_ type: RecordType) -> Bool { standings.contains { !$0.isShadow && $0.traits.supports(type) } }
 
-    /// Best first: those that work by the time a client waits with them, then those that were never measured, then
-    /// those that may be back, then those that fail, soonest back first. Equals stand in the order of the settings.
+    /// Providers in this order: working by expected answer time, unmeasured, half-open, failing by end of back-off.
+    /// Ties follow the order of the settings.
     func order(for type: RecordType, now: Instant) -> [ProviderID] {
         places(for: type, now).map { standings[$0.index].traits.id }
     }
 
-    /// The first in that order.
+    /// The first provider of `order`.
     func best(for type: RecordType, now: Instant) -> ProviderID? { order(for: type, now: now).first }
 
-    /// The order for one lookup. Of two picks among those about as quick as the best the better goes first, reckoned
-    /// with what they have to do.
+    /// Returns the order for one lookup. Of two random picks near the best, the one with the lower load goes first
+    /// (power of two choices).
     mutating func choose(for type: RecordType, now: Instant) -> [ProviderID] {
         var places = places(for: type, now)
         guard let best = places.first, best.rank == .working else {
@@ -98,7 +98,7 @@ struct UpstreamRanking {
         return places.map { standings[$0.index].traits.id }
     }
 
-    /// Those that want to be asked less, and those that do not serve our account: for when nobody else can serve.
+    /// Throttled, over-budget and blocked providers, used if no other can serve.
     func withheld(for type: RecordType, now: Instant) -> [ProviderID] {
         standings.filter { isCandidate($0, type) && $0.isWithheld(now) }.map(\.traits.id)
     }
@@ -139,12 +139,11 @@ struct UpstreamRanking {
 
     private func load(_ place: Place) -> Double { (place.cost + 1) * Double(1 + standings[place.index].outstanding) }
 
-    // MARK: what is measured beside
+    // MARK: background measurements
 
-    /// A lookup begins.
+    /// Counts a new lookup.
     ///
-    /// - Returns: who is asked the same beside it, though nobody waits for that: providers that may be back or better
-    ///   than they seem, and shadows.
+    /// - Returns: providers to ask in the background: half-open or possibly underrated ones, and shadow providers.
     mutating func begunLookup(with first: ProviderID, for type: RecordType, now: Instant) -> [ProviderID] {
         update(first) { $0.chosenFirst(now: now) }
         lookupsSinceExploration += 1
@@ -165,8 +164,8 @@ struct UpstreamRanking {
         return chance.hits(share)
     }
 
-    /// While somebody works, others cost no client a wait: what may be back, what was never asked, and what was only
-    /// overtaken is looked at at once, the rest now and then; one request to each at a time.
+    /// Chooses a provider for a background measurement, only if the first choice works. Half-open, unmeasured and
+    /// doubted providers are due at once, others at intervals. One request at a time to each.
     private func explored(beside first: ProviderID, _ type: RecordType, _ now: Instant) -> Int? {
         let places = places(for: type, now)
         guard places.contains(where: { standings[$0.index].traits.id == first && $0.rank == .working }) else {
@@ -189,8 +188,8 @@ struct UpstreamRanking {
         return next.index
     }
 
-    /// Only overtaken, or not believed: both may be past. Whoever is not believed is asked no more often than a client
-    /// would ask it.
+    /// Whether the provider was only overtaken, or lost credibility: both may have passed. One that lost credibility is
+    /// measured at most every `Bounds.mistrustPause`.
     private func isToBeLookedAtSoon(_ standing: ProviderStanding, _ now: Instant) -> Bool {
         guard !standing.isDoubted else { return true }
         return standing.trust.isLost(now) && standing.triedAt.map { now - $0 >= Bounds.mistrustPause } ?? true
@@ -202,50 +201,49 @@ struct UpstreamRanking {
 
     func traits(of provider: ProviderID) -> ProviderTraits? { standing(provider)?.traits }
 
-    /// Not to be counted on just now: it is down, is on trial, or is not to be asked.
+    /// Whether the provider is down, on trial or withheld.
     func isInTrouble(_ provider: ProviderID, _ now: Instant) -> Bool {
         standing(provider).map { $0.isDown(now) || $0.isWithheld(now) } ?? false
     }
 
-    /// Was down lately, and the next request tells whether it is back.
+    /// Whether the provider was down, and its breaker is half-open: the next request is its trial.
     func mayBeBack(_ provider: ProviderID, _ now: Instant) -> Bool {
         standing(provider).map { $0.mayBeBack(now) } ?? false
     }
 
-    /// In trouble, and a request is out that tells whether the provider is back. A request that takes too long proves
-    /// nothing for other names, and the next lookup may try.
+    /// Whether a trial request to a provider that is down is in flight. After `Bounds.trialSpacing` it counts no more,
+    /// and the next lookup may try: the trial's name may be broken.
     func isOnTrial(_ provider: ProviderID, _ now: Instant) -> Bool {
         guard let standing = standing(provider), standing.outstanding > 0, standing.isDown(now) else { return false }
         return standing.triedAt.map { now - $0 < Bounds.trialSpacing } ?? false
     }
 
-    /// None of these replies to names of this domain, as far as is known. False for no providers.
+    /// Whether none of these providers replies to names of this domain. False for no providers.
     func areUnresponsive(_ providers: [ProviderID], for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
         !providers.isEmpty && providers.allSatisfy { standing($0)?.isUnresponsive(for: domain(), now) ?? false }
     }
 
-    /// Requests that the provider does not reply to may hold all places.
+    /// Whether requests without a reply may hold all slots of the provider.
     func mayBeSilent(_ provider: ProviderID, _ now: Instant) -> Bool { standing(provider)?.mayBeSilent(now) ?? false }
 
-    /// A request is out.
+    /// Whether a request to the provider is in flight.
     func isAsked(_ provider: ProviderID) -> Bool { standing(provider).map { $0.outstanding > 0 } ?? false }
 
-    /// Works, and is not to be asked just now.
+    /// Whether the provider is throttled, over its question rate, or rejecting the account.
     func isWithheld(_ provider: ProviderID, _ now: Instant) -> Bool {
         standing(provider)?.isWithheld(now) ?? false
     }
 
-    /// How long to wait for this provider before a second one is asked too.
+    /// Time until a second provider is asked as well.
     func hedgeDelay(_ provider: ProviderID) -> Duration { standing(provider)?.hedgeDelay ?? Bounds.hedgeUnmeasured }
 
-    /// How long it takes to ask the best provider and, after its hedge delay, another one that is as slow. Zero without
-    /// providers.
+    /// Time to ask the best provider and, after its hedge delay, another one of equal latency. Zero without providers.
     func patience(for type: RecordType, now: Instant) -> Duration {
         guard let best = best(for: type, now: now) else { return .zero }
         return hedgeDelay(best) + (standing(best)?.slowLatency ?? Bounds.hedgeUnmeasured)
     }
 
-    /// So long the slowest of these usually takes; nil when one of them was not measured, or there is none.
+    /// Usual answer time of the slowest of these providers; nil if one is unmeasured, or for none.
     func patience(of providers: some Sequence<ProviderID>) -> Duration? {
         var longest: Duration?
         for provider in providers {
@@ -262,7 +260,7 @@ struct UpstreamRanking {
         return standing(provider)?.estimate(of: all, now)
     }
 
-    /// Since it was called last.
+    /// Returns the state changes since the last call.
     mutating func takeStateChanges(now: Instant) -> [ProviderStateChange] {
         var changes: [ProviderStateChange] = []
         for index in standings.indices {
@@ -274,14 +272,14 @@ struct UpstreamRanking {
         return changes
     }
 
-    // MARK: what happens
+    // MARK: events
 
-    /// - Parameter domain: the registrable domain of the name that is asked.
+    /// - Parameter domain: the registrable domain of the question's name.
     mutating func begun(_ provider: ProviderID, _ domain: Name, now: Instant) {
         update(provider) { $0.begun(domain, now: now) }
     }
 
-    /// - Parameter isHeard: something came back, be it a failure.
+    /// - Parameter isHeard: whether a reply arrived, a failure included.
     mutating func ended(_ provider: ProviderID, _ domain: Name, isHeard: Bool, now: Instant) {
         if isInTrouble(provider, now) { hasTrialEnded = true }
         update(provider) { $0.ended(domain, isHeard: isHeard, now: now) }
@@ -296,14 +294,14 @@ struct UpstreamRanking {
         if isRecovered { hasRecovered = true }
     }
 
-    /// The provider replied about a name for which it has no answer: the provider works.
+    /// Records a reply without an answer for its name: the provider works.
     mutating func replied(_ provider: ProviderID, now: Instant) {
         var isRecovered = false
         update(provider) { isRecovered = $0.replied(now: now) && !$0.isShadow }
         if isRecovered { hasRecovered = true }
     }
 
-    /// The provider failed for a name without a reason, and another provider had an answer.
+    /// Records that the provider failed for a name without giving a reason while another provider had an answer.
     mutating func contradicted(_ provider: ProviderID, now: Instant) {
         update(provider) { $0.contradicted(now: now) }
     }
@@ -321,8 +319,8 @@ struct UpstreamRanking {
     }
 
     /// - Parameters:
-    ///   - domain: the registrable domain of the name that was asked.
-    ///   - startedAt: when the attempt began; nil: just now.
+    ///   - domain: the registrable domain of the question's name.
+    ///   - startedAt: start of the attempt; nil: now.
     mutating func failed(
         _ provider: ProviderID, _ failure: FetchFailure, of domain: Name, startedAt: Instant? = nil, now: Instant
     ) {
@@ -341,7 +339,7 @@ struct UpstreamRanking {
         update(provider) { $0.throttled(for: pause, now: now) }
     }
 
-    /// Charges the budget for one refresh. Nil: it may begin; else when it may.
+    /// Charges the budget for one refresh. Returns nil if it may begin, else the earliest start.
     mutating func spend(on provider: ProviderID, now: Instant) -> Instant? {
         var notBefore: Instant?
         update(provider) { notBefore = $0.spend(now: now) }

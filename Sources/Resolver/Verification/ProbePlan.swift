@@ -1,8 +1,8 @@
 // Schedules probes: spreads them in time, limits them in total and per /24 or /56, and starts requested ones first.
 // Uses no verdicts.
 //
-// Invariants: `waiting` has those that are wanted first, in the order in which they came, then the others by
-// `readyAt`; a target is waiting or running at most once; `running` is in the order of the beginning.
+// Invariants: `waiting` has the requested targets first, in order of arrival, then the others by `readyAt`. A target is
+// waiting or running at most once. `running` is in order of start.
 
 import DNSWire
 
