@@ -486,7 +486,7 @@ class HandedOver(Case):
         port = free_port()
         self.bound(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", port))
         self.assertIn(
-            f"hands over 127.0.0.1:{port} for UDP only; add ListenStream=127.0.0.1:{port} to the .socket unit",
+            f"passed 127.0.0.1:{port} for UDP only; add ListenStream=127.0.0.1:{port} to the .socket unit",
             self.refused())
 
     def test_a_socket_of_no_use_ends_the_start_by_its_name(self):
@@ -505,7 +505,7 @@ class HandedOver(Case):
         checked = subprocess.run(
             [places.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
         self.assertEqual(1, checked.returncode)
-        self.assertIn("192.168.9.9:5353 to listen on, where others ask", checked.stderr)
+        self.assertIn("server.listen has 192.168.9.9:5353, which is not loopback", checked.stderr)
 
     def test_sockets_for_others_need_somebody_else_who_may_ask(self):
         port = free_port()
