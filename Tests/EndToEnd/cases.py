@@ -19,6 +19,10 @@ class Case(unittest.TestCase):
     """A test with programs of its own, or of its class. `run` shows their logs when it fails."""
 
     programs = ()
+    # Of the class; the longest are begun first.
+    expected_seconds = 1
+    # The debug build is too slow for what it measures.
+    needs_release = False
 
     @classmethod
     def share(cls, program):

@@ -1,4 +1,4 @@
-// Every scenario of the folder, and proof that a scenario can fail.
+// Every scenario of the folders, and proof that a scenario can fail.
 
 import TestSupport
 import Testing
@@ -8,22 +8,40 @@ struct ScenarioTests {
     private static let folder = TestFile.folder(of: #filePath) + "/Scenarios/"
 
     struct File: Sendable, CustomTestStringConvertible {
-        let name: String
+        /// Below the folder of all scenarios: `stale/stale-sleep.scenario`.
+        let path: String
         let title: String
 
-        var testDescription: String { "\(name): \(title)" }
+        var name: String { path.split(separator: "/").last.map(String.init) ?? path }
+        var testDescription: String { "\(path): \(title)" }
     }
 
     private static func files() throws -> [File] {
-        try TestFile.names(in: folder).filter { $0.hasSuffix(".scenario") }.map { name in
+        try paths(below: "").map { path in
             // A file that cannot be read fails in its own test.
-            File(name: name, title: (try? ScenarioScript(path: folder + name).title) ?? "")
+            File(path: path, title: (try? ScenarioScript(path: folder + path).title) ?? "")
         }
+    }
+
+    /// Returns the paths of all scenarios below `prefix`, sorted. A name without a dot is a folder.
+    private static func paths(below prefix: String) throws -> [String] {
+        try TestFile.names(in: folder + prefix).flatMap { name in
+            if name.hasSuffix(".scenario") { return [prefix + name] }
+            return name.contains(".") ? [] : try paths(below: prefix + name + "/")
+        }
+    }
+
+    @Test("scenarios are found, and no two files share a name")
+    func names() throws {
+        let names = try ScenarioTests.files().map(\.name)
+        #expect(!names.isEmpty)
+        let repeated = Dictionary(grouping: names) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
+        #expect(repeated.isEmpty)
     }
 
     @Test("the resolver does what the scenario says", arguments: try files())
     func scenario(_ file: File) throws {
-        try ScenarioRun.run(try ScenarioScript(path: ScenarioTests.folder + file.name))
+        try ScenarioRun.run(try ScenarioScript(path: ScenarioTests.folder + file.path))
     }
 
     private static let sound = """
