@@ -89,7 +89,7 @@ package struct TLSHandshake: ~Copyable {
         case .failed(let reason): return end(.failed(.alert(reason)))
         case .done:
             guard let peer = stream.peer(name: name, nowSeconds: nowSeconds) else {
-                return end(.failed(.alert("no certificate that could be judged")))
+                return end(.failed(.alert("no certificate to verify")))
             }
             phase = .open
             return .done(peer)

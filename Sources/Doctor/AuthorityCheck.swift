@@ -40,7 +40,7 @@ package struct AuthorityCheck: Sendable {
             findings.append(
                 Finding(
                     .fault, .authorities,
-                    "/etc/ssl/certs/ca-certificates.crt \(text): nobody can be trusted (\(shownUsers))",
+                    "/etc/ssl/certs/ca-certificates.crt \(text): no TLS certificate can be verified (\(shownUsers))",
                     remedy: "apt install ca-certificates; update-ca-certificates --fresh"))
         }
         for file in files {
@@ -48,7 +48,7 @@ package struct AuthorityCheck: Sendable {
             findings.append(
                 Finding(
                     .fault, .authorities, "\(file.path) (\(file.key)) \(text)",
-                    remedy: "put a PEM file there that the daemon may read, or take \(file.key) out of the settings"))
+                    remedy: "put a PEM file there that the daemon can read, or remove \(file.key) from the settings"))
         }
         return findings
     }

@@ -20,7 +20,7 @@ package struct BufferCheck: Sendable {
     package var findings: [Finding] {
         guard allowedBytes < wantedBytes else { return [] }
         let isHurting = allowedBytes < BufferCheck.usualBytes || lostDatagrams > 0
-        let lost = lostDatagrams > 0 ? "; \(lostDatagrams) questions found a buffer full" : ""
+        let lost = lostDatagrams > 0 ? "; \(lostDatagrams) queries were dropped because a buffer was full" : ""
         return [
             Finding(
                 isHurting ? .warning : .note, .buffers,

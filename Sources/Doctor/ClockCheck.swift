@@ -56,14 +56,14 @@ package struct ClockCheck: Sendable {
                 Finding(
                     .fault, .clock,
                     "says \(CalendarDay(now)), and the certificates of all providers "
-                        + (isEarly ? "begin later" : "have ended"),
+                        + (isEarly ? "are not valid yet" : "have expired"),
                     remedy: ClockCheck.remedy)
             ]
         }
         guard isSynchronised == false else { return [] }
         return [
             Finding(
-                .note, .clock, "nobody keeps it in step (the kernel says unsynchronised)",
+                .note, .clock, "not synchronised (the kernel reports unsynchronised)",
                 remedy: "timedatectl set-ntp true")
         ]
     }

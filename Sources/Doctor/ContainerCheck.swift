@@ -36,14 +36,14 @@ package struct ContainerCheck: Sendable {
         if !isUp, lowestPort > 0, lowestPort < firstFreePort, !canBindLowPorts {
             findings.append(
                 Finding(
-                    .fault, .container, "nobody here may listen on port \(lowestPort): NET_BIND_SERVICE was taken away",
+                    .fault, .container, "port \(lowestPort) is not permitted: the container has no NET_BIND_SERVICE",
                     remedy: "docker run --cap-add NET_BIND_SERVICE (cap_add in a compose file); or a port from "
                         + "\(firstFreePort) up, published as 53"))
         }
         if case .container(let name) = kind, isResolvConfMounted, leadsToUs {
             findings.append(
                 Finding(
-                    .note, .container, "in \(name), which mounts resolv.conf: it is new at each start",
+                    .note, .container, "in \(name), which mounts resolv.conf and creates it at each start",
                     remedy: "set the nameserver outside (docker run --dns)"))
         }
         return findings

@@ -90,8 +90,8 @@ package struct DaemonCheck: Equatable, Sendable {
     private var ownFindings: [Finding] {
         var findings = knowledge.loopingServers.map { server in
             Finding(
-                .warning, .daemon, "the nameserver \(server) asks the daemon in turn, and is left out",
-                remedy: "let it ask somebody else, or name another one under [system-resolver]")
+                .warning, .daemon, "the nameserver \(server) forwards queries back to the daemon; not used",
+                remedy: "configure another upstream there, or another nameserver under [system-resolver]")
         }
         if let portal = knowledge.portal {
             findings.append(
@@ -102,8 +102,8 @@ package struct DaemonCheck: Equatable, Sendable {
         if knowledge.isSwitchedOff {
             findings.append(
                 Finding(
-                    .note, .daemon, "it was told to ask no provider, at least for some names",
-                    remedy: "httpdnsctl status shows which; httpdnsctl httpdns on"))
+                    .note, .daemon, "providers are switched off for some or all names",
+                    remedy: "httpdnsctl status shows the names; httpdnsctl httpdns on"))
         }
         return findings
     }
@@ -111,12 +111,12 @@ package struct DaemonCheck: Equatable, Sendable {
     private var absence: Finding {
         if control == .silent {
             return Finding(
-                .fault, .daemon, "something holds \(socket), and answers neither there nor to questions",
+                .fault, .daemon, "a program holds \(socket), but answers neither there nor to queries",
                 remedy: "systemctl restart httpdnsd")
         }
         return Finding(
-            .fault, .daemon, "does not run: no answer at \(socket), nor where the settings let it listen",
-            remedy: "systemctl start httpdnsd; if it ends again, journalctl -u httpdnsd says why")
+            .fault, .daemon, "does not run: no answer at \(socket) nor at its listen addresses",
+            remedy: "systemctl start httpdnsd; if it ends again, journalctl -u httpdnsd shows the reason")
     }
 
     private var controlFindings: [Finding] {
@@ -125,25 +125,25 @@ package struct DaemonCheck: Equatable, Sendable {
         case .startedByQuestions:
             [
                 Finding(
-                    .note, .daemon, "is not asked, which would start it: httpdnsd.socket listens in its place",
-                    remedy: "systemctl start httpdnsd, to have it looked at")
+                    .note, .daemon, "not checked, because a query would start it: httpdnsd.socket listens for it",
+                    remedy: "systemctl start httpdnsd, and run doctor again")
             ]
         case .denied:
             [
                 Finding(
-                    .note, .daemon, "\(socket) may not be opened by this user",
-                    remedy: "run httpdnsctl doctor as root, who sees more")
+                    .note, .daemon, "this user can't open \(socket)",
+                    remedy: "run httpdnsctl doctor as root")
             ]
         case .absent(let why):
             [
                 Finding(
-                    .warning, .daemon, "answers questions, but not at \(socket) (\(why))",
+                    .warning, .daemon, "answers queries, but not at \(socket) (\(why))",
                     remedy: "httpdnsctl --socket PATH doctor, with control.socket of the settings")
             ]
         case .silent:
             [
                 Finding(
-                    .warning, .daemon, "answers questions, but says nothing at \(socket)",
+                    .warning, .daemon, "answers queries, but sends nothing at \(socket)",
                     remedy: "systemctl restart httpdnsd")
             ]
         }
@@ -156,8 +156,8 @@ package struct DaemonCheck: Equatable, Sendable {
     /// Reports an absent listen address, such as [::1] with IPv6 off. systemd listens there anyway (FreeBind).
     private func absentAddress(_ listener: Listener, _ transport: String) -> Finding {
         Finding(
-            .note, .daemon, "\(listener.place) over \(transport): there is no such address here",
-            remedy: "none is needed; or take it out of server.listen, or out of httpdnsd.socket")
+            .note, .daemon, "\(listener.place) over \(transport): this machine does not have the address",
+            remedy: "none needed; or remove it from server.listen or httpdnsd.socket")
     }
 
     private func silences(_ listener: Listener) -> [Finding] {
@@ -166,15 +166,15 @@ package struct DaemonCheck: Equatable, Sendable {
             switch reply {
             // PortCheck reports a foreign server.
             case .ours, .declined, .foreign: return nil
-            case .refused: what = "nobody listens"
+            case .refused: what = "connection refused"
             case .silent: what = "no answer"
             case .addressMissing where isReachedElsewhere: return absentAddress(listener, transport)
-            case .addressMissing: what = "there is no such address here"
-            case .unsent(let why): what = "can't be asked: \(why)"
+            case .addressMissing: what = "this machine does not have the address"
+            case .unsent(let why): what = "can't be queried: \(why)"
             }
             return Finding(
                 .fault, .daemon, "\(listener.place) over \(transport): \(what)",
-                remedy: "a firewall must let lo through (nft list ruleset); else systemctl restart httpdnsd")
+                remedy: "allow traffic on lo in the firewall (nft list ruleset); else systemctl restart httpdnsd")
         }
     }
 }

@@ -92,8 +92,8 @@ package struct FileCheck: Sendable {
         if user == nil, isUserNeeded {
             findings.append(
                 Finding(
-                    .fault, .files, "the daemon is to run as \(userName), and there is no such user",
-                    remedy: "systemd-sysusers makes httpdnsd; adduser --system --group --no-create-home \(userName)"))
+                    .fault, .files, "server.user is \(userName), but this user does not exist",
+                    remedy: "systemd-sysusers creates httpdnsd; adduser --system --group --no-create-home \(userName)"))
         }
         return findings + places.flatMap(look)
     }
@@ -103,12 +103,12 @@ package struct FileCheck: Sendable {
         var findings: [Finding] = []
         if case .secret(let key) = place.purpose, status.mode & 0o007 != 0 {
             findings.append(
-                warning("\(place.path) (\(key)) is open to everybody", "chmod o= \(place.path)"))
+                warning("\(place.path) (\(key)) is accessible to all users", "chmod o= \(place.path)"))
         }
         if let user { findings += hindrances(place, status, user) }
         if let free = place.freeBytes, free < FileCheck.minFreeBytes {
             findings.append(
-                warning("\(free >> 20) MiB are free where \(place.path) is", "df -h \(place.path); make room"))
+                warning("\(free >> 20) MiB are free for \(place.path)", "df -h \(place.path); free some space"))
         }
         return findings
     }
@@ -135,7 +135,7 @@ package struct FileCheck: Sendable {
     private func hindrances(_ place: Place, _ status: Status, _ user: User) -> [Finding] {
         if let closed = place.steps.dropLast().firstIndex(where: { $0.map { !$0.allows(user, 1) } ?? false }) {
             let path = FileCheck.path(place.path, steps: closed)
-            return [warning("\(user.name) can't pass \(path) to \(place.path)", "chmod +x \(path)")]
+            return [warning("\(user.name) can't search \(path) to reach \(place.path)", "chmod +x \(path)")]
         }
         switch place.purpose {
         case .read:

@@ -34,14 +34,14 @@ package struct NSSwitchCheck: Sendable {
         guard let text else {
             return [
                 Finding(
-                    .warning, .nsswitch, "/etc/nsswitch.conf is missing: what programs ask first is left to them",
+                    .warning, .nsswitch, "/etc/nsswitch.conf is missing: programs use their built-in lookup order",
                     remedy: NSSwitchCheck.usual)
             ]
         }
         guard let sources = NSSwitchCheck.hosts(text) else {
             return [
                 Finding(
-                    .warning, .nsswitch, "there is no hosts line: what programs ask first is left to them",
+                    .warning, .nsswitch, "there is no hosts line: programs use their built-in lookup order",
                     remedy: NSSwitchCheck.usual)
             ]
         }
@@ -55,7 +55,7 @@ package struct NSSwitchCheck: Sendable {
             if names.contains("resolve"), isResolvedOurs { return [] }
             return [
                 Finding(
-                    .fault, .nsswitch, "\(line): without dns programs never ask a nameserver",
+                    .fault, .nsswitch, "\(line): without dns, programs do not query a nameserver",
                     remedy: NSSwitchCheck.usual)
             ]
         }
@@ -63,7 +63,7 @@ package struct NSSwitchCheck: Sendable {
         if let files = names.firstIndex(of: "files"), files > dns {
             findings.append(
                 Finding(
-                    .warning, .nsswitch, "\(line): dns comes before files, so that /etc/hosts counts last",
+                    .warning, .nsswitch, "\(line): dns comes before files, so DNS overrides /etc/hosts",
                     remedy: NSSwitchCheck.usual))
         }
         for source in sources[..<dns] where source.endsSearch {
@@ -79,11 +79,11 @@ package struct NSSwitchCheck: Sendable {
         case "resolve":
             guard hasResolved, !isResolvedOurs else { return nil }
             return Finding(
-                .warning, .nsswitch, "programs ask systemd-resolved and never resolv.conf (resolve comes before dns)",
-                remedy: "httpdnsctl system use, which lets systemd-resolved ask the daemon; or \(NSSwitchCheck.usual)")
+                .warning, .nsswitch, "programs use systemd-resolved and not resolv.conf (resolve comes before dns)",
+                remedy: "httpdnsctl system use, which makes systemd-resolved use the daemon; or \(NSSwitchCheck.usual)")
         default:
             return Finding(
-                .fault, .nsswitch, "\(source.name) ends the search with [NOTFOUND=return]: dns is never asked",
+                .fault, .nsswitch, "\(source.name) ends the search with [NOTFOUND=return]: dns is not reached",
                 remedy: NSSwitchCheck.usual)
         }
     }

@@ -43,15 +43,16 @@ package struct NameserverCheck: Sendable {
     }
 
     private func finding(_ server: Server, _ gravity: Finding.Gravity) -> Finding? {
-        let remedy = "another nameserver from the network's settings, or servers = [...] under [system-resolver]"
+        let remedy = "use another nameserver, or set servers = [...] under [system-resolver]"
         if case .answered(NameserverCheck.refusedCode, _) = server.udp {
             return Finding(
                 gravity, .nameservers, "\(server.place) refuses to answer this machine",
-                remedy: "let this machine into its access list, or take \(remedy)")
+                remedy: "allow this machine in its access list, or \(remedy)")
         }
         if case .answered(NameserverCheck.serverFailureCode, _) = server.udp {
             return Finding(
-                gravity, .nameservers, "\(server.place) fails (SERVFAIL): it reaches nobody itself", remedy: remedy)
+                gravity, .nameservers, "\(server.place) fails (SERVFAIL): it can't reach its own upstreams",
+                remedy: remedy)
         }
         switch (server.udp.isAnswer, server.tcp.isAnswer) {
         case (true, true): return nil
@@ -63,12 +64,12 @@ package struct NameserverCheck: Sendable {
             return Finding(
                 .warning, .nameservers,
                 "\(server.place) does not answer over TCP (\(NameserverCheck.words(server.tcp))): long answers fail",
-                remedy: "let TCP port 53 through the firewall, or take \(remedy)")
+                remedy: "allow TCP port 53 in the firewall, or \(remedy)")
         case (false, true):
             return Finding(
                 .warning, .nameservers,
                 "\(server.place) answers over TCP only (UDP: \(NameserverCheck.words(server.udp)))",
-                remedy: "let UDP port 53 through the firewall, or take \(remedy)")
+                remedy: "allow UDP port 53 in the firewall, or \(remedy)")
         }
     }
 
@@ -78,14 +79,14 @@ package struct NameserverCheck: Sendable {
         guard server.udp.isAnswer, server.tcp.isAnswer, !server.largeUDP.isAnswer else { return nil }
         return Finding(
             .warning, .fragments, "long answers of \(server.place) over UDP are lost, short ones and TCP arrive",
-            remedy: "let fragments through the firewall; or let that nameserver send 1232 bytes at most "
+            remedy: "allow fragments in the firewall; or limit that nameserver's responses to 1232 bytes "
                 + "(unbound: edns-buffer-size: 1232)")
     }
 
     private static func words(_ reply: Reply) -> String {
         switch reply {
         case .answered: "answered"
-        case .refused: "nobody listens"
+        case .refused: "connection refused"
         case .silent: "silence"
         case .noRoute: "no route"
         case .failed(let why): why

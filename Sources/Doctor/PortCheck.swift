@@ -60,7 +60,7 @@ package struct PortCheck: Equatable, Sendable {
 
     private func finding(_ holder: String?, _ what: String) -> Finding {
         Finding(
-            .fault, .port, "\(what): held by \(holder ?? "somebody else who answers there")",
+            .fault, .port, "\(what): held by \(holder ?? "another program that answers there")",
             remedy: PortCheck.remedy(holder.map(PortCheck.program) ?? ""))
     }
 
@@ -77,17 +77,17 @@ package struct PortCheck: Equatable, Sendable {
     private static func remedy(_ program: String) -> String {
         switch program {
         case "systemd-resolve":
-            "httpdnsctl system use puts the daemon beside systemd-resolved; or DNSStubListener=no in resolved.conf"
+            "httpdnsctl system use configures both to run together; or DNSStubListener=no in resolved.conf"
         case "dnsmasq":
-            "systemctl disable --now dnsmasq; libvirt's holds its bridge only: listen on 127.0.0.1, not 0.0.0.0"
+            "systemctl disable --now dnsmasq; libvirt's uses only its bridge: listen on 127.0.0.1, not 0.0.0.0"
         case "unbound", "named", "nsd", "pdns_recursor", "kresd", "dnscrypt-proxy", "connmand":
             "systemctl disable --now \(program); or another address in server.listen, such as 127.0.0.2:53"
         case "docker-proxy":
             "docker ps --filter publish=53 shows the container; publish it on another address, or stop it"
         case "systemd", "init":
-            "systemctl list-sockets shows the unit that listens for another; systemctl disable --now UNIT.socket"
+            "systemctl list-sockets shows the socket unit; systemctl disable --now UNIT.socket"
         default:
-            "stop it, or give the daemon another address in server.listen, such as 127.0.0.2:53"
+            "stop it, or set another address in server.listen, such as 127.0.0.2:53"
         }
     }
 }

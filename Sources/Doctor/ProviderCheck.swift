@@ -64,8 +64,8 @@ package struct ProviderCheck: Sendable {
             return Finding(
                 hasOther ? .note : .fault, .providers, "there is no \(family) route to \(ProviderCheck.names(theirs))",
                 remedy: hasOther
-                    ? "none is needed: the other family is used"
-                    : "ip \(isIPv6 ? "-6 " : "")route; a default route must be there, through a gateway that answers")
+                    ? "none needed: the other address family is used"
+                    : "ip \(isIPv6 ? "-6 " : "")route; add a default route through a gateway that answers")
         }
     }
 
@@ -91,15 +91,15 @@ package struct ProviderCheck: Sendable {
         if !proxied.isEmpty {
             findings.append(
                 Finding(
-                    .note, .providers, "\(ProviderCheck.names(proxied)): only the proxy was dialled",
-                    remedy: "httpdnsctl providers test NAME asks through it"))
+                    .note, .providers, "\(ProviderCheck.names(proxied)): only the connection to the proxy was tested",
+                    remedy: "httpdnsctl providers test NAME tests through the proxy"))
         }
         let skipped = places.filter { $0.outcome == .notDialled }.count
         if skipped > 0 {
             findings.append(
                 Finding(
-                    .note, .providers, "\(skipped) more addresses were not dialled",
-                    remedy: "httpdnsctl providers test NAME tries those of one provider"))
+                    .note, .providers, "\(skipped) more addresses were not tested",
+                    remedy: "httpdnsctl providers test NAME tests those of one provider"))
         }
         return findings
     }
@@ -125,28 +125,28 @@ package struct ProviderCheck: Sendable {
         let other = "another address or provider in the settings"
         switch place.outcome {
         case .fine, .noRoute, .notDialled: return ("", "")
-        case .refused: return ("connection refused", "a firewall rejects it, or the address is old: \(other)")
+        case .refused: return ("connection refused", "a firewall rejects it, or the address is outdated: use \(other)")
         case .silent(isConnected: false):
-            return ("no answer to a connection", "a firewall drops it, or the address is old: \(other)")
+            return ("connection timed out", "a firewall drops it, or the address is outdated: use \(other)")
         case .silent(isConnected: true):
             return (
-                "connected, and then silence", "something on the way holds TLS back: try another network, or \(other)"
+                "connected, but no TLS reply", "a middlebox may drop TLS: try another network, or use \(other)"
             )
         case .failed(let why): return (why, "curl -v --connect-to ::\(place.place) with the provider's URL shows more")
         case .untrusted(let why, let issuer):
             return (
                 "certificate by \(issuer): \(why)",
-                "somebody on the way reads TLS (a portal, a proxy), or ca-file must name that authority"
+                "TLS is intercepted (captive portal, proxy), or ca-file must contain that authority"
             )
         case .wrongName(let owners):
             return (
                 "the certificate is for \(owners)",
-                "somebody on the way answers, or the address is another's now: try another network, or \(other)"
+                "TLS is intercepted, or the address is reassigned: try another network, or use \(other)"
             )
         case .notValidNow(let dates):
             return (
                 "certificate valid from \(CalendarDay(dates.notBefore)) to \(CalendarDay(dates.notAfter)), not now",
-                "date -u shows this machine's clock; where that is right, the provider must renew"
+                "check this machine's clock (date -u); if it is right, the provider must renew"
             )
         }
     }

@@ -52,19 +52,19 @@ package struct ResolvConfCheck: Sendable {
 
     package var findings: [Finding] {
         switch file {
-        case .missing: [fault("is missing: programs ask 127.0.0.1, and nobody else", ResolvConfCheck.takeOver)]
+        case .missing: [fault("is missing: programs query only 127.0.0.1", ResolvConfCheck.takeOver)]
         case .dangling(let target):
             [
                 fault(
                     "is a link to \(target), which does not exist",
-                    "start what keeps that file, or rm /etc/resolv.conf and \(ResolvConfCheck.takeOver)")
+                    "start the program that writes that file, or rm /etc/resolv.conf and \(ResolvConfCheck.takeOver)")
             ]
         case .unreadable(let why):
             [fault("can't be read: \(why)", "ls -lL /etc/resolv.conf; chmod 644 /etc/resolv.conf")]
         case .text(let text, let isForEverybody):
             (isForEverybody
                 ? []
-                : [fault("is readable for root only: other programs find no nameserver", "chmod 644 /etc/resolv.conf")])
+                : [fault("is readable only for root: other users find no nameserver", "chmod 644 /etc/resolv.conf")])
                 + findings(of: NameserverList(resolvConf: text, without: ourselves))
         }
     }
@@ -105,7 +105,7 @@ package struct ResolvConfCheck: Sendable {
             findings.append(
                 warning(
                     "names \(count) nameservers: programs read the first \(ResolvConfCheck.maxFollowed)",
-                    "leave out the rest; the daemon alone is enough"))
+                    "remove the rest; the daemon alone is enough"))
         }
         return findings
     }
@@ -115,7 +115,7 @@ package struct ResolvConfCheck: Sendable {
         let names = list.servers.map { "\($0.address)" }.joined(separator: ", ")
         return [
             warning(
-                "names \(names) beside the daemon: when an answer is late programs ask there, past the daemon",
+                "names \(names) in addition to the daemon: programs query these, too, if an answer is late",
                 "leave the daemon as the only nameserver: \(ResolvConfCheck.takeOver)")
         ]
     }
@@ -124,7 +124,7 @@ package struct ResolvConfCheck: Sendable {
         guard sources.list.servers.isEmpty else { return [] }
         return [
             warning(
-                "names only the daemon, and no file names another nameserver: the daemon has no system resolver",
+                "names only the daemon, and no file has another nameserver: the daemon has no system resolver",
                 "servers = [\"ADDRESS\"] under [system-resolver] in the settings, with the network's nameserver")
         ]
     }
@@ -133,29 +133,29 @@ package struct ResolvConfCheck: Sendable {
         let names = list.servers.map { "\($0.address)" }.joined(separator: ", ")
         if isTakenOver {
             return fault(
-                "was made to name the daemon, and has been rewritten since: it names "
-                    + (names.isEmpty ? "nobody" : names),
-                "\(ResolvConfCheck.takeOver), which says who keeps the file" + hindrance)
+                "was set to the daemon and has been rewritten since: it names "
+                    + (names.isEmpty ? "no nameserver" : names),
+                "\(ResolvConfCheck.takeOver), which shows the program that writes the file" + hindrance)
         }
         if list.servers.isEmpty {
-            return fault("names no nameserver: programs ask 127.0.0.1", ResolvConfCheck.takeOver + hindrance)
+            return fault("names no nameserver: programs query 127.0.0.1", ResolvConfCheck.takeOver + hindrance)
         }
         if list.servers.contains(where: { $0.address == .v4(0x7F00_000B) }) {
             return warning(
-                "names 127.0.0.11, Docker's own resolver: programs do not ask the daemon",
+                "names 127.0.0.11, Docker's own resolver: programs do not use the daemon",
                 "run the container with --dns \(ourPlace ?? "ADDRESS"), or dns: in the compose file")
         }
         if list.servers.contains(where: ResolvConfCheck.isStub) {
             return warning(
-                "names systemd-resolved (\(names)), which does not ask the daemon", ResolvConfCheck.takeOver + hindrance
+                "names systemd-resolved (\(names)), which does not use the daemon", ResolvConfCheck.takeOver + hindrance
             )
         }
         return warning("names \(names), not the daemon: programs do not use it", ResolvConfCheck.takeOver + hindrance)
     }
 
     private var hindrance: String {
-        if isImmutable { return "; before it chattr -i /etc/resolv.conf, which can't be written now" }
-        if isMounted { return "; it is mounted from outside: set the nameserver there (docker run --dns)" }
+        if isImmutable { return "; first run chattr -i /etc/resolv.conf, because the file is immutable" }
+        if isMounted { return "; it is mounted from the host: set the nameserver there (docker run --dns)" }
         return ""
     }
 

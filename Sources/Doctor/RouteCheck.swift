@@ -57,15 +57,15 @@ package struct RouteCheck: Sendable {
         if hasPublicAddress, !hasPublicRoute {
             return [
                 warning(
-                    "there is a public address and no default route: programs try IPv6 and wait or fail",
-                    "ip -6 route; let the router announce itself (accept_ra), or take the address away")
+                    "a public IPv6 address but no default route: IPv6 connections of programs fail or time out",
+                    "ip -6 route; accept router advertisements (accept_ra), or remove the address")
             ]
         }
         if hasDefaultRoute, !hasAddress {
             return [
                 warning(
-                    "there is a default route and no global address to use it with",
-                    "ip -6 addr; filter-aaaa = \"no-route\" under [server] keeps programs from trying")
+                    "an IPv6 default route but no global address",
+                    "ip -6 addr; filter-aaaa = \"no-route\" under [server] stops programs from trying IPv6")
             ]
         }
         let tried = outcomes.filter { $0 != .notDialled && $0 != .noRoute }
@@ -74,8 +74,8 @@ package struct RouteCheck: Sendable {
         }
         return [
             warning(
-                "no provider answers by IPv6, while some do by IPv4: what is sent there is lost",
-                "mend the router's IPv6, or turn it off: sysctl net.ipv6.conf.all.disable_ipv6=1")
+                "no provider answers over IPv6, but some do over IPv4: IPv6 packets are lost",
+                "repair the router's IPv6, or turn it off: sysctl net.ipv6.conf.all.disable_ipv6=1")
         ]
     }
 

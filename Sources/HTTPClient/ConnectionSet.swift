@@ -62,7 +62,7 @@ final class ConnectionSet {
     ) throws(TransferFailure) -> Transfer {
         let transfer = try Transfer(id: id, request: request, retryAfter: waited, ledger: ledger)
         guard unsafe curl_multi_add_handle(multi?.raw, transfer.easy) == CURLM_OK else {
-            throw .local("libcurl takes no more transfers")
+            throw .local("libcurl accepts no more transfers")
         }
         transfers.append(transfer)
         startedCount += 1

@@ -140,7 +140,7 @@ import CCurl
         let status = number(CURLINFO_HTTP_CONNECTCODE)
         switch (code, failure) {
         case (_, .timeout), (_, .unacknowledged), (CURLE_COULDNT_CONNECT, .local): return failure
-        case (CURLE_COULDNT_CONNECT, _): return .proxy("not reached: \(failure.kind)")
+        case (CURLE_COULDNT_CONNECT, _): return .proxy("no connection: \(failure.kind)")
         case (CURLE_PROXY, _): return .proxy(text)
         case (_, .reset), (_, .garbage):
             guard time(CURLINFO_PRETRANSFER_TIME_T) == .zero else { return failure }

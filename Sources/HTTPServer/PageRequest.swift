@@ -22,11 +22,11 @@ package struct PageRequest: Equatable, Sendable {
             throw PageReply(405, "only GET and HEAD are served here\n", [("Allow", "GET, HEAD")])
         }
         if let host, !PageRequest.isOurs(host) {
-            throw PageReply(421, "this is asked for by address or as localhost, not by another name\n")
+            throw PageReply(421, "use an IP address or localhost as the host, not another name\n")
         }
         guard let page = Page(rawValue: path) else {
             let paths = Page.allCases.map(\.rawValue).joined(separator: ", ")
-            throw PageReply(404, "there is nothing here; there is: \(paths)\n")
+            throw PageReply(404, "not found; available: \(paths)\n")
         }
         return page
     }

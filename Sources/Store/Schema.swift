@@ -77,8 +77,8 @@ enum Schema {
         switch (found, tables) {
         case (version, [entries, history, notes]): return .current
         case (1, [entries, history]): return .withoutNotes
-        case (1...version, _): throw .unusable("other tables than ours")
-        default: throw .unusable("schema version \(found), we write \(version)")
+        case (1...version, _): throw .unusable("unknown tables")
+        default: throw .unusable("schema version \(found), this program writes \(version)")
         }
     }
 

@@ -53,10 +53,11 @@ extension StoreFailure: CustomStringConvertible {
     package var description: String {
         switch self {
         case .locked: "another process has it locked"
-        case .full: "no space is left for it"
+        case .full: "no space left on its file system"
         case .forbidden(let reason), .other(let reason): reason
-        case .unusable(let finding): "it is damaged or not ours: \(finding)"
-        case .crowded: "it is damaged or not ours, and \(StorePlace.maxSetAside) such files lie beside it already"
+        case .unusable(let finding): "it is damaged or of another program: \(finding)"
+        case .crowded:
+            "it is damaged or foreign, and \(StorePlace.maxSetAside) such files were set aside already"
         }
     }
 }

@@ -91,7 +91,7 @@ struct StorePlace: ~Copyable {
         let descriptor = unsafe csqlite_open_file(path, mode)
         let code = csqlite_errno()
         guard descriptor >= 0 else {
-            throw code == EINVAL ? .forbidden("no regular file") : StoreFailure(systemCall: "open", code: code)
+            throw code == EINVAL ? .forbidden("not a regular file") : StoreFailure(systemCall: "open", code: code)
         }
         return descriptor
     }

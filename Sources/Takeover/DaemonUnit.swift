@@ -28,20 +28,20 @@ package struct DaemonUnit: Equatable, Sendable {
     var warnings: [String] {
         guard isActive else {
             return [
-                "the daemon does not run as httpdnsd.service: nobody starts it again, and when it ends there are no "
-                    + "names before \"httpdnsctl system restore\""
+                "the daemon does not run as httpdnsd.service: systemd does not restart it, and after its end names do "
+                    + "not resolve until \"httpdnsctl system restore\""
             ]
         }
         var warnings: [String] = []
         if !isStartedAtBoot {
             warnings.append(
-                "httpdnsd.service is not enabled: no names after the next start of this machine; "
-                    + "say: systemctl enable httpdnsd.service")
+                "httpdnsd.service is not enabled: names do not resolve after the next boot; "
+                    + "run: systemctl enable httpdnsd.service")
         }
         if !isGuarded {
             warnings.append(
-                "httpdnsd.service has no OnFailure=\(DaemonUnit.guardName): when it fails for good there are no names "
-                    + "before \"httpdnsctl system restore\"")
+                "httpdnsd.service has no OnFailure=\(DaemonUnit.guardName): after a permanent failure "
+                    + "names do not resolve until \"httpdnsctl system restore\"")
         }
         return warnings
     }

@@ -11,7 +11,7 @@ package struct RecordFault: Error, Equatable, CustomStringConvertible {
     package init(line: Int) { self.line = line }
 
     package var description: String {
-        line == 0 ? "it is not whole" : "line \(line) is not understood"
+        line == 0 ? "it is incomplete" : "line \(line) is invalid"
     }
 }
 

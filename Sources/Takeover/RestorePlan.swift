@@ -43,7 +43,7 @@ package struct RestorePlan: Equatable, Sendable {
 
     /// Paths that the restore does not bring back completely.
     package var differences: [String] {
-        remarks + leftAlone.map { "left alone, as somebody else has changed it: \($0)" }
+        remarks + leftAlone.map { "not restored, because another program changed it: \($0)" }
     }
 
     /// Returns the paths that a plan needs the state of.
@@ -79,12 +79,12 @@ package struct RestorePlan: Equatable, Sendable {
                 steps.append(back)
             } else if path.role == .sharedSettings, let text = withoutOurs(path, now) {
                 steps.append(.put(path.path, text, isWrittenOver: path.isWrittenOver))
-                remarks.append("changed by somebody else; only our lines are taken out: \(path.path)")
+                remarks.append("changed by another program; only httpdnsctl's lines are removed: \(path.path)")
             } else if path.role != .resolvConf || now.leads(resolvConfContent, to: addresses) {
-                keep(now, of: path.path, at: SystemPaths.changed, "changed by somebody else meanwhile; kept in")
+                keep(now, of: path.path, at: SystemPaths.changed, "changed by another program since; saved as")
                 steps.append(back)
             } else {
-                keep(path.former, of: path.path, at: SystemPaths.former, "what was before is in")
+                keep(path.former, of: path.path, at: SystemPaths.former, "the previous content is saved as")
                 leftAlone.append(path.path)
             }
         }
@@ -124,9 +124,9 @@ extension RestorePlan.Step {
         switch self {
         case .put(let path, .absent, _): "remove \(path)"
         case .put(let path, .link(let target, _), _): "make \(path) a link to \(Quoted.plain(target)) again"
-        case .put(let path, _, _): "give back \(path)"
+        case .put(let path, _, _): "restore \(path)"
         case .removeFolder(let path): "remove the directory \(path)"
-        case .keep(_, let path): "keep \(path)"
+        case .keep(_, let path): "save \(path)"
         case .run(let call): "run \(call.line)"
         }
     }

@@ -84,7 +84,7 @@ extension Survey {
             found.append(
                 Rewriter(
                     "NetworkManager", "when the network changes",
-                    remedy: "httpdnsctl system use, which tells it not to; or rc-manager=unmanaged in its settings"))
+                    remedy: "httpdnsctl system use, which turns this off; or rc-manager=unmanaged in its settings"))
         }
         if keeper == .plainFile, isRunning("dhclient"), !told.keepsDhclientOff {
             found.append(
@@ -117,13 +117,13 @@ extension Survey {
         guard keeper == .plainFile else { return warnings }
         if has("/lib/resolvconf/libc") {
             warnings.append(
-                "openresolv writes resolv.conf when an interface tells it of nameservers; run \"resolvconf -u\" first")
+                "openresolv writes resolv.conf when an interface reports nameservers; run \"resolvconf -u\" first")
         }
         if mountPoints.contains(SystemPaths.resolvConf) {
             warnings.append(
                 has("/.dockerenv")
-                    ? "Docker makes resolv.conf anew with each container; better give it the daemon with --dns"
-                    : "resolv.conf is mounted from elsewhere: it is written over there")
+                    ? "Docker creates resolv.conf for each container; set the daemon with docker run --dns instead"
+                    : "resolv.conf is a mount: the mounted file is overwritten")
         }
         return warnings
     }

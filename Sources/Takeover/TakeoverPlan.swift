@@ -49,7 +49,7 @@ package struct TakeoverPlan: Equatable, Sendable {
     /// One line for each step, and the warnings.
     package var lines: [String] {
         let head =
-            "resolv.conf is kept by \(keeper.rawValue); to use httpdnsd at \(addresses.joined(separator: " and ")):"
+            "resolv.conf manager: \(keeper.rawValue); steps to use httpdnsd at \(addresses.joined(separator: " and ")):"
         let numbered = steps.enumerated().map { "  \($0.offset + 1). \($0.element.words)" }
         return [head] + numbered + warnings.map { "warning: \($0)" }
     }
@@ -62,13 +62,13 @@ extension TakeoverPlan.Step {
         case .put(let path):
             switch (path.role, path.ours) {
             case (.folder, _): return "make the directory \(path.path)"
-            case (.copy, _): return "keep the nameservers of now in \(path.path), which the daemon asks in need"
-            case (.generated, _): return "leave \(path.path) to be written by the above"
+            case (.copy, _): return "save the current nameservers in \(path.path), for the daemon's system resolver"
+            case (.generated, _): return "the program above writes \(path.path)"
             case (_, .link(let target, _)): return "make \(path.path) a link to \(Quoted.plain(target))"
             case (.sharedSettings, _): return "add lines to \(path.path)"
             case (.resolvConf, _):
                 guard case .link(let target, _) = path.former else {
-                    return (path.isWrittenOver ? "write over " : "replace ") + path.path
+                    return (path.isWrittenOver ? "overwrite " : "replace ") + path.path
                 }
                 return "replace \(path.path), a link to \(Quoted.plain(target)), by a file"
             case (.ownSettings, _): return "write \(path.path)"
@@ -107,7 +107,7 @@ extension Survey {
     }
 
     private static let origin = """
-        # Written by "httpdnsctl system use"; it goes away with: httpdnsctl system restore
+        # Written by "httpdnsctl system use"; to remove it, run: httpdnsctl system restore
 
         """
 

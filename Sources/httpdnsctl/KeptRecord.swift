@@ -18,7 +18,7 @@ enum KeptRecord {
                 return .damaged(error)
             }
         } catch {
-            if error.isPermissionDenied { fail("\(SystemPaths.record) is for root alone: \(error)", Exit.failed) }
+            if error.isPermissionDenied { fail("\(SystemPaths.record) is only for root: \(error)", Exit.failed) }
             guard error.isNoSuchFile else { throw error }
             return .none
         }
@@ -45,7 +45,7 @@ enum KeptRecord {
                 guard DirectoryLock.isTaken(error) || error.isNoSuchFile else { throw error }
             }
             guard Clock.now() < deadline else {
-                fail("another httpdnsctl is at this; try again when it is done", Exit.failed)
+                fail("another httpdnsctl is changing the system; try again when it has ended", Exit.failed)
             }
             wait(betweenTries)
         }
@@ -79,7 +79,7 @@ enum KeptRecord {
 
     static func damage(_ fault: RecordFault) -> String {
         "\(SystemPaths.record) can't be read: \(fault)\n"
-            + "give back by hand what stands in it, and remove it; the former nameservers are in "
+            + "restore by hand the files listed in it, then remove it; the former nameservers are in "
             + SystemPaths.formerNameservers
     }
 

@@ -9,7 +9,9 @@ struct StatsWatch {
 
     func run() throws(SystemError) {
         let looks = Looks(line: "\(Command.Word.stats) --json", socket: socket)
-        guard var earlier = StatsChanges(json: looks.first()) else { fail("the answer is not understood", Exit.failed) }
+        guard var earlier = StatsChanges(json: looks.first()) else {
+            fail("can't parse the daemon's answer", Exit.failed)
+        }
         var earlierAt = Clock.now()
         var isAnswering = true
         let pause = try Pause(ofScreen: false)
@@ -26,7 +28,7 @@ struct StatsWatch {
             let now = Clock.now()
             isAnswering = true
             if later.hasBegunAnew(since: earlier) {
-                StandardStreams.writeError("httpdnsctl: the daemon was started anew\n")
+                StandardStreams.writeError("httpdnsctl: the daemon was restarted\n")
             } else {
                 show(later.since(earlier, seconds: seconds(earlierAt.duration(to: now))))
             }

@@ -56,13 +56,13 @@ struct SystemCommand {
         survey.daemonUnit = SystemFiles.daemonUnit()
         let plan = TakeoverPlan(survey, addresses: addresses)
         if let path = plan.untouchable.first {
-            refuse("\(path) is neither a link nor a file of usual size; nothing is changed", isDryRun)
+            refuse("\(path) is neither a link nor a file of usual size; nothing was changed", isDryRun)
         }
         plan.lines.forEach(say)
         if !isDryRun { try takeOver(plan) }
         let steps = plan.steps.map(\.words)
         show(SystemWorkReport(isDone: !isDryRun, steps: steps, remarks: plan.warnings))
-        if !isDryRun { say("names of this machine come from httpdnsd now; back with: httpdnsctl system restore") }
+        if !isDryRun { say("this machine uses httpdnsd now; to undo: httpdnsctl system restore") }
     }
 
     /// Returns true if the takeover is complete and effective. Returns false if its files are in place but names are
@@ -82,15 +82,15 @@ struct SystemCommand {
 
     /// A takeover starts from the machine's original state, so that the record holds it.
     private func giveBackFirst(_ record: TakeoverRecord, _ isDryRun: Bool) throws(SystemError) {
-        say(record.isComplete ? "names do not come from the daemon any more" : "an earlier run was interrupted")
-        say("giving back first what was before:")
+        say(record.isComplete ? "programs no longer use the daemon" : "an earlier run was interrupted")
+        say("restoring the previous settings first:")
         let plan = try SystemFiles.restorePlan(record)
         plan.lines.forEach(say)
         guard isDryRun else {
             guard try giveBack(record, by: plan) == .unfinished else { return }
-            fail("not all is as before; see above", Exit.failed)
+            fail("not all files could be restored; see above", Exit.failed)
         }
-        let next = "after that, the steps of a takeover; they can be seen when this is done"
+        let next = "the steps of the takeover follow; they are known only after the restore"
         say(next)
         show(SystemWorkReport(isDone: false, steps: plan.steps.map(\.words), remarks: plan.differences + [next]))
     }
@@ -99,18 +99,19 @@ struct SystemCommand {
     private func wantedAddresses(_ isDryRun: Bool) -> [String] {
         do throws(SystemError) {
             guard let told = try DaemonAddresses.told(at: socket) else {
-                refuse("the daemon at \(socket) does not say where it listens", isDryRun)
+                refuse("the daemon at \(socket) does not report its listen addresses", isDryRun)
             }
             guard !told.isEmpty else {
                 refuse(
-                    "the daemon does not listen at port 53, and resolv.conf knows no other\n"
-                        + "put listen = [\"127.0.0.1:53\", \"[::1]:53\"] under [server] of its settings", isDryRun)
+                    "the daemon does not listen on port 53, the only port that resolv.conf can use\n"
+                        + "set listen = [\"127.0.0.1:53\", \"[::1]:53\"] under [server] in its settings", isDryRun)
             }
             let answering = DaemonAddresses.answering(told)
             guard !answering.isEmpty else {
                 refuse(
                     "the daemon does not answer at \(told.joined(separator: ", ")), port 53\n"
-                        + "see \"httpdnsctl status\" and \"httpdnsctl doctor\"; is 127.0.0.0/8 in its allow?", isDryRun)
+                        + "see \"httpdnsctl status\" and \"httpdnsctl doctor\"; server.allow must contain 127.0.0.0/8",
+                    isDryRun)
             }
             return answering
         } catch {
@@ -131,20 +132,20 @@ struct SystemCommand {
         var problem: String?
         for step in plan.steps where problem == nil { problem = take(step) }
         if problem == nil, !leadsToDaemon() {
-            problem = "names do not come from the daemon after all steps"
-            if plan.keeper == .resolved { problem? += "; systemd-resolved asks nobody while there is no network" }
+            problem = "programs do not use the daemon after all steps"
+            if plan.keeper == .resolved { problem? += "; systemd-resolved sends no queries without a network" }
         }
         guard let problem else {
             record.isComplete = true
             return try KeptRecord.write(record)
         }
         complain(problem)
-        complain("giving back what was before")
+        complain("restoring the previous settings")
         let back = try SystemFiles.restorePlan(record)
         back.differences.forEach(complain)
         let outcome = try giveBack(record, by: back)
         try KeptRecord.forgetPlace()
-        fail(outcome == .whole ? "nothing is changed" : "not all is as before; see above", Exit.failed)
+        fail(outcome == .whole ? "all changes were undone" : "not all files could be restored; see above", Exit.failed)
     }
 
     /// Carries out one step and returns why it failed; nil on success.
@@ -193,11 +194,11 @@ extension SystemCommand {
         case .damaged(let fault): fail(KeptRecord.damage(fault), Exit.failed)
         case .none:
             if !isDryRun { try KeptRecord.forgetPlace() }
-            say("nothing was taken over; nothing to give back")
+            say("no takeover on record; nothing to restore")
             show(SystemWorkReport(isDone: false, steps: [], remarks: []))
         case .whole(let record):
             if onlyIfDead, isAlive(record) {
-                say("the daemon answers; nothing is given back")
+                say("the daemon answers; nothing was restored")
                 return show(SystemWorkReport(isDone: false, steps: [], remarks: []))
             }
             let plan = try SystemFiles.restorePlan(record)
@@ -207,7 +208,7 @@ extension SystemCommand {
             let (steps, isDone) = (plan.steps.map(\.words), !isDryRun && outcome != .unfinished)
             show(SystemWorkReport(isDone: isDone, steps: steps, remarks: plan.remarks + plan.leftAlone))
             guard outcome == .whole else { Process.exit(Exit.failed) }
-            if !isDryRun { say("what was before is back") }
+            if !isDryRun { say("the previous settings are restored") }
         }
     }
 
@@ -234,7 +235,7 @@ extension SystemCommand {
         do throws(SystemError) {
             try SystemFiles.sweep(record)
         } catch {
-            complain("can't remove what an interrupted run has left: \(error)")
+            complain("can't remove the files of an interrupted run: \(error)")
             outcome = .unfinished
         }
         for step in plan.steps { outcome = max(outcome, take(step)) }
@@ -244,7 +245,7 @@ extension SystemCommand {
             outcome = max(outcome, take(step))
         }
         if outcome == .unfinished {
-            complain("what was before is in \(SystemPaths.record); then say again: httpdnsctl system restore")
+            complain("the previous settings are in \(SystemPaths.record); run again: httpdnsctl system restore")
         } else {
             try FileReplacement.remove(SystemPaths.record)
         }
@@ -273,7 +274,7 @@ extension SystemCommand {
 
     private func needRoot() {
         guard Machine.user.userID != 0 else { return }
-        fail("changes what the whole machine asks for names: only root may; --dry-run shows the steps", Exit.failed)
+        fail("only root can change this machine's resolver settings; --dry-run shows the steps", Exit.failed)
     }
 
     private func say(_ line: String) {

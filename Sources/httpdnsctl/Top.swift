@@ -61,5 +61,5 @@ struct Top {
         terminal.show(isPainted ? screen.painted(size) : screen.lines(size))
     }
 
-    private static let notUnderstood = "the daemon's answer is not understood: is it of another version?"
+    private static let notUnderstood = "can't parse the daemon's answer; check that its version is the same"
 }

@@ -126,7 +126,7 @@ static void read_log(void) {
     textBytes += (size_t)count;
     text[textBytes] = 0;
     if (readyAt == 0 && strstr(text, "httpdnsd: ready") != NULL) readyAt = nanoseconds();
-    const char *line = strstr(text, " answers are back from ");
+    const char *line = strstr(text, " answers loaded from ");
     if (loadedAt != 0 || line == NULL || strchr(line, '\n') == NULL) return;
     loadedAt = nanoseconds();
     waitedMilliseconds = waited_for_a_core();

@@ -41,7 +41,7 @@ write_settings() {
 make_store() {
     write_settings "$work/$1"
     start httpdnsd .build/release/httpdnsd --config "$work/httpdnsd.toml"
-    await httpdnsd grep -q ' answers are back from ' "$work/httpdnsd.log"
+    await httpdnsd grep -q ' answers loaded from ' "$work/httpdnsd.log"
     [ "$2" -eq 0 ] || "$bin/names-load" "$port" 0 "$2" "${pids[httpdnsd]}" >"$work/filling" ||
         fail "the store was not filled: $(tail -n 3 "$work/httpdnsd.log")"
     stop httpdnsd

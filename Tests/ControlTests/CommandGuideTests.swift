@@ -25,14 +25,14 @@ struct CommandGuideTests {
         #expect(
             try help("help log") == """
                 log LEVEL [--for DURATION]
-                    sets what is logged, until the next change or reload
+                    sets the log level until the next change or reload
                     LEVEL           error, warning, info, debug
-                    --for DURATION  for so long; the level of the settings comes after it
-                It is for root, and for the user and group of the daemon.
-                With --json: JSON, an object on each line.
+                    --for DURATION  for this time; then the level of the settings applies
+                Only root and the daemon's own user and group may run it.
+                With --json: one JSON object per line.
 
                 """)
-        #expect(try help("help status").contains("Everyone who may open the socket"))
+        #expect(try help("help status").contains("Every user who can open the socket"))
         #expect(outcome("help nonsense") == "error: no command \"nonsense\"; see help\n")
         #expect(outcome("help a b") == "error: unknown argument \"b\" of help; allowed: help [COMMAND]\n")
     }
@@ -42,7 +42,7 @@ struct CommandGuideTests {
         #expect(
             try help("help --json reload")
                 == #"{"commands":["reload"],"forms":[{"command":"reload","options":[],"#
-                + #""summary":"reads the settings again, and says what came of it","usage":"reload"}]}"# + "\n")
+                + #""summary":"reloads the settings and reports the result","usage":"reload"}]}"# + "\n")
         for word in Command.Word.allCases { #expect(try help("help --json").contains("\"\(word.rawValue)\"")) }
     }
 
@@ -53,7 +53,8 @@ struct CommandGuideTests {
             .log: "log info", .reload: "reload",
         ]
         for word in Command.Word.allCases {
-            let isForRoot = try help("help \(word.rawValue)").contains("It is for root")
+            let isForRoot = try help("help \(word.rawValue)").contains(
+                "Only root and the daemon's own user and group may run it.")
             #expect(isForRoot == (examples[word] != nil), "\(word)")
             guard let line = examples[word] else { continue }
             #expect(try Request(line: Array(line.utf8)).command.isReserved, "\(line)")

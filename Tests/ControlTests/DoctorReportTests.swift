@@ -15,7 +15,7 @@ struct DoctorReportTests {
         let report = DoctorReport(findings: [finding("fault"), finding("note")], checked: ["daemon", "clock"])
         #expect(
             report.rendered(asJSON: false)
-                == "fault: clock: seen; remedy: do\nnote: clock: seen; remedy: do\nlooked at: daemon, clock\n")
+                == "fault: clock: seen; remedy: do\nnote: clock: seen; remedy: do\nchecked: daemon, clock\n")
         #expect(report.hasFindings)
     }
 
@@ -23,7 +23,7 @@ struct DoctorReportTests {
     func notes() {
         let report = DoctorReport(findings: [finding("note")], checked: ["clock"])
         #expect(!report.hasFindings)
-        #expect(report.rendered(asJSON: false).hasSuffix("\nnothing stands in the way of names; looked at: clock\n"))
+        #expect(report.rendered(asJSON: false).hasSuffix("\nfound no problem; checked: clock\n"))
     }
 
     @Test("as JSON it is one object on one line")

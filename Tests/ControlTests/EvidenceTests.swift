@@ -36,10 +36,10 @@ struct EvidenceTests {
         #expect(
             listing([[evidence], []]) == """
                 2026-11-21 12:34:56Z www.example.com A, network 00000001
-                  alidns led to 192.0.2.66 (name-mismatch: of evil\\u{1B}[2J.example; certificate evil.example, \
-                by CN=Good CA, until 2026-12-01, sha256 ab12), of 192.0.2.66 192.0.2.67
-                  dnspod led to 192.0.2.1 (verified; certificate www.example.com, by CN=Good CA, until 2026-12-01, \
-                sha256 ab12), of 192.0.2.1
+                  alidns returned 192.0.2.66 (name-mismatch: of evil\\u{1B}[2J.example; certificate evil.example, \
+                by CN=Good CA, until 2026-12-01, sha256 ab12), one of 192.0.2.66 192.0.2.67
+                  dnspod returned 192.0.2.1 (verified; certificate www.example.com, by CN=Good CA, until 2026-12-01, \
+                sha256 ab12), one of 192.0.2.1
                 ; 1 divergence
 
                 """)

@@ -24,8 +24,8 @@ struct InflightTests {
     func text() {
         #expect(
             Reply.inflight(report).rendered(asJSON: false) == """
-                www.example.com A 812 ms, for a client, 2 wait, asks alidns 812 ms, system 12 ms
-                b.example AAAA 3 ms, for a refresh, 0 wait, nobody is asked
+                www.example.com A 812 ms, for a client, 2 waiters, asks alidns 812 ms, system 12 ms
+                b.example AAAA 3 ms, for a refresh, 0 waiters, asks no upstream
                 ; 3 lookups
                 and 1 more
 

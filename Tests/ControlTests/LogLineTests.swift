@@ -78,9 +78,9 @@ struct LogLineTests {
         ]
         #expect(
             reports.map(\.text) == [
-                "the log's level is info, as the settings say",
-                "the log's level is debug, until it is changed or the settings (info) are read again",
-                "the log's level is debug for 10m, then warning",
+                "log level is info, as in the settings",
+                "log level is debug, until the next change or reload (settings: info)",
+                "log level is debug for 10m, then warning",
             ])
     }
 }

@@ -34,7 +34,7 @@ struct NetworkReportTests {
             Reply.network(report).rendered(asJSON: false) == """
                 network    6f2c1a09 (wifi, gateway 192.168.1.1)
                 in use     for 2h14m
-                way out    IPv4, IPv6
+                routes     IPv4, IPv6
                 changes    3, last recovery 1,340 ms
                 servers    from /run/systemd/resolve/resolv.conf
                 NAT64      64:ff9b::/96
@@ -53,7 +53,7 @@ struct NetworkReportTests {
             NetworkReport(current: current(state: .none)).text == """
                 network    none
                 lost       for 2h14m
-                way out    none
+                routes     none
                 changes    3, last recovery 1,340 ms
                 servers    from /run/systemd/resolve/resolv.conf
 
@@ -64,11 +64,11 @@ struct NetworkReportTests {
             changing.text == """
                 network    6f2c1a09, changing
                 in use     for 0s
-                way out    none
+                routes     none
                 changes    0
 
                 """)
-        #expect(NetworkReport(current: nil).text == "the network is not watched\n")
+        #expect(NetworkReport(current: nil).text == "the daemon does not watch the network ([network] watch is off)\n")
     }
 
     @Test("as JSON a report is one line, and reads back the same")

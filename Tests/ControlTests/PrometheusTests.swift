@@ -63,6 +63,17 @@ struct PrometheusTests {
         }
     }
 
+    @Test("addresses left out as unreachable are a gauge")
+    func unreachableAddresses() {
+        let lines = wholeReport.prometheus.split(separator: "\n").filter { $0.contains("httpdnsd_probes_dropped") }
+        #expect(
+            lines.dropLast() == [
+                "# HELP httpdnsd_probes_dropped Addresses left out of answers as unreachable.",
+                "# TYPE httpdnsd_probes_dropped gauge",
+            ])
+        #expect(lines.last == "httpdnsd_probes_dropped \(wholeReport.probe.dropped)")
+    }
+
     @Test("durations become buckets that each count all that was shorter")
     func histogram() {
         var report = StatsReport()

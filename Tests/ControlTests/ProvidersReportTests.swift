@@ -93,12 +93,12 @@ struct ProvidersReportTests {
         alidns  json        up             81.0 %  18 ms  40 ms  99.9 %   48,210    51,000  2/31/48000/1
           addresses 223.5.5.5 up, 223.6.6.6 down
           failures timeout 14, http 3, tls 3
-          led to somebody else's address 2 times, see evidence; trust 25.0 %
+          returned mismatched addresses 2 times, see evidence; credibility 25.0 %
         volc    volcengine  throttled 12s  -       -      -      -        0         0       0/0/0/0
-          clock 3600000 ms behind ours
-          asked through a proxy
+          clock 3600000 ms behind the local clock
+          uses a proxy
         other   doh         unmeasured     -       -      -      -        0         0       0/0/0/0
-          shadow asked 20: same 15, overlapping 3, different 1, failed 1
+          shadow requests 20: same 15, overlapping 3, different 1, failed 1
 
         """
 

@@ -272,7 +272,7 @@ struct ReportTests {
             Reply.status(status).rendered(asJSON: false) == """
                 httpdnsd 0.9.0  up 3d04h  pid 812  listeners 127.0.0.1:53 [::1]:53 (udp x4, tcp)
                 providers  alidns up 18 ms | volc throttled, retry in 12 s
-                system     192.0.2.53:53 (leads back to us: 127.0.0.2:53)
+                system     192.0.2.53:53 (forwarding loop: 127.0.0.2:53)
                 cache      4,812 entries, 3.1 MiB, 96.4 % hits
 
                 """)

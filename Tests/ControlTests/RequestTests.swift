@@ -51,11 +51,11 @@ struct RequestTests {
             ),
             (
                 "stats --prometheus --json",
-                "{\"error\":\"Prometheus reads no JSON; allowed: stats [--json|--prometheus]\"}\n"
+                "{\"error\":\"--prometheus is not allowed in JSON; allowed: stats [--json|--prometheus]\"}\n"
             ),
             (
                 "{\"command\":\"stats\",\"prometheus\":true}",
-                "{\"error\":\"Prometheus reads no JSON; allowed: stats [--json|--prometheus]\"}\n"
+                "{\"error\":\"--prometheus is not allowed in JSON; allowed: stats [--json|--prometheus]\"}\n"
             ),
             ("--json", "{\"error\":\"unknown command \\\"--json\\\"; \(allowed)\"}\n"),
             ("a\u{1B}[2Jb", "error: unknown command \"a\\u{1B}[2Jb\"; \(allowed)\n"),
@@ -185,9 +185,9 @@ struct CacheRequestTests {
             ("flush --tre a", "unknown argument \"--tre\" of flush; \(flushUsage)"),
             ("flush a --type", "--type needs a record type"),
             ("flush a --type AA", "\"AA\" is not a record type"),
-            ("flush --all a", "--all stands alone; \(flushUsage)"),
-            ("flush --all --type A", "--all stands alone; \(flushUsage)"),
-            ("flush --all --tree", "--all stands alone; \(flushUsage)"),
+            ("flush --all a", "--all takes no other argument; \(flushUsage)"),
+            ("flush --all --type A", "--all takes no other argument; \(flushUsage)"),
+            ("flush --all --tree", "--all takes no other argument; \(flushUsage)"),
             ("prefetch", "prefetch needs a name; allowed: prefetch NAME..."),
             ("prefetch a b..c", "\"b..c\" is not a domain name"),
         ])
@@ -388,6 +388,8 @@ struct InvocationTests {
         #expect(outcome("--socket", "") == "usage: --socket needs a path")
         #expect(outcome("--jsn", "stats") == "usage: unknown option --jsn")
         #expect(outcome("a\nb") == "usage: a command is one line")
-        #expect(outcome("stats", "--watch", "--prometheus") == "usage: --watch of stats stands alone, or with --json")
+        #expect(
+            outcome("stats", "--watch", "--prometheus") == "usage: --watch of stats takes no other argument than --json"
+        )
     }
 }

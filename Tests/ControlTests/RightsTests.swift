@@ -10,7 +10,7 @@ struct RightsTests {
     func shared() throws {
         let flush = try Request(line: Array("flush --all".utf8))
         for (userID, groupID, trusted) in [
-            (nil, nil, "root alone, because the daemon shares its user with other programs"),
+            (nil, nil, "root only, because the daemon shares its user with other programs"),
             (nil, 997, "root and group 997"), (998, nil, "root and user 998"),
         ] as [(UInt32?, UInt32?, String)] {
             let rights = Rights(userID: userID, groupID: groupID)

@@ -72,17 +72,17 @@ struct TopScreenTests {
                 dnspod    dnspod   down   -       -      -      -        0
                 system    dns      -      -       -      -      -        0
 
-                asked/s  type  name
-                    100  A     host0.example.com
-                   50.0  AAAA  host1.example.com
-                   20.0  A     host2.example.com
-                   10.0  AAAA  host3.example.com
-                    5.9  A     host4.example.com
-                    3.8  AAAA  host5.example.com
-                    2.7  A     host6.example.com
-                    2.0  AAAA  host7.example.com
+                queries/s  type  name
+                    100    A     host0.example.com
+                   50.0    AAAA  host1.example.com
+                   20.0    A     host2.example.com
+                   10.0    AAAA  host3.example.com
+                    5.9    A     host4.example.com
+                    3.8    AAAA  host5.example.com
+                    2.7    A     host6.example.com
+                    2.0    AAAA  host7.example.com
                 ... and 12 more
-                q ends; rates and shares are of the last second
+                q quits; rates and shares cover the last second
                 """)
     }
 
@@ -93,13 +93,13 @@ struct TopScreenTests {
         #expect(lines[29...48].joined().isEmpty)
         #expect(lines[6].hasSuffix("last recovery 340 ms"))
         #expect(lines[8].hasPrefix("provider  dialect"))
-        #expect(lines[8].dropFirst(100) == "asked/s  type  name")
+        #expect(lines[8].dropFirst(100) == "queries/s  type  name")
         #expect(
             lines[13...16].map { $0.prefix(40) }.map { String($0).trimmed } == [
-                "counted       /s   in all  what", "code       1,230   11,130  NOERROR",
+                "counter       /s    total  label", "code       1,230   11,130  NOERROR",
                 "code         4.0      104  SERVFAIL", "dropped      2.0        2  short",
             ])
-        #expect(lines[28].dropFirst(100) == "    0.3  AAAA  host19.example.com")
+        #expect(lines[28].dropFirst(100) == "    0.3    AAAA  host19.example.com")
     }
 
     @Test("no size makes it larger than the terminal, and the last line stays the last")
@@ -108,7 +108,7 @@ struct TopScreenTests {
             let lines = screen.lines(TopScreen.Size(columns: columns, rows: rows))
             #expect(lines.count <= max(rows, 1), "\(columns)x\(rows)")
             #expect(lines.allSatisfy { $0.count <= columns }, "\(columns)x\(rows)")
-            if columns > 60 { #expect(lines.last == "q ends; rates and shares are of the last second") }
+            if columns > 60 { #expect(lines.last == "q quits; rates and shares cover the last second") }
         }
     }
 
@@ -160,7 +160,7 @@ struct TopScreenTests {
         let report = TopReport(milliseconds: 0, bootMilliseconds: 0, stats: StatsReport())
         let lines = TopScreen(report, since: report).lines(TopScreen.Size(columns: 80, rows: 24))
         #expect(lines[2] == "answers   none ")
-        #expect(lines.contains("asked/s  no name has been asked"))
+        #expect(lines.contains("queries/s  no queries"))
         #expect(lines.contains("network   not watched"))
     }
 

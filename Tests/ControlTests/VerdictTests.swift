@@ -30,7 +30,7 @@ struct VerdictTests {
     private var listed: [AddressReport] {
         var (first, second) = (verified(), quarantined())
         (first.ageSeconds, first.nextProbeSeconds, first.place, first.sources) = (192, 60, "quickest", ["alidns", "b"])
-        first.reason = "verified, and about as quick as the quickest"
+        first.reason = "verified, nearly as fast as the fastest"
         (second.ageSeconds, second.place, second.sources) = (5, "quarantined", [])
         second.reason = "another address is not condemned"
         return [first, second]
@@ -77,11 +77,11 @@ struct VerdictTests {
         #expect(
             row == """
                 name                      address              verdict              age     handshake  next    \
-                place and who led there
+                place and sources
                 www.example.com           192.0.2.1:443        verified             3m12s   31 ms      1m      \
-                quickest: verified, and about as quick as the quickest  by alidns, b
+                quickest: verified, nearly as fast as the fastest  by alidns, b
                 www.example.com           [2001:db8::66]:8443  name-mismatch        5s      4 ms       -       \
-                quarantined: another address is not condemned  by nobody
+                quarantined: another address is not condemned  no source
                 ; 2 addresses
 
                 """)
@@ -138,7 +138,7 @@ struct ReportOutcomeTests {
     private func outcome(_ agrees: Bool?, isHandedOut: Bool, _ found: [AddressReport]) -> ReportOutcome {
         ReportOutcome(
             name: "a.example", address: "192.0.2.1", found: found, agrees: agrees, isHandedOut: isHandedOut,
-            reason: "there is no better one")
+            reason: "no better address is known")
     }
 
     private func found(_ verdict: String, port: Int = 443) -> AddressReport {
@@ -152,20 +152,20 @@ struct ReportOutcomeTests {
         let refused = found("refused")
         #expect(
             outcome(true, isHandedOut: false, [refused]).text
-                == "probe agrees: refused; 192.0.2.1 is not handed out any more\n")
+                == "probe agrees: refused; 192.0.2.1 was removed from answers\n")
         #expect(
             outcome(true, isHandedOut: true, [refused]).text
-                == "probe agrees: refused; it stays (there is no better one)\n")
+                == "probe agrees: refused; 192.0.2.1 stays in answers (no better address is known)\n")
         #expect(
             outcome(false, isHandedOut: true, [refused, found("verified", port: 8443)]).text
-                == "probe disagrees: port 443 refused, port 8443 verified; it stays\n")
+                == "probe disagrees: port 443 refused, port 8443 verified; 192.0.2.1 stays in answers\n")
         #expect(
             outcome(nil, isHandedOut: false, [found("time-doubtful")]).text
-                == "probe cannot tell: time-doubtful; 192.0.2.1 is not handed out (there is no better one)\n")
+                == "probe is inconclusive: time-doubtful; 192.0.2.1 is not in answers (no better address is known)\n")
         #expect(
             outcome(true, isHandedOut: false, [refused]).jsonLine == #"""
                 {"address":"192.0.2.1","agrees":true,"found":[{"address":"192.0.2.1","name":"a.example","port":443,\#
-                "verdict":"refused"}],"handed_out":false,"name":"a.example","reason":"there is no better one"}
+                "verdict":"refused"}],"handed_out":false,"name":"a.example","reason":"no better address is known"}
 
                 """#)
     }
@@ -200,13 +200,13 @@ struct WhoisTests {
 
     @Test("an address to which nothing led is a refusal")
     func none() {
-        #expect(listing([]) == "error: no name is known to have led to 192.0.2.1\n")
-        #expect(listing([[]], asJSON: true) == "{\"error\":\"no name is known to have led to 192.0.2.1\"}\n")
+        #expect(listing([]) == "error: no known name resolved to 192.0.2.1\n")
+        #expect(listing([[]], asJSON: true) == "{\"error\":\"no known name resolved to 192.0.2.1\"}\n")
     }
 
     @Test("more names than are remembered are not told, and the end says so")
     func full() {
         let names = (0..<(WhoisListing.maxNames + 5)).map { entry("n\($0)") }
-        #expect(listing([names]).hasSuffix("n4095 A fresh provider 18s\n; 4096 names, and perhaps more\n"))
+        #expect(listing([names]).hasSuffix("n4095 A fresh provider 18s\n; 4096 names; there may be more\n"))
     }
 }

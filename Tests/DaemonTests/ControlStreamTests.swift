@@ -225,4 +225,27 @@ struct ControlStreamTests {
         try turn(server) { all[0].hasEnded }
         #expect(all.map(\.hasEnded) == [true] + Array(repeating: false, count: 32))
     }
+
+    @Test("with all places taken by idle streams, a new client evicts the oldest stream and not a newer request")
+    func newRequestStays() throws {
+        var streams = 0
+        let server = try self.server { _, _ in
+            streams += 1
+            return .stream(ControlStream(silence: nil))
+        }
+        var idle: [LocalClient] = []
+        for count in 1...31 {
+            idle.append(try client())
+            try turn(server) { streams == count }
+        }
+        // Its line is incomplete, so that it has a deadline, which the streams do not have.
+        let request = try client("providers test a")
+        let soon = Clock.now() + .seconds(60)
+        try turn(server) { server.nextDeadline.map { $0 < soon } == true }
+        let newest = try client()
+        try turn(server) { streams == 32 }
+        try turn(server) { idle[0].hasEnded }
+        #expect(idle.map(\.hasEnded) == [true] + Array(repeating: false, count: 30))
+        #expect(!request.hasEnded && !newest.hasEnded)
+    }
 }

@@ -54,7 +54,7 @@ struct LogEventTests {
     @Test("an answer of a provider can't forge a line")
     func hostile() {
         let line = LogEvent.requestFailed(provider: "a", reason: "x\nhttpdnsd: ready\u{1B}[2J").line
-        #expect(line.plain == #"httpdnsd: a request to a failed: x\nhttpdnsd: ready\u{1B}[2J"# + "\n")
+        #expect(line.plain == #"httpdnsd: request to a failed: x\nhttpdnsd: ready\u{1B}[2J"# + "\n")
         #expect(line.fields["reason"] == .text(#"x\nhttpdnsd: ready\u{1B}[2J"#))
     }
 

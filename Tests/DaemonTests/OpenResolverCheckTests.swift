@@ -32,9 +32,9 @@ struct OpenResolverCheckTests {
         for allow in [OpenResolverCheckTests.ownAlone, ["127.0.0.1/32"]] {
             #expect(
                 try complaint(listen, allow)
-                    == "server.allow: found none but this machine's addresses, and \(named) to listen on, where others "
-                    + "ask; say who may: allow = [\"127.0.0.0/8\", \"::1/128\", \(example)] under [server], for "
-                    + "example; or listen on loopback alone")
+                    == "server.allow: found only loopback networks, but server.listen has \(named), which is not "
+                    + "loopback; add the clients' networks, for example allow = [\"127.0.0.0/8\", \"::1/128\", "
+                    + "\(example)] under [server], or listen only on loopback")
         }
     }
 

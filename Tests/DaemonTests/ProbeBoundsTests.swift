@@ -71,7 +71,7 @@ struct ProbeBoundsTests {
         try start(0..<UInt64(Probes.maxRunning + 1), stand.target(server.port), now: Clock.now())
         let finished = take()
         #expect(finished.map(\.number) == [UInt64(Probes.maxRunning)])
-        #expect(finished.first?.result == ProbeResult(.unprobed, detail: "too many probes at once"))
+        #expect(finished.first?.result == ProbeResult(.unprobed, detail: "too many concurrent probes"))
         #expect(probes.running == Probes.maxRunning)
     }
 

@@ -27,9 +27,9 @@ struct ProbeErrandsTests {
     @Test("a report of an address that no answer has led to is refused, and counted")
     func unknownAddress() throws {
         let stream = try errands.report(name, address, by: 7, wantsJSON: false, now: now)
-        #expect(text(stream) == "error: no answer for a.example has led to 192.0.2.1\n" && stream.isFinished)
+        #expect(text(stream) == "error: no known answer for a.example contains 192.0.2.1\n" && stream.isFinished)
         let object = try errands.report(name, address, by: 7, wantsJSON: true, now: now)
-        #expect(text(object) == "{\"error\":\"no answer for a.example has led to 192.0.2.1\"}\n")
+        #expect(text(object) == "{\"error\":\"no known answer for a.example contains 192.0.2.1\"}\n")
         #expect(errands.reportsRefused == 2 && errands.reportsAccepted == 0 && errands.nextDeadline == nil)
     }
 
@@ -39,7 +39,7 @@ struct ProbeErrandsTests {
         let refusal = #expect(throws: Refusal.self) {
             _ = try errands.report(name, address, by: 7, wantsJSON: true, now: now)
         }
-        #expect(refusal?.reason == "too many reports of user 7; allowed: one in 1 s, and 10 at once")
+        #expect(refusal?.reason == "too many reports by user 7; allowed: one in 1 s, and 10 at once")
         #expect(refusal?.wantsJSON == true && errands.reportsRefused == 11)
         _ = try errands.report(name, address, by: 8, wantsJSON: false, now: now)
     }
@@ -53,7 +53,7 @@ struct ProbeErrandsTests {
             looks += 1
         }
         #expect(looks == 50 && stream.isFinished)
-        #expect(text(stream) == "error: no address of a.example is known after 5 s\n")
+        #expect(text(stream) == "error: no address of a.example was found within 5 s\n")
     }
 
     @Test("16 names are verified at once, and a client that goes makes room")
@@ -90,7 +90,7 @@ struct ProbeErrandsTests {
         #expect(told(address).last == "; 10 names" && told(address).contains("n20.example A fresh provider 0s"))
         #expect(told(other).count == 101)
         #expect(told(sixth).count == 101 && told(sixth)[0].hasSuffix(".example AAAA fresh system 0s"))
-        #expect(told(.v4(1)) == ["error: no name is known to have led to 0.0.0.1"])
+        #expect(told(.v4(1)) == ["error: no known name resolved to 0.0.0.1"])
     }
 
     @Test("of a name of which nothing is known there is no verdict")

@@ -195,13 +195,13 @@ struct ProbeHandshakeTests {
     @Test("a server that speaks something else than HTTP has shown its certificate all the same")
     func otherProtocol() throws {
         let (result, _) = try answered(.text("* OK IMAP4rev1\r\n"))
-        #expect(result.verdict == .verified && result.detail == "no HTTP/1 in answer to HEAD")
+        #expect(result.verdict == .verified && result.detail == "the answer to HEAD is not HTTP/1")
     }
 
     @Test("a server that ends instead of answering is a reset")
     func endsUnanswered() throws {
         let (result, _) = try answered(.end)
-        #expect(result.verdict == .tlsReset && result.detail == "closed in answer to HEAD")
+        #expect(result.verdict == .tlsReset && result.detail == "closed after HEAD")
         #expect(result.certificate != nil && result.handshakeTime != nil)
     }
 

@@ -59,7 +59,7 @@ struct ProbeJudgementTests {
     @Test("a way that is missing here is told from one that is missing further on")
     func unreachable() {
         let error = SystemError(call: "connect", code: ENETUNREACH)
-        #expect(ProbeResult(notConnected: error, isAtOnce: true).detail.hasPrefix("no way from here: "))
+        #expect(ProbeResult(notConnected: error, isAtOnce: true).detail.hasPrefix("no route: "))
         #expect(ProbeResult(notConnected: error, isAtOnce: false).detail.hasPrefix("connect: "))
     }
 
@@ -84,7 +84,7 @@ struct ProbeJudgementTests {
         #expect(
             results.map(\.detail) == [
                 "", "self-signed certificate", "the certificate is for www.example",
-                "a certificate above it is not valid now",
+                "an issuer's certificate is not valid now",
             ])
     }
 
@@ -92,7 +92,7 @@ struct ProbeJudgementTests {
     func owners() {
         #expect(seen((1...3).map { "n\($0)" }).owners == "the certificate is for n1, n2, n3")
         #expect(seen((1...90).map { "n\($0)" }).owners == "the certificate is for n1, n2, n3 and 87 more")
-        #expect(seen([""]).owners == "the certificate is for nobody")
+        #expect(seen([""]).owners == "the certificate contains no name")
     }
 
     @Test(
@@ -100,7 +100,7 @@ struct ProbeJudgementTests {
         arguments: [
             (0, 784_111_777, "expired Sun, 06 Nov 1994 08:49:37 GMT"),
             (now + 100, now + 1000, "not valid before Thu, 01 Jan 2026 00:01:40 GMT"),
-            (now, now, "a certificate above it is not valid now"),
+            (now, now, "an issuer's certificate is not valid now"),
             (Int64.min, -1, "expired Thu, 01 Jan 1970 00:00:00 GMT"),
             (Int64.max, Int64.max, "not valid before Fri, 31 Dec 9999 23:59:59 GMT"),
         ])

@@ -44,7 +44,7 @@ struct ProbeReportsTests {
         #expect(report.connectMilliseconds == 12 && report.handshakeMilliseconds == 31)
         #expect(report.certificate?.names == ["x.example"] && report.certificate?.notAfter == 2)
         #expect(report.ageSeconds == 2 && report.nextProbeSeconds == 60 && report.sources == ["system", "other"])
-        #expect(report.place == "quarantined" && report.reason == "condemned, and another address is not")
+        #expect(report.place == "quarantined" && report.reason == "mismatched; another address is usable")
     }
 
     @Test("an address that was never probed has no age, and a time that has come since counts as none")
@@ -82,15 +82,15 @@ struct ProbeReportsTests {
         #expect(handedOut == [.quickest, .slower, .behind, .asGiven, .lastResort])
         #expect(Set(AddressPlace.allCases.map { outcome([.refused], $0).reason }).count == AddressPlace.allCases.count)
         #expect(
-            outcome([.refused], .dropped).text == "probe agrees: refused; 192.0.2.1 is not handed out any more\n")
-        #expect(outcome([.verified], .quickest).text == "probe disagrees: verified; it stays\n")
+            outcome([.refused], .dropped).text == "probe agrees: refused; 192.0.2.1 was removed from answers\n")
+        #expect(outcome([.verified], .quickest).text == "probe disagrees: verified; 192.0.2.1 stays in answers\n")
     }
 
     @Test("a probe that was not begun is explained, and names the settings that would change it")
     func refusals() {
         #expect(
             ProbeRefusal.disabled.words(name, nil)
-                == "a.example is not probed: see enabled in [probe], and probe in the [[rule]] for it")
+                == "a.example is not probed because of [probe] enabled or a [[rule]] with probe = false")
         #expect(ProbeRefusal.notPublic.words(name, address).contains("with probe = true"))
         #expect(ProbeRefusal.overload.words(name, nil).hasPrefix("addresses of a.example: "))
         let words = ProbeRefusal.allCases.map { $0.words(name, address) }

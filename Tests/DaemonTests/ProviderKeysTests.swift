@@ -45,15 +45,15 @@ struct ProviderKeysTests {
         let missing = complaints(path + "/none")
         #expect(missing.count == 1)
         #expect(missing[0].hasPrefix("f.toml: provider tencent: key-file \(path)/none: can't be read: "))
-        #expect(missing[0].hasSuffix("; put the secret there and nothing else"))
-        #expect(complaints(path)[0].hasSuffix("; make it a file that httpdnsd may read"))
+        #expect(missing[0].hasSuffix("; write only the secret into it"))
+        #expect(complaints(path)[0].hasSuffix("; make it a regular file that httpdnsd can read"))
     }
 
     @Test("an empty file is no key", arguments: ["", " \n\t\r\n"])
     func empty(text: String) throws {
         #expect(
             complaints(try folder.file(Array(text.utf8)))[0].hasSuffix(
-                ": is empty; put the secret there and nothing else"))
+                ": is empty; write only the secret into it"))
     }
 
     @Test("what can't be a key is refused, and not one byte of it is shown")
@@ -62,8 +62,8 @@ struct ProviderKeysTests {
             let path = try folder.file(content)
             #expect(
                 complaints(path) == [
-                    "f.toml: provider tencent: key-file \(path): holds more than one word of plain ASCII; "
-                        + "leave nothing there but the secret"
+                    "f.toml: provider tencent: key-file \(path): contains more than one word of printable ASCII; "
+                        + "write only the secret into it"
                 ])
         }
         #expect(complaints(try folder.file(Array(repeating: 0x61, count: 1025)))[0].contains("can't be read"))
@@ -98,7 +98,7 @@ struct ProviderKeysTests {
     func credentials() throws {
         #expect(
             complaints("token") == [
-                "f.toml: provider tencent: key-file token: is the name of a systemd credential, and "
+                "f.toml: provider tencent: key-file token: is the name of a systemd credential, but "
                     + "CREDENTIALS_DIRECTORY is not set; add LoadCredential=token:/PATH/OF/THE/SECRET to the unit of "
                     + "httpdnsd, or write the absolute path of a file"
             ])
@@ -106,7 +106,7 @@ struct ProviderKeysTests {
         #expect(missing[0].hasPrefix("f.toml: provider tencent: key-file token: can't be read: "))
         #expect(
             missing[0].hasSuffix(
-                "; add LoadCredential=token:/PATH/OF/THE/SECRET to the unit of httpdnsd and restart it"))
+                "; add LoadCredential=token:/PATH/OF/THE/SECRET to the unit of httpdnsd and restart httpdnsd"))
     }
 
     @Test("a file that other users can read is refused with the command that keeps them out")
@@ -132,8 +132,8 @@ struct ProviderKeysTests {
             }
             #expect(
                 error?.complaints == [
-                    "f.toml: provider tencent: key-file \(file): is refused: httpdnsd runs as user 65534, and so may "
-                        + "other programs, which could read it; run: useradd --system --user-group --no-create-home "
+                    "f.toml: provider tencent: key-file \(file): is refused: other programs may run as user 65534, as "
+                        + "httpdnsd does, and could read it; run: useradd --system --user-group --no-create-home "
                         + "httpdnsd; then start httpdnsd as root, or name another user in server.user"
                 ])
         }

@@ -66,7 +66,8 @@ struct QueryWatchesTests {
         let lines = text(stream).split(separator: "\n")
         let told = lines.count { $0.contains(name) }
         #expect(told > 100 && lines.count == told + 1)
-        let end = asJSON ? "{\"left_out\":\(count - told)}" : "; \(count - told) queries came too fast and are left out"
+        let end =
+            asJSON ? "{\"left_out\":\(count - told)}" : "; \(count - told) queries omitted because of the rate limit"
         #expect(lines.last.map(String.init) == end)
         let left = stream.unsent.count
         stream.took(left)
@@ -127,7 +128,7 @@ struct QueryWatchesTests {
         for _ in 0..<(QueryWatches.maxLinesPerTurn + 3) { record(.answered, "www.example") }
         let events = watches.timePassed(now: later())
         #expect(events.count == QueryWatches.maxLinesPerTurn + 1)
-        #expect(events.last?.text == "3 queries came too fast to be logged")
+        #expect(events.last?.text == "3 queries not logged because of the rate limit")
     }
 
     @Test("there are only so many watchers")

@@ -68,8 +68,8 @@ struct HandedOverPortsTests {
         let said = halves(udp: ["127.0.0.1:53", "[::1]:53"], tcp: ["127.0.0.1:53", "192.0.2.1:53"])
         #expect(
             said == [
-                "the service manager hands over [::1]:53 for UDP only; add ListenStream=[::1]:53 to the .socket unit",
-                "the service manager hands over 192.0.2.1:53 for TCP only; add ListenDatagram=192.0.2.1:53 to the "
+                "the service manager passed [::1]:53 for UDP only; add ListenStream=[::1]:53 to the .socket unit",
+                "the service manager passed 192.0.2.1:53 for TCP only; add ListenDatagram=192.0.2.1:53 to the "
                     + ".socket unit",
             ])
     }

@@ -37,7 +37,7 @@ struct FindingTests {
     @Test("a transport that is silent is named while the daemon runs")
     func transport() {
         let findings = daemon(.answers, .ours, .refused).findings
-        #expect(findings.map(\.text) == ["127.0.0.1:53 over TCP: nobody listens"])
+        #expect(findings.map(\.text) == ["127.0.0.1:53 over TCP: connection refused"])
         #expect(daemon(.answers, .unsent("x"), .silent).findings.count == 2)
     }
 

@@ -39,7 +39,7 @@ struct ResolvConfCheckTests {
         "each state of the file has its words",
         arguments: [
             ("nameserver 192.0.2.9\n", "not the daemon"), ("", "names no nameserver"),
-            ("nameserver 127.0.0.1\nnameserver 192.0.2.9\n", "beside the daemon"),
+            ("nameserver 127.0.0.1\nnameserver 192.0.2.9\n", "in addition to the daemon"),
             ("nameserver 127.0.0.11\n", "Docker's own resolver"), ("nameserver 127.0.0.53\n", "systemd-resolved"),
             ("nameserver 127.0.0.1\nnameserver router\n", "no addresses: router"),
         ])
@@ -81,7 +81,7 @@ struct ResolvConfCheckTests {
     func hindrances() {
         let other = text("nameserver 192.0.2.9\n")
         #expect(check(other, isImmutable: true).findings[0].remedy.contains("chattr -i"))
-        #expect(check(other, isMounted: true).findings[0].remedy.contains("mounted from outside"))
+        #expect(check(other, isMounted: true).findings[0].remedy.contains("mounted from the host"))
     }
 
     @Test("systemd-resolved in between is as good, when it asks the daemon")

@@ -29,8 +29,8 @@ struct UpstreamCheckTests {
     @Test(
         "each way of not being reached has its words",
         arguments: [
-            (.refused, "refused"), (.silent(isConnected: false), "no answer to a connection"),
-            (.silent(isConnected: true), "then silence"), (.failed("odd"), "odd"),
+            (.refused, "refused"), (.silent(isConnected: false), "connection timed out"),
+            (.silent(isConnected: true), "no TLS reply"), (.failed("odd"), "odd"),
             (.untrusted("self-signed", issuer: "CN = Portal"), "certificate by CN = Portal: self-signed"),
             (.wrongName("cdn.example"), "is for cdn.example"),
         ] as [(ProviderCheck.Outcome, String)])
@@ -106,8 +106,8 @@ struct UpstreamCheckTests {
         let valid = ClockCheck.Dates(notBefore: 0, notAfter: 1_910_000_000, isValidNow: true)
         #expect(clock(1_800_000_000, [valid, later]).findings.isEmpty)
         #expect(clock(1_800_000_000, [later]).findings.isEmpty, "one alone may have been forgotten by its owner")
-        #expect(clock(1_800_000_000, [later, later]).findings[0].text.hasSuffix("begin later"))
-        #expect(clock(1_800_000_000, [past, past]).findings[0].text.hasSuffix("have ended"))
+        #expect(clock(1_800_000_000, [later, later]).findings[0].text.hasSuffix("are not valid yet"))
+        #expect(clock(1_800_000_000, [past, past]).findings[0].text.hasSuffix("have expired"))
         #expect(
             clock(1_795_219_199, [valid]).findings[0].text.contains("says 2026-11-20, before this release (2026-11-21)")
         )
@@ -159,7 +159,7 @@ struct UpstreamCheckTests {
             #expect(routes(publicAddress, narrow)[0].contains("no default route"))
         }
         let hangs = [ProviderCheck.Outcome.silent(isConnected: false)]
-        #expect(routes(publicAddress, route, hangs)[0].contains("by IPv6"))
+        #expect(routes(publicAddress, route, hangs)[0].contains("over IPv6"))
         #expect(routes(publicAddress, route, hangs, worksByIPv4: false).isEmpty)
         #expect(routes(publicAddress, route, hangs + [.fine]).isEmpty)
     }

@@ -155,7 +155,7 @@ class BeforeTheNetwork(Disconnected):
         for name in SHORT:
             eventually(lambda: self.ask(name)[0].addresses == {short_address(name)})
         self.assertLess(time.monotonic() - joined, RECOVERY)
-        self.assertRegex(self.server.log, "system resolver is now 10.1.0.1:53")
+        self.assertRegex(self.server.log, "system resolver: 10.1.0.1:53")
 
 
 class Noise(Disconnected):

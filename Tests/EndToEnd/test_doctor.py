@@ -129,7 +129,7 @@ class Up(Machine):
         text = self.inside.run(
             places.binaries / "httpdnsctl", "--socket", self.server.control, "doctor", "--config", self.server.config)
         self.assertEqual(0, text.returncode)
-        self.assertIn("nothing stands in the way of names; looked at: settings, daemon, port 53, ", text.stdout)
+        self.assertIn("found no problem; checked: settings, daemon, port 53, ", text.stdout)
 
     def test_a_daemon_that_hangs(self):
         self.server.signal(signal.SIGSTOP)
@@ -156,13 +156,13 @@ class Up(Machine):
 
     def test_resolv_conf_for_root_only(self):
         (self.inside.files / "resolv.conf").chmod(0o600)
-        self.assertFinds("resolv.conf", "readable for root only", "chmod 644", self.examine())
+        self.assertFinds("resolv.conf", "readable only for root", "chmod 644", self.examine())
 
     def test_what_resolv_conf_says(self):
         many = "".join(f"nameserver 192.0.2.{number}\n" for number in range(1, 4))
         for content, text, remedy in (
             ("nameserver 192.0.2.1\n", "names 192.0.2.1, not the daemon", "httpdnsctl system use"),
-            (f"nameserver {US}\nnameserver 192.0.2.1\n", "beside the daemon", "httpdnsctl system use"),
+            (f"nameserver {US}\nnameserver 192.0.2.1\n", "in addition to the daemon", "httpdnsctl system use"),
             ("# nothing\n", "names no nameserver", "httpdnsctl system use"),
             ("nameserver 127.0.0.11\n", "Docker's own resolver", f"--dns {US}"),
             (f"nameserver {US}\nnameserver router.lan\n", "no addresses: router.lan", "takes one address"),
@@ -171,7 +171,7 @@ class Up(Machine):
                 (self.inside.files / "resolv.conf").write_text(content)
                 self.assertFinds("resolv.conf", text, remedy, self.examine())
         (self.inside.files / "resolv.conf").write_text(f"nameserver {US}\n{many}")
-        self.assertFinds("resolv.conf", "names 4 nameservers", "leave out", self.examine(), ["resolv.conf"])
+        self.assertFinds("resolv.conf", "names 4 nameservers", "remove the rest", self.examine(), ["resolv.conf"])
 
     def test_resolv_conf_that_leads_nowhere(self):
         staged = "umount /etc/resolv.conf; {}; ln -sf ../run/gone/resolv.conf /etc/resolv.conf"
@@ -206,8 +206,8 @@ class Up(Machine):
 
     def test_what_nsswitch_says(self):
         for content, text in (
-            ("hosts: files\n", "without dns"), ("hosts: dns files\n", "/etc/hosts counts last"),
-            ("hosts: files [NOTFOUND=return] dns\n", "dns is never asked"), ("passwd: files\n", "no hosts line"),
+            ("hosts: files\n", "without dns"), ("hosts: dns files\n", "DNS overrides /etc/hosts"),
+            ("hosts: files [NOTFOUND=return] dns\n", "dns is not reached"), ("passwd: files\n", "no hosts line"),
         ):
             with self.subTest(content):
                 (self.inside.files / "nsswitch.conf").write_text(content)
@@ -234,10 +234,10 @@ class Up(Machine):
         self.secure("self", self.authority.self_signed("selfmade.example"), "127.0.0.7")
         for name, host, gravity, text, remedy in (
             ("closed.example", ELSEWHERE, "fault", "connection refused", "another address"),
-            ("silent.example", "127.0.0.5", "fault", "and then silence", "another network"),
-            ("named.example", "127.0.0.6", "fault", "the certificate is for other.example", "somebody on the way"),
-            ("selfmade.example", "127.0.0.7", "fault", "self-signed certificate", "ca-file must name"),
-            ("far.example", "203.0.113.1", "fault", "there is no IPv4 route to far.example", "none is needed"),
+            ("silent.example", "127.0.0.5", "fault", "no TLS reply", "another network"),
+            ("named.example", "127.0.0.6", "fault", "the certificate is for other.example", "TLS is intercepted"),
+            ("selfmade.example", "127.0.0.7", "fault", "self-signed certificate", "ca-file must contain"),
+            ("far.example", "203.0.113.1", "fault", "there is no IPv4 route to far.example", "none needed"),
         ):
             with self.subTest(name):
                 before = list(self.server.providers)
@@ -261,7 +261,7 @@ class Up(Machine):
         self.server.providers = [
             self.https(name, f"127.0.0.{20 + number}") for number, name in enumerate(("one.example", "two.example"))]
         config = self.file("clock.toml", self.server.settings())
-        self.assertFinds("clock", "begin later", "timedatectl set-ntp true", self.examine(config=config))
+        self.assertFinds("clock", "are not valid yet", "timedatectl set-ntp true", self.examine(config=config))
 
     def test_no_authorities(self):
         empty = self.file("empty.crt")
@@ -269,7 +269,7 @@ class Up(Machine):
             "CA store", "holds no certificate", "apt install ca-certificates",
             self.examine(f"mount --bind {empty} /etc/ssl/certs/ca-certificates.crt"))
         config = self.changed_settings(lambda text: text + '\n[probe]\nca-file = "/nonexistent/ca.pem"\n')
-        self.assertFinds("CA store", "/nonexistent/ca.pem", "take probe.ca-file out", self.examine(config=config))
+        self.assertFinds("CA store", "/nonexistent/ca.pem", "remove probe.ca-file", self.examine(config=config))
 
     def test_nameservers(self):
         refusal = lambda query, is_stream: [reply(query, flags=0x8185)]
@@ -309,7 +309,7 @@ class Up(Machine):
         program = shutil.copy(places.binaries / "httpdnsctl", self.directory)
         user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
         done = self.inside.run(*user, program, "--socket", self.server.control, "doctor", "--config", config)
-        self.assertIn("nothing stands in the way of names", done.stdout)
+        self.assertIn("found no problem", done.stdout)
         self.assertEqual(0, done.returncode)
 
     def test_a_nameserver_that_asks_the_daemon(self):
@@ -318,9 +318,9 @@ class Up(Machine):
         self.nameserver.close = lambda: None
         forwarder = self.own(Dnsmasq((US, 53), prefix=self.inside.prefix, host=NAMESERVER, port=53)).up()
         self.server.up()
-        self.server.wait_for(f"nameserver {forwarder.server} sends our own questions back")
+        self.server.wait_for(f"nameserver {forwarder.server} forwards queries back to this daemon")
         found = [one for one in self.examine() if one["subject"] != "nameservers"]
-        self.assertFinds("daemon", f"the nameserver {NAMESERVER}:53 asks the daemon in turn", "somebody else", found)
+        self.assertFinds("daemon", f"the nameserver {NAMESERVER}:53 forwards queries back to the daemon", "another upstream", found)
 
     def test_half_of_ipv6(self):
         for command in (["link", "add", "half", "type", "veth", "peer", "name", "other"], ["link", "set", "half", "up"],
@@ -345,7 +345,7 @@ class Up(Machine):
                     "url": self.server.providers[0]["url"]}
         config = self.with_providers(with_key)
         key.chmod(0o644)
-        self.assertFinds("files", "is open to everybody", f"chmod o= {key}", self.examine(config=config))
+        self.assertFinds("files", "is accessible to all users", f"chmod o= {key}", self.examine(config=config))
         key.chmod(0o600)
         self.assertFinds(
             "files", f"{key} (key-file of keyed) can't be read by daemon", f"chgrp daemon {key}",
@@ -420,4 +420,4 @@ class Down(Machine):
 
     def test_a_container_without_the_right_to_the_port(self):
         found = self.examine(prefix=["setpriv", "--bounding-set=-net_bind_service"])
-        self.assertFinds("container", "may listen on port 53", "--cap-add NET_BIND_SERVICE", found, ["daemon"])
+        self.assertFinds("container", "port 53 is not permitted", "--cap-add NET_BIND_SERVICE", found, ["daemon"])

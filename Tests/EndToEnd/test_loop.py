@@ -1,4 +1,4 @@
-# A system resolver that sends our own questions back to us.
+# A system resolver that forwards queries back to this daemon to us.
 
 import re
 
@@ -17,7 +17,7 @@ class Loop(Case):
         forwarder = self.own(Dnsmasq(server.address)).up()
         server.system = [forwarder.server]
         server.up()
-        server.wait_for(f"nameserver {forwarder.server} sends our own questions back")
+        server.wait_for(f"nameserver {forwarder.server} forwards queries back to this daemon")
         self.assertEqual([], server.stats()["system"]["servers"])
         # Only a system resolver could know these.
         for name in ("printer.local", "lab.example"):
@@ -27,7 +27,7 @@ class Loop(Case):
         self.assertEqual(1, stats["dropped"]["loop"])
         self.assertLess(stats["queries"]["total"], 20, "no storm")
         self.assertSums(stats)
-        self.assertEqual(1, len(re.findall("sends our own questions", server.log)))
+        self.assertEqual(1, len(re.findall("forwards queries back to this daemon; not used", server.log)))
 
     def test_it_is_found_again_after_a_reload_and_the_others_stay(self):
         nsd = self.nsd()
@@ -38,6 +38,6 @@ class Loop(Case):
         server.system = [forwarder.server, nsd.server]
         server.config.write_text(server.settings())
         server.reload()
-        server.wait_for(f"nameserver {forwarder.server} sends our own questions back")
+        server.wait_for(f"nameserver {forwarder.server} forwards queries back to this daemon")
         eventually(lambda: server.stats()["system"]["servers"] == [nsd.server])
         self.assertEqual({'"from nsd"'}, dig(server, "text.lab.example", "TXT").data)

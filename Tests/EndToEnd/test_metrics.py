@@ -56,7 +56,7 @@ class Metrics(Case):
         self.assertEqual({'{proto="udp"}': 20.0, '{proto="tcp"}': 0.0}, told["httpdnsd_queries_total"])
         refused = ctl(self.server, "--json", "stats", "--prometheus")
         self.assertEqual(1, refused.returncode)
-        self.assertIn("Prometheus reads no JSON", refused.stdout + refused.stderr)
+        self.assertIn("--prometheus is not allowed in JSON", refused.stdout + refused.stderr)
 
     def test_each_path_has_its_type_and_a_policy(self):
         for path, kind in (("/", "text/html"), ("/metrics", "text/plain; version=0.0.4"),
@@ -99,7 +99,7 @@ class Place(Case):
 
     def test_everybody_is_warned_of(self):
         server = self.daemon([closed_provider()], pages=f"0.0.0.0:{free_port()}")
-        server.wait_for("everybody who reaches 0.0.0.0:.* may read metrics")
+        server.wait_for("every host that can reach 0.0.0.0:.* may read metrics")
 
     def test_loopback_is_not_warned_of_and_without_the_setting_nothing_listens(self):
         server = self.daemon([closed_provider()], pages="127.0.0.1:0")

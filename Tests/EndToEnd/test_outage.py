@@ -49,7 +49,7 @@ class Outage(Case):
         self.recovers(server, {"203.0.113.99"})
         self.provider.up()
         self.recovers(server, {"192.0.2.99"})
-        self.assertRegex(server.log, "provider doh fails: (refused|reset)(.|\n)*provider doh answers")
+        self.assertRegex(server.log, "provider doh is down: (refused|reset)(.|\n)*provider doh is up")
         self.assertSums(server.stats())
 
     def test_silence_is_answered_in_time_too(self):

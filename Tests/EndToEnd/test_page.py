@@ -93,8 +93,8 @@ class StatusPage(Case):
                 .observe(place('alert'), {childList: true, characterData: true, subtree: true});
         })()""")
         for seconds in range(3):
-            self.browser.value(f"""showNetwork({{id: 'x', words: '', portal: 'suspected for {seconds} s, for '
-                + '{60 - seconds} s more at most: sign in to the network, at portal.example'}}, [])""")
+            self.browser.value(f"""showNetwork({{id: 'x', words: '', portal: 'suspected for {seconds} s, for at most '
+                + '{60 - seconds} s more: sign in to the network, at portal.example'}}, [])""")
         self.assertEqual(
             ["Captive portal: sign in to the network, at portal.example"], self.browser.value("window.said"))
         self.assertFalse(self.browser.value("place('alert').hidden"))

@@ -133,18 +133,18 @@ class Files(Case):
                 name = server.providers[0]["name"]
                 self.assertTrue(events(done.stdout, name="www.lab.example", kind="fetch-ended", upstream=name))
                 self.assertNotIn("127.0.0.1", done.stdout)
-                self.assertIn(f"when signal {int(number)} ended it", read(path).stdout)
+                self.assertIn(f"at its end by signal {int(number)}", read(path).stdout)
 
     def test_a_burst_of_failures_leaves_a_file_once(self):
         server = self.recorded([closed_provider()])
         for number in range(70):
             dig(server, f"name{number}.lab.example", "A", "+tries=1")
         path = server.folder / "recorder-burst.bin"
-        server.wait_for(rf"{path}: httpdnsctl recorder read")
+        server.wait_for(rf"{path}, to be read with: httpdnsctl recorder read")
         done = read(path, "--json")
         self.assertEqual((0, ""), (done.returncode, done.stderr))
         self.assertGreater(len(events(done.stdout, kind="answered", code="SERVFAIL")), 20)
-        self.assertIn("while it ran", read(path).stdout)
+        self.assertIn("while running", read(path).stdout)
         self.assertEqual(1, server.log.count("recorder read"))
 
     def test_a_folder_that_cannot_be_written_is_said_once(self):

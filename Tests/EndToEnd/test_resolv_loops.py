@@ -14,7 +14,7 @@ from places import eventually
 from programs import NSD, Daemon, Dnsmasq, ctl
 
 US, OTHER, REAL = "127.0.0.1", "127.0.0.2", "127.0.0.3"
-LOOPS = r"sends our own questions back to us"
+LOOPS = r"forwards queries back to this daemon; not used"
 # A question goes to a server twice at most, and may come back as often; a check likewise, twice a minute.
 MOST_PER_QUESTION, MOST_OF_CHECKS = 3, 12
 
@@ -70,7 +70,7 @@ class Ourselves(Machine):
 
     def test_ourselves_as_the_only_nameserver(self):
         server = self.server().up()
-        notice = r"system resolver is now none; not asked: 127\.0\.0\.1:53 \(we listen there\)"
+        notice = r"system resolver: none; not used: 127\.0\.0\.1:53 \(an address of this daemon\)"
         server.wait_for(notice)
         for number in range(5):
             began = time.monotonic()
@@ -86,7 +86,7 @@ class Ourselves(Machine):
         self.real()
         server = self.server().up()
         self.resolv_conf.write_text(f"nameserver {US}\nnameserver {REAL}\n")
-        server.wait_for(rf"system resolver is now {REAL}:53; not asked: {US}:53")
+        server.wait_for(rf"system resolver: {REAL}:53; not used: {US}:53")
         self.assertEqual({'"from nsd"'}, self.dig(US, "text.lab.example").data)
         self.resolv_conf.write_text(f"nameserver {US}\n")
         eventually(lambda: server.stats()["system"]["servers"] == [])
@@ -124,7 +124,7 @@ class EachOther(Machine):
         theirs.write_text(f"nameserver {US}\nnameserver 127.0.0.9\n")
         eventually(lambda: f"{US}:53" in two.stats()["system"]["servers"])
         self.assertEqual({'"from nsd"'}, self.dig(OTHER, "text.lab.example").data)
-        self.assertEqual(self.count(two, LOOPS), self.count(two, "leads back to us no more"))
+        self.assertEqual(self.count(two, LOOPS), self.count(two, "no longer forwards queries back to this daemon"))
         self.assertNoStorm(one, two, asked=4)
 
 
@@ -145,7 +145,7 @@ class InBetween(Machine):
             self.assertEqual("SERVFAIL", self.dig(US, f"n{number}.example").status)
         system = server.stats()["system"]
         self.assertEqual(([], [f"{OTHER}:53"]), (system["servers"], system["looping"]))
-        self.assertIn(f"system     none (leads back to us: {OTHER}:53)", ctl(server, "status").stdout)
+        self.assertIn(f"system     none (forwarding loop: {OTHER}:53)", ctl(server, "status").stdout)
         self.assertNoStorm(server, asked=10)
         self.assertEqual(1, self.count(server, LOOPS))
 
@@ -185,7 +185,7 @@ class Copies(Machine):
         path.write_text(text)
 
     def assertAsks(self, server, address, source):
-        server.wait_for(rf"system resolver is now {address}:53, from {source}(;|$)")
+        server.wait_for(rf"system resolver: {address}:53, from {source}(;|$)")
         eventually(lambda: server.stats()["system"]["servers"] == [f"{address}:53"])
         self.assertEqual({'"from nsd"'}, self.dig(US, "text.lab.example").data)
 
@@ -201,7 +201,7 @@ class Copies(Machine):
     def test_the_tools_files_are_found_when_they_come(self):
         self.real()
         server = self.server(prefix=self.prefix).up()
-        server.wait_for("system resolver is now none")
+        server.wait_for("system resolver: none")
         self.write("resolvconf/interface/eth0.dhclient", f"nameserver {REAL}\n")
         self.assertAsks(server, REAL, "/run/resolvconf/interface/")
         self.write("dhcpcd/hook-state/resolv.conf/eth0.dhcp", f"# made by dhcpcd\nnameserver {REAL}\n")
@@ -209,7 +209,7 @@ class Copies(Machine):
         self.write("NetworkManager/resolv.conf", f"nameserver {REAL}\n")
         self.assertAsks(server, REAL, "/run/NetworkManager/resolv.conf")
         self.resolv_conf.write_text(f"nameserver {REAL}\n")
-        server.wait_for(rf"system resolver is now {REAL}:53\n")
+        server.wait_for(rf"system resolver: {REAL}:53\n")
 
     def test_a_file_that_cannot_be_read_changes_nothing_and_is_told_once(self):
         self.real()

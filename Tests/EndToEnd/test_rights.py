@@ -82,7 +82,7 @@ class Nobody(Case):
         done = subprocess.run(
             ["sh", "-c", asking], user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True, text=True,
             timeout=places.PATIENCE)
-        self.assertIn("error: too many explanations are asked for; there are 20 a second for all users\n", done.stdout)
+        self.assertIn("error: too many explanations; allowed: 20 a second for all users together\n", done.stdout)
         self.assertEqual(0, ctl(self.server, "explain", "www.lab.example").returncode)
         eventually(lambda: self.as_nobody("explain www.lab.example").returncode == 0, what="there is room again")
 

@@ -56,7 +56,7 @@ class Rights(Case):
         server.store = server.directory / "cache.db"
         server.up()
         own = places.DAEMON
-        self.assertIn(f"serving as user {own.pw_name} ({own.pw_uid}), group {own.pw_gid}", server.log)
+        self.assertIn(f"dropped privileges: user {own.pw_name} ({own.pw_uid}), group {own.pw_gid}", server.log)
         self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
         self.assertUnprivileged(server, own.pw_uid, own.pw_gid)
         self.assertEqual(own.pw_uid, server.control.stat().st_uid)
@@ -79,7 +79,7 @@ class Rights(Case):
 
     def test_other_programs_of_nobody_change_nothing(self):
         server = self.nobody_serves()
-        refusal = "root alone, because the daemon shares its user with other programs; you are user 65534"
+        refusal = "root only, because the daemon shares its user with other programs; you are user 65534"
         for line in ("flush --all", "httpdns off", "reload", "log debug", "watch --clients"):
             with self.subTest(line):
                 self.assertIn(refusal, server.ask_control_as(NOBODY, NOBODY, line))
@@ -107,7 +107,7 @@ class Rights(Case):
         server = Daemon([paid], server='user = ""')
         os.chown(server.directory, NOBODY, NOBODY)
         said = self.refused(server)
-        finding = f"key-file {paid['key-file']}: is refused: httpdnsd runs as user 65534"
+        finding = f"key-file {paid['key-file']}: is refused: other programs may run as user 65534"
         self.assertIn(finding, said)
         self.assertIn("; run: useradd --system --user-group --no-create-home httpdnsd; then start httpdnsd as root", said)
         checked = subprocess.run(
@@ -172,7 +172,7 @@ class Rights(Case):
         server.config.write_text(server.settings())
         os.chmod(server.config, 0o600)
         said = self.refused(server)
-        finding = rf"{server.config}: can't be read: .*; let user {places.DAEMON.pw_uid} read it"
+        finding = rf"{server.config}: can't be read: .*; user {places.DAEMON.pw_uid} must read it"
         self.assertRegex(said, finding)
         server.config.write_text(server.settings())
         os.chmod(server.config, 0o600)
@@ -486,7 +486,7 @@ class HandedOver(Case):
         port = free_port()
         self.bound(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", port))
         self.assertIn(
-            f"hands over 127.0.0.1:{port} for UDP only; add ListenStream=127.0.0.1:{port} to the .socket unit",
+            f"passed 127.0.0.1:{port} for UDP only; add ListenStream=127.0.0.1:{port} to the .socket unit",
             self.refused())
 
     def test_a_socket_of_no_use_ends_the_start_by_its_name(self):
@@ -494,7 +494,7 @@ class HandedOver(Case):
         other = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.addCleanup(other.close)
         self.sockets.append(other)
-        self.assertIn("a socket of no use: descriptor 5 is a UNIX socket; take it out of the .socket unit", self.refused())
+        self.assertIn("an unusable socket: descriptor 5 is a UNIX socket; take it out of the .socket unit", self.refused())
 
     def test_addresses_of_the_settings_that_nobody_listens_on_are_not_judged(self):
         self.pair(socket.AF_INET, "127.0.0.1", free_port())
@@ -505,9 +505,9 @@ class HandedOver(Case):
         checked = subprocess.run(
             [places.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
         self.assertEqual(1, checked.returncode)
-        self.assertIn("192.168.9.9:5353 to listen on, where others ask", checked.stderr)
+        self.assertIn("server.listen has 192.168.9.9:5353, which is not loopback", checked.stderr)
 
     def test_sockets_for_others_need_somebody_else_who_may_ask(self):
         port = free_port()
         self.pair(socket.AF_INET, "0.0.0.0", port)
-        self.assertIn(f"and 0.0.0.0:{port} to listen on, where others ask; say who may: allow = [", self.refused())
+        self.assertIn(f"but server.listen has 0.0.0.0:{port}, which is not loopback; add the clients' networks, for example allow = [", self.refused())

@@ -84,8 +84,8 @@ class Effects(Case):
         # Of two sites, because one may draw the status by itself.
         for name in ("a.any.lab.example", "b.other.example"):
             dig(server, "+time=1", name, "A")
-        eventually(lambda: "provider json fails: HTTP status 500" in server.log)
-        eventually(lambda: "a request to json failed: HTTP status 500" in server.log)
+        eventually(lambda: "provider json is down: HTTP status 500" in server.log)
+        eventually(lambda: "request to json failed: HTTP status 500" in server.log)
 
     def test_only_the_clients_that_are_allowed(self):
         server = self.serve(server='allow = ["127.0.3.0/24"]')

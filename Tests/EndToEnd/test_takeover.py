@@ -62,7 +62,7 @@ class Used(PlainMachine):
         self.assertIn("already", self.check("use"), "a second time")
         self.check("restore")
         self.assertBefore()
-        self.assertIn("nothing", self.check("restore"), "a second time")
+        self.assertIn("nothing to restore", self.check("restore"), "a second time")
         self.assertEqual(1, self.system("status").returncode)
 
     def test_a_dry_run_changes_nothing(self):
@@ -70,7 +70,7 @@ class Used(PlainMachine):
         self.assertBefore()
         self.assertEqual("", self.place.run("ls", "-d", KEPT).stdout)
         self.check("use")
-        self.assertIn("give back /etc/resolv.conf", self.check("restore", "--dry-run"))
+        self.assertIn("restore /etc/resolv.conf", self.check("restore", "--dry-run"))
         self.assertIn("127.0.0.1", self.place.read("/etc/resolv.conf"))
 
     def test_a_link_comes_back_as_a_link(self):
@@ -86,7 +86,7 @@ class Used(PlainMachine):
         self.place.write("/var/lib/resolv.conf", FORMER)
         self.place.run("mount", "--bind", "/var/lib/resolv.conf", "/etc/resolv.conf")
         self.before = walk(self.place)
-        self.assertIn("write over /etc/resolv.conf", self.check("use"))
+        self.assertIn("overwrite /etc/resolv.conf", self.check("use"))
         self.assertEqual(["192.0.2.99"], self.asked("known.to.the.daemon.example"))
         self.check("restore")
         self.assertBefore()
@@ -105,7 +105,7 @@ class Used(PlainMachine):
         self.assertIn("changed since: /etc/resolv.conf", self.system("status").stdout)
         ended = self.system("restore")
         self.assertEqual(1, ended.returncode)
-        self.assertIn("left alone", ended.stdout)
+        self.assertIn("not restored, because another program changed it", ended.stdout)
         self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
         self.assertEqual(FORMER, self.place.read(f"{KEPT}/former-resolv.conf"))
 
@@ -148,7 +148,7 @@ class Used(PlainMachine):
             self.place.run("mkdir", "-p", f"{KEPT}/.changed-resolv.conf{number}.httpdnsd-new")
         ended = self.system("restore")
         self.assertEqual(1, ended.returncode, ended.stdout)
-        self.assertIn("can't keep", ended.stderr)
+        self.assertIn("can't save", ended.stderr)
         self.assertEqual(FORMER, self.place.read("/etc/resolv.conf"))
         self.place.run("sh", "-c", f"rmdir {KEPT}/.changed*")
         self.check("restore")
@@ -162,7 +162,7 @@ class Used(PlainMachine):
         self.assertIn("127.0.0.1", self.place.read("/etc/resolv.conf"))
         self.daemon.listen = ["127.0.0.7:53"]
         self.daemon.up()
-        self.assertIn("give back /etc/resolv.conf", self.check("use", "--dry-run"))
+        self.assertIn("restore /etc/resolv.conf", self.check("use", "--dry-run"))
         self.check("use")
         self.assertIn("nameserver 127.0.0.7\n", self.place.read("/etc/resolv.conf"))
         self.check("restore")
@@ -226,14 +226,14 @@ class Refused(PlainMachine):
         self.daemon.stop()
         self.daemon.listen = ["127.0.0.1:5300"]
         self.daemon.up()
-        self.assertRefused(1, "does not listen at port 53")
+        self.assertRefused(1, "does not listen on port 53")
 
     def test_for_others_than_root(self):
         self.place.run("chmod", "o+rx", self.daemon.directory)
         ctl = shutil.copy(ctl_command("")[0], self.daemon.directory / "httpdnsctl")
         ended = self.place.run("setpriv", "--reuid=65534", "--clear-groups", ctl, "system", "use")
         self.assertEqual(1, ended.returncode)
-        self.assertIn("only root may", ended.stderr)
+        self.assertIn("only root can", ended.stderr)
         self.assertBefore()
 
 

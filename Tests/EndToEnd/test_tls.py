@@ -115,7 +115,7 @@ class BehindNginx(Case):
         # It is tried beside other questions, and two failures in a row are its own fault.
         numbers = itertools.count()
         eventually(lambda: dig(server, f"n{next(numbers)}.any.lab.example", "A")
-                   and "provider impostor fails: tls: " in server.log)
+                   and "provider impostor is down: tls: " in server.log)
         self.assertSums(server.stats())
 
     def test_a_certificate_for_another_name_is_refused_and_the_system_resolver_answers(self):

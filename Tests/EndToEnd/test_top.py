@@ -134,7 +134,7 @@ class Screen(Busy):
         pane = self.terminal(80, 24, "top")
         self.shown(pane)
         pane.run("resize-window", "-x", "170", "-y", "40")
-        eventually(lambda: re.search(r"^provider .* asked/s ", pane.screen(), re.MULTILINE))
+        eventually(lambda: re.search(r"^provider .* queries/s ", pane.screen(), re.MULTILINE))
         pane.run("resize-window", "-x", "60", "-y", "20")
         eventually(lambda: "q ends" in pane.screen().split("\n")[19])
         self.assertLessEqual(max(map(len, pane.screen().split("\n"))), 60)

@@ -41,8 +41,8 @@ struct InheritedSocketsTests {
         }
         #expect(sockets.datagrams.isEmpty && sockets.listeners.isEmpty && !sockets.isEmpty)
         let starts = [
-            "descriptor 710 (control) is a UNIX socket; take it out", "descriptor 711 is one connection",
-            "descriptor 712 (dns) takes IPv4 at [::]:", "descriptor 713 is no socket",
+            "descriptor 710 (control) is a UNIX socket; take it out", "descriptor 711 is a connection",
+            "descriptor 712 (dns) takes IPv4 at [::]:", "descriptor 713 can't be used as a socket",
             "descriptor 714 is not open",
         ]
         #expect(sockets.unusable.count == starts.count)

@@ -48,7 +48,7 @@ struct RecordTextTests {
     }
 
     @Test(
-        "a line that is not understood is named",
+        "a line that is invalid is named",
         arguments: [
             "what 1", "path \"relative\" resolvConf replaced", "path \"/a\" nobody replaced", "former absent",
             "ours absent", "steps half", "keeper \"plain", "run", "address  \"::1\"", "keeper \"a\\q\"",

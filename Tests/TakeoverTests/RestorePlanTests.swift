@@ -105,7 +105,7 @@ struct RestorePlanTests {
     }
 
     @Test(
-        "a link through which names go on to lead to the daemon is kept aside, and what was before is back",
+        "a link through which names go on to lead to the daemon is kept aside, and the previous settings are restored",
         arguments: ["nameserver 127.0.0.1 # ours\n", "nameserver 0:0:0:0:0:0:0:1\n", "# nobody\n"])
     func linkToOurs(text: String) {
         let (before, plan) = taken(.plainFile)

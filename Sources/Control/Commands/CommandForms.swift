@@ -7,47 +7,47 @@ extension Command.Word {
         case .stats: [stats]
         case .cache:
             [
-                CommandForm("cache ls [NAME]", "entries: name, type, state, TTL left, provenance, code"),
-                CommandForm("cache get NAME [TYPE]", "everything about the entries of a name"),
+                CommandForm("cache ls [NAME]", "entries: name, type, state, remaining TTL, source, response code"),
+                CommandForm("cache get NAME [TYPE]", "all details of a name's entries"),
                 CommandForm("cache dump", "the records of every entry"),
             ]
         case .flush:
             [
                 CommandForm(
-                    "flush [--tree] [--type TYPE] NAME", "removes the entries of a name, with --tree all under it"),
+                    "flush [--tree] [--type TYPE] NAME", "removes a name's entries; with --tree, its subdomains' too"),
                 CommandForm("flush --all", "removes every entry"),
             ]
-        case .prefetch: [CommandForm("prefetch NAME...", "resolves up to 100 names, so that the cache has them")]
+        case .prefetch: [CommandForm("prefetch NAME...", "resolves up to 100 names into the cache")]
         case .httpdns:
             [
                 CommandForm(
                     "httpdns off [--for DURATION] [--rule NAME]",
-                    "asks no provider, or none for a name and all under it"),
-                CommandForm("httpdns on [--rule NAME]", "asks providers again"),
+                    "stops using providers, for all names or one and its subdomains"),
+                CommandForm("httpdns on [--rule NAME]", "uses providers again"),
             ]
         case .providers: providers
         case .network:
             [
-                CommandForm("network", "which network is in use, what leads out of it, which are known"),
-                CommandForm("network history", "when it changed, why, and how long the first fresh answer took"),
+                CommandForm("network", "the network in use, its routes and nameservers, and known networks"),
+                CommandForm("network history", "network changes: time, cause, time until the first fresh answer"),
             ]
         case .verify: [CommandForm("verify NAME", "probes the addresses of a name now: verdict, times, certificate")]
         case .verdicts:
-            [CommandForm("verdicts [NAME]", "what is known of addresses: verdict, place in answers, and why")]
+            [CommandForm("verdicts [NAME]", "address verdicts, places in answers, and reasons")]
         case .report:
-            [CommandForm("report NAME ADDRESS", "says that an address of a name failed: it is probed at once")]
-        case .evidence: [CommandForm("evidence", "the last 256 times that a source led to somebody else's address")]
-        case .whois: [CommandForm("whois ADDRESS", "the names that have led to an address")]
+            [CommandForm("report NAME ADDRESS", "reports that an address failed; the daemon probes it at once")]
+        case .evidence: [CommandForm("evidence", "the last 256 mismatched addresses, with the source of each")]
+        case .whois: [CommandForm("whois ADDRESS", "the names that resolved to an address")]
         case .explain:
-            [CommandForm("explain NAME [TYPE]", "why a name is answered as it is, and what the next query will do")]
+            [CommandForm("explain NAME [TYPE]", "how a name is answered and why, and what the next query will do")]
         case .query: [query]
-        case .top: [CommandForm("top", "what changes from second to second: on a terminal a screen, which q ends")]
-        case .inflight: [CommandForm("inflight", "the lookups that are under way")]
+        case .top: [CommandForm("top", "rates of the last second; on a terminal full screen, q quits")]
+        case .inflight: [CommandForm("inflight", "lookups in progress")]
         case .watch: [watch]
         case .recorder: recorder
         case .log: [log]
-        case .reload: [CommandForm("reload", "reads the settings again, and says what came of it")]
-        case .help: [CommandForm("help [COMMAND]", "this list, or more about one command")]
+        case .reload: [CommandForm("reload", "reloads the settings and reports the result")]
+        case .help: [CommandForm("help [COMMAND]", "this list, or help for one command")]
         case .system: system
         case .doctor: [doctor]
         }
@@ -55,60 +55,60 @@ extension Command.Word {
 
     private var providers: [CommandForm] {
         [
-            CommandForm("providers", "how each provider does: share, latency, success, addresses"),
-            CommandForm("providers reset [NAME]", "forgets what was measured of one provider or of all"),
-            CommandForm("providers test NAME", "tries out what a provider can do and how fast it is"),
+            CommandForm("providers", "state of each provider: share, latency, success, addresses"),
+            CommandForm("providers reset [NAME]", "clears the measurements of one provider or of all"),
+            CommandForm("providers test NAME", "tests the features and latency of a provider"),
         ]
     }
 
     private var doctor: CommandForm {
         CommandForm(
-            "doctor [--config FILE]", "by httpdnsctl: what stands in the way of names on this machine",
-            [("--config FILE", "the settings that the daemon reads")])
+            "doctor [--config FILE]", "run by httpdnsctl: finds problems of name resolution on this machine",
+            [("--config FILE", "the daemon's settings file")])
     }
 
     private var system: [CommandForm] {
-        let dryRun = ("--dry-run", "shows the steps and takes none")
+        let dryRun = ("--dry-run", "shows the steps without executing them")
         return [
-            CommandForm("system status", "by httpdnsctl: who keeps resolv.conf, and whether it leads to the daemon"),
+            CommandForm("system status", "run by httpdnsctl: resolv.conf manager; whether programs use the daemon"),
             CommandForm(
-                "system use [--dry-run]", "by httpdnsctl: makes the daemon the resolver of this machine", [dryRun]),
+                "system use [--dry-run]", "run by httpdnsctl: makes the daemon this machine's resolver", [dryRun]),
             CommandForm(
-                "system restore [--dry-run] [--if-dead]", "by httpdnsctl: gives back what was before",
-                [dryRun, ("--if-dead", "only where the daemon does not answer: for the guard unit")]),
+                "system restore [--dry-run] [--if-dead]", "run by httpdnsctl: restores the previous settings",
+                [dryRun, ("--if-dead", "only if the daemon does not answer; the restore unit uses it")]),
         ]
     }
 
     private var stats: CommandForm {
         CommandForm(
-            "stats [--json|--prometheus]", "every counter",
+            "stats [--json|--prometheus]", "all counters",
             [
-                ("--prometheus", "as Prometheus reads it"),
-                ("--watch", "by httpdnsctl: each second the counters that changed, with their rates, until Ctrl-C"),
+                ("--prometheus", "in the Prometheus text format"),
+                ("--watch", "run by httpdnsctl: changed counters and their rates each second, until Ctrl-C"),
             ])
     }
 
     private var query: CommandForm {
         CommandForm(
             "query NAME [TYPE] [--provider NAME] [--no-cache]", "resolves a name as for a client",
-            [("--provider NAME", "by this provider alone"), ("--no-cache", "anew, whatever the cache has")])
+            [("--provider NAME", "only with this provider"), ("--no-cache", "without reading the cache")])
     }
 
     private var watch: CommandForm {
         CommandForm(
-            "watch [--name GLOB] [--clients]", "queries as they are answered, until Ctrl-C",
+            "watch [--name GLOB] [--clients]", "queries when they are answered, until Ctrl-C",
             [
-                ("--name GLOB", "those for names of this form: * stands for anything, ? for one character"),
-                ("--clients", "with the addresses of those who ask"),
+                ("--name GLOB", "only matching names: * is any string, ? is one character"),
+                ("--clients", "with client addresses"),
             ])
     }
 
     private var recorder: [CommandForm] {
-        let clients = [("--clients", "with the addresses of those who ask")]
+        let clients = [("--clients", "with client addresses")]
         return [
             CommandForm("recorder dump [--clients]", "the last 10,000 events of each thread", clients),
             CommandForm(
-                "recorder read FILE [--clients]", "by httpdnsctl: those in a file that a crash or a burst left", clients
+                "recorder read FILE [--clients]", "run by httpdnsctl: the events in a file", clients
             ),
         ]
     }
@@ -116,10 +116,10 @@ extension Command.Word {
     private var log: CommandForm {
         CommandForm(
             "log LEVEL [--for DURATION]",
-            "sets what is logged, until the next change or reload",
+            "sets the log level until the next change or reload",
             [
                 ("LEVEL", CommandForm.levels),
-                ("--for DURATION", "for so long; the level of the settings comes after it"),
+                ("--for DURATION", "for this time; then the level of the settings applies"),
             ])
     }
 }

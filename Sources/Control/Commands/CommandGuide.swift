@@ -32,10 +32,10 @@ package enum CommandGuide {
         let reserved = Command.Word.allCases.filter { $0.reserved == .wholly }.map(\.rawValue)
         return
             (lines + [
-                #"Each takes --json, and may come as JSON: {"command":"flush","name":"www.example.com","tree":true}"#,
-                "A duration is 1s to 30d, such as 10m or 2h. \"help COMMAND\" tells more about one of them.",
-                "For root, and for the user and group of the daemon, are \(reserved.joined(separator: ", ")),",
-                "providers reset and test, query past the cache, and watch and recorder dump with --clients.",
+                #"All take --json, and can be sent as JSON: {"command":"flush","name":"www.example.com","tree":true}"#,
+                "A duration is 1s to 30d, such as 10m or 2h. \"help COMMAND\" shows the options of a command.",
+                "Only root and the daemon's own user and group may run \(reserved.joined(separator: ", ")),",
+                "providers reset and test, query --no-cache and --provider, watch and recorder dump with --clients.",
             ]).map { "\($0)\n" }.joined()
     }
 
@@ -99,14 +99,14 @@ extension Command.Word {
 
     fileprivate var whoMayAsk: String {
         switch reserved {
-        case .not: "Everyone who may open the socket may ask for it."
+        case .not: "Every user who can open the socket may run it."
         case .inPart:
-            "What changes something, makes traffic or shows clients is for root and the daemon's own user and group."
-        case .wholly: "It is for root, and for the user and group of the daemon."
+            "Only root and the daemon's own user and group may change state, cause traffic or see clients."
+        case .wholly: "Only root and the daemon's own user and group may run it."
         }
     }
 
-    fileprivate var asJSON: String { "With --json: JSON, an object on each line." }
+    fileprivate var asJSON: String { "With --json: one JSON object per line." }
 
     /// The lower-case words and options of the command's forms.
     fileprivate var completions: Set<String> {

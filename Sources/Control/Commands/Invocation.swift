@@ -62,7 +62,7 @@ package enum Invocation: Equatable, Sendable {
             self = .top(socket: socket)
         } else if rest.first == Command.Word.stats.rawValue, rest.contains(Invocation.watchOption) {
             guard rest.count == 2 else {
-                throw UsageError("\(Invocation.watchOption) of stats stands alone, or with --json")
+                throw UsageError("\(Invocation.watchOption) of stats takes no other argument than --json")
             }
             self = .watchStats(socket: socket, wantsJSON: wantsJSON)
         } else if rest.first == Command.Word.system.rawValue {

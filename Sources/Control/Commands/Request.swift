@@ -59,7 +59,7 @@ package struct Request: Equatable, Sendable {
 
     private static func consistent(_ command: Command, wantsJSON: Bool) throws(RequestFault) -> Command {
         guard wantsJSON, command == .stats(asPrometheus: true) else { return command }
-        throw RequestFault("Prometheus reads no JSON; allowed: \(Command.Word.stats.usage)")
+        throw RequestFault("--prometheus is not allowed in JSON; allowed: \(Command.Word.stats.usage)")
     }
 
     private static let allowed: String = {

@@ -151,7 +151,7 @@ struct RequestFields: Decodable {
     private func flushScope() throws(RequestFault) -> QuestionScope {
         guard all != true else {
             guard name == nil, type == nil, tree != true else {
-                throw RequestFault("--all stands alone; allowed: \(Command.Word.flush.usage)")
+                throw RequestFault("--all takes no other argument; allowed: \(Command.Word.flush.usage)")
             }
             return .everything
         }
@@ -242,8 +242,8 @@ struct RequestFields: Decodable {
     private func readPattern(_ text: String) throws(RequestFault) -> NamePattern {
         guard let pattern = NamePattern(text) else {
             throw RequestFault(
-                "\(quoted(text)) is no pattern of names; allowed: up to \(NamePattern.maxBytes) bytes of ASCII, "
-                    + "in which * stands for anything and ? for one character")
+                "\(quoted(text)) is not a name pattern; allowed: up to \(NamePattern.maxBytes) bytes of ASCII, "
+                    + "in which * is any string and ? is one character")
         }
         return pattern
     }

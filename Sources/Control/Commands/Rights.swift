@@ -30,7 +30,7 @@ package struct Rights: Equatable, Sendable {
         case (let user?, let group?): "root, user \(user) and group \(group)"
         case (let user?, nil): "root and user \(user)"
         case (nil, let group?): "root and group \(group)"
-        case (nil, nil): "root alone, because the daemon shares its user with other programs"
+        case (nil, nil): "root only, because the daemon shares its user with other programs"
         }
     }
 

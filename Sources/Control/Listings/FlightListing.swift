@@ -31,7 +31,7 @@ extension FlightFile {
     package func text(asJSON: Bool, showsClients: Bool) -> String {
         var listing = FlightListing(
             wantsJSON: asJSON, showsClients: showsClients, bootMicroseconds: bootMicroseconds)
-        let end = signal.map { "when signal \($0) ended it" } ?? "while it ran"
+        let end = signal.map { "at its end by signal \($0)" } ?? "while running"
         let head = asJSON ? "" : "; written by httpdnsd \(programVersion) \(end)\n"
         return head + listing.piece(of: events) { self[$0] } + listing.end()
     }

@@ -55,7 +55,7 @@ package struct WhoisListing: Sendable {
 
     /// Returns the last piece.
     package func end() -> String {
-        guard list.count > 0 else { return list.refusal("no name is known to have led to \(address)") }
-        return list.end(text: "; \(counted(list.count, "name", "names"))\(isFull ? ", and perhaps more" : "")\n")
+        guard list.count > 0 else { return list.refusal("no known name resolved to \(address)") }
+        return list.end(text: "; \(counted(list.count, "name", "names"))\(isFull ? "; there may be more" : "")\n")
     }
 }

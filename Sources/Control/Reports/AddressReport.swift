@@ -70,14 +70,14 @@ extension AddressReport {
                 handshakeMilliseconds.map { "\($0) ms" } ?? "-",
                 nextProbeSeconds.map { LineFormat.span(seconds: $0) } ?? "-",
                 [place, reason].compactMap { $0 }.joined(separator: ": "),
-                sources.map { "by \($0.isEmpty ? "nobody" : $0.joined(separator: ", "))" } ?? "",
+                sources.map { $0.isEmpty ? "no source" : "by \($0.joined(separator: ", "))" } ?? "",
             ], widths: AddressReport.widths) + "\n"
     }
 
     /// The column titles of `verdicts`.
     static var titles: String {
         LineFormat.spaced(
-            ["name", "address", "verdict", "age", "handshake", "next", "place and who led there"], widths: widths)
+            ["name", "address", "verdict", "age", "handshake", "next", "place and sources"], widths: widths)
             + "\n"
     }
 

@@ -36,9 +36,9 @@ package struct DoctorReport: Encodable, Equatable, Sendable {
 
     private var text: String {
         let lines = findings.map { "\($0.gravity): \($0.subject): \($0.text); remedy: \($0.remedy)\n" }
-        let looked = "looked at: \(checked.joined(separator: ", "))\n"
+        let looked = "checked: \(checked.joined(separator: ", "))\n"
         guard hasFindings else {
-            return lines.joined() + "nothing stands in the way of names; " + looked
+            return lines.joined() + "found no problem; " + looked
         }
         return lines.joined() + looked
     }

@@ -102,11 +102,12 @@ extension EvidenceReport {
 }
 
 extension EvidenceReport.Claim {
-    /// "alidns led to 192.0.2.66 (name-mismatch; certificate evil.example, by ...), of 192.0.2.66 192.0.2.67"
+    /// "alidns returned 192.0.2.66 (name-mismatch; certificate evil.example, by ...), one of 192.0.2.66 192.0.2.67"
     fileprivate var text: String {
         let words = [detail.isEmpty ? verdict : "\(verdict): \(detail)", certificate.map { "certificate \($0.text)" }]
             .compactMap { $0 }
-        return "\(source) led to \(address) (\(words.joined(separator: "; "))), of \(addresses.joined(separator: " "))"
+        let others = addresses.joined(separator: " ")
+        return "\(source) returned \(address) (\(words.joined(separator: "; "))), one of \(others)"
     }
 }
 

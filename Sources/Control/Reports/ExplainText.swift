@@ -30,12 +30,12 @@ extension ExplainReport {
             facts.append(("rule", ["\(rules.joined(separator: ", ")): \(ruleSays.joined(separator: ", "))"]))
         }
         facts.append(("entry", entries.isEmpty ? ["none"] : entries.flatMap(\.facts)))
-        facts += sources.map { ($0.failure == nil ? "said" : "failed", [$0.fact]) }
+        facts += sources.map { ($0.failure == nil ? "answered" : "failed", [$0.fact]) }
         facts.append(("address", addresses.map(\.fact)))
         if !expired.isEmpty { facts.append(("expired", [expired])) }
         if let failure {
             let left = LineFormat.span(seconds: failure.leftSeconds)
-            facts.append(("failure", ["\(failure.reason); not asked again for \(left)"]))
+            facts.append(("failure", ["\(failure.reason); not tried again for \(left)"]))
         }
         if let standIn { facts.append(("stand-in", ["the system resolver answered: \(standIn)"])) }
         if let refresh { facts.append(("refresh", [refresh])) }
@@ -57,9 +57,10 @@ extension ExplainReport.Entry {
     fileprivate var facts: [String] {
         let (age, life) = (LineFormat.span(seconds: ageSeconds), LineFormat.span(seconds: lifetimeSeconds))
         let left = lifetimeSeconds - ageSeconds
-        let end = left > 0 ? "\(LineFormat.span(seconds: left)) left" : "over since \(LineFormat.span(seconds: -left))"
-        let who = source ?? "\(provenance), by whom is not known any more"
-        let server = serverTTLSeconds.map { ", which said TTL \($0)" } ?? ""
+        let end =
+            left > 0 ? "\(LineFormat.span(seconds: left)) left" : "\(LineFormat.span(seconds: -left)) past the TTL"
+        let who = source ?? "\(provenance), source unknown"
+        let server = serverTTLSeconds.map { ", original TTL \($0)" } ?? ""
         let what = records.isEmpty ? rcode : records.joined(separator: " ")
         return [
             "\(state), \(age) old, \(end) of \(life), \(counted(hits, "hit", "hits")) not counted yet",
@@ -76,7 +77,7 @@ extension ExplainReport.Said {
     fileprivate var fact: String {
         let ago = "\(LineFormat.span(seconds: ageSeconds)) ago"
         if let failure { return "\(source), \(ago): \(failure)" }
-        let took = milliseconds.map { ", in \($0) ms" } ?? ", unasked"
+        let took = milliseconds.map { ", in \($0) ms" } ?? ", unsolicited"
         let ttl = ttlSeconds.map { ", TTL \($0)" } ?? ""
         return "\(source), \(ago)\(took)\(ttl): \(what)"
     }
@@ -88,7 +89,7 @@ extension ExplainReport.Said {
         if let negative { parts.append(negative) }
         if agrees == true, !isKept { parts.append("the same addresses") }
         if agrees == false, !kept.isEmpty { parts.append(kept.joined(separator: " ")) }
-        if !filtered.isEmpty { parts.append("\(filtered.joined(separator: " ")) taken out, private") }
+        if !filtered.isEmpty { parts.append("\(filtered.joined(separator: " ")) removed (private)") }
         if parts.isEmpty { parts.append(kept.isEmpty ? "an answer" : kept.joined(separator: " ")) }
         return parts.joined(separator: "; ")
     }

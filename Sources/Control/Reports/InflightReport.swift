@@ -70,7 +70,7 @@ extension InflightReport.Lookup {
     fileprivate var line: String {
         let purpose = isRefresh ? "refresh" : "client"
         let asked = fetches.map { "\($0.upstream) \($0.ageMilliseconds) ms" }.joined(separator: ", ")
-        return "\(name) \(type) \(ageMilliseconds) ms, for a \(purpose), \(counted(waiters, "waits", "wait")), "
-            + (asked.isEmpty ? "nobody is asked" : "asks \(asked)")
+        return "\(name) \(type) \(ageMilliseconds) ms, for a \(purpose), \(counted(waiters, "waiter", "waiters")), "
+            + (asked.isEmpty ? "asks no upstream" : "asks \(asked)")
     }
 }

@@ -21,11 +21,11 @@ package struct LogLevelReport: Codable, Equatable, Sendable {
 
     /// "the log's level is debug for 10m, then info"
     package var text: String {
-        let start = "the log's level is \(level.rawValue)"
+        let start = "log level is \(level.rawValue)"
         if let secondsLeft {
             return "\(start) for \(LineFormat.span(seconds: secondsLeft)), then \(levelOfSettings.rawValue)"
         }
-        guard level != levelOfSettings else { return "\(start), as the settings say" }
-        return "\(start), until it is changed or the settings (\(levelOfSettings.rawValue)) are read again"
+        guard level != levelOfSettings else { return "\(start), as in the settings" }
+        return "\(start), until the next change or reload (settings: \(levelOfSettings.rawValue))"
     }
 }

@@ -105,7 +105,7 @@ package struct NetworkReport: Codable, Equatable, Sendable {
 
 extension NetworkReport {
     package var text: String {
-        let lines = current.map(\.lines) ?? ["the network is not watched"]
+        let lines = current.map(\.lines) ?? ["the daemon does not watch the network ([network] watch is off)"]
         guard !known.isEmpty else { return lines.map { "\($0)\n" }.joined() }
         let rows = [["known", "last seen", "network", "times"]] + known.map(\.columns)
         return (lines + [""] + LineFormat.aligned(rows)).map { "\($0)\n" }.joined()
@@ -120,7 +120,7 @@ extension NetworkReport.Current {
         var rows = [
             ("network", "\(name)\(unsettled)"),
             (state == .none ? "lost" : "in use", "for \(LineFormat.uptime(seconds: seconds))"),
-            ("way out", families.isEmpty ? "none" : families.joined(separator: ", ")),
+            ("routes", families.isEmpty ? "none" : families.joined(separator: ", ")),
             ("changes", history),
         ]
         if let nameserverSource { rows.append(("servers", "from \(nameserverSource)")) }

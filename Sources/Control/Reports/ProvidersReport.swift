@@ -49,13 +49,14 @@ extension StatsReport.Provider {
         }
         if divergences > 0 {
             let times = counted(divergences, "time", "times")
-            lines.append("led to somebody else's address \(times), see evidence; trust \(LineFormat.percent(trust))")
+            lines.append(
+                "returned mismatched addresses \(times), see evidence; credibility \(LineFormat.percent(trust))")
         }
         if clockOffsetMilliseconds != 0 {
             let side = clockOffsetMilliseconds > 0 ? "ahead of" : "behind"
-            lines.append("clock \(abs(clockOffsetMilliseconds)) ms \(side) ours")
+            lines.append("clock \(abs(clockOffsetMilliseconds)) ms \(side) the local clock")
         }
-        if usesProxy { lines.append("asked through a proxy") }
+        if usesProxy { lines.append("uses a proxy") }
         if let shadow { lines.append(shadow.line) }
         return lines
     }
@@ -63,6 +64,6 @@ extension StatsReport.Provider {
 
 extension StatsReport.Provider.Shadow {
     fileprivate var line: String {
-        "shadow asked \(asked): same \(same), overlapping \(overlapping), different \(different), failed \(failed)"
+        "shadow requests \(asked): same \(same), overlapping \(overlapping), different \(different), failed \(failed)"
     }
 }

@@ -33,13 +33,13 @@ package struct ReportOutcome: Codable, Equatable, Sendable {
 extension ReportOutcome {
     package var jsonLine: String { json(self) }
 
-    /// "probe agrees: refused; 192.0.2.1 is not handed out any more"
+    /// "probe agrees: refused; 192.0.2.1 was removed from answers"
     package var text: String {
         let opinion =
             switch agrees {
             case true?: "agrees"
             case false?: "disagrees"
-            case nil: "cannot tell"
+            case nil: "is inconclusive"
             }
         let verdicts = found.map { address in
             let port = found.count > 1 ? address.port.map { "port \($0) " } ?? "" : ""
@@ -50,10 +50,10 @@ extension ReportOutcome {
 
     private var consequence: String {
         switch (isHandedOut, agrees) {
-        case (false, true?): "\(address) is not handed out any more"
-        case (false, _): "\(address) is not handed out (\(reason))"
-        case (true, false?): "it stays"
-        case (true, _): "it stays (\(reason))"
+        case (false, true?): "\(address) was removed from answers"
+        case (false, _): "\(address) is not in answers (\(reason))"
+        case (true, false?): "\(address) stays in answers"
+        case (true, _): "\(address) stays in answers (\(reason))"
         }
     }
 }

@@ -48,14 +48,14 @@ package struct SystemReport: Codable, Equatable, Sendable {
     private var text: String {
         let use =
             switch record {
-            case .none: leadsToDaemon ? "leads to the daemon, though not by \"system use\"" : "not used by this machine"
-            case .unfinished: "interrupted on the way; run: httpdnsctl system restore"
-            case .complete: leadsToDaemon ? "used by this machine" : "taken over, but names do not come from the daemon"
-            case .damaged: "the record of what was before is damaged"
+            case .none: leadsToDaemon ? "used, but not set up by \"system use\"" : "not used by this machine"
+            case .unfinished: "takeover interrupted; run: httpdnsctl system restore"
+            case .complete: leadsToDaemon ? "used by this machine" : "set up, but queries do not reach the daemon"
+            case .damaged: "the takeover record is damaged"
             }
         var lines = [
-            "httpdnsd: \(use)", "resolv.conf is kept by: \(keeper)", "first nameserver: \(nameserver ?? "none")",
-            "daemon answers at: \(answering.isEmpty ? "nowhere" : answering.joined(separator: " "))",
+            "httpdnsd: \(use)", "resolv.conf manager: \(keeper)", "first nameserver: \(nameserver ?? "none")",
+            "daemon answers at: \(answering.isEmpty ? "none" : answering.joined(separator: " "))",
         ]
         lines += changed.map { "changed since: \($0)" }
         return lines.map { $0 + "\n" }.joined()

@@ -6,86 +6,94 @@
 
 extension MetricFamily {
     static let ofServing: [MetricFamily] = [
-        .counter("queries", "Queries of clients.") {
+        .counter("queries", "Client queries.") {
             [MetricSample($0.queries.udp, ("proto", "udp")), MetricSample($0.queries.tcp, ("proto", "tcp"))]
         },
-        .counter("responses", "Responses by where the answer came from.") { report in
+        .counter("responses", "Responses, by source of the answer.") { report in
             report.responses.bySource.map { MetricSample($0.count, ("source", $0.source)) }
         },
-        .counter("response_codes", "Responses by response code.") { .init($0.rcodes, by: "rcode") },
-        .counter("dropped", "Queries that got no response.") { .init($0.dropped, by: "reason") },
-        .gauge("inflight", "Queries that wait for their answer.") { [MetricSample($0.inflight)] },
-        .counter("unsent_responses", "Responses over UDP that the socket did not take.") { [MetricSample($0.unsent)] },
+        .counter("response_codes", "Responses, by response code.") { .init($0.rcodes, by: "rcode") },
+        .counter("dropped", "Queries dropped without a response, by reason.") { .init($0.dropped, by: "reason") },
+        .gauge("inflight", "Queries waiting for an answer.") { [MetricSample($0.inflight)] },
+        .counter("unsent_responses", "UDP responses that could not be sent because the socket was full.") {
+            [MetricSample($0.unsent)]
+        },
         .counter("udp_rcvbuf_errors", "Datagrams to the listen addresses that the kernel dropped.") {
             [MetricSample($0.udpReceiveErrors)]
         },
-        .gauge("tcp_connections", "Connections of clients.") { [MetricSample($0.connections.open)] },
-        .counter("tcp_connections_refused", "Connections of clients that were closed on arrival.") {
+        .gauge("tcp_connections", "Open client connections.") { [MetricSample($0.connections.open)] },
+        .counter("tcp_connections_refused", "Client connections closed on arrival.") {
             [MetricSample($0.connections.refused)]
         },
-        .counter("tcp_connections_evicted", "Connections of clients that were closed to make room for new ones.") {
+        .counter("tcp_connections_evicted", "Client connections closed to make room for new ones.") {
             [MetricSample($0.connections.evicted)]
         },
-        .histogram("query_duration_seconds", "From a query to its response, by where the answer came from.") {
+        .histogram("query_duration_seconds", "Time from query to response, by source.") {
             $0.durations.sorted { $0.key < $1.key }.flatMap { source, durations in
                 durations.samples(("source", source))
             }
         },
-        .counter("stale_served", "Expired answers that were given, by cause.") { .init($0.stale, by: "cause") },
+        .counter("stale_served", "Expired answers served, by cause.") { .init($0.stale, by: "cause") },
     ]
 
     static let ofCache: [MetricFamily] = [
         .gauge("cache_entries", "Answers in the cache.") { [MetricSample($0.cache.entries)] },
         .gauge("cache_bytes", "Size of the cache.") { [MetricSample($0.cache.bytes)] },
-        .counter("cache_hits", "Queries that the cache answered.") { [MetricSample($0.cache.hits)] },
-        .counter("cache_misses", "Queries that the cache could not answer.") { [MetricSample($0.cache.misses)] },
-        .counter("cache_insertions", "Answers that were put into the cache.") { [MetricSample($0.cache.insertions)] },
-        .counter("cache_evictions", "Answers that made room for others.") { [MetricSample($0.cache.evictions)] },
-        .counter("lookups_displaced", "Lookups that ended because their domain or client had more than its share.") {
+        .counter("cache_hits", "Queries answered from the cache.") { [MetricSample($0.cache.hits)] },
+        .counter("cache_misses", "Queries not answered from the cache.") { [MetricSample($0.cache.misses)] },
+        .counter("cache_insertions", "Answers inserted into the cache.") { [MetricSample($0.cache.insertions)] },
+        .counter("cache_evictions", "Answers evicted from the full cache.") { [MetricSample($0.cache.evictions)] },
+        .counter("lookups_displaced", "Lookups ended because their domain or client exceeded its share.") {
             [MetricSample($0.shares.lookupsDisplaced)]
         },
-        .counter("requests_without_place", "Requests to providers that ended for want of a place, by what they did.") {
+        .counter("requests_without_place", "Requests to providers ended because of the limit, by state.") {
             [
                 MetricSample($0.shares.requestsDisplaced, ("was", "running")),
                 MetricSample($0.shares.requestsExpired, ("was", "waiting")),
             ]
         },
-        .counter("prefetch_started", "Refreshes that were begun before the answer expired.") {
+        .counter("prefetch_started", "Refreshes started before the answer expired.") {
             [MetricSample($0.prefetch.started)]
         },
-        .counter("prefetch", "Refreshes that ended, by result.") {
+        .counter("prefetch", "Refreshes ended, by result.") {
             [
                 MetricSample($0.prefetch.succeeded, ("result", "succeeded")),
                 MetricSample($0.prefetch.failed, ("result", "failed")),
             ]
         },
-        .counter("prefetch_hits", "Refreshed answers that a client got.") { [MetricSample($0.prefetch.used)] },
-        .gauge("store_loaded_entries", "Answers that came back from the store at the start.") {
+        .counter("prefetch_hits", "Refreshed answers that were served to a client.") {
+            [MetricSample($0.prefetch.used)]
+        },
+        .gauge("store_loaded_entries", "Answers loaded from the store at startup.") {
             [MetricSample($0.store.loaded)]
         },
-        .counter("store_written_entries", "Answers that were written to the store.") {
+        .counter("store_written_entries", "Answers written to the store.") {
             [MetricSample($0.store.written)]
         },
-        .counter("store_batches", "Batches that were written to the store.") { [MetricSample($0.store.batches)] },
-        .counter("store_failures", "Batches that could not be written to the store.") {
+        .counter("store_batches", "Batches written to the store.") { [MetricSample($0.store.batches)] },
+        .counter("store_failures", "Batches not written to the store because of an error.") {
             [MetricSample($0.store.failures)]
         },
-        .counter("store_dropped_entries", "Answers that were lost to the store.") { [MetricSample($0.store.dropped)] },
-        .counter("store_refused_notes", "Notes that found no room in the store.") {
+        .counter("store_dropped_entries", "Answers that were not written to the store.") {
+            [MetricSample($0.store.dropped)]
+        },
+        .counter("store_refused_notes", "Notes refused because the store was full.") {
             [MetricSample($0.store.refusedNotes)]
         },
     ]
 
     static let ofProcess: [MetricFamily] = [
-        .gauge("build_info", "The version that runs; always 1.") { [MetricSample(1, ("version", $0.version))] },
-        .gauge("uptime_seconds", "Since the start.") { [MetricSample($0.uptimeSeconds)] },
-        .counter("page_requests", "Requests to the HTTP listener that were answered.") {
+        .gauge("build_info", "Version of the daemon; always 1.") { [MetricSample(1, ("version", $0.version))] },
+        .gauge("uptime_seconds", "Time since startup.") { [MetricSample($0.uptimeSeconds)] },
+        .counter("page_requests", "Requests answered by the HTTP listener.") {
             [MetricSample($0.pages.requests)]
         },
-        .counter("page_connections_cut", "Connections to the HTTP listener that were too many or took too long.") {
+        .counter(
+            "page_connections_cut", "HTTP listener connections closed because of the connection limit or a timeout."
+        ) {
             [MetricSample($0.pages.cut)]
         },
-        .gauge("config_last_reload_success_timestamp_seconds", "When settings were last put into force, since 1970.") {
+        .gauge("config_last_reload_success_timestamp_seconds", "Time of the last successful load, since 1970.") {
             [MetricSample($0.process.settingsSeconds)]
         },
         .ofAnyProgram("process_start_time_seconds", "Start time of the process since unix epoch in seconds.") {

@@ -108,7 +108,7 @@ extension StatusReport {
 
     private var systemText: String {
         let asked = systemServers.isEmpty ? "none" : systemServers.joined(separator: " ")
-        return asked + (loopingServers.isEmpty ? "" : " (leads back to us: \(loopingServers.joined(separator: " ")))")
+        return asked + (loopingServers.isEmpty ? "" : " (forwarding loop: \(loopingServers.joined(separator: " ")))")
     }
 
     private var cacheText: String {

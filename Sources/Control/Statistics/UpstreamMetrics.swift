@@ -8,38 +8,37 @@ extension MetricFamily {
     private static let states = ["up", "down", "throttled", "blocked", "over-budget", "unmeasured"]
 
     static let ofProviders: [MetricFamily] = [
-        .gauge("provider_info", "What the settings say of a provider; always 1.") {
+        .gauge("provider_info", "Settings of a provider, as labels; always 1.") {
             $0.providers.map {
                 MetricSample(
                     1, ("provider", $0.name), ("dialect", $0.dialect), ("proxy", $0.usesProxy ? "yes" : "no"))
             }
         },
-        .gauge("provider_up", "0 for a provider that fails or does not serve us, otherwise 1.") {
+        .gauge("provider_up", "0 if the provider is down or blocked, otherwise 1.") {
             $0.providers.map { MetricSample(["down", "blocked"].contains($0.state) ? 0 : 1, ("provider", $0.name)) }
         },
-        .gauge("provider_state", "1 for the state that a provider is in, 0 for the others.") {
+        .gauge("provider_state", "1 for the current state of a provider, 0 for other states.") {
             $0.providers.flatMap { provider in
                 states.map { MetricSample(provider.state == $0 ? 1 : 0, ("provider", provider.name), ("state", $0)) }
             }
         },
-        .gauge("provider_retry_seconds", "Until a provider that has a pause is asked again.") {
+        .gauge("provider_retry_seconds", "Time until a paused provider is used again.") {
             $0.providers.compactMap { provider in
                 provider.retrySeconds.map { MetricSample($0, ("provider", provider.name)) }
             }
         },
-        .gauge("provider_share_ratio", "Of first choices, how many a provider was.") {
+        .gauge("provider_share_ratio", "Share of lookups that ask this provider first.") {
             $0.providers.compactMap { provider in provider.share.map { MetricSample($0, ("provider", provider.name)) } }
         },
-        .gauge("provider_success_ratio", "Of the latest requests to a provider, how many it answered.") {
+        .gauge("provider_success_ratio", "Share of the latest requests to a provider that succeeded.") {
             $0.providers.compactMap { provider in
                 provider.success.map { MetricSample($0, ("provider", provider.name)) }
             }
         },
-        .counter("provider_requests_begun", "Requests to a provider.") {
+        .counter("provider_requests_begun", "Requests started to a provider.") {
             $0.providers.map { MetricSample($0.requests, ("provider", $0.name)) }
         },
-        .counter("provider_requests", "Requests to a provider that ended, by result: success, or the kind of failure.")
-        {
+        .counter("provider_requests", "Requests to a provider that ended, by result: success or kind of failure.") {
             $0.providers.flatMap { [MetricSample]($0.results, by: "result", and: ("provider", $0.name)) }
         },
         .counter("provider_names", "Names in the requests to a provider.") {
@@ -48,34 +47,34 @@ extension MetricFamily {
         .counter("provider_failures", "Failures of a provider, for all or some of the names in a request, by kind.") {
             $0.providers.flatMap { [MetricSample]($0.failures, by: "kind", and: ("provider", $0.name)) }
         },
-        .histogram("provider_duration_seconds", "From a request to a provider to a reply that was of use.") {
+        .histogram("provider_duration_seconds", "Time from a request to a provider to its usable reply.") {
             // A provider without measurements has no histogram, so that it does not appear to be the fastest.
             $0.providers.filter(\.durations.hasSome).flatMap { $0.durations.samples(("provider", $0.name)) }
         },
-        .gauge("provider_clock_offset_seconds", "A provider's clock less ours.") {
+        .gauge("provider_clock_offset_seconds", "Offset of a provider's clock from the local clock.") {
             $0.providers.map { MetricSample(Double($0.clockOffsetMilliseconds) / 1000, ("provider", $0.name)) }
         },
     ]
 
     static let ofTransfers: [MetricFamily] = [
-        .gauge("provider_connections", "Connections to a provider.") {
+        .gauge("provider_connections", "Open connections to a provider.") {
             $0.providers.map { MetricSample($0.connections.open, ("provider", $0.name), ("state", "open")) }
         },
-        .counter("provider_connections_opened", "Connections to a provider that were made.") {
+        .counter("provider_connections_opened", "Connections opened to a provider.") {
             $0.providers.map { MetricSample($0.connections.opened, ("provider", $0.name)) }
         },
-        .counter("provider_connections_reused", "Requests to a provider over a connection that was there.") {
+        .counter("provider_connections_reused", "Requests to a provider that reused a connection.") {
             $0.providers.map { MetricSample($0.connections.reused, ("provider", $0.name)) }
         },
-        .counter("provider_retries", "Requests that an old connection failed and a fresh one answered.") {
+        .counter("provider_retries", "Requests that failed on a reused connection and succeeded on a new one.") {
             $0.providers.map { MetricSample($0.connections.retried, ("provider", $0.name)) }
         },
-        .counter("provider_shadow_requests", "Requests to a provider whose answers are only compared.") {
+        .counter("provider_shadow_requests", "Requests to a shadow provider.") {
             $0.providers.compactMap { provider in
                 provider.shadow.map { MetricSample($0.asked, ("provider", provider.name)) }
             }
         },
-        .counter("provider_shadow_answers", "Answers that were only compared, by result.") {
+        .counter("provider_shadow_answers", "Answers of a shadow provider, by result of the comparison.") {
             $0.providers.flatMap { provider in provider.shadow?.samples(provider.name) ?? [] }
         },
         .counter("system_requests", "Queries to the system resolver.") { [MetricSample($0.system.requests)] },
@@ -88,10 +87,10 @@ extension MetricFamily {
         .counter("system_refused_exchanges", "Queries not sent because too many sockets to nameservers were open.") {
             [MetricSample($0.system.refusedExchanges)]
         },
-        .counter("upstream_rejected", "Messages to us that were no reply to what we had asked.") {
+        .counter("upstream_rejected", "Received messages that match no outstanding query.") {
             [MetricSample($0.system.foreignReplies, ("reason", "foreign"))]
         },
-        .gauge("system_servers", "Nameservers of the system resolver that are asked, and that lead back to us.") {
+        .gauge("system_servers", "Nameservers of the system resolver: asked, or excluded as a loop.") {
             [
                 MetricSample($0.system.servers.count, ("state", "asked")),
                 MetricSample($0.system.looping.count, ("state", "looping")),
@@ -101,41 +100,41 @@ extension MetricFamily {
 
     static let ofVerification: [MetricFamily] = [
         .counter("probe", "Probes that ended, by verdict.") { .init($0.probe.verdicts, by: "verdict") },
-        .histogram("probe_duration_seconds", "From the first packet of a probe to its verdict.") {
+        .histogram("probe_duration_seconds", "Time from the first packet of a probe to its verdict.") {
             $0.probe.durations.samples()
         },
-        .gauge("probes_running", "Probes that run.") { [MetricSample($0.probe.running)] },
-        .gauge("probes_waiting", "Probes that are due and wait.") { [MetricSample($0.probe.waiting)] },
-        .counter("probes_dropped", "Probes that found no room to wait.") { [MetricSample($0.probe.dropped)] },
-        .counter("probes_skipped", "Probes that were due and not begun, by reason.") {
+        .gauge("probes_running", "Probes running.") { [MetricSample($0.probe.running)] },
+        .gauge("probes_waiting", "Due probes waiting to start.") { [MetricSample($0.probe.waiting)] },
+        .gauge("probes_dropped", "Addresses left out of answers as unreachable.") { [MetricSample($0.probe.dropped)] },
+        .counter("probes_skipped", "Due probes that were not started, by reason.") {
             .init($0.probe.skipped, by: "reason")
         },
-        .counter("probes_lost", "Probes that never ended.") { [MetricSample($0.probe.lost)] },
-        .counter("probe_forgotten_names", "Names that made room for others, with all that was known of them.") {
+        .counter("probes_lost", "Probes that ended without a result.") { [MetricSample($0.probe.lost)] },
+        .counter("probe_forgotten_names", "Names evicted from the full table of verdicts.") {
             [MetricSample($0.probe.forgottenNames)]
         },
-        .counter("probe_reports", "Reports of programs that an address failed, by what became of them.") {
+        .counter("probe_reports", "Reports of failed addresses, by result.") {
             [
                 MetricSample($0.probe.reports.accepted, ("result", "accepted")),
                 MetricSample($0.probe.reports.refused, ("result", "refused")),
             ]
         },
-        .gauge("quarantined_addresses", "Addresses that are kept from clients.") {
+        .gauge("quarantined_addresses", "Addresses left out of answers as mismatched.") {
             [MetricSample($0.probe.quarantined)]
         },
-        .counter("divergence", "Times that a source led to somebody else's address and another one did not.") {
+        .counter("divergence", "Mismatched addresses of a source while another source's address was verified.") {
             [MetricSample($0.probe.divergences)]
         },
-        .counter("source_divergence", "The same, by the source that led astray.") {
+        .counter("source_divergence", "Divergences, by source of the mismatched address.") {
             $0.providers.map { MetricSample($0.divergences, ("source", $0.name)) }
                 + [MetricSample($0.system.divergences, ("source", "system"))]
         },
-        .gauge("source_trust_ratio", "How far a source's word is believed.") {
+        .gauge("source_trust_ratio", "Credibility of a source, from 0 to 1.") {
             $0.providers.map { MetricSample($0.trust, ("source", $0.name)) }
                 + [MetricSample($0.system.trust, ("source", "system"))]
         },
-        .gauge("evidence_entries", "Divergences that are kept.") { [MetricSample($0.probe.evidence)] },
-        .gauge("evidence_broken_notes", "Notes of the store that should have been evidence and were none.") {
+        .gauge("evidence_entries", "Divergences stored as evidence.") { [MetricSample($0.probe.evidence)] },
+        .gauge("evidence_broken_notes", "Evidence notes of the store that could not be read.") {
             [MetricSample($0.probe.brokenEvidence)]
         },
     ]
@@ -145,12 +144,11 @@ extension MetricFamily {
             $0.network.id.isEmpty ? [] : [MetricSample(1, ("id", $0.network.id), ("kind", $0.network.kind))]
         },
         .counter("network_changes", "Changes of the network, by cause.") { .init($0.network.causes, by: "cause") },
-        .gauge("network_last_recovery_seconds", "From a usable route to the first fresh answer, the last time.") {
+        .gauge("network_last_recovery_seconds", "Time from a usable route to the first fresh answer, latest.") {
             let milliseconds = $0.network.lastRecoveryMilliseconds
             return milliseconds > 0 ? [MetricSample(Double(milliseconds) / 1000)] : []
         },
-        .histogram("network_recovery_seconds", "From a usable route to the first fresh answer, by cause of the change.")
-        {
+        .histogram("network_recovery_seconds", "Time from a usable route to the first fresh answer, by cause.") {
             $0.network.recoveryMilliseconds.sorted { $0.key < $1.key }.flatMap { cause, recovery in
                 recovery.samples(cause)
             }

@@ -116,7 +116,7 @@ package struct TopScreen {
     }
 
     private var footer: StyledLine {
-        guard let notice else { return StyledLine("q ends; rates and shares are of the last second", .quiet) }
+        guard let notice else { return StyledLine("q quits; rates and shares cover the last second", .quiet) }
         return StyledLine(notice, .bad)
     }
 

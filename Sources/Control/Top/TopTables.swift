@@ -24,8 +24,8 @@ enum TopTables {
     }
 
     static func names(_ report: TopReport) -> [StyledLine] {
-        let titles = ["asked/s", "type", "name"]
-        guard !report.hottest.isEmpty else { return [StyledLine("asked/s  no name has been asked", .title)] }
+        let titles = ["queries/s", "type", "name"]
+        guard !report.hottest.isEmpty else { return [StyledLine("queries/s  no queries", .title)] }
         let rows = report.hottest.map { [toTheRight(rate($0.perSecond)), $0.type, $0.name] }
         return zip(aligned([titles] + rows), 0...).map { StyledLine($0, $1 == 0 ? .title : .plain) }
     }
@@ -45,7 +45,7 @@ enum TopTables {
                     ]
                 }
         }
-        let titles = ["counted", toTheRight("/s"), toTheRight("in all"), "what"]
+        let titles = ["counter", toTheRight("/s"), toTheRight("total"), "label"]
         return zip(aligned([titles] + rows), 0...).map { StyledLine($0, $1 == 0 ? .title : .plain) }
     }
 

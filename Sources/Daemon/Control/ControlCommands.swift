@@ -106,7 +106,7 @@ struct ControlCommands {
     ) throws(Refusal) -> ControlAnswer {
         guard boundUser == nil || resolving.explanationPace.take(now: now) else {
             throw Refusal(
-                "too many explanations are asked for; there are \(ExplanationPace.perSecond) a second for all users",
+                "too many explanations; allowed: \(ExplanationPace.perSecond) a second for all users together",
                 wantsJSON: request.wantsJSON)
         }
         return whole(.explanation(resolving.explanation(of: question, now: now)), asJSON: request.wantsJSON)

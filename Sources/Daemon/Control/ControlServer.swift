@@ -19,6 +19,8 @@ final class ControlServer {
     private let loop: EventLoop
     private let answer: Answer
     private var clients: [Int32: ControlClient] = [:]
+    /// Clients admitted since the start.
+    private var admitted: UInt64 = 0
     private var acceptPause: AcceptPause
 
     /// Produces the answer to a request line from its sender.
@@ -54,9 +56,10 @@ final class ControlServer {
 
     private func admit(_ socket: StreamSocket, _ peer: LocalSocket.Peer) {
         let descriptor = socket.descriptor.raw
-        // Idle clients must not lock out an operator: disconnect the one with the earliest deadline.
+        // Idle clients must not lock out an operator. Streams may have no deadline, so that eviction by deadline would
+        // always hit the newest request instead of them.
         if clients.count == ControlServer.maxClients,
-            let oldest = clients.min(by: { $0.value.deadline < $1.value.deadline })
+            let oldest = clients.min(by: { $0.value.number < $1.value.number })
         {
             close(oldest.key, oldest.value)
         }
@@ -64,8 +67,10 @@ final class ControlServer {
             ready(descriptor, $0)
         }
         guard let registration = watched else { return }
+        admitted += 1
         clients[descriptor] = ControlClient(
-            socket: socket, peer: peer, registration: registration, deadline: Clock.now() + ControlServer.timeout)
+            number: admitted, socket: socket, peer: peer, registration: registration,
+            deadline: Clock.now() + ControlServer.timeout)
     }
 
     private func ready(_ descriptor: Int32, _ readiness: Readiness) {
@@ -102,6 +107,8 @@ private struct ControlClient {
     /// Pages produced per event loop turn, so that a long answer leaves time for other work.
     private static let maxPiecesPerTurn = 2
 
+    /// Numbers clients in the order of their connections.
+    let number: UInt64
     let socket: StreamSocket
     let registration: EventLoop.Registration
     var deadline: Instant
@@ -114,7 +121,11 @@ private struct ControlClient {
     private var waitingSince: Instant?
     private static let forEver: Duration = .seconds(1 << 32)
 
-    init(socket: StreamSocket, peer: LocalSocket.Peer, registration: EventLoop.Registration, deadline: Instant) {
+    init(
+        number: UInt64, socket: StreamSocket, peer: LocalSocket.Peer, registration: EventLoop.Registration,
+        deadline: Instant
+    ) {
+        self.number = number
         self.socket = socket
         self.peer = peer
         self.registration = registration

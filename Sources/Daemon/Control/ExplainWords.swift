@@ -20,17 +20,18 @@ struct ExplainWords {
     // MARK: upstream choice
 
     var route: String {
-        if case .here = known.prospect { return "answered here: a special name, or one of /etc/hosts" }
+        if case .here = known.prospect { return "answered by the daemon: special-use name or /etc/hosts" }
         let whom = name(known.upstreams)
         switch known.grounds {
-        case .ordinary: return known.ruleNames.isEmpty ? "\(whom); no rule matches" : "\(whom); no rule says otherwise"
+        case .ordinary:
+            return known.ruleNames.isEmpty ? "\(whom); no rule matches" : "\(whom); no rule changes the route"
         case .rule: return "\(whom), by a rule"
         case .notListed: return "\(whom); no rule lists the name (only-listed)"
         case .systemOnly: return "\(whom) for all names (direct-only)"
         case .switchedOff: return "\(whom); httpdns is off\(switchedOff)"
-        case .portal: return "\(whom); it is asked for to find a portal, and one is suspected"
-        case .specialName: return "\(whom); it is a name of the local network"
-        case .noProvider: return "\(whom); no provider can be asked for \(known.question.type)"
+        case .portal: return "\(whom); portal detection name, and a captive portal is suspected"
+        case .specialName: return "\(whom); local name"
+        case .noProvider: return "\(whom); no provider supports type \(known.question.type)"
         }
     }
 
@@ -43,7 +44,7 @@ struct ExplainWords {
     private func name(_ upstreams: NameUpstreams) -> String {
         switch upstreams {
         case .providers: "providers"
-        case .provider(let only): "\(nameOfSource(.provider(only))) alone"
+        case .provider(let only): "\(nameOfSource(.provider(only))) only"
         case .system: "the system resolver"
         }
     }
@@ -89,19 +90,19 @@ struct ExplainWords {
     func expired(_ freshness: Freshness?, _ answer: RenderedAnswer?) -> String {
         if case .here = known.prospect { return "" }
         let (limits, stale) = (known.limits, known.stale)
-        guard limits.maxAgeSeconds > 0 else { return "an answer is not used beyond its time" }
-        if answer?.isNegative == true, !limits.allowsNegative { return "a \"no\" is not used beyond its time" }
-        let time = "\(LineFormat.span(seconds: Int(limits.maxAgeSeconds))) after its end"
-        guard freshness != .gone else { return "not used any more, only for \(time)" }
+        guard limits.maxAgeSeconds > 0 else { return "expired answers are not used" }
+        if answer?.isNegative == true, !limits.allowsNegative { return "expired negative answers are not used" }
+        let time = "\(LineFormat.span(seconds: Int(limits.maxAgeSeconds))) after expiry"
+        guard freshness != .gone else { return "too old: usable only for \(time)" }
         let (timeout, ttl) = (stale.clientTimeout.wholeMilliseconds, stale.answerTTLSeconds)
-        return "usable for \(time), when none comes in \(timeout) ms, with TTL \(ttl)"
+        return "usable for \(time), if no answer arrives within \(timeout) ms, with TTL \(ttl)"
     }
 
     /// When the answer is refreshed and how often it is requested; nil without usage data.
     var refresh: String? {
         guard let refresh = known.refresh else { return nil }
         guard refresh.isAllowed else { return "none: prefetch is off" }
-        let use = "\(refresh.isInUse ? "in use" : "not in use"), asked about \(rate(refresh.demandPerSecond))"
+        let use = "\(refresh.isInUse ? "in use" : "not in use"), queried about \(rate(refresh.demandPerSecond))"
         guard let plannedAt = refresh.plannedAt else { return "not planned; \(use)" }
         return "in \(span(until: plannedAt)) if it is in use then; \(use)"
     }
@@ -117,8 +118,8 @@ struct ExplainWords {
     /// Describes a reply that is decided before the cache lookup.
     static func next(_ reply: LocalPolicy) -> String {
         switch reply {
-        case .refused(let code): "refused with \(code): nothing to look up"
-        case .ownAnswer: "answered here with as little as there can be (RFC 8482)"
+        case .refused(let code): "refused with \(code)"
+        case .ownAnswer: "minimal answer to ANY (RFC 8482)"
         case .filteredFamily: "answered with no data: no IPv6 route (filter-aaaa)"
         }
     }
@@ -132,43 +133,45 @@ struct ExplainWords {
             return ["answered from the cache, \(refreshOfNext(wasAsked: refreshWasAsked))"]
         }
         switch known.prospect {
-        case .here(let answer): return ["answered here: \(summary(answer))"]
+        case .here(let answer): return ["answered by the daemon: \(summary(answer))"]
         case .expired(let cause, let remark):
             return ["the expired answer at once with EDE \(remark.code), \(why(cause))"]
         case .fallback: return ["the rule's fallback addresses at once"]
         case .fails(let reason): return ["SERVFAIL at once, with EDE \(reason.code): \(reason.text)"]
-        case .substitute: return ["the system resolver's answer at once; a provider's is still waited for"]
+        case .substitute: return ["the system resolver's answer at once; a provider's answer replaces it later"]
         case .waits(let lookup, let isJoining): return steps(of: lookup, isJoining: isJoining)
         }
     }
 
     private func refreshOfNext(wasAsked: Bool) -> String {
-        if known.isBeingRefreshed { return "its refresh is under way" }
+        if known.isBeingRefreshed { return "its refresh is in progress" }
         if !wasAsked, known.isRefreshedWhenDue { return "and refreshed" }
         guard known.mayBeRefreshed else { return "and not refreshed: prefetch is off" }
-        return known.refresh?.plannedAt == nil ? "and not refreshed before its end" : "and refreshed as planned"
+        return known.refresh?.plannedAt == nil ? "and not refreshed before expiry" : "and refreshed as planned"
     }
 
     private func why(_ cause: StaleCause) -> String {
         switch cause {
-        case .timeout: "as nobody has answered in time"
-        case .unresponsive: "as no provider replies to anything"
-        case .failure: "as every upstream fails"
-        case .recheck: "as every upstream failed a moment ago"
-        case .otherNetwork: "as every upstream fails; it is another network's"
+        case .timeout: "because no upstream answered in time"
+        case .unresponsive: "because no provider is responding"
+        case .failure: "because every upstream failed"
+        case .recheck: "because every upstream failed recently"
+        case .otherNetwork: "because every upstream failed; the answer is from another network"
         }
     }
 
     private func steps(of lookup: LookupView, isJoining: Bool) -> [String] {
         let running = lookup.running.map { name($0.upstream) }.joined(separator: ", ")
-        let asked = running.isEmpty ? "asks nobody yet" : "asks \(running)"
+        let asked = running.isEmpty ? "asks no upstream yet" : "asks \(running)"
         let first =
             isJoining
             ? "joins the lookup of \(milliseconds(lookup.startedAt, now)) ms ago, which \(asked)" : asked
         let coming = lookup.coming.map { "asks \(name($0.upstream)) too after \(milliseconds(now, $0.at)) ms" }
-        let expired = lookup.expiredAt.map { "the expired answer after \(milliseconds(now, $0)) ms without an answer" }
+        let expired = lookup.expiredAt.map {
+            "the expired answer after \(milliseconds(now, $0)) ms without a new answer"
+        }
         // A client that has received the expired answer gets no SERVFAIL later.
-        let end = expired ?? "SERVFAIL after \(milliseconds(now, lookup.givesUpAt)) ms without any"
+        let end = expired ?? "SERVFAIL after \(milliseconds(now, lookup.givesUpAt)) ms without an answer"
         return [first] + coming + [end]
     }
 

@@ -24,7 +24,7 @@ struct Explanations {
         var report = ExplainReport(name: question.name.description, type: question.type.description)
         report.partition = Int(view.partition(for: question.subnet).rawValue)
         report.portal = resolver.portal.map { portal in
-            "is suspected, for \(seconds(until: portal.until)) s more at most: sign in to the network"
+            "is suspected, for at most \(seconds(until: portal.until)) s more: sign in to the network"
         }
         let words = ExplainWords(known, now: now, nameOfSource: nameOfSource)
         report.route = words.route
@@ -135,7 +135,7 @@ extension Answer.Kind {
         case .records: nil
         case .noData: "no data"
         case .noSuchName: "no such name"
-        case .unprovenEmpty: "nothing, from one that can't tell why"
+        case .unprovenEmpty: "an empty answer that may mean no data or no such name"
         }
     }
 }

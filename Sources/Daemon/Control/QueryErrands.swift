@@ -48,11 +48,11 @@ final class QueryErrands {
     ) throws(Refusal) -> ControlStream {
         guard running.count < QueryErrands.maxRunning else {
             throw Refusal(
-                "\(QueryErrands.maxRunning) queries are under way; wait for one to end", wantsJSON: wantsJSON)
+                "\(QueryErrands.maxRunning) queries are in progress; wait for one to end", wantsJSON: wantsJSON)
         }
         if let userID, running.values.count(where: { $0.userID == userID }) >= QueryErrands.maxRunningOfUser {
             throw Refusal(
-                "user \(userID) has \(QueryErrands.maxRunningOfUser) queries under way; wait for one to end",
+                "user \(userID) has \(QueryErrands.maxRunningOfUser) queries in progress; wait for one to end",
                 wantsJSON: wantsJSON)
         }
         var provider: Provider?
@@ -101,7 +101,7 @@ final class QueryErrands {
         guard let terms = running[number]?.terms else { return }
         let question = Question(terms.name, terms.type)
         guard provider.dialect.supports(question) else {
-            return refuse("\(provider.name) can't be asked for \(question)", number)
+            return refuse("\(provider.name) does not support \(question)", number)
         }
         do throws(DialectError) {
             let request = try provider.dialect.request(for: [question], in: resolving.providers.context(of: provider))

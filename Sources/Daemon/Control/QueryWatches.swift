@@ -54,11 +54,11 @@ final class QueryWatches {
         _ pattern: NamePattern?, showsClients: Bool, wantsJSON: Bool, by userID: UInt32? = nil, now: Instant
     ) throws(Refusal) -> ControlStream {
         guard watches.count < QueryWatches.maxWatches else {
-            throw Refusal("\(QueryWatches.maxWatches) clients watch already; wait for one to end", wantsJSON: wantsJSON)
+            throw Refusal("\(QueryWatches.maxWatches) watches are running; wait for one to end", wantsJSON: wantsJSON)
         }
         if let userID, watches.values.count(where: { $0.userID == userID }) >= QueryWatches.maxWatchesOfUser {
             throw Refusal(
-                "user \(userID) watches \(QueryWatches.maxWatchesOfUser) times already; end one", wantsJSON: wantsJSON)
+                "user \(userID) has \(QueryWatches.maxWatchesOfUser) watches running; end one", wantsJSON: wantsJSON)
         }
         let stream = ControlStream(silence: nil, patience: QueryWatches.patience)
         let number = nextNumber
@@ -195,7 +195,7 @@ private final class QueryWatch {
         leftOut += more
         if leftOut > 0, text.utf8.count + QueryWatch.reservedBytes <= stream.room {
             text +=
-                wantsJSON ? "{\"left_out\":\(leftOut)}\n" : "; \(leftOut) queries came too fast and are left out\n"
+                wantsJSON ? "{\"left_out\":\(leftOut)}\n" : "; \(leftOut) queries omitted because of the rate limit\n"
             leftOut = 0
         }
         if !text.isEmpty { stream.send(text) }

@@ -60,7 +60,7 @@ struct Statistics {
         resolving.portal.map { portal in
             let (age, left) = (portal.since.duration(to: now), now.duration(to: portal.until))
             let page = portal.hosts.isEmpty ? "" : ", at \(portal.hosts.map(\.description).joined(separator: " or "))"
-            return "suspected for \(age.components.seconds) s, for \(left.components.seconds) s more at most: "
+            return "suspected for \(age.components.seconds) s, for at most \(left.components.seconds) s more: "
                 + "sign in to the network\(page)"
         }
     }

@@ -36,7 +36,7 @@ enum WhyQuestion: Equatable {
         self = Name(wire: wire).map { .about(Question($0, type, from: question.subnet)) } ?? .nothing
     }
 
-    static let usageText = "ask for TXT of NAME.why.httpdnsd. or of _TYPE.NAME.why.httpdnsd."
+    static let usageText = "query TXT of NAME.why.httpdnsd. or of _TYPE.NAME.why.httpdnsd."
 }
 
 extension ResolvingLoop {

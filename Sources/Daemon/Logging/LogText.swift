@@ -18,55 +18,55 @@ extension LogEvent {
                 + "system resolver \(list(systemServers))"
         case .addressLeftOut(let failure): failure
         case .servesAs(let user, let userID, let groupID):
-            "serving as user \(user) (\(userID)), group \(groupID), without any right of root"
+            "dropped privileges: user \(user) (\(userID)), group \(groupID), no capabilities"
         case .sharesUser(let userID): LogEvent.sharing(userID)
         case .unfiltered(let reason):
-            "system calls that are of no use are not refused: \(reason); what the unit or the container forbids holds"
+            "no system call filter: \(reason); the limits of the unit or the container still apply"
         case .pagesServed(let address): "metrics and the status page are at http://\(address)/"
         case .pagesOpen(let address):
-            "everybody who reaches \(address) may read metrics and the status page, without a password; set "
-                + "control.metrics-listen to 127.0.0.1 for this machine alone"
+            "every host that can reach \(address) may read metrics and the status page, without a password; set "
+                + "control.metrics-listen to 127.0.0.1 to allow only this machine"
         case .openResolver:
-            "server.allow lets everybody ask who reaches the listen addresses: an open resolver, if the Internet does; "
-                + "set it to your own networks"
+            "server.allow allows every client, so this is an open resolver if the Internet can reach it; "
+                + "set server.allow to your own networks"
         case .stopping(let signal): "stopping on \(signal)"
         case .stopped: "stopped"
         case .settingsReloaded(let report): report.text
         case .settingsRefused:
-            "settings not reloaded, the old ones stay in force:"
-        case .providerDown(let name, let reason): "provider \(name) fails: \(reason)"
-        case .providerUp(let name): "provider \(name) answers"
-        case .providerBlocked(let name, let reason): "provider \(name) does not serve us and is left alone: \(reason)"
-        case .providerThrottled(let name): "provider \(name) wants fewer requests and is left alone for a while"
-        case .providerAskedAgain(let name): "provider \(name) is asked again"
-        case .requestFailed(let provider, let reason): "a request to \(provider) failed: \(reason)"
+            "settings not reloaded, the previous ones stay in force:"
+        case .providerDown(let name, let reason): "provider \(name) is down: \(reason)"
+        case .providerUp(let name): "provider \(name) is up"
+        case .providerBlocked(let name, let reason): "provider \(name) is blocked: \(reason)"
+        case .providerThrottled(let name): "provider \(name) is throttled: it asked for fewer requests"
+        case .providerAskedAgain(let name): "provider \(name) is no longer throttled"
+        case .requestFailed(let provider, let reason): "request to \(provider) failed: \(reason)"
         case .probesOff(let problem): "addresses are not verified: \(problem)"
         case .divergence(let source):
-            "\(source) led to an address that is somebody else's, and another upstream did not; see httpdnsctl evidence"
+            "\(source) returned a mismatched address, another upstream a verified one; see httpdnsctl evidence"
         case .providersAvoided(let variable):
-            "\(variable) is set and direct-only is true: no provider is asked, the system resolver serves"
-        case .switchedOn(let name): "providers are asked again for \(name.isRoot ? "all names" : name.description)"
+            "\(variable) is set and direct-only is true: queries go to the system resolver only"
+        case .switchedOn(let name): "providers are used again for \(name.isRoot ? "all names" : name.description)"
         case .stillSwitchedOff(let report): "httpdns is \(report.text)"
-        case .networkLost: "no route leads out any more"
+        case .networkLost: "no usable route to the Internet"
         case .networkChanged(let id, let words, let cause): "network \(id) (\(words)): \(cause.reason)"
-        case .networkRecovered(let duration): "the network serves again after \(duration.wholeMilliseconds) ms"
+        case .networkRecovered(let duration): "first answer on the new network after \(duration.wholeMilliseconds) ms"
         case .portal(let news): text(news)
-        case .nameserverLoops(let server):
-            "nameserver \(server) sends our own questions back to us; it is not asked any more"
-        case .nameserverAskedAgain(let server): "nameserver \(server) leads back to us no more, and is asked again"
+        case .nameserverLoops(let server): "nameserver \(server) forwards queries back to this daemon; not used"
+        case .nameserverAskedAgain(let server):
+            "nameserver \(server) no longer forwards queries back to this daemon; used again"
         case .nameserversChanged(let nameservers, let path): text(nameservers, from: path)
         case .fileUnreadable(let path, let reason): "\(path) can't be read: \(reason)"
         case .storeLoaded(let path, let report): text(path, report)
         case .storeSetAside(let path, let setAside):
-            "\(path) is \(setAside.finding); it is kept as \(setAside.newPath), and a fresh one is begun"
-        case .storeFails(let path, let failure): "\(path) can't be used, answers are in memory only: \(failure)"
+            "\(path) is \(setAside.finding); renamed to \(setAside.newPath), a new file was created"
+        case .storeFails(let path, let failure): "\(path) can't be used, the cache is in memory only: \(failure)"
         case .storeWorks(let path): "\(path) can be used again"
         case .recorderWritten(let path):
-            "half of the answers that needed an upstream within 10 s, or more, are failures; what led to that is in "
-                + "\(path): httpdnsctl recorder read"
+            "at least half of the lookups within 10 s failed; the events before that are in "
+                + "\(path), to be read with: httpdnsctl recorder read"
         case .recorderFails(let path, let reason): "the flight recorder can't be written to \(path): \(reason)"
         case .query(let report): String(report.line.dropLast())
-        case .queriesLeftOut(let count): "\(count) queries came too fast to be logged"
+        case .queriesLeftOut(let count): "\(count) queries not logged because of the rate limit"
         }
     }
 
@@ -74,16 +74,16 @@ extension LogEvent {
         switch news {
         case .suspected:
             "a captive portal is suspected: every provider fails its TLS check or is redirected, and the system "
-                + "resolver answers; it alone is asked for the names that portals are found by"
+                + "resolver answers; portal detection names go to the system resolver only"
         case .redirects(let host): "the captive portal redirects to \(host)"
-        case .ended(let end): "no captive portal is suspected any more: \(end.rawValue)"
+        case .ended(let end): "captive portal no longer suspected: \(end.rawValue)"
         }
     }
 
     private func text(_ path: String, _ report: LoadReport) -> String {
         let damaged = report.skipped > 0 ? ", \(report.skipped) damaged" : ""
-        let left = report.leftOut > 0 ? ", \(report.leftOut) of no use" : ""
-        return "\(report.restored) answers are back from \(path) after \(report.milliseconds) ms\(left)\(damaged)"
+        let left = report.leftOut > 0 ? ", \(report.leftOut) ignored" : ""
+        return "\(report.restored) answers loaded from \(path) in \(report.milliseconds) ms\(left)\(damaged)"
     }
 
     /// Also names the unused nameservers and the reason, which an operator would otherwise search elsewhere.
@@ -91,23 +91,23 @@ extension LogEvent {
         let omitted = nameservers.omitted.map { omitted in
             let reason =
                 switch omitted.why {
-                case .ourselves: "we listen there"
-                case .repeated: "named twice"
+                case .ourselves: "an address of this daemon"
+                case .repeated: "listed twice"
                 case .tooMany: "more than \(NameserverList.maxServers)"
-                case .resolvedStub: "systemd-resolved, whose servers are asked"
+                case .resolvedStub: "systemd-resolved; its servers are used instead"
                 }
             return "\(omitted.server) (\(reason))"
         }
-        let unreadable = nameservers.unreadable.map { "\($0.debugDescription) (no address)" }
+        let unreadable = nameservers.unreadable.map { "\($0.debugDescription) (not an address)" }
         let asked =
-            "system resolver is now \(list(nameservers.servers.map(\.description)))"
+            "system resolver: \(list(nameservers.servers.map(\.description)))"
             + (path.map { ", from \($0)" } ?? "")
-        return omitted.isEmpty && unreadable.isEmpty ? asked : "\(asked); not asked: \(list(omitted + unreadable))"
+        return omitted.isEmpty && unreadable.isEmpty ? asked : "\(asked); not used: \(list(omitted + unreadable))"
     }
 
     private static func sharing(_ userID: UInt32) -> String {
-        "user \(userID) is shared with other programs: key files are refused, commands that change something are "
-            + "root's alone; \(ServingUser.remedyForShared)"
+        "user \(userID) is shared with other programs: key files are refused, commands that change state are "
+            + "for root only; \(ServingUser.remedyForShared)"
     }
 
     private func list(_ items: [String]) -> String { items.isEmpty ? "none" : items.joined(separator: ", ") }
@@ -116,11 +116,11 @@ extension LogEvent {
 extension NetworkCause {
     fileprivate var reason: String {
         switch self {
-        case .route: "another way out"
-        case .vpn: "a VPN came or went"
-        case .restored: "there is a way out again"
-        case .wake: "the machine was asleep"
-        case .domain: "other search domains"
+        case .route: "the default route changed"
+        case .vpn: "a VPN connected or disconnected"
+        case .restored: "a route to the Internet is available again"
+        case .wake: "the machine resumed from sleep"
+        case .domain: "the search domains changed"
         }
     }
 }

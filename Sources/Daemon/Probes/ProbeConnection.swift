@@ -97,12 +97,12 @@ final class ProbeConnection {
     func timedOut(_ loop: EventLoop, _ reading: Reading) -> ProbeResult {
         if let end = proceed(loop, reading) { return end }
         guard reading.now <= deadline + ProbeConnection.maxLateness else {
-            return completed(ProbeResult(.unprobed, detail: "this machine was too late to tell"))
+            return completed(ProbeResult(.unprobed, detail: "this machine was too busy"))
         }
         switch phase {
         case .connecting: return completed(ProbeResult(.timeout))
         case .handshaking:
-            let detail = hasHeard ? "the handshake was not done in time" : "no answer to the ClientHello"
+            let detail = hasHeard ? "the handshake timed out" : "no answer to the ClientHello"
             return completed(ProbeResult(.tlsTimeout, detail: detail))
         case .asking: return completed(ProbeResult(.tlsTimeout, detail: "no answer to HEAD"))
         }
@@ -183,13 +183,13 @@ final class ProbeConnection {
         case .incomplete: return nil
         case .status(ProbeRequest.misdirected): return ProbeResult(.nameMismatch, detail: "421 Misdirected Request")
         case .status: return ProbeResult(.verified)
-        case .other: return ProbeResult(.verified, detail: "no HTTP/1 in answer to HEAD")
+        case .other: return ProbeResult(.verified, detail: "the answer to HEAD is not HTTP/1")
         }
     }
 
     private func closed() -> ProbeResult {
-        if case .asking = phase { return ProbeResult(.tlsReset, detail: "closed in answer to HEAD") }
-        return ProbeResult(.tlsReset, detail: hasHeard ? "closed in the middle of the handshake" : "")
+        if case .asking = phase { return ProbeResult(.tlsReset, detail: "closed after HEAD") }
+        return ProbeResult(.tlsReset, detail: hasHeard ? "closed during the handshake" : "")
     }
 
     private func takeOutgoing() {

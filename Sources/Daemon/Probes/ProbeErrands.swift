@@ -44,13 +44,13 @@ final class ProbeErrands {
         guard allowance.take(userID: userID, now: now) else {
             reportsRefused += 1
             throw Refusal(
-                "too many reports of user \(userID); allowed: one in \(ReportAllowance.interval.components.seconds) s, "
+                "too many reports by user \(userID); allowed: one in \(ReportAllowance.interval.components.seconds) s, "
                     + "and \(ReportAllowance.saved) at once", wantsJSON: wantsJSON)
         }
         guard let stream = begin(ProbeErrand(.report(address), of: name), wantsJSON: wantsJSON, now: now) else {
             reportsRefused += 1
             throw Refusal(
-                "\(ProbeErrands.maxRunning) reports are being looked into; wait for one to end", wantsJSON: wantsJSON)
+                "\(ProbeErrands.maxRunning) reports are being checked; wait for one to end", wantsJSON: wantsJSON)
         }
         return stream
     }
@@ -110,7 +110,7 @@ final class ProbeErrands {
             say(report, to: entry)
         case .noResult(let target):
             var report = AddressReport(target)
-            report.failure = "its probe has not ended in \(ProbeErrand.probeTime.components.seconds) s"
+            report.failure = "its probe did not end within \(ProbeErrand.probeTime.components.seconds) s"
             say(report, to: entry)
         case .end(let end):
             switch entry.errand.purpose {
@@ -133,9 +133,9 @@ final class ProbeErrands {
         switch end {
         case .found(let findings):
             guard !findings.contains(where: { $0.result.verdict == .verified }) else { return }
-            refuse("no address of \(name) is verified", entry)
+            refuse("no address of \(name) was verified", entry)
         case .unknown:
-            refuse("no address of \(name) is known after \(ProbeErrand.lookUpTime.components.seconds) s", entry)
+            refuse("no address of \(name) was found within \(ProbeErrand.lookUpTime.components.seconds) s", entry)
         case .refused(let refusal): refuse(refusal.words(name, nil), entry)
         }
     }
@@ -147,14 +147,14 @@ final class ProbeErrands {
             reportsAccepted += 1
             guard !findings.isEmpty else {
                 return refuse(
-                    "no probe of \(address) has ended in \(ProbeErrand.probeTime.components.seconds) s", entry)
+                    "no probe of \(address) ended within \(ProbeErrand.probeTime.components.seconds) s", entry)
             }
             let place = resolving.judged(name).first { $0.target.address == address }?.place ?? .absent
             let outcome = ReportOutcome(name, address, findings, place)
             entry.stream.send(entry.wantsJSON ? outcome.jsonLine : outcome.text)
         case .unknown:
             reportsRefused += 1
-            refuse("no answer for \(name) has led to \(address)", entry)
+            refuse("no known answer for \(name) contains \(address)", entry)
         case .refused(let refusal):
             reportsRefused += 1
             refuse(refusal.words(name, address), entry)

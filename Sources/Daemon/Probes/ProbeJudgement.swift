@@ -19,7 +19,7 @@ extension ProbeResult {
         if error.isRefused {
             self.init(.refused)
         } else if error.isUnreachable {
-            self.init(.unreachable, detail: isAtOnce ? "no way from here: \(error)" : error.description)
+            self.init(.unreachable, detail: isAtOnce ? "no route: \(error)" : error.description)
         } else if error.isTimeout {
             self.init(.timeout)
         } else {
@@ -65,7 +65,7 @@ extension SeenCertificate {
 
     var owners: String {
         let shown = names.prefix(SeenCertificate.maxShownNames).joined(separator: ", ")
-        guard !shown.isEmpty else { return "the certificate is for nobody" }
+        guard !shown.isEmpty else { return "the certificate contains no name" }
         let others = names.count - SeenCertificate.maxShownNames
         return "the certificate is for \(shown)" + (others > 0 ? " and \(others) more" : "")
     }
@@ -74,7 +74,7 @@ extension SeenCertificate {
     func validity(nowSeconds: Int64) -> String {
         if nowSeconds < notBefore { return "not valid before \(SeenCertificate.date(notBefore))" }
         if nowSeconds > notAfter { return "expired \(SeenCertificate.date(notAfter))" }
-        return "a certificate above it is not valid now"
+        return "an issuer's certificate is not valid now"
     }
 
     /// The certificate's author chose the time: a value outside the years 1970 to 9999 is shown as the nearest one

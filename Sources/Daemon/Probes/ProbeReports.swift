@@ -8,7 +8,7 @@ import Resolver
 extension ResolvingLoop {
     func name(of source: Source) -> String {
         switch source {
-        case .provider(let id): providers.provider(id)?.name ?? "a provider of former settings"
+        case .provider(let id): providers.provider(id)?.name ?? "a removed provider"
         case .system: "system"
         case .local: "local"
         case .fallback: "fallback"
@@ -79,14 +79,14 @@ extension AddressPlace {
 
     fileprivate var reason: String {
         switch self {
-        case .quickest: "verified, and about as quick as the quickest"
-        case .slower: "verified, and slower than the quickest"
-        case .behind: "not verified, behind those that are"
-        case .asGiven: "no address of the name was ever verified, they stay as they came"
-        case .quarantined: "condemned, and another address is not"
-        case .dropped: "dead, and another address is not"
-        case .lastResort: "there is no better one"
-        case .absent: "in no answer that is kept"
+        case .quickest: "verified, nearly as fast as the fastest"
+        case .slower: "verified, slower than the fastest"
+        case .behind: "not verified; after verified addresses"
+        case .asGiven: "no address of the name has been verified; order unchanged"
+        case .quarantined: "mismatched; another address is usable"
+        case .dropped: "unreachable; another address is usable"
+        case .lastResort: "no better address is known"
+        case .absent: "in no cached answer"
         }
     }
 }
@@ -96,10 +96,10 @@ extension ProbeRefusal {
     func words(_ name: Name, _ address: Address?) -> String {
         let what = address.map(\.description) ?? "addresses of \(name)"
         switch self {
-        case .disabled: return "\(name) is not probed: see enabled in [probe], and probe in the [[rule]] for it"
+        case .disabled: return "\(name) is not probed because of [probe] enabled or a [[rule]] with probe = false"
         case .notPublic:
-            return "\(what): not of the public Internet; a [[rule]] for \(name) with probe = true allows it"
-        case .unknownAddress: return "\(what): \(name) has more addresses than are probed"
+            return "\(what): not a public address; a [[rule]] for \(name) with probe = true allows it"
+        case .unknownAddress: return "\(what): \(name) has more addresses than the probe limit"
         case .overload: return "\(what): too many probes are waiting"
         }
     }

@@ -38,7 +38,7 @@ package final class Probes {
         precondition(connections[id] == nil, "a probe's number was used twice")
         doubt.read(wallMilliseconds: wallMilliseconds(), now: now)
         guard let terms = setup.terms else { return refuse(id, setup.problem ?? "probes are off") }
-        guard connections.count < Probes.maxRunning else { return refuse(id, "too many probes at once") }
+        guard connections.count < Probes.maxRunning else { return refuse(id, "too many concurrent probes") }
         guard let name = target.name.serverName else { return refuse(id, "no certificate can have this name") }
         do throws(SystemError) {
             let socket = try StreamSocket(connectingTo: SocketAddress(target.address, port: target.port))

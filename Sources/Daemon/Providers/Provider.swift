@@ -228,14 +228,14 @@ extension DialectError {
         switch self {
         case .status(let status): "HTTP status \(status)"
         case .throttled: "throttled"
-        case .garbage(let reason): "garbage: \(reason)"
-        case .wrongQuestion: "an answer to another question"
-        case .account(let code): "the account is not served: \(code)"
-        case .clock: "finds the time of our requests wrong"
+        case .garbage(let reason): "invalid reply: \(reason)"
+        case .wrongQuestion: "the answer is to another question"
+        case .account(let code): "the account is refused: \(code)"
+        case .clock: "rejects the time of the requests; check this machine's clock"
         case .wrongNode: "this address does not serve the account"
         case .serverFailure(let code, let extendedError):
             "\(code)\(extendedError.map { ", EDE \($0.code) \($0.text)" } ?? "")"
-        case .unsupported: "the dialect can't ask this"
+        case .unsupported: "the dialect does not support this question"
         }
     }
 }

@@ -7,7 +7,7 @@ extension PortBinding {
     /// - Throws: `StartFailure` with a line for each unusable socket and for each address with only one transport.
     init(_ inherited: InheritedSockets, threads: Int) throws(StartFailure) {
         let complaints =
-            inherited.unusable.map { "the service manager hands over a socket of no use: \($0)" }
+            inherited.unusable.map { "the service manager passed an unusable socket: \($0)" }
             + PortBinding.halves(
                 datagrams: inherited.datagrams.map(\.address), listeners: inherited.listeners.map(\.address))
         guard complaints.isEmpty else { throw StartFailure(lines: complaints) }
@@ -27,6 +27,6 @@ extension PortBinding {
     }
 
     private static func half(_ address: SocketAddress, has: String, missing: String) -> String {
-        "the service manager hands over \(address) for \(has) only; add \(missing)=\(address) to the .socket unit"
+        "the service manager passed \(address) for \(has) only; add \(missing)=\(address) to the .socket unit"
     }
 }

@@ -18,8 +18,8 @@ enum OpenResolverCheck {
         var prefixes = ["127.0.0.0/8", "::1/128"]
         for prefix in open.map(\.likelyClients) where !prefixes.contains(prefix) { prefixes.append(prefix) }
         let list = prefixes.prefix(maxPrefixes).map { "\"\($0)\"" }.joined(separator: ", ")
-        return "server.allow: found none but this machine's addresses, and \(first) to listen on, where others ask; "
-            + "say who may: allow = [\(list)] under [server], for example; or listen on loopback alone"
+        return "server.allow: found only loopback networks, but server.listen has \(first), which is not loopback; "
+            + "add the clients' networks, for example allow = [\(list)] under [server], or listen only on loopback"
     }
 
     /// True if clients on the Internet may query the daemon, forged source addresses included: `allow` has a prefix

@@ -29,7 +29,8 @@ struct PortBinding {
             case let error where error.isPermissionDenied:
                 return "\(place): not permitted; ports under 1024 need root or CAP_NET_BIND_SERVICE"
             case let error where error.isAddressUnavailable:
-                return "\(place): this machine does not have the address (\(error)); set server.listen to those it has"
+                return
+                    "\(place): no such address here (\(error)); set server.listen to addresses of this machine"
             default: return "\(place): \(error)"
             }
         }

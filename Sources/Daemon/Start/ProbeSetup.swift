@@ -37,6 +37,6 @@ package struct ProbeSetup {
     }
 
     private static let noAuthorities =
-        "no certificate authority is known, so that no address can be verified; install ca-certificates, or set "
+        "no CA certificates found, so no address can be verified; install ca-certificates, or set "
         + "ca-file under [probe]"
 }

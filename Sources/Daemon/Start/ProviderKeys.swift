@@ -58,12 +58,12 @@ struct ProviderKeys {
         guard !user.isShared else {
             throw Misfit(
                 finding:
-                    "is refused: httpdnsd runs as user \(user.userID), and so may other programs, which could read it",
+                    "is refused: other programs may run as user \(user.userID), as httpdnsd does, and could read it",
                 remedy: ServingUser.remedyForShared)
         }
         if file.hasPrefix("/") {
             let content = try read(
-                file, remedyIfMissing: "put the secret there and nothing else",
+                file, remedyIfMissing: "write only the secret into it",
                 ifForbidden: user.remedyForOwn(path: file))
             if let remedy = user.remedy(for: content.access, path: file) {
                 throw Misfit(finding: "other users can read it", remedy: remedy)
@@ -73,14 +73,14 @@ struct ProviderKeys {
         let advice = "add LoadCredential=\(file):/PATH/OF/THE/SECRET to the unit of httpdnsd"
         guard let credentials else {
             throw Misfit(
-                finding: "is the name of a systemd credential, and CREDENTIALS_DIRECTORY is not set",
+                finding: "is the name of a systemd credential, but CREDENTIALS_DIRECTORY is not set",
                 remedy: "\(advice), or write the absolute path of a file")
         }
         // systemd keeps other users from reading these files.
         return try word(
             in: read(
-                "\(credentials)/\(file)", remedyIfMissing: "\(advice) and restart it",
-                ifForbidden: "have the unit say User= rather than the settings server.user"
+                "\(credentials)/\(file)", remedyIfMissing: "\(advice) and restart httpdnsd",
+                ifForbidden: "set User= in the unit instead of server.user in the settings"
             ).bytes)
     }
 
@@ -95,7 +95,7 @@ struct ProviderKeys {
                 switch error {
                 case let error where error.isNoSuchFile: remedyIfMissing
                 case let error where error.isPermissionDenied: ifForbidden
-                default: "make it a file that httpdnsd may read"
+                default: "make it a regular file that httpdnsd can read"
                 }
             throw Misfit(finding: "can't be read: \(error)", remedy: remedy)
         }
@@ -105,12 +105,12 @@ struct ProviderKeys {
         let isBlank = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
         guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
         else {
-            throw Misfit(finding: "is empty", remedy: "put the secret there and nothing else")
+            throw Misfit(finding: "is empty", remedy: "write only the secret into it")
         }
         let key = bytes[first...last]
         guard key.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw Misfit(
-                finding: "holds more than one word of plain ASCII", remedy: "leave nothing there but the secret")
+                finding: "contains more than one word of printable ASCII", remedy: "write only the secret into it")
         }
         return Secret(String(decoding: key, as: UTF8.self))
     }
@@ -141,7 +141,8 @@ struct FileReader {
 
     /// Returns the commands that give this process, and no other user, access to a file of root's.
     func remedyForOwn(path: String) -> String {
-        commandToHaveIt(FileReader.shellWord(path)) + "; user \(userID) must pass its directories, too"
+        commandToHaveIt(FileReader.shellWord(path))
+            + "; user \(userID) also needs search permission (x) on its directories"
     }
 
     private func commandToHaveIt(_ name: String) -> String {

@@ -24,7 +24,7 @@ struct ServingUser {
             guard let found = try ServingUser.find(name) else { continue }
             guard !found.isRoot else {
                 throw StartFailure(
-                    "server.user \(name): has root's number or group; name a user with a group of its own")
+                    "server.user \(name): has the uid or gid of root; set it to a user with its own group")
             }
             account = found
             return
@@ -46,7 +46,7 @@ struct ServingUser {
         do throws(SystemError) {
             return try Account(named: name)
         } catch {
-            throw StartFailure("server.user \(name): the machine's users can't be looked up: \(error)")
+            throw StartFailure("server.user \(name): the user database can't be read: \(error)")
         }
     }
 
@@ -57,8 +57,8 @@ struct ServingUser {
         } catch {
             let user = account.map { "user \($0.name) (\($0.userID))" } ?? "its own user without capabilities"
             throw StartFailure(
-                "httpdnsd does not serve with more rights than it needs, and can't go on as \(user): \(error); start "
-                    + "it as a user without rights, or let it have CAP_SETUID, CAP_SETGID and CAP_SETPCAP")
+                "privileges can't be dropped to \(user): \(error); start "
+                    + "httpdnsd as an unprivileged user, or grant it CAP_SETUID, CAP_SETGID and CAP_SETPCAP")
         }
         // The kernel does this for a process that was root's, unless fs.suid_dumpable = 1.
         if Machine.hasSharedUser { Privileges.hideMemory() }

@@ -24,7 +24,8 @@ enum SettingsFile {
             if options.configFile == nil, error.isNoSuchFile { return .defaults }
             let remedy =
                 error.isPermissionDenied
-                ? "; let user \(Machine.user.userID) read it (chmod 0644) and pass its directories (chmod 0755)" : ""
+                ? "; user \(Machine.user.userID) must read it (chmod 0644) and search its directories (chmod 0755)"
+                : ""
             throw Unusable(complaints: ["\(path): can't be read: \(error)\(remedy)"])
         }
         do throws(SettingsError) {

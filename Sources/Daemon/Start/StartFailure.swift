@@ -21,7 +21,7 @@ struct StartFailure: Error {
     }
 
     init(network error: SystemError) {
-        text = "the network can't be watched: \(error); [network] watch = false does without"
+        text = "the network can't be watched: \(error); [network] watch = false turns watching off"
     }
 
     init(metrics address: SocketAddress, _ error: SystemError) {
@@ -35,7 +35,7 @@ struct StartFailure: Error {
         case let error where error.isPermissionDenied:
             text = "\(place): not permitted; ports under 1024 need root or CAP_NET_BIND_SERVICE; \(remedy)"
         case let error where error.isAddressUnavailable:
-            text = "\(place): this machine does not have the address (\(error)); \(remedy)"
+            text = "\(place): no such address here (\(error)); \(remedy)"
         default: text = "\(place): \(error); \(remedy)"
         }
     }
@@ -51,8 +51,8 @@ struct StartFailure: Error {
         let elsewhere = "set control.socket to another path (\"\" for none)"
         let remedy =
             switch error {
-            case let error where error.isNoSuchFile: "make its directory for \(user), or \(elsewhere)"
-            case let error where error.isPermissionDenied: "let \(user) write in its directory, or \(elsewhere)"
+            case let error where error.isNoSuchFile: "create its directory for \(user), or \(elsewhere)"
+            case let error where error.isPermissionDenied: "allow \(user) to write to its directory, or \(elsewhere)"
             default: elsewhere
             }
         text =

@@ -195,7 +195,7 @@ function showNetwork(network, changes) {
   place('network').textContent = network
     ? 'network ' + (network.id || 'none') + (network.words ? ' (' + network.words + ')' : '') : 'network not watched';
   // The duration is removed, because a screen reader reads each changed alert aloud.
-  const alert = network?.portal ? 'Captive portal: ' + network.portal.replace(/^suspected for .* at most: /, '') : '';
+  const alert = network?.portal ? 'Captive portal: ' + network.portal.replace(/^suspected for [^:]*: /, '') : '';
   place('alert').hidden = !alert;
   if (place('alert').textContent !== alert) place('alert').textContent = alert;
   rows('changes', changes, () => changes.length

@@ -38,7 +38,7 @@ package struct InheritedSockets {
             receive(FileDescriptor(owning: descriptor), said: "descriptor \(descriptor)\(name)")
         }
         if count > InheritedSockets.maxCount {
-            unusable.append("\(count) sockets are too many; \(InheritedSockets.maxCount) are taken at most")
+            unusable.append("\(count) sockets are too many; at most \(InheritedSockets.maxCount) are used")
         }
     }
 
@@ -63,11 +63,11 @@ package struct InheritedSockets {
             case SOCK_STREAM.rawValue where try descriptor.option(SOL_SOCKET, SO_ACCEPTCONN) == 1:
                 listeners.append((address, try Listener(inherited: descriptor)))
             case SOCK_STREAM.rawValue:
-                unusable.append("\(name) is one connection and does not listen; say Accept=no in the .socket unit")
+                unusable.append("\(name) is a connection and does not listen; set Accept=no in the .socket unit")
             default: unusable.append("\(name) is a socket of type \(type); \(remedy)")
             }
         } catch {
-            unusable.append("\(name) is no socket that can be used (\(error)); \(remedy)")
+            unusable.append("\(name) can't be used as a socket (\(error)); \(remedy)")
         }
     }
 }

@@ -28,7 +28,7 @@ package enum StandInReason: String, Sendable, CaseIterable {
 
     var extendedError: ExtendedError {
         switch self {
-        case .failed: .stoodIn(for: "providers unreachable")
+        case .failed: .stoodIn(for: "providers failed")
         case .down: .stoodIn(for: "providers down")
         case .late: .stoodIn(for: "providers late")
         }

@@ -236,11 +236,11 @@ package enum PortalEvent: Equatable, Sendable {
 
 /// Reason for the end of a suspicion. The raw values appear in the log.
 package enum PortalEnd: String, Sendable {
-    case verified = "a provider is verified again"
-    case networkChanged = "the network is another one"
-    case upstreamsChanged = "the upstreams are others"
+    case verified = "a provider passed its TLS check"
+    case networkChanged = "the network changed"
+    case upstreamsChanged = "the upstream settings changed"
     /// Bounds the effect of an attacker that imitates a portal.
-    case timeLimit = "it has lasted too long to be one"
+    case timeLimit = "the time limit has passed"
 }
 
 package struct PortalState: Equatable, Sendable {

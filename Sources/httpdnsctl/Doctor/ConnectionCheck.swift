@@ -115,7 +115,7 @@ final class ConnectionCheck: Errand {
         case .underWay, .data: return
         case .closed: finish(.failed("the handshake was cut short"), loop)
         case .failed(.alert(let reason)): finish(.failed("no handshake: \(reason)"), loop)
-        case .failed(.notTLS): finish(.failed("no TLS there"), loop)
+        case .failed(.notTLS): finish(.failed("the peer does not speak TLS"), loop)
         case .done(let peer):
             // Sends the end of the handshake, so that the server does not log a failure.
             if let socket { try? send(socket) }

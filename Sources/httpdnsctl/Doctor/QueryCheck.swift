@@ -125,7 +125,7 @@ final class QueryCheck: Errand {
                 let length = Int(received[0]) << 8 | Int(received[1])
                 guard received.count >= QueryCheck.lengthBytes + length else { continue }
                 let reply = Array(received[QueryCheck.lengthBytes...].prefix(length))
-                return finish(isReply(reply) ? .answer(reply) : .failed("the answer was to something else"), loop)
+                return finish(isReply(reply) ? .answer(reply) : .failed("the reply does not match the query"), loop)
             }
         }
     }
