@@ -244,7 +244,10 @@ struct Simulation {
     /// As the daemon's loop: what time brings first, then one result.
     private mutating func turn() throws {
         if let deadline = resolver.nextDeadline, deadline <= now { return try handle(.timePassed) }
-        if let probe = probes.takeNext(now: now) { return try handle(.probeFinished(probe.id, probe.result)) }
+        if let probe = probes.takeNext(now: now) {
+            account.probeEnded()
+            return try handle(.probeFinished(probe.id, probe.result))
+        }
         guard let result = coming.popLast() else { return }
         var answer: Answer?
         switch result.result {
@@ -288,7 +291,7 @@ struct Simulation {
             coming.insert((at, id, result), at: index)
             first = min(first ?? at, at)
         }
-        guard case .success(let answer) = result, answer.kind != .unprovenEmpty, let first else { return .fails }
+        guard case .success(let answer) = result, answer.kind != .ambiguousEmpty, let first else { return .fails }
         // What is known to lead nowhere, and what knows no address, need not be used.
         if policy.probes.isEnabled, SimulatedProbes.leadsNowhere(question.name, answer) { return .misleads }
         return .answers(first)
@@ -303,7 +306,7 @@ struct Simulation {
         // Rarely what costs a provider an hour.
         case 0..<3: return .failure(chance(50) ? .account : failures.randomElement(using: &random) ?? .timeout)
         // Nameservers never leave it open whether a name exists.
-        case 3 where upstream != .system: return .success(Answer(negative: .unprovenEmpty))
+        case 3 where upstream != .system: return .success(Answer(negative: .ambiguousEmpty))
         case 4..<6: return .success(Answer(negative: .noSuchName, ttlSeconds: .random(in: 0...900, using: &random)))
         default:
             let ttl = UInt32.random(in: 0...(chance(2) ? 10 : 900), using: &random)
@@ -360,14 +363,14 @@ struct Simulation {
         case .store(let question, let answer, let source):
             try account.require(answer.ttlSeconds > 0, "an answer for no time is stored for \(question)")
             try account.require(
-                source != .local && source != .fallback && answer.kind != .unprovenEmpty,
+                source != .local && source != .fallback && answer.kind != .ambiguousEmpty,
                 "\(question): not to be stored")
             try account.given(question, ttlSeconds: answer.ttlSeconds, source, now: now)
             try probes.check(question, answer)
             if isRoaming { try networks.checkStored(question, answer) }
             cache.store(question, answer, isSystems: source == .system, now: now)
         case .reply(let waiter, let answer, let source):
-            try account.require(answer.kind != .unprovenEmpty, "an unproven answer is handed out")
+            try account.require(answer.kind != .ambiguousEmpty, "an unproven answer is handed out")
             let question = try account.replied(waiter, now: now)
             try account.given(question, ttlSeconds: answer.ttlSeconds, source, now: now)
             guard source != .fallback, source != .local else { return }

@@ -76,6 +76,7 @@ struct SimulationAccount {
     /// In the event in hand.
     private var askedNow: Question?
     private var isMoving = false
+    private var hasVerdict = false
     private var moves = 0
     private var touched: [Question] = []
     /// A lookup gave its place to another one.
@@ -123,6 +124,9 @@ struct SimulationAccount {
 
     /// Lookups that have waited for the end of the change begin anew.
     mutating func networkUnchanged() { isMoving = true }
+
+    /// A lookup that a verdict causes starts at once; its cost delays later refreshes.
+    mutating func probeEnded() { hasVerdict = true }
 
     var waitingQuestions: [Waiter: Question] { debts.mapValues(\.question) }
 
@@ -175,6 +179,7 @@ struct SimulationAccount {
     mutating func settled(without notAsked: [ProviderID], now: Instant) {
         askedNow = nil
         isMoving = false
+        hasVerdict = false
         leftAlone = notAsked
         for provider in notAsked { leftAloneAt[provider] = now }
         for question in touched where lookups[question]?.running == 0 {
@@ -233,7 +238,7 @@ struct SimulationAccount {
         lookups[question] = Lookup(
             startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
             upstreamChanges: upstreamChanges, isStartedAnew: isMoving || hasWaited)
-        guard case .provider(let provider) = upstream, question != askedNow, !isMoving, !hasWaited,
+        guard case .provider(let provider) = upstream, question != askedNow, !isMoving, !hasWaited, !hasVerdict,
             let traits = providers.first(where: { $0.id == provider })
         else { return }
         let recent = refreshesOf[upstream, default: []].filter { now - $0 < .seconds(1) } + [now]
