@@ -86,7 +86,7 @@ static inline int web_duplicate(int descriptor) { return fcntl(descriptor, F_DUP
 
 // Passes a connection to MHD, which closes it in any case. The API requires an address, which is not used here.
 static inline bool web_add(struct MHD_Daemon *daemon, int descriptor) {
-    const struct sockaddr_in nobody = {.sin_family = AF_INET};
-    return MHD_add_connection(daemon, descriptor, (const struct sockaddr *)&nobody, sizeof nobody) == MHD_YES;
+    const struct sockaddr_in no_address = {.sin_family = AF_INET};
+    return MHD_add_connection(daemon, descriptor, (const struct sockaddr *)&no_address, sizeof no_address) == MHD_YES;
 }
 

@@ -9,7 +9,7 @@ enum RefusedCalls {
 
     static let groups = [
         Group(
-            reason: "another program, which would be somebody else's",
+            reason: "starting a program: the daemon starts none",
             calls: ["execve", "execveat", "fork", "vfork", "uselib"]),
         Group(
             reason: "other processes: what they hold in memory and in open files",

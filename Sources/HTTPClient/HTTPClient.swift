@@ -15,8 +15,8 @@ package final class HTTPClient {
     private var pools: [ConnectionPool] = []
     private var finished: [Finished] = []
     /// Requests that have other endpoints.
-    private var detours: [TransferID: RetryPlan] = [:]
-    private var setbacks: [AttemptFailure] = []
+    private var retryPlans: [TransferID: RetryPlan] = [:]
+    private var attemptFailures: [AttemptFailure] = []
     private var unacknowledged: [TransferID] = []
     private var lastID: UInt64 = 0
 
@@ -72,7 +72,7 @@ package final class HTTPClient {
     package func start(_ request: TransferRequest, now: ContinuousClock.Instant) -> TransferID {
         lastID += 1
         let id = TransferID(number: lastID)
-        if !request.elsewhere.isEmpty { detours[id] = RetryPlan(request, startedAt: now) }
+        if !request.elsewhere.isEmpty { retryPlans[id] = RetryPlan(request, startedAt: now) }
         begin(request, id: id, now: now)
         return id
     }
@@ -83,7 +83,7 @@ package final class HTTPClient {
     ///   it has received nothing since.
     package func cancel(_ id: TransferID, hasTimedOut: Bool = false, now: ContinuousClock.Instant) {
         finished.removeAll { $0.id == id }
-        detours[id] = nil
+        retryPlans[id] = nil
         for pool in pools { _ = pool.cancel(id, hasTimedOut: hasTimedOut, now: now) }
     }
 
@@ -121,10 +121,10 @@ package final class HTTPClient {
         return finished
     }
 
-    /// Returns the setbacks since the last call.
-    package func takeSetbacks() -> [AttemptFailure] {
-        defer { setbacks.removeAll() }
-        return setbacks
+    /// Returns the attemptFailures since the last call.
+    package func takeAttemptFailures() -> [AttemptFailure] {
+        defer { attemptFailures.removeAll() }
+        return attemptFailures
     }
 
     /// Returns the requests since the last call that no peer kernel has acknowledged over two connections. They
@@ -157,8 +157,8 @@ package final class HTTPClient {
     private func goElsewhere(
         _ id: TransferID, from endpoint: HTTPEndpoint, _ failure: TransferFailure, now: ContinuousClock.Instant
     ) {
-        guard let next = detours[id]?.next(after: failure, now: now) else { return }
-        setbacks.append(AttemptFailure(id: id, endpoint: endpoint, failure: failure))
+        guard let next = retryPlans[id]?.next(after: failure, now: now) else { return }
+        attemptFailures.append(AttemptFailure(id: id, endpoint: endpoint, failure: failure))
         begin(next, id: id, now: now)
     }
 
@@ -166,14 +166,14 @@ package final class HTTPClient {
         _ id: TransferID, _ result: Result<TransferReply, TransferFailure>, at endpoint: HTTPEndpoint,
         now: ContinuousClock.Instant
     ) {
-        detours[id]?.ended()
-        if case .failure(let failure) = result, detours[id] != nil {
+        retryPlans[id]?.ended()
+        if case .failure(let failure) = result, retryPlans[id] != nil {
             if failure.isAddress { goElsewhere(id, from: endpoint, failure, now: now) }
             // An attempt at another endpoint still runs, or has already delivered the result.
-            guard let left = detours[id], left.runningCount == 0 else { return }
+            guard let left = retryPlans[id], left.runningCount == 0 else { return }
         }
         finished.append(Finished(id: id, result: result, endpoint: endpoint))
-        guard let detour = detours.removeValue(forKey: id), detour.runningCount > 0 else { return }
+        guard let detour = retryPlans.removeValue(forKey: id), detour.runningCount > 0 else { return }
         for pool in pools { _ = pool.cancel(id, hasTimedOut: false, now: now) }
     }
 

@@ -122,11 +122,11 @@ extension NetworkEpochs {
         let before = present
         present = NetworkAttachment(routed, searchDomains: searchDomains, before: before, inForce: inForce)
         solicit(routed, actions: &actions)
-        noteWayOut(before, now)
+        noteDefaultRoute(before, now)
         step(from: before, now, actions: &actions)
     }
 
-    private mutating func noteWayOut(_ before: NetworkAttachment?, _ now: Instant) {
+    private mutating func noteDefaultRoute(_ before: NetworkAttachment?, _ now: Instant) {
         if present == nil {
             lostSince = lostSince ?? now
         } else if let lost = lostSince {

@@ -185,11 +185,11 @@ package enum Bounds {
     static let systemPatienceUnresponsive: Duration = .seconds(1)
 
     /// Names with probe state, some kilobytes each: more than one machine uses at a time.
-    static let maxKnownNames = 2048
+    static let maxVerifiedNames = 2048
     /// Entries sampled for eviction when the table is full.
-    static let knownNamesSample = 8
+    static let verifiedNamesSample = 8
     /// Questions with a source history: as many as names with probe state, below 1 KiB each.
-    static let maxWordedQuestions = 2048
+    static let maxHistoryQuestions = 2048
     /// Probed addresses per name. Content networks return up to eight per family.
     static let maxAddressesPerName = 16
     /// Questions per name: four types for four client subnets.
@@ -203,7 +203,7 @@ package enum Bounds {
     /// may count again.
     static let maxCountedDomains = 256
     /// Answers older than this are not used to judge a source.
-    static let saidLately: Duration = .seconds(600)
+    static let recentAnswerAge: Duration = .seconds(600)
 
     /// Networks with stored state, the current one included: home, work, a telephone, a VPN on each.
     package static let maxNetworks = 8

@@ -119,15 +119,15 @@ extension Resolver {
     private func prospect(of question: Question, _ expired: AgedAnswer?, now: Instant) -> Explanation.Prospect {
         var tried = self
         var actions: [Action] = []
-        tried.handle(.asked(question, Resolver.nobody, expired: expired), now: now, actions: &actions)
+        tried.handle(.asked(question, Resolver.trialWaiter, expired: expired), now: now, actions: &actions)
         for action in actions {
             switch action {
-            case .reply(Resolver.nobody, let answer, .local): return .here(answer)
-            case .reply(Resolver.nobody, _, .fallback): return .fallback
-            case .reply(Resolver.nobody, _, _): return .substitute
-            case .replyExpired(Resolver.nobody, let answer, let cause):
+            case .reply(Resolver.trialWaiter, let answer, .local): return .here(answer)
+            case .reply(Resolver.trialWaiter, _, .fallback): return .fallback
+            case .reply(Resolver.trialWaiter, _, _): return .substitute
+            case .replyExpired(Resolver.trialWaiter, let answer, let cause):
                 return .expired(cause, answer.extendedError)
-            case .fail(Resolver.nobody, let reason, _): return .fails(reason)
+            case .fail(Resolver.trialWaiter, let reason, _): return .fails(reason)
             default: continue
             }
         }
@@ -138,5 +138,5 @@ extension Resolver {
     }
 
     /// The waiter of trial queries. Client numbers count from the bottom up and never reach it.
-    private static let nobody = Waiter(UInt64.max / 2)
+    private static let trialWaiter = Waiter(UInt64.max / 2)
 }

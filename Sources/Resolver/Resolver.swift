@@ -188,7 +188,7 @@ package struct Resolver {
         }
         // A rule's exclusive upstream must be the only one to see the question, so there is no background measurement.
         if state.isSettled, policy.upstreams == .providers, let first = route.providers.first {
-            state.beginBeside(question, first, now: now)
+            state.beginBackground(question, first, now: now)
             state.portal.asked(question)
         }
         noticeTrouble(route, now: now)
@@ -196,7 +196,7 @@ package struct Resolver {
 
     /// Shortens the deadlines of lookups that began before their providers got into trouble.
     private mutating func noticeTrouble(_ route: Lookup.Route, now: Instant) {
-        let usable = route.providers + route.trialPending + route.withheld
+        let usable = route.providers + route.trialPending + route.throttled
         let inTrouble = Set(usable.filter { state.ranking.isInTrouble($0, now) })
         let isNews = !inTrouble.isSubset(of: troubled)
         troubled = troubled.subtracting(usable).union(inTrouble)
@@ -227,12 +227,12 @@ package struct Resolver {
 
     /// Unsolicited answer: caches it, and completes a matching lookup.
     private mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
-        guard answer.kind != .unprovenEmpty, state.isSettled || numberOfQuestion[question] != nil else { return }
+        guard answer.kind != .ambiguousEmpty, state.isSettled || numberOfQuestion[question] != nil else { return }
         let policy = routing.policy.of(question.name)
         let upstreams = routing.upstreams(for: question, policy, state.ranking, now: now)
         guard let traits = state.ranking.traits(of: provider),
             upstreams == .provider(provider) || upstreams == .providers && traits.shadowShare == nil,
-            let answer = state.heardBeside(question, answer, policy, from: provider, took: nil, now: now)
+            let answer = state.heardInBackground(question, answer, policy, from: provider, took: nil, now: now)
         else { return }
         if let number = numberOfQuestion[question] {
             return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
@@ -258,12 +258,13 @@ package struct Resolver {
         if let number = lookupOfFetch[id] {
             change(number, now: now) { $0.fetchFinished(id, result, now: now, &$1) }
         } else {
-            let fetch = state.fetchFinishedBeside(id, result, now: now)
+            let fetch = state.backgroundFetchFinished(id, result, now: now)
             noticeRecovery(now: now)
             guard let fetch, case .success(let answer) = result else { return }
             let policy = routing.policy.of(fetch.question.name)
             let took = fetch.startedAt.duration(to: now)
-            let usable = state.heardBeside(fetch.question, answer, policy, from: fetch.provider, took: took, now: now)
+            let usable = state.heardInBackground(
+                fetch.question, answer, policy, from: fetch.provider, took: took, now: now)
             guard let usable else { return }
             state.verification.heard(fetch.question, usable, from: .provider(fetch.provider), policy.probes, now: now)
         }
@@ -273,7 +274,7 @@ package struct Resolver {
         while let number = deadlines.popDue(now) {
             change(number, now: now) { $0.timePassed(now: now, &$1) }
         }
-        state.timePassedBeside(now: now)
+        state.backgroundTimePassed(now: now)
         state.verification.timePassed(now: now)
         popDueRefreshes(now: now)
     }
@@ -360,7 +361,7 @@ package struct Resolver {
             } else {
                 plan.gained(lookup.question)
             }
-        } else if lookup.hasAnsweredUnsettled {
+        } else if lookup.hasAnsweredDuringChange {
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: now) }
         } else if lookup.foundNothingBetter {
             plan.failed(lookup.question, retryAt: now + Bounds.failureCeiling)

@@ -30,7 +30,7 @@ extension Resolver {
         }
     }
 
-    /// Asks other sources. A lookup in flight evaluates its own replies; the forged answer is withheld until it ends.
+    /// Asks other sources. A lookup in flight evaluates its own replies; the forged answer is throttled until it ends.
     private mutating func askElsewhere(_ question: Question, besides source: Source, _ forged: Answer?, now: Instant) {
         let number = numberOfQuestion[question]
         if forged != nil, state.verification.isGuarded {
@@ -39,22 +39,22 @@ extension Resolver {
             if number == nil { return }
         }
         let policy = routing.policy.of(question.name)
-        let everybody = routing.route(question, policy, &state.ranking, now: now)
-        let route = everybody.without(source)
-        guard !route.isEmpty, !route.hasOnlyWithheld,
+        let fullRoute = routing.route(question, policy, &state.ranking, now: now)
+        let route = fullRoute.without(source)
+        guard !route.isEmpty, !route.hasOnlyThrottled,
             number == nil ? mayRefresh && hasRoom(for: question) : forged != nil
         else { return }
         if forged != nil, !state.verification.isGuarded { state.actions.append(.remove(question)) }
         if let number {
             return change(number, now: now) { lookup, state in
-                lookup.isBesides(source, forged, on: everybody, state.verification, now: now)
+                lookup.isBesides(source, forged, on: fullRoute, state.verification, now: now)
             }
         }
         // It starts at once; its cost delays later refreshes.
         if let first = route.providers.first { _ = state.ranking.spend(on: first, now: now) }
         refreshes.started += 1
         begin(question, along: route, policy, isRefresh: true, now: now) { lookup, state in
-            lookup.isBesides(source, forged, on: everybody, state.verification, now: now)
+            lookup.isBesides(source, forged, on: fullRoute, state.verification, now: now)
         }
     }
 }

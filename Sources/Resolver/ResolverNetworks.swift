@@ -25,7 +25,7 @@ extension Resolver {
         // Refreshes end here and restart when the network is known.
         retry(lookups.compactMap { $0 }.filter(\.waiters.isEmpty).map(\.question), now: now)
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
-        state.dropBeside(now: now)
+        state.dropBackground(now: now)
         for number in lookups.indices { startAnew(number, on: .inDoubt, now: now) }
     }
 
@@ -57,7 +57,7 @@ extension Resolver {
 
     private mutating func changed(to key: NetworkKey, now: Instant) {
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
-        state.dropBeside(now: now)
+        state.dropBackground(now: now)
         state.isSettled = true
         changingUntil = nil
         state.synthesis.forgetAnswers()
@@ -96,7 +96,7 @@ extension Resolver {
 
     private mutating func setUnreachable(_ providers: Set<ProviderID>, now: Instant) {
         let isProviderReachableAgain = state.ranking.setUnreachable(providers)
-        state.dropBeside(now: now, where: providers.contains)
+        state.dropBackground(now: now, where: providers.contains)
         for number in lookups.indices { change(number, now: now) { $0.leaveUnreachable(now: now, &$1) } }
         guard isProviderReachableAgain else { return }
         if changeEnd(now) != nil {

@@ -55,7 +55,7 @@ extension Resolver {
         {
             return plan.paid(question, to: first, until: paidAt)
         }
-        guard !route.hasOnlyWithheld else { return plan.failed(question, retryAt: now + Bounds.throttleFloor) }
+        guard !route.hasOnlyThrottled else { return plan.failed(question, retryAt: now + Bounds.throttleFloor) }
         refreshes.started += 1
         begin(question, along: route, policy, isRefresh: true, now: now) { _, _ in }
     }

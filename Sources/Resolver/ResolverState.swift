@@ -113,7 +113,7 @@ struct ResolverState {
         guard !expired.answer.isNegative, question.type.leadsToAddresses else { return expired }
         do throws(MalformedMessage) {
             let answer = Answer(records: try expired.answer.records(of: question))
-            guard !isWithheld(question, answer) else { return nil }
+            guard !isThrottled(question, answer) else { return nil }
             let arranged = verification.arranged(question, answer, now: now)
             guard arranged != answer else { return expired }
             return expired.with(RenderedAnswer(arranged, to: question))
@@ -126,7 +126,7 @@ struct ResolverState {
     // MARK: background fetches
 
     /// Starts the background measurements of a new lookup.
-    mutating func beginBeside(_ question: Question, _ first: ProviderID, now: Instant) {
+    mutating func beginBackground(_ question: Question, _ first: ProviderID, now: Instant) {
         for provider in ranking.begunLookup(with: first, for: question.type, now: now) {
             guard shadows.hasRoom, let traits = ranking.traits(of: provider),
                 // A provider that was removed and added again may still have a fetch in flight.
@@ -148,7 +148,7 @@ struct ResolverState {
     /// Records the result of a background fetch. Results of abandoned fetches are ignored.
     ///
     /// - Returns: the fetch; nil if it is unknown.
-    mutating func fetchFinishedBeside(
+    mutating func backgroundFetchFinished(
         _ id: FetchID, _ result: FetchResult, now: Instant
     ) -> ShadowFetches.Pending? {
         guard let fetch = shadows.finished(id, result) else { return nil }
@@ -167,7 +167,7 @@ struct ResolverState {
     /// Records a provider's answer to a background fetch or an unsolicited one.
     ///
     /// - Returns: the answer without addresses that no public name may have; nil if nothing is left.
-    mutating func heardBeside(
+    mutating func heardInBackground(
         _ question: Question, _ answer: Answer, _ policy: NamePolicy, from provider: ProviderID, took: Duration?,
         now: Instant
     ) -> Answer? {
@@ -176,7 +176,7 @@ struct ResolverState {
         return usable
     }
 
-    mutating func timePassedBeside(now: Instant) {
+    mutating func backgroundTimePassed(now: Instant) {
         for fetch in shadows.popDue(now) {
             actions.append(.abandon(fetch.id))
             portal.trialEnded(fetch.id)
@@ -193,8 +193,8 @@ struct ResolverState {
         verification.isGuarded = portal.isSuspected
     }
 
-    /// Whether the answer is withheld: behind a portal, a forged answer is worse than none.
-    func isWithheld(_ question: Question, _ answer: Answer) -> Bool {
+    /// Whether the answer is throttled: behind a portal, a forged answer is worse than none.
+    func isThrottled(_ question: Question, _ answer: Answer) -> Bool {
         verification.isGuarded && verification.isForged(question, answer)
     }
 
@@ -209,7 +209,7 @@ struct ResolverState {
             // A request in flight tells as much as a trial.
             let trial = portal.takeTrial(
                 now: now,
-                mayAsk: { !ranking.isWithheld($0, now) && !ranking.isAsked($0) && !shadows.areAsking($0) }),
+                mayAsk: { !ranking.isThrottled($0, now) && !ranking.isAsked($0) && !shadows.areAsking($0) }),
             let traits = ranking.traits(of: trial.provider)
         else { return }
         // Every provider supports A.
@@ -218,7 +218,7 @@ struct ResolverState {
     }
 
     /// Abandons background fetches without recording failures.
-    mutating func dropBeside(now: Instant, where isMeant: (ProviderID) -> Bool = { _ in true }) {
+    mutating func dropBackground(now: Instant, where isMeant: (ProviderID) -> Bool = { _ in true }) {
         for fetch in shadows.drop(where: isMeant) {
             portal.trialEnded(fetch.id)
             actions.append(.abandon(fetch.id))

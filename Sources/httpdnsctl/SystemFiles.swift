@@ -12,7 +12,7 @@ enum SystemFiles {
     static func survey() throws(SystemError) -> Survey {
         var survey = Survey()
         survey.states = try states(of: SystemPaths.looked)
-        survey.resolvConfDestination = FileLook.destination(ofLinkAt: SystemPaths.resolvConf)
+        survey.resolvConfDestination = FileSnapshot.destination(ofLinkAt: SystemPaths.resolvConf)
         survey.resolvConfContent = resolvConfContent()
         survey.uplinkContent = content(of: SystemPaths.resolvedUplinks)
         survey.mountPoints = MountTable.points()
@@ -44,7 +44,7 @@ enum SystemFiles {
         var states: [String: FileState] = [:]
         for path in paths {
             do throws(SystemError) {
-                states[path] = FileState(try FileLook(at: path, maxBytes: TakeoverRecord.maxFileBytes))
+                states[path] = FileState(try FileSnapshot(at: path, maxBytes: TakeoverRecord.maxFileBytes))
             } catch {
                 // Unreadable without root, or larger than any such file should be.
                 guard error.isPermissionDenied || error.isTooLarge else { throw error }
@@ -97,7 +97,7 @@ enum SystemFiles {
 }
 
 extension FileState {
-    init(_ look: FileLook) {
+    init(_ look: FileSnapshot) {
         self =
             switch look {
             case .absent: .absent

@@ -143,7 +143,7 @@ final class ExplainStand {
         switch Int.random(in: 0..<5, using: &random) {
         case 0: try answer(upstream, fetch.question.type == .a ? "203.0.113.7" : "2001:db8::7", ttl: 5)
         case 1: try answer(upstream, fetch.question.type == .a ? "192.168.1.1" : "fd00::1", ttl: 5)
-        case 2: try deny(upstream, .unprovenEmpty)
+        case 2: try deny(upstream, .ambiguousEmpty)
         default: try fail(upstream)
         }
     }

@@ -1,4 +1,4 @@
-// When a sign of life is given, and when it is withheld.
+// When a sign of life is given, and when it is throttled.
 
 import LinuxIO
 import Testing

@@ -130,7 +130,9 @@ import Testing
                 loop.skip(SilenceTests.stall)
                 server.goOn()
                 loop.run { loop.results[id] != nil }
-                #expect(text(id) == "late" && loop.reply(id)?.wasRetried == false && loop.client.takeSetbacks().isEmpty)
+                #expect(
+                    text(id) == "late" && loop.reply(id)?.wasRetried == false
+                        && loop.client.takeAttemptFailures().isEmpty)
                 loop.client.renewConnections(now: loop.now)
             }
             #expect(loop.client.connections == ConnectionCounts(opened: 2, reused: 2))
@@ -148,9 +150,9 @@ import Testing
                 loop.skip(SilenceTests.silence)
                 loop.run { loop.results[id] != nil }
                 #expect(text(id) == "here" && loop.answeredAt[id] == second)
-                let setbacks = loop.client.takeSetbacks()
-                #expect(setbacks.map(\.endpoint) == [first] && setbacks.map(\.failure) == [.timeout])
-                #expect(setbacks.map(\.id) == [id] && loop.client.takeSetbacks().isEmpty)
+                let attemptFailures = loop.client.takeAttemptFailures()
+                #expect(attemptFailures.map(\.endpoint) == [first] && attemptFailures.map(\.failure) == [.timeout])
+                #expect(attemptFailures.map(\.id) == [id] && loop.client.takeAttemptFailures().isEmpty)
                 #expect(loop.client.transfersInFlight == 0)
                 // What was begun there is not waited for any more.
                 loop.run { silent.openConnections == 0 }
@@ -165,7 +167,7 @@ import Testing
             loop.run { silent.acceptedConnections == 1 }
             loop.skip(SilenceTests.stall)
             #expect(loop.client.transfersInFlight == 1 && silent.acceptedConnections == 1)
-            #expect(loop.client.takeSetbacks().isEmpty)
+            #expect(loop.client.takeAttemptFailures().isEmpty)
             loop.client.cancel(id, now: loop.now)
         }
     }
@@ -187,8 +189,9 @@ import Testing
                 let next = loop.start(request)
                 loop.run { loop.results[next] != nil }
                 #expect(text(next) == "again" && loop.answeredAt[next] == first)
-                let setbacks = loop.client.takeSetbacks()
-                #expect(setbacks.map(\.endpoint) == [first] && setbacks.map(\.failure) == [.unacknowledged])
+                let attemptFailures = loop.client.takeAttemptFailures()
+                #expect(
+                    attemptFailures.map(\.endpoint) == [first] && attemptFailures.map(\.failure) == [.unacknowledged])
             }
         }
     }
@@ -235,11 +238,11 @@ import Testing
             let id = loop.start(request(closed[0], elsewhere: [closed[1], try endpoint(server.port)]))
             loop.run { loop.results[id] != nil }
             #expect(text(id) == "third")
-            #expect(loop.client.takeSetbacks().map(\.endpoint) == closed)
+            #expect(loop.client.takeAttemptFailures().map(\.endpoint) == closed)
             let failing = loop.start(request(closed[1], elsewhere: [closed[0]]))
             loop.run { loop.results[failing] != nil }
             #expect(loop.failure(failing) == .refused && loop.answeredAt[failing] == closed[0])
-            #expect(loop.client.takeSetbacks().map(\.endpoint) == [closed[1]])
+            #expect(loop.client.takeAttemptFailures().map(\.endpoint) == [closed[1]])
             #expect(loop.client.transfersInFlight == 0)
         }
     }
@@ -249,7 +252,7 @@ import Testing
         try StubServer.with([.awaitRequest, .send("SSH-2.0-OpenSSH_9.2\r\n\r\n")]) { server in
             let id = loop.start(request(try endpoint(server.port), elsewhere: [try endpoint(closedPort())]))
             loop.run { loop.results[id] != nil }
-            #expect(loop.failure(id)?.kind == "garbage" && loop.client.takeSetbacks().isEmpty)
+            #expect(loop.failure(id)?.kind == "garbage" && loop.client.takeAttemptFailures().isEmpty)
         }
     }
 

@@ -84,18 +84,18 @@ struct AliCloudTests {
                 #"{"host":"www.aliyun.com","ips":["192.0.2.10"],"ipsv6":["2001:db8::10"],"ttl":57,"origin_ttl":120}"#,
                 ["192.0.2.10 57", "2001:db8::10 57"]
             ),
-            (#"{"host":"www.aliyun.com","ips":[],"ttl":300}"#, ["unprovenEmpty 300", "unprovenEmpty 300"]),
+            (#"{"host":"www.aliyun.com","ips":[],"ttl":300}"#, ["ambiguousEmpty 300", "ambiguousEmpty 300"]),
             (
                 #"{"host":"www.aliyun.com","ips":["192.0.2.10"],"ttl":57,"extra":"{&quot;k&quot;:&quot;v&quot;}"}"#,
-                ["192.0.2.10 57", "unprovenEmpty 57"]
+                ["192.0.2.10 57", "ambiguousEmpty 57"]
             ),
             (
                 #"{"host":"WWW.aliyun.com.","ips":["192.0.2.10","x","192.0.2.11"],"ipsv6":[],"ttl":"0"}"#,
-                ["192.0.2.10 192.0.2.11 60", "unprovenEmpty 60"]
+                ["192.0.2.10 192.0.2.11 60", "ambiguousEmpty 60"]
             ),
-            (#"{"host":"www.aliyun.com","ips":["192.0.2.10"],"ttl":-7}"#, ["192.0.2.10 60", "unprovenEmpty 60"]),
-            (#"{"host":"www.aliyun.com","ips":["192.0.2.10"],"ipsv6":null}"#, ["192.0.2.10 60", "unprovenEmpty 60"]),
-            (#"{"host":"www.aliyun.com","ips":["2001:db8::1"],"ttl":57}"#, ["garbage", "unprovenEmpty 57"]),
+            (#"{"host":"www.aliyun.com","ips":["192.0.2.10"],"ttl":-7}"#, ["192.0.2.10 60", "ambiguousEmpty 60"]),
+            (#"{"host":"www.aliyun.com","ips":["192.0.2.10"],"ipsv6":null}"#, ["192.0.2.10 60", "ambiguousEmpty 60"]),
+            (#"{"host":"www.aliyun.com","ips":["2001:db8::1"],"ttl":57}"#, ["garbage", "ambiguousEmpty 57"]),
             (#"{"host":"www.taobao.com","ips":["6.6.6.6"],"ttl":57}"#, ["wrongQuestion", "wrongQuestion"]),
             (#"{"host":"www.aliyun.com","ttl":57}"#, ["garbage", "garbage"]),
             (#"{"code":"success"}"#, ["garbage", "garbage"]),
@@ -124,7 +124,7 @@ struct AliCloudTests {
             """#
         #expect(
             signed.heard(body, aliyun + taobao)
-                == ["192.0.2.1 106", "2001:db8::1 106", "192.0.2.2 46", "unprovenEmpty 3600"])
+                == ["192.0.2.1 106", "2001:db8::1 106", "192.0.2.2 46", "ambiguousEmpty 3600"])
     }
 
     @Test("a name or family that a list leaves out is that question's failure alone; ipsv6 counts there too")

@@ -178,7 +178,7 @@ struct AliCloudV2Tests {
             ),
             (
                 #""v4":{"ips":[],"ttl":0,"no_ip_code":"NewReason"},"v6":{"ips":[]}"#,
-                ["unprovenEmpty 60", "unprovenEmpty 60"]
+                ["ambiguousEmpty 60", "ambiguousEmpty 60"]
             ),
             (#""v4":{"no_ip_code":"DomainNotExist"},"v6":{"ttl":60}"#, ["noSuchName 60", "garbage"]),
             (

@@ -28,7 +28,7 @@ struct BaiduTests {
             #"{"msg":"ok","data":{"www.baidu.com":{"ipv4":{"ip":["192.0.2.10"],"ttl":60},"#
             + #""ipv6":{"ip":[],"ttl":60}}},"clientip":"203.0.113.7","timestamp":1513602700}"#
         let answers = try dialect.answers(from: reply(body), to: both).map { try $0.get() }
-        #expect(answers.map(\.kind) == [.records, .unprovenEmpty])
+        #expect(answers.map(\.kind) == [.records, .ambiguousEmpty])
         #expect(answers[0].addresses.map(\.description) == ["192.0.2.10"])
         #expect(answers.map(\.ttlSeconds) == [60, 60])
     }
@@ -61,7 +61,7 @@ struct BaiduTests {
             #"{"msg":"ok","data":{"A.baidu.com.":{"ipv4":{"ip":["1.2.3.4","3.4.5.6"],"ttl":300}},"#
             + #""b.baidu.com":{"ipv6":{"ip":["240e::1"],"ttl":300}},"x.baidu.com":{"ipv4":{"ip":["6.6.6.6"]}}}}"#
         let answers = try dialect.answers(from: reply(body), to: questions).map { try $0.get() }
-        #expect(answers.map(\.kind) == [.records, .unprovenEmpty, .unprovenEmpty])
+        #expect(answers.map(\.kind) == [.records, .ambiguousEmpty, .ambiguousEmpty])
         #expect(answers[0].addresses.map(\.description) == ["1.2.3.4", "3.4.5.6"] && answers[0].ttlSeconds == 300)
     }
 

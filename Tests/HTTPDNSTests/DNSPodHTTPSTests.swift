@@ -19,7 +19,7 @@ struct DNSPodHTTPSTests {
             switch result {
             case .success(let answer) where answer.kind == .records:
                 answer.addresses.map(\.description).joined(separator: " ") + " \(answer.ttlSeconds)"
-            case .success(let answer): answer.kind == .unprovenEmpty ? "empty" : "\(answer.kind)"
+            case .success(let answer): answer.kind == .ambiguousEmpty ? "empty" : "\(answer.kind)"
             case .failure(.garbage): "garbage"
             case .failure(let error): "\(error)"
             }
@@ -156,10 +156,10 @@ struct DNSPodHTTPSTests {
     @Test(
         "how long emptiness lasts is what the reply says of it, by family",
         arguments: [
-            ("www.qq.com.:0,45|1.2.3.4", ["unprovenEmpty 45"]), ("www.qq.com.:0,0", ["unprovenEmpty 60"]),
-            ("www.qq.com.:0", ["unprovenEmpty 60"]), ("www.qq.com.:0,x", ["garbage"]),
-            ("www.qq.com.:0,45-0,30", ["unprovenEmpty 45", "unprovenEmpty 30"]),
-            ("www.qq.com.:3.3.3.4,180-0,30", ["3.3.3.4 180", "unprovenEmpty 30"]),
+            ("www.qq.com.:0,45|1.2.3.4", ["ambiguousEmpty 45"]), ("www.qq.com.:0,0", ["ambiguousEmpty 60"]),
+            ("www.qq.com.:0", ["ambiguousEmpty 60"]), ("www.qq.com.:0,x", ["garbage"]),
+            ("www.qq.com.:0,45-0,30", ["ambiguousEmpty 45", "ambiguousEmpty 30"]),
+            ("www.qq.com.:3.3.3.4,180-0,30", ["3.3.3.4 180", "ambiguousEmpty 30"]),
         ])
     func lifetimeOfEmptiness(body: String, expected: [String]) throws {
         let asked = [three[1], try question("www.qq.com", .aaaa)].prefix(expected.count)
@@ -266,7 +266,7 @@ struct DNSPodHTTPSTests {
             for (said, result) in zip(answers, heard) {
                 let answer = try result.get()
                 #expect(answer.addresses == said.addresses, "seed 3, round \(round)")
-                #expect(answer.kind == (said.kind == .records ? .records : .unprovenEmpty), "seed 3, round \(round)")
+                #expect(answer.kind == (said.kind == .records ? .records : .ambiguousEmpty), "seed 3, round \(round)")
             }
         }
     }

@@ -29,7 +29,7 @@ struct DNSPodTests {
         let answer = try dialect.answer(from: reply("192.0.2.10;192.0.2.11,120"), to: asked)
         #expect(answer.addresses.map(\.description) == ["192.0.2.10", "192.0.2.11"])
         #expect(answer.ttlSeconds == 120)
-        #expect(try dialect.answer(from: reply(""), to: asked).kind == .unprovenEmpty)
+        #expect(try dialect.answer(from: reply(""), to: asked).kind == .ambiguousEmpty)
     }
 
     @Test("an account is sent as id, safely encoded, after parameters that the URL has already")
@@ -82,7 +82,7 @@ struct DNSPodTests {
             "www.example.com.:0-0|203.0.113.7",
         ])
     func empty(body: String) throws {
-        #expect(try dialect.answer(from: reply(body), to: asked).kind == .unprovenEmpty)
+        #expect(try dialect.answer(from: reply(body), to: asked).kind == .ambiguousEmpty)
     }
 
     @Test(

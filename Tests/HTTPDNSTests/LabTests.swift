@@ -40,7 +40,7 @@ struct LabTests {
     func aliCloud() throws {
         let asked = [try question("www.example"), try question("www.example", .aaaa), try question("nope.example")]
         let expected = ["192.0.2.1 192.0.2.2 300", "2001:db8::1 300"]
-        for (dialectName, missing) in [("alicloud-signed", "unprovenEmpty 30"), ("alicloud-v2-gcm", "noSuchName 30")] {
+        for (dialectName, missing) in [("alicloud-signed", "ambiguousEmpty 30"), ("alicloud-v2-gcm", "noSuchName 30")] {
             let dialect = try #require(Dialects.make(named: dialectName, url: "/p/alpha/"))
             let questions = asked + [try question("nope.example", .aaaa)]
             let (reply, _) = lab.respond(to: try dialect.request(for: questions))

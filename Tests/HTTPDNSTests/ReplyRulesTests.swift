@@ -47,7 +47,7 @@ struct ReplyRulesTests {
         for _ in 0..<500 {
             let body = random.bytes(count: Int.random(in: 1...300, using: &random.generator))
             let outcome = try outcome(of: HTTPReply(body: body), by: dialect)
-            #expect(outcome.error != nil || (try? outcome.get().kind) == .unprovenEmpty, "seed 1: \(body)")
+            #expect(outcome.error != nil || (try? outcome.get().kind) == .ambiguousEmpty, "seed 1: \(body)")
         }
     }
 }

@@ -23,7 +23,7 @@ struct RoundTripTests {
                 #expect(heard.kind == entry.heard(answer.kind), "seed 7, round \(round)")
                 // Some carry how long emptiness lasts, too.
                 let lifetime = answer.ttlSeconds > 0 ? answer.ttlSeconds : 60
-                #expect(heard.ttlSeconds == lifetime || (heard.kind == .unprovenEmpty && heard.ttlSeconds == 60))
+                #expect(heard.ttlSeconds == lifetime || (heard.kind == .ambiguousEmpty && heard.ttlSeconds == 60))
             } else if dialectName.hasPrefix("json") {
                 #expect(heard == answer, "seed 7, round \(round)")
             } else {
@@ -42,7 +42,7 @@ struct RoundTripTests {
         if let error = entry.refusal {
             #expect(throws: error) { try dialect.answer(from: refusal, to: asked) }
         } else {
-            #expect(try dialect.answer(from: refusal, to: asked).kind == .unprovenEmpty)
+            #expect(try dialect.answer(from: refusal, to: asked).kind == .ambiguousEmpty)
         }
     }
 
@@ -80,6 +80,6 @@ struct RoundTripTests {
 extension Dialects.Entry {
     /// What an answer that says this becomes on the way.
     fileprivate func heard(_ kind: Answer.Kind) -> Answer.Kind {
-        kind == .records || provesEmptiness || !carriesAddressesOnly ? kind : .unprovenEmpty
+        kind == .records || provesEmptiness || !carriesAddressesOnly ? kind : .ambiguousEmpty
     }
 }

@@ -130,7 +130,7 @@ struct TemplateDialectTests {
     func emptiness(path: String, body: String, isEmpty: Bool) throws {
         let dialect = TemplateDialect(url: "/", recipe: try Recipe(query: "n={name}", v4: path))
         let outcome = outcome(of: reply(body), to: try question("www.example.com"), by: dialect)
-        #expect((try? outcome.get().kind) == (isEmpty ? .unprovenEmpty : nil))
+        #expect((try? outcome.get().kind) == (isEmpty ? .ambiguousEmpty : nil))
         #expect(outcome.isGarbage == !isEmpty)
     }
 

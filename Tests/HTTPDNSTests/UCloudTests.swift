@@ -43,7 +43,7 @@ struct UCloudTests {
     @Test("'record cannot be found' is emptiness that another upstream has to confirm")
     func notFound() throws {
         let body = #"{"status":404,"code":"FAIL_TO_RESOLVE","message":"record cannot be found"}"#
-        #expect(try dialect.answer(from: reply(body, status: 404), to: asked).kind == .unprovenEmpty)
+        #expect(try dialect.answer(from: reply(body, status: 404), to: asked).kind == .ambiguousEmpty)
         let withStatus200 = outcome(of: reply(body), to: asked, by: dialect)
         #expect(withStatus200.isGarbage)
     }

@@ -52,7 +52,7 @@ struct VolcengineTests {
             answers.map { $0.addresses.map(\.description) } == [["fec0::1"], ["220.194.234.254", "101.75.228.67"]])
         let oneFamily = #"{"host":"www.a.com","ips":["192.0.2.1"],"ttl":52}"#
         let kinds = try dialect.answers(from: reply(oneFamily), to: both).map { try $0.get().kind }
-        #expect(kinds == [.unprovenEmpty, .records])
+        #expect(kinds == [.ambiguousEmpty, .records])
     }
 
     @Test(
@@ -72,7 +72,7 @@ struct VolcengineTests {
     @Test("an empty array is not believed alone, and lasts as long as it says")
     func empty() throws {
         let answer = try dialect.answer(from: reply(#"{"host":"www.a.com","ips":[],"ttl":300}"#), to: asked)
-        #expect(answer.kind == .unprovenEmpty && answer.ttlSeconds == 300)
+        #expect(answer.kind == .ambiguousEmpty && answer.ttlSeconds == 300)
     }
 
     @Test(

@@ -8,7 +8,7 @@ struct FileReplacementTests {
     private let directory = TemporaryDirectory()
     private let rights = FileRights(userID: Machine.user.userID, groupID: Machine.user.groupID, mode: 0o640)
 
-    private func look(_ name: String) throws -> FileLook { try FileLook(at: directory(name), maxBytes: 100) }
+    private func look(_ name: String) throws -> FileSnapshot { try FileSnapshot(at: directory(name), maxBytes: 100) }
 
     private func put(_ text: String, at name: String) throws {
         try FileReplacement.put(Array(text.utf8), rights, at: directory(name), by: directory(".new"))
@@ -74,9 +74,9 @@ struct FileReplacementTests {
     func destinations() throws {
         directory.link("a", to: "b")
         directory.link("b", to: "missing")
-        #expect(FileLook.destination(ofLinkAt: directory("a")) == directory("missing"))
+        #expect(FileSnapshot.destination(ofLinkAt: directory("a")) == directory("missing"))
         directory.write("", to: "file")
-        #expect(FileLook.destination(ofLinkAt: directory("file")) == nil)
+        #expect(FileSnapshot.destination(ofLinkAt: directory("file")) == nil)
     }
 
     @Test("a directory has room for one at a time")

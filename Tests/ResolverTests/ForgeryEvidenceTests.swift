@@ -84,7 +84,7 @@ struct ForgeryEvidenceTests {
     @Test("a source is not blamed for what it said long ago")
     mutating func longAgo() throws {
         stand.kept([66], from: beta)
-        stand.pass(Bounds.saidLately + .seconds(1))
+        stand.pass(Bounds.recentAnswerAge + .seconds(1))
         stand.kept([1], from: alpha)
         stand.wanted(nil)
         stand.pass(Bounds.probeJitter)

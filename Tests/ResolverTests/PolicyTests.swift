@@ -77,7 +77,7 @@ struct TokenBucketTests {
 struct CachePolicyTests {
     @Test("min-ttl lifts negative answers, too, as far as negative-max-ttl and max-ttl allow")
     func negative() {
-        for negative in [Answer.Kind.noSuchName, .noData, .unprovenEmpty] {
+        for negative in [Answer.Kind.noSuchName, .noData, .ambiguousEmpty] {
             for (longest, expected) in [(300, 30), (20, 20)] as [(UInt32, UInt32)] {
                 let policy = CachePolicy(minTTLSeconds: 30, maxTTLSeconds: 600, negativeMaxTTLSeconds: longest)
                 #expect(policy.applied(to: Answer(negative: negative, ttlSeconds: 5)).ttlSeconds == expected)

@@ -134,7 +134,7 @@ struct ProbingTests {
         stand.wanted(24)
         let address = VerificationStand.address(24)
         #expect(stand.consequences.last == .news(.refused(stand.name, address, .unknownAddress)))
-        stand.pass(Bounds.saidLately + .seconds(1))
+        stand.pass(Bounds.recentAnswerAge + .seconds(1))
         stand.heard(Array(21...24))
         stand.wanted(24)
         #expect(stand.probed.contains(24))

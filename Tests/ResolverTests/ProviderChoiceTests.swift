@@ -132,17 +132,17 @@ struct ProviderChoiceTests {
         for seconds in [5, 10, 20, 40, 60, 60] {
             ranking.failed(Self.a, .throttled, of: .root, now: now)
             ranking.failed(Self.a, .throttled, of: .root, now: now + .milliseconds(1))
-            #expect(ranking.isWithheld(Self.a, now + .seconds(seconds) - .milliseconds(1)))
+            #expect(ranking.isThrottled(Self.a, now + .seconds(seconds) - .milliseconds(1)))
             now += .seconds(seconds)
             #expect(!ranking.isInTrouble(Self.a, now))
         }
         ranking.answered(Self.a, after: .milliseconds(10), now: now)
         ranking.failed(Self.a, .throttled, of: .root, now: now)
-        #expect(!ranking.isWithheld(Self.a, now + .seconds(5)))
+        #expect(!ranking.isThrottled(Self.a, now + .seconds(5)))
         ranking.throttled(Self.a, for: .seconds(100_000), now: now)
         ranking.failed(Self.a, .throttled, of: .root, now: now)
-        #expect(ranking.isWithheld(Self.a, now + .seconds(3599)))
-        #expect(!ranking.isWithheld(Self.a, now + .seconds(3600)))
+        #expect(ranking.isThrottled(Self.a, now + .seconds(3599)))
+        #expect(!ranking.isThrottled(Self.a, now + .seconds(3600)))
         #expect(ranking.estimate(of: Self.a, now: now)?.successShare == 1)
     }
 

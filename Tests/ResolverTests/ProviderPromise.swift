@@ -204,7 +204,7 @@ struct ProviderPromise {
             let late = Int.random(in: 1200...2900, using: &random)
             finish(id, .success(answer(question, .v4(0x0808_0000 + UInt32(number)), ttl: 60)), after: late)
         case .failsAtServer: finish(id, .nameFailed(NameFailure(.serverFailure)), after: time)
-        case .leavesItOpen: finish(id, .success(Answer(negative: .unprovenEmpty)), after: time)
+        case .leavesItOpen: finish(id, .success(Answer(negative: .ambiguousEmpty)), after: time)
         case .failsWithStatus: finish(id, .failure(.status), after: time)
         case .sendsGarbage: finish(id, .failure(.garbage), after: time)
         }

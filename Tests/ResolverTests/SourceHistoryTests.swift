@@ -44,14 +44,14 @@ struct SourceHistoryTests {
 
     @Test("one question too many takes the place of the oldest, one source too many that of the oldest word")
     mutating func bounds() throws {
-        for number in 0...Bounds.maxWordedQuestions {
+        for number in 0...Bounds.maxHistoryQuestions {
             let question = try question(number)
             let answer = answer(1, to: question)
             words.said(question, answer, usable: answer, by: alpha, took: nil, now: now)
         }
         let (gone, stays) = (try question(0), try question(1))
         #expect(words.words(on: gone).isEmpty && words.words(on: stays).count == 1)
-        let last = try question(Bounds.maxWordedQuestions)
+        let last = try question(Bounds.maxHistoryQuestions)
         for provider in 1...Bounds.maxSourcesPerName {
             let (source, answer) = (Source.provider(ProviderID(provider)), answer(1, to: last))
             words.said(last, answer, usable: answer, by: source, took: nil, now: now)

@@ -54,7 +54,7 @@ struct VerificationPropertyTests {
         for case .probe(let id, _) in verification.takeConsequences() {
             verification.probeFinished(id, ProbeResult(.verified), now: now)
         }
-        for number in 0..<(3 * Bounds.maxKnownNames) {
+        for number in 0..<(3 * Bounds.maxVerifiedNames) {
             let question = Question(try #require(Name("n\(number).example")), .a)
             verification.kept(
                 question, answer(question.name), from: VerificationStand.alpha, terms, isInUse: false,
@@ -69,7 +69,7 @@ struct VerificationPropertyTests {
         let now = ContinuousClock.now
         let terms = VerificationStand.terms()
         let forged = VerificationStand.address(66)
-        for number in 0..<Bounds.maxKnownNames {
+        for number in 0..<Bounds.maxVerifiedNames {
             let question = Question(try #require(Name("n\(number).example")), .a)
             let answer = Answer(records: [ResourceRecord(owner: question.name, address: forged, ttlSeconds: 60)])
             verification.kept(
@@ -86,7 +86,8 @@ struct VerificationPropertyTests {
         }
         #expect(verification.counts.forgottenNames == 5000)
         #expect(verification.names.contains(kept))
-        #expect(verification.names.count > Bounds.maxKnownNames / 2, "what was only asked for made room for its like")
+        #expect(
+            verification.names.count > Bounds.maxVerifiedNames / 2, "what was only asked for made room for its like")
     }
 }
 

@@ -11,7 +11,7 @@ package struct Answer: Equatable, Sendable {
         /// An empty reply from a source that cannot report NXDOMAIN, such as a provider that returns bare address
         /// lists. The resolver asks another upstream before it accepts this. That costs names without records a second
         /// request, but plain DNSPod replies in the same way about names that it does not serve.
-        case unprovenEmpty
+        case ambiguousEmpty
     }
 
     package let kind: Kind

@@ -21,17 +21,17 @@ struct ExplainWords {
 
     var route: String {
         if case .here = known.prospect { return "answered by the daemon: special-use name or /etc/hosts" }
-        let whom = name(known.upstreams)
+        let upstreams = name(known.upstreams)
         switch known.grounds {
         case .ordinary:
-            return known.ruleNames.isEmpty ? "\(whom); no rule matches" : "\(whom); no rule changes the route"
-        case .rule: return "\(whom), by a rule"
-        case .notListed: return "\(whom); no rule lists the name (only-listed)"
-        case .systemOnly: return "\(whom) for all names (direct-only)"
-        case .switchedOff: return "\(whom); httpdns is off\(switchedOff)"
-        case .portal: return "\(whom); portal detection name, and a captive portal is suspected"
-        case .specialName: return "\(whom); local name"
-        case .noProvider: return "\(whom); no provider supports type \(known.question.type)"
+            return known.ruleNames.isEmpty ? "\(upstreams); no rule matches" : "\(upstreams); no rule changes the route"
+        case .rule: return "\(upstreams), by a rule"
+        case .notListed: return "\(upstreams); no rule lists the name (only-listed)"
+        case .systemOnly: return "\(upstreams) for all names (direct-only)"
+        case .switchedOff: return "\(upstreams); httpdns is off\(switchedOff)"
+        case .portal: return "\(upstreams); portal detection name, and a captive portal is suspected"
+        case .specialName: return "\(upstreams); local name"
+        case .noProvider: return "\(upstreams); no provider supports type \(known.question.type)"
         }
     }
 
@@ -179,7 +179,7 @@ struct ExplainWords {
         switch answer.kind {
         case .records:
             answer.addresses.isEmpty ? "a record" : answer.addresses.map(\.description).joined(separator: " ")
-        case .noData, .unprovenEmpty: "no data"
+        case .noData, .ambiguousEmpty: "no data"
         case .noSuchName: "no such name"
         }
     }

@@ -135,7 +135,7 @@ extension Answer.Kind {
         case .records: nil
         case .noData: "no data"
         case .noSuchName: "no such name"
-        case .unprovenEmpty: "an empty answer that may mean no data or no such name"
+        case .ambiguousEmpty: "an empty answer that may mean no data or no such name"
         }
     }
 }

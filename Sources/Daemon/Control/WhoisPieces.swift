@@ -1,5 +1,5 @@
 // Paged listing of the names with an address in their answers. Pages come from bounded parts of the cache, and then
-// from the verification table, because withheld addresses are in no entry.
+// from the verification table, because throttled addresses are in no entry.
 
 import AnswerCache
 import Control

@@ -144,7 +144,7 @@ final class ProviderFetches {
     /// Returns the events for the resolver.
     func takeEvents() -> [Event] {
         let now = Clock.now()
-        for setback in http.takeSetbacks() {
+        for setback in http.takeAttemptFailures() {
             guard let request = running[setback.id] else { continue }
             let (failure, endpoint) = (setback.failure, request.configured[setback.endpoint] ?? setback.endpoint)
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
@@ -327,13 +327,13 @@ final class ProviderFetches {
     private func deliver(
         _ results: [Question: FetchResult], to wanted: [FetchBatches.Fetch], _ provider: ProviderID
     ) {
-        var gifts = results
+        var unsolicited = results
         for fetch in wanted {
             guard let result = results[fetch.question] else { continue }
-            gifts[fetch.question] = nil
+            unsolicited[fetch.question] = nil
             finished.append((fetch.id, result))
         }
-        for case (let question, .success(let answer)) in gifts {
+        for case (let question, .success(let answer)) in unsolicited {
             volunteered.append(.volunteered(question, answer, provider))
         }
     }

@@ -160,7 +160,7 @@ extension Answer {
         case .records: "\(addresses.map(\.description).joined(separator: " ")) ttl \(ttlSeconds)"
         case .noData: "no data ttl \(ttlSeconds)"
         case .noSuchName: "no such name ttl \(ttlSeconds)"
-        case .unprovenEmpty: "empty ttl \(ttlSeconds)"
+        case .ambiguousEmpty: "empty ttl \(ttlSeconds)"
         }
     }
 }

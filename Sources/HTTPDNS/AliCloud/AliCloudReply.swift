@@ -54,7 +54,7 @@ struct AliCloudReply: Decodable {
         guard let others = first.addresses(of: question.type == .a ? .aaaa : .a) else {
             throw .garbage("neither ips nor ipsv6")
         }
-        return Answer(negative: .unprovenEmpty, ttlSeconds: others.ttlSeconds)
+        return Answer(negative: .ambiguousEmpty, ttlSeconds: others.ttlSeconds)
     }
 }
 
@@ -62,7 +62,7 @@ struct AliCloudReply: Decodable {
 
 extension AliCloudReply {
     /// The vendor's answer for names that are not registered: empty, with this TTL (providers.md 2.2).
-    static let unknown = Answer(negative: .unprovenEmpty, ttlSeconds: 300)
+    static let unknown = Answer(negative: .ambiguousEmpty, ttlSeconds: 300)
 
     static func json(to questions: [Question], with resolutions: [Resolution], client: String) -> HTTPReply {
         let names = NamedAnswers.all(questions, resolutions)

@@ -130,7 +130,7 @@ extension AliCloudV2Reply {
         switch answer.kind {
         case .noSuchName: members.append(("no_ip_code", .string(noSuchName)))
         case .noData: members.append(("no_ip_code", .string(noData)))
-        case .records, .unprovenEmpty: break
+        case .records, .ambiguousEmpty: break
         }
         return .object(members)
     }

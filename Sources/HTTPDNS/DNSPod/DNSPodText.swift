@@ -24,7 +24,7 @@ struct DNSPodText {
     /// - Parameter isAlone: true if the request carried no other name.
     func answer(to question: Question, isAlone: Bool) throws(DialectError) -> Answer {
         guard isText else { throw .garbage("NUL octets in the text") }
-        if isAlone, isEmpty { return Answer(negative: .unprovenEmpty) }
+        if isAlone, isEmpty { return Answer(negative: .ambiguousEmpty) }
         guard let parts = partsOfName[question.name] ?? (isAlone ? namelessParts : nil) else { throw .wrongQuestion }
         // `A part-AAAA part`, if a server sends both.
         let families = parts.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -32,7 +32,7 @@ struct DNSPodText {
         let pieces = part.split(separator: UInt8(ascii: ","), maxSplits: 1, omittingEmptySubsequences: false)
         let ttl = try DNSPodText.ttlSeconds(pieces.count == 2 ? pieces[1] : [])
         guard !pieces[0].elementsEqual(DNSPodText.nothing.utf8) else {
-            return Answer(negative: .unprovenEmpty, ttlSeconds: ttl)
+            return Answer(negative: .ambiguousEmpty, ttlSeconds: ttl)
         }
         let elements = pieces[0].split(separator: UInt8(ascii: ";"), maxSplits: DialectBounds.maxRecords)
         guard elements.count <= DialectBounds.maxRecords else { throw .garbage("more addresses than any name has") }

@@ -68,11 +68,11 @@ package struct Baidu: AddressDialect {
         guard let names = body["data"], case .object = names else { throw .garbage("JSON without data") }
         return { (question) throws(DialectError) in
             // A missing name has no addresses or is not registered for the account.
-            guard let named = names[question.name] else { return Answer(negative: .unprovenEmpty) }
+            guard let named = names[question.name] else { return Answer(negative: .ambiguousEmpty) }
             let isWhole = named["ip"] != nil
             guard let list = isWhole ? named : named[question.type == .a ? "ipv4" : "ipv6"] else {
                 guard case .object = named else { throw .garbage("JSON data without an object for the name") }
-                return Answer(negative: .unprovenEmpty)
+                return Answer(negative: .ambiguousEmpty)
             }
             guard let elements = list["ip"]?.elements else { throw .garbage("JSON data without an array ip") }
             return try JSONAddresses.answer(to: question, in: elements, ttl: list["ttl"], isShared: isWhole)

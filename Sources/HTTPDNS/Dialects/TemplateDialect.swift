@@ -89,7 +89,7 @@ package struct TemplateDialect: AddressDialect {
             guard let path = question.type == .a ? recipe.v4Path : recipe.v6Path else { throw .unsupported }
             switch path.find(in: body, for: question) {
             case .malformed: throw .garbage("JSON without the path to the addresses")
-            case .absent: return Answer(negative: .unprovenEmpty)
+            case .absent: return Answer(negative: .ambiguousEmpty)
             case .values(let values):
                 guard values.allSatisfy({ $0.elements != nil || $0.scalarText != nil }) else {
                     throw .garbage("JSON without addresses at their path")

@@ -69,7 +69,7 @@ package struct UCloud: SingleQuestionDialect {
         guard status != unauthorized.status else { throw .clock }
         guard let body = try? JSONValue.decode(reply.body), let code = body["code"]?.scalarText else { throw error }
         switch (status, code, body["message"]?.scalarText) {
-        case (absent.status, absent.code, absent.message): return Answer(negative: .unprovenEmpty)
+        case (absent.status, absent.code, absent.message): return Answer(negative: .ambiguousEmpty)
         case (failed.status, failed.code, _): throw .serverFailure(.serverFailure)
         case (forbidden.status, forbidden.code, _): throw .serverFailure(.refused)
         default: throw error

@@ -12,7 +12,7 @@ struct AddressList {
     ///
     /// - Throws: `garbage` if there are addresses, but none of the question's family.
     func answer(to question: Question) throws(DialectError) -> Answer {
-        guard !texts.isEmpty else { return Answer(negative: .unprovenEmpty, ttlSeconds: ttlSeconds) }
+        guard !texts.isEmpty else { return Answer(negative: .ambiguousEmpty, ttlSeconds: ttlSeconds) }
         guard texts.count <= DialectBounds.maxRecords else { throw .garbage("more addresses than any name has") }
         let records = texts.compactMap { Address($0) }.filter { $0.recordType == question.type }
             .map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttlSeconds) }

@@ -96,7 +96,7 @@ enum JSONAddresses {
         let list = AddressList(texts: elements.map { $0.scalarText ?? "" }, ttl: try seconds(ttl))
         let families = list.texts.compactMap { Address($0)?.recordType }
         if isShared, !families.isEmpty, !families.contains(question.type) {
-            return Answer(negative: .unprovenEmpty, ttlSeconds: list.ttlSeconds)
+            return Answer(negative: .ambiguousEmpty, ttlSeconds: list.ttlSeconds)
         }
         return try list.answer(to: question)
     }

@@ -1,7 +1,7 @@
 // Copy of the kernel's tables, updated by its netlink messages: bytes in, tables out. Sends no request itself; it
 // reports what should be requested.
 //
-// Invariants: a neighbour is in `neighbours` only while it is the gateway of a route; `newcomers` are in `links`.
+// Invariants: a neighbour is in `neighbours` only while it is the gateway of a route; `uncheckedLinks` are in `links`.
 
 import CLinux
 import Glibc
@@ -13,7 +13,7 @@ package struct KernelMirror {
     private var neighbours: [NeighbourReport.Place: [UInt8]] = [:]
     package private(set) var translationPrefixes: [AdvertisedPrefix] = []
     /// Links that may be wireless and are not checked yet.
-    private var newcomers: Set<Int32> = []
+    private var uncheckedLinks: Set<Int32> = []
     private var isChanged = false
     /// Number of reports of links, addresses and routes that were dropped for want of room.
     private var leftOut = 0
@@ -86,8 +86,8 @@ extension KernelMirror {
 
     /// Returns the new links with their names.
     mutating func takeNewcomers() -> [(index: Int32, name: String)] {
-        defer { newcomers = [] }
-        return newcomers.sorted().compactMap { index in links[index].map { (index, $0.report.name) } }
+        defer { uncheckedLinks = [] }
+        return uncheckedLinks.sorted().compactMap { index in links[index].map { (index, $0.report.name) } }
     }
 
     mutating func linkIsWireless(_ index: Int32) {
@@ -118,7 +118,7 @@ extension KernelMirror {
         guard let known = links[report.index] else {
             guard links.count < KernelMirror.maxLinks else { return leftOut += 1 }
             links[report.index] = Link(report: report, isWireless: false)
-            if report.kind.isEmpty { newcomers.insert(report.index) }
+            if report.kind.isEmpty { uncheckedLinks.insert(report.index) }
             return isChanged = true
         }
         guard known.report != report else { return }
@@ -128,7 +128,7 @@ extension KernelMirror {
     }
 
     private mutating func linkWent(_ index: Int32) {
-        newcomers.remove(index)
+        uncheckedLinks.remove(index)
         guard links.removeValue(forKey: index) != nil else { return }
         isChanged = true
         linkWentOff(index)

@@ -45,7 +45,7 @@ struct DNS64 {
         switch answer.kind {
         case .noData: return true
         case .records: return answer.addresses.allSatisfy { $0.mapped != nil }
-        case .noSuchName, .unprovenEmpty: return false
+        case .noSuchName, .ambiguousEmpty: return false
         }
     }
 

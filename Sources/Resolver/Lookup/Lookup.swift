@@ -31,7 +31,7 @@ struct Lookup {
     var failure: LookupFailure?
     var hasLearned = false
     /// An answer arrived during a network change, so it was not cached.
-    var hasAnsweredUnsettled = false
+    var hasAnsweredDuringChange = false
     var keepsAnswers = true
     /// The cached answer that a refresh renews has records. An ambiguous empty answer must not replace it.
     var hasGoodAnswer: Bool
@@ -59,7 +59,7 @@ struct Lookup {
     /// Providers whose trial another lookup runs: asked after the trial, or if the system resolver does not stand in.
     var trialPending: [ProviderID]
     /// Throttled, over-budget and blocked providers: asked only if no other upstream has an answer.
-    var withheld: [ProviderID]
+    var throttled: [ProviderID]
     /// When the first of `untried` is asked: at once after a failure, else after the hedge delay.
     var nextProviderAt: Instant?
     var system: SystemStep
@@ -123,7 +123,7 @@ struct Lookup {
         // A refresh does not wait for a trial. Its budget is charged now, so its request must not be sent later with
         // others.
         trialUntil = trialPending.isEmpty || isRefresh ? nil : now + route.trialPatience
-        withheld = route.withheld
+        throttled = route.throttled
         nextProviderAt = now
         system = route.hasSystem ? .waiting(until: now + terms.hedge) : .absent
     }
@@ -171,7 +171,7 @@ struct Lookup {
         }
         earliest = min(earliest, giveUpAt)
         if let awaitsNetworkUntil, running.isEmpty { earliest = min(earliest, awaitsNetworkUntil) }
-        if !trialPending.isEmpty || mayAskWithheld(at: holdUntil) { earliest = min(earliest, holdUntil) }
+        if !trialPending.isEmpty || mayAskThrottled(at: holdUntil) { earliest = min(earliest, holdUntil) }
         if let nextProviderAt { earliest = min(earliest, nextProviderAt) }
         if let trialUntil { earliest = min(earliest, trialUntil) }
         if expired != nil, !waiters.isEmpty { earliest = min(earliest, expiredDueAt) }
@@ -193,8 +193,8 @@ struct Lookup {
         if ownExpired == nil, let expired { hold(expired) }
         // The cache gave this client no provider's answer, so none outranks the system resolver's.
         if self.expired?.origin != .provider { hasProviderRecords = false }
-        // A refresh does not ask withheld providers. They are asked for a client, so the full timeout begins now.
-        if isRefresh, waiters.isEmpty, !withheld.isEmpty { expiredAt = now + policy.stale.clientTimeout }
+        // A refresh does not ask throttled providers. They are asked for a client, so the full timeout begins now.
+        if isRefresh, waiters.isEmpty, !throttled.isEmpty { expiredAt = now + policy.stale.clientTimeout }
         if self.expired != nil { hurryExpired(areProvidersUnresponsive(state.ranking, now), now: now) }
         settleInsteadOfExpired(now: now, &state)
         if case .settled(let answer, let learnedAt) = system {
@@ -206,7 +206,7 @@ struct Lookup {
             let wasOutranked = systemIsOutranked
             waiters.append(waiter)
             compareSystemAnswer(state.verification)
-            if askLeftOut(now: now) || mayAskWithheld(at: now) || wasOutranked { proceed(now: now, &state) }
+            if askLeftOut(now: now) || mayAskThrottled(at: now) || wasOutranked { proceed(now: now, &state) }
         } else {
             state.refuse(waiter, self.expired)
         }
@@ -244,7 +244,7 @@ struct Lookup {
         untried = []
         trialPending = []
         trialUntil = nil
-        withheld = []
+        throttled = []
     }
 
     mutating func forgetExpired() {
@@ -297,7 +297,7 @@ struct Lookup {
         dropTooOld(now)
         if withoutIPv6 != nil { return awaitIPv4(now: now, &state) }
         if case .settled = system { return goOnAfterSettling(now: now, &state) }
-        dropWithheld(state)
+        dropThrottled(state)
         dropStandIn(now: now, &state)
         compareSystemAnswer(state.verification)
         if now < giveUpAt { askFurther(now: now, &state) }
@@ -367,17 +367,17 @@ struct Lookup {
         }
         if let due = nextProviderAt, due <= now {
             nextProviderAt = nil
-            withheld += untried.filter { state.ranking.isWithheld($0, now) }
-            untried.removeAll { state.ranking.isWithheld($0, now) }
+            throttled += untried.filter { state.ranking.isThrottled($0, now) }
+            untried.removeAll { state.ranking.isThrottled($0, now) }
             askNextProvider(now: now, &state)
         }
         if case .waiting(let until) = system, isSystemDue(at: until, now: now) {
             system = .running
             begin(.system, until: giveUpAt, now: now, &state)
         }
-        if mayAskWithheld(at: now) {
-            untried = (untried + withheld).prefix(attemptsLeft)
-            withheld = []
+        if mayAskThrottled(at: now) {
+            untried = (untried + throttled).prefix(attemptsLeft)
+            throttled = []
             askNextProvider(now: now, &state)
         }
     }
@@ -394,11 +394,11 @@ struct Lookup {
         nextProviderAt = now + min(state.ranking.hedgeDelay(provider), share)
     }
 
-    /// Whether withheld providers may be asked: only to prevent a failure for a client, and not because the name failed
-    /// at another provider.
-    private func mayAskWithheld(at instant: Instant) -> Bool {
+    /// Whether throttled providers may be asked: only to prevent a failure for a client, and not because the name
+    /// failed at another provider.
+    private func mayAskThrottled(at instant: Instant) -> Bool {
         if lacksRoom || isStandInOver { return false }
-        if withheld.isEmpty || attemptsLeft <= 0 || !trialPending.isEmpty || isRefresh && waiters.isEmpty {
+        if throttled.isEmpty || attemptsLeft <= 0 || !trialPending.isEmpty || isRefresh && waiters.isEmpty {
             return false
         }
         switch system {

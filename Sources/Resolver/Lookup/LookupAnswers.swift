@@ -33,7 +33,7 @@ extension Lookup {
             // The provider was removed after the request, and the cache may have been replaced.
             if !state.ranking.knows(provider) { disableCaching() }
             state.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
-            if answer.kind == .unprovenEmpty {
+            if answer.kind == .ambiguousEmpty {
                 unproven = unproven ?? (answer, .provider(provider), now)
                 nextProviderAt = now
             } else {
@@ -65,7 +65,7 @@ extension Lookup {
     private mutating func hasOnlyPrivateAddresses(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
     ) {
-        let empty = Answer(negative: .unprovenEmpty).remarked(.filteredAddresses)
+        let empty = Answer(negative: .ambiguousEmpty).remarked(.filteredAddresses)
         switch attempt.upstream {
         case .provider(let provider):
             state.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
@@ -178,7 +178,7 @@ extension Lookup {
         if !state.ranking.mayBeSilent(provider, now) {
             lacksRoom = true
             if case .waiting = system { system = .absent }
-        } else if !withheld.isEmpty || !trialPending.isEmpty {
+        } else if !throttled.isEmpty || !trialPending.isEmpty {
             hasUnreached = true
         } else if waiters.isEmpty || isHoldOver(now) {
             timedOut.append(provider)

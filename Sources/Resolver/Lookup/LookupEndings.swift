@@ -28,7 +28,7 @@ extension Lookup {
             keepsAnswers,
             let provider = timedOut.first, ranking.knows(provider), !ranking.isUnreachable(provider)
         else { return nil }
-        return ranking.isAsked(provider) || ranking.isWithheld(provider, now) ? nil : provider
+        return ranking.isAsked(provider) || ranking.isThrottled(provider, now) ? nil : provider
     }
 
     /// Repeats the request for the remaining time. The abandoned request closed its connection.
@@ -112,7 +112,7 @@ extension Lookup {
             answer = answer.remarked(reason.extendedError)
         }
         guard state.isSettled else {
-            hasAnsweredUnsettled = true
+            hasAnsweredDuringChange = true
             return state.verification.arranged(question, answer, now: now)
         }
         state.learned = Learned(
@@ -178,7 +178,7 @@ extension Lookup {
         running.removeAll(where: isLost)
         untried.removeAll(where: ranking.isUnreachable)
         trialPending.removeAll(where: ranking.isUnreachable)
-        withheld.removeAll(where: ranking.isUnreachable)
+        throttled.removeAll(where: ranking.isUnreachable)
         proceed(now: now, &state)
     }
 
@@ -194,7 +194,7 @@ extension Lookup {
     private mutating func concludeWithoutBetter(
         _ unreachableAnswer: (answer: Answer, source: Source, at: Instant), now: Instant, _ state: inout ResolverState
     ) {
-        guard !state.isWithheld(question, unreachableAnswer.answer) else { return fail(now: now, &state) }
+        guard !state.isThrottled(question, unreachableAnswer.answer) else { return fail(now: now, &state) }
         let isCertain = !hasSilentUpstream && running.isEmpty
         // A held system resolver answer has no verified address; with one it would be usable.
         let stands =
@@ -219,8 +219,8 @@ extension Lookup {
     }
 
     /// Discards a held system resolver answer that was found to be forged after its arrival.
-    mutating func dropWithheld(_ state: ResolverState) {
-        guard case .answered(let answer, let learnedAt) = system, state.isWithheld(question, answer) else { return }
+    mutating func dropThrottled(_ state: ResolverState) {
+        guard case .answered(let answer, let learnedAt) = system, state.isThrottled(question, answer) else { return }
         system = .failed
         holdUnreachable(answer, .system, state.verification, now: learnedAt)
     }

@@ -27,7 +27,7 @@ extension Lookup {
         let asked = running.compactMap { attempt -> ProviderID? in
             if case .provider(let provider) = attempt.upstream { provider } else { nil }
         }
-        let all = asked + untried + trialPending + withheld
+        let all = asked + untried + trialPending + throttled
         return ranking.areUnresponsive(all, for: question.name.registrableDomain, now)
     }
 

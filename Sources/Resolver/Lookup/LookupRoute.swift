@@ -10,32 +10,32 @@ extension Lookup {
         /// Longest wait for that trial: the usual answer time.
         let trialPatience: Duration
         /// Throttled, over-budget and blocked providers: asked only if no other upstream has an answer.
-        let withheld: [ProviderID]
+        let throttled: [ProviderID]
         /// The upstreams allowed when the lookup began.
         let upstreams: NameUpstreams
         let hasSystem: Bool
-        /// All providers are down or withheld.
+        /// All providers are down or throttled.
         let inTrouble: Bool
         /// The only provider works, but replies to no name of this domain.
         let isUnresponsive: Bool
         /// Usual answer time of the slowest working provider that will be asked; nil if one is unmeasured.
         let patience: Duration?
 
-        var isEmpty: Bool { providers.isEmpty && trialPending.isEmpty && withheld.isEmpty && !hasSystem }
+        var isEmpty: Bool { providers.isEmpty && trialPending.isEmpty && throttled.isEmpty && !hasSystem }
 
         /// Returns the route without one source.
         func without(_ source: Source) -> Route {
             let isOther = { (provider: ProviderID) in source != .provider(provider) }
             return Route(
                 providers: providers.filter(isOther), trialPending: trialPending.filter(isOther),
-                trialPatience: trialPatience, withheld: withheld.filter(isOther), upstreams: upstreams,
+                trialPatience: trialPatience, throttled: throttled.filter(isOther), upstreams: upstreams,
                 hasSystem: hasSystem && source != .system,
                 inTrouble: inTrouble, isUnresponsive: isUnresponsive, patience: patience)
         }
 
         func includes(_ source: Source) -> Bool {
             switch source {
-            case .provider(let provider): (providers + trialPending + withheld).contains(provider)
+            case .provider(let provider): (providers + trialPending + throttled).contains(provider)
             case .system: hasSystem
             case .local, .fallback: false
             }
@@ -60,7 +60,7 @@ extension Lookup {
             return isUnresponsive ? min(setting, Bounds.systemPatienceUnresponsive) : setting
         }
 
-        /// Only withheld providers are left. They are not asked without a waiting client.
-        var hasOnlyWithheld: Bool { providers.isEmpty && trialPending.isEmpty && !hasSystem && !withheld.isEmpty }
+        /// Only throttled providers are left. They are not asked without a waiting client.
+        var hasOnlyThrottled: Bool { providers.isEmpty && trialPending.isEmpty && !hasSystem && !throttled.isEmpty }
     }
 }

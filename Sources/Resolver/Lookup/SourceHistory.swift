@@ -101,7 +101,7 @@ struct SourceHistory {
         if let number = numberOf[question] { return body(&entries[number]) }
         var new = Entry(question: question)
         body(&new)
-        if entries.count < Bounds.maxWordedQuestions {
+        if entries.count < Bounds.maxHistoryQuestions {
             numberOf[question] = entries.count
             entries.append(new)
         } else {

@@ -96,7 +96,7 @@ package struct CachePolicy: Equatable, Sendable {
     package func applied(to answer: Answer) -> Answer {
         switch answer.kind {
         case .records: answer.withTTL(from: minTTLSeconds, to: maxTTLSeconds)
-        case .noData, .noSuchName, .unprovenEmpty:
+        case .noData, .noSuchName, .ambiguousEmpty:
             answer.withTTL(from: minTTLSeconds, to: min(maxTTLSeconds, negativeMaxTTLSeconds))
         }
     }

@@ -32,15 +32,15 @@ struct Routing {
         now: Instant
     ) -> Lookup.Route {
         let upstreams = upstreams(for: question, policy, ranking, now: now)
-        var withheld = upstreams == .system ? [] : ranking.withheld(for: question.type, now: now)
+        var throttled = upstreams == .system ? [] : ranking.throttled(for: question.type, now: now)
         var order: [ProviderID] = []
         switch upstreams {
         case .system: break
         case .providers: order = ranking.choose(for: question.type, now: now)
         case .provider(let only):
-            withheld = withheld.filter { $0 == only }
+            throttled = throttled.filter { $0 == only }
             let isAsked =
-                withheld.isEmpty && ranking.state(of: only, now: now) != .blocked && !ranking.isUnreachable(only)
+                throttled.isEmpty && ranking.state(of: only, now: now) != .blocked && !ranking.isUnreachable(only)
             order = isAsked ? [only] : []
         }
         if let paid, let index = order.firstIndex(of: paid), !ranking.isInTrouble(paid, now) {
@@ -54,7 +54,7 @@ struct Routing {
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
             providers: order.filter { !onTrial.contains($0) }, trialPending: onTrial,
-            trialPatience: onTrial.map(ranking.hedgeDelay).max() ?? .zero, withheld: withheld, upstreams: upstreams,
+            trialPatience: onTrial.map(ranking.hedgeDelay).max() ?? .zero, throttled: throttled, upstreams: upstreams,
             hasSystem: hasSystem, inTrouble: inTrouble,
             isUnresponsive: order.count == 1
                 && ranking.areUnresponsive(working, for: question.name.registrableDomain, now),

@@ -77,8 +77,8 @@ struct ProviderStanding {
         traits.questionsPerSecond.map { questions.tokens(perSecond: $0, now: now) < 1 } ?? false
     }
 
-    /// Whether the provider is withheld: throttled, over its question rate, or rejecting the account.
-    func isWithheld(_ now: Instant) -> Bool { isPaused(now) || isOverBudget(now) || isBlocked(now) }
+    /// Whether the provider is throttled: throttled, over its question rate, or rejecting the account.
+    func isThrottled(_ now: Instant) -> Bool { isPaused(now) || isOverBudget(now) || isBlocked(now) }
 
     /// Whether requests for several domains are in flight and no reply arrives. The breaker opens when these requests
     /// time out.

@@ -152,7 +152,7 @@ package struct RequestShares: Sendable {
             let (provider, domain) = (request.provider, request.holder.domain)
             let ofDomain = Blocked.domain(provider, domain, nil)
             let ofClient = Blocked.domain(provider, domain, request.holder.client)
-            let ofNewcomers = Blocked.newcomers(provider, areSlow: isSlow(domain, now: now))
+            let ofNewcomers = Blocked.uncheckedLinks(provider, areSlow: isSlow(domain, now: now))
             let isNewcomer = ofProvider[provider]?.count(of: domain) == 0
             if !blocked.contains(ofDomain), !blocked.contains(ofClient),
                 !isNewcomer || !blocked.contains(ofNewcomers)
@@ -184,7 +184,7 @@ package struct RequestShares: Sendable {
     private enum Blocked: Hashable {
         case domain(ProviderID, Name, ClientID?)
         /// All domains without a slot at this provider, which have equal rights.
-        case newcomers(ProviderID, areSlow: Bool)
+        case uncheckedLinks(ProviderID, areSlow: Bool)
     }
 
     private enum Obstacle {

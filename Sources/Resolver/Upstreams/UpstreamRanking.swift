@@ -67,7 +67,7 @@ struct UpstreamRanking {
 
     // MARK: the order
 
-    /// Whether a provider supports this type, withheld ones included.
+    /// Whether a provider supports this type, throttled ones included.
     func serves(_ type: RecordType) -> Bool { standings.contains { !$0.isShadow && $0.traits.supports(type) } }
 
     /// Providers in this order: working by expected answer time, unmeasured, half-open, failing by end of back-off.
@@ -99,8 +99,8 @@ struct UpstreamRanking {
     }
 
     /// Throttled, over-budget and blocked providers, used if no other can serve.
-    func withheld(for type: RecordType, now: Instant) -> [ProviderID] {
-        standings.filter { isCandidate($0, type) && $0.isWithheld(now) }.map(\.traits.id)
+    func throttled(for type: RecordType, now: Instant) -> [ProviderID] {
+        standings.filter { isCandidate($0, type) && $0.isThrottled(now) }.map(\.traits.id)
     }
 
     private enum Rank: Int, Comparable {
@@ -123,7 +123,7 @@ struct UpstreamRanking {
     }
 
     private func places(for type: RecordType, _ now: Instant) -> [Place] {
-        standings.indices.filter { isCandidate(standings[$0], type) && !standings[$0].isWithheld(now) }
+        standings.indices.filter { isCandidate(standings[$0], type) && !standings[$0].isThrottled(now) }
             .map { place($0, now) }.sorted { ($0.rank, $0.cost, $0.index) < ($1.rank, $1.cost, $1.index) }
     }
 
@@ -160,7 +160,7 @@ struct UpstreamRanking {
         let standing = standings[index]
         guard let share = standing.traits.shadowShare, standing.traits.supports(type) else { return false }
         guard !isUnreachable(standing.traits.id) else { return false }
-        guard !standing.isFailing(now), !standing.isWithheld(now) else { return false }
+        guard !standing.isFailing(now), !standing.isThrottled(now) else { return false }
         return chance.hits(share)
     }
 
@@ -180,7 +180,7 @@ struct UpstreamRanking {
             guard let triedLeft = standings[left.index].triedAt else { return standings[right.index].triedAt != nil }
             return standings[right.index].triedAt.map { triedLeft < $0 } ?? false
         }
-        let urgent = others.filter { $0.rank != .working || isToBeLookedAtSoon(standings[$0.index], now) }
+        let urgent = others.filter { $0.rank != .working || isDueForMeasurement(standings[$0.index], now) }
         if let next = urgent.min(by: longestAgo) { return next.index }
         guard lookupsSinceExploration >= Bounds.lookupsPerExploration, let next = others.min(by: longestAgo),
             standings[next.index].triedAt.map({ now - $0 >= Bounds.explorationPause }) ?? true
@@ -190,7 +190,7 @@ struct UpstreamRanking {
 
     /// Whether the provider was only overtaken, or lost credibility: both may have passed. One that lost credibility is
     /// measured at most every `Bounds.mistrustPause`.
-    private func isToBeLookedAtSoon(_ standing: ProviderStanding, _ now: Instant) -> Bool {
+    private func isDueForMeasurement(_ standing: ProviderStanding, _ now: Instant) -> Bool {
         guard !standing.isDoubted else { return true }
         return standing.trust.isLost(now) && standing.triedAt.map { now - $0 >= Bounds.mistrustPause } ?? true
     }
@@ -201,9 +201,9 @@ struct UpstreamRanking {
 
     func traits(of provider: ProviderID) -> ProviderTraits? { standing(provider)?.traits }
 
-    /// Whether the provider is down, on trial or withheld.
+    /// Whether the provider is down, on trial or throttled.
     func isInTrouble(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standing(provider).map { $0.isDown(now) || $0.isWithheld(now) } ?? false
+        standing(provider).map { $0.isDown(now) || $0.isThrottled(now) } ?? false
     }
 
     /// Whether the provider was down, and its breaker is half-open: the next request is its trial.
@@ -230,8 +230,8 @@ struct UpstreamRanking {
     func isAsked(_ provider: ProviderID) -> Bool { standing(provider).map { $0.outstanding > 0 } ?? false }
 
     /// Whether the provider is throttled, over its question rate, or rejecting the account.
-    func isWithheld(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standing(provider)?.isWithheld(now) ?? false
+    func isThrottled(_ provider: ProviderID, _ now: Instant) -> Bool {
+        standing(provider)?.isThrottled(now) ?? false
     }
 
     /// Time until a second provider is asked as well.

@@ -11,10 +11,10 @@ struct DivergenceTold {
 }
 
 extension NameVerification {
-    /// Returns the divergences not reported within `Bounds.saidLately`.
+    /// Returns the divergences not reported within `Bounds.recentAnswerAge`.
     mutating func takeDivergences(now: Instant) -> [ForgeryEvidence] {
         guard hasCondemned else { return [] }
-        divergencesTold.removeAll { now - $0.at > Bounds.saidLately }
+        divergencesTold.removeAll { now - $0.at > Bounds.recentAnswerAge }
         let found = divergences(among: statements.filter { !$0.isLate(now) })
         divergencesTold += found.map {
             DivergenceTold(address: $0.condemned.target.address, source: $0.condemned.source, at: now)

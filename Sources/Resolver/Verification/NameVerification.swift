@@ -242,7 +242,7 @@ struct Statement {
         saidAt = now
     }
 
-    func isLate(_ now: Instant) -> Bool { now - saidAt > Bounds.saidLately }
+    func isLate(_ now: Instant) -> Bool { now - saidAt > Bounds.recentAnswerAge }
 }
 
 /// Invariant: `kept` is of this question.

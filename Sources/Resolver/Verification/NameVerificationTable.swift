@@ -17,7 +17,7 @@ struct NameVerificationTable {
     init() {}
 
     /// - Parameters:
-    ///   - names: unique, and at most `Bounds.maxKnownNames`.
+    ///   - names: unique, and at most `Bounds.maxVerifiedNames`.
     ///   - former: the former table. Its eviction count continues.
     init(_ names: [NameVerification], after former: NameVerificationTable) {
         self.names = names
@@ -39,7 +39,7 @@ struct NameVerificationTable {
         if let number = numberOf[name] { return number }
         let new = NameVerification(name, now: now)
         let number: Int
-        if names.count < Bounds.maxKnownNames {
+        if names.count < Bounds.maxVerifiedNames {
             number = names.count
             names.append(new)
         } else {
@@ -71,7 +71,7 @@ struct NameVerificationTable {
             name.statements.isEmpty ? 0 : name.hasCondemned ? 3 : name.addresses.contains(where: \.hasVerdict) ? 2 : 1
         }
         var least = hand
-        for _ in 0..<Bounds.knownNamesSample {
+        for _ in 0..<Bounds.verifiedNamesSample {
             hand = (hand + 1) % names.count
             let (candidate, best) = (names[hand], names[least])
             if (worth(candidate), candidate.touchedAt) < (worth(best), best.touchedAt) { least = hand }

@@ -16,7 +16,7 @@ struct Verification {
         /// The cached answer has only unreachable or mismatched addresses. Starts a lookup at all sources except this
         /// one.
         ///
-        /// - Parameter forged: the cached answer if it has mismatched addresses. It is withheld during the lookup, and
+        /// - Parameter forged: the cached answer if it has mismatched addresses. It is throttled during the lookup, and
         ///   given again if no source has a better one. Clients that ask meanwhile wait as for a miss.
         case askElsewhere(Question, besides: Source, forged: Answer?)
         case diverged(ForgeryEvidence)
@@ -34,7 +34,7 @@ struct Verification {
     var isSettled = true {
         didSet { plan.isHeld = !isSettled }
     }
-    /// A captive portal is suspected. Forged answers are withheld from all clients, even if no source has a better
+    /// A captive portal is suspected. Forged answers are throttled from all clients, even if no source has a better
     /// answer: the portal's address tells a program nothing about its own server.
     var isGuarded = false
 
@@ -371,19 +371,19 @@ struct Verification {
             guard let kept = question.kept, isMeant(kept), name.leadsNowhere(kept.answer.addresses),
                 !isOurTrouble(kept.answer.addresses, name)
             else { continue }
-            let isWithheld = isGuarded && kept.endsAt > now && isForged(question.question, kept.answer)
-            guard isWithheld || hasBetterSource || !question.hasNoneBetter(now) else { continue }
+            let isThrottled = isGuarded && kept.endsAt > now && isForged(question.question, kept.answer)
+            guard isThrottled || hasBetterSource || !question.hasNoneBetter(now) else { continue }
             let pause = name.wasAlive(question.question.type) ? Bounds.elsewherePause : nil
             let isTooSoon = question.askedElsewhereAt.map { asked in pause.map { now - asked < $0 } ?? true } ?? false
             // A verdict may arrive after others were asked. They are then asked once more at once, but not twice at the
             // same instant.
             let isVerifiedSince = hasBetterSource && question.askedElsewhereAt != now
-            guard isWithheld || isVerifiedSince || !isTooSoon else { continue }
+            guard isThrottled || isVerifiedSince || !isTooSoon else { continue }
             known.change(number) {
                 $0.change(index) { known in
                     known.askedElsewhereAt = now
                     if hasBetterSource { known.noneBetterUntil = nil }
-                    if isWithheld { known.kept = nil }
+                    if isThrottled { known.kept = nil }
                 }
             }
             // If no address of the name was ever verified, the answer is still given while others are asked.

@@ -2,7 +2,7 @@
 
 import Glibc
 
-package enum FileLook: Equatable, Sendable {
+package enum FileSnapshot: Equatable, Sendable {
     case absent
     case file([UInt8], FileRights)
     case link(target: [UInt8], FileRights)
