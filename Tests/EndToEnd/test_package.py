@@ -142,6 +142,14 @@ class Package(Case):
             self.assertEqual([package().name], [path.name for path in output.iterdir()])
             self.assertEqual(package().read_bytes(), again.read_bytes())
 
+    def test_the_programs_and_the_package_stay_small(self):
+        with tempfile.TemporaryDirectory() as directory:
+            subprocess.run(["dpkg-deb", "--extract", package(), directory], check=True)
+            programs = sum(Path(directory, path).stat().st_size for path in ("usr/sbin/httpdnsd", "usr/bin/httpdnsctl"))
+        # Half of each program is Swift's standard library and Foundation.
+        self.assertLess(programs, 44e6)
+        self.assertLess(package().stat().st_size, 8e6)
+
     def test_changelog_program_and_package_have_one_version(self):
         newest = re.search(r"(?m)^## (\S+)", (places.ROOT / "CHANGELOG.md").read_text())[1]
         source = (places.ROOT / "Sources/Control/Statistics/Version.swift").read_text()
