@@ -94,7 +94,7 @@ enum Rules {
 
     private static let vagueWords: Set<String> = ["nobody", "somebody", "whoever", "whom"]
     /// The uses of vague words that are left. Lower it with them.
-    static let maxVagueWords = 50
+    static let maxVagueWords = 2
 
     /// Words for an actor without a name. Lines with the number of the UNIX user nobody, 65534, are not counted.
     static func vagueWords(_ file: SourceFile) -> [Complaint] {
