@@ -111,7 +111,7 @@ class Screen(Busy):
         lines = screen.split("\n")[:rows]
         for label in ("queries", "answers", "cache", "latency", "addresses", "network", "provider ", "system "):
             self.assertTrue(any(line.startswith(label) for line in lines), label)
-        self.assertIn("q ends", lines[-1])
+        self.assertIn("q quits", lines[-1])
         self.assertLessEqual(max(map(len, lines)), columns)
         rate = float(re.search(r"^queries +([\d,.]+)/s", screen, re.MULTILINE).group(1).replace(",", ""))
         self.assertGreater(rate, 20)
@@ -136,7 +136,7 @@ class Screen(Busy):
         pane.run("resize-window", "-x", "170", "-y", "40")
         eventually(lambda: re.search(r"^provider .* queries/s ", pane.screen(), re.MULTILINE))
         pane.run("resize-window", "-x", "60", "-y", "20")
-        eventually(lambda: "q ends" in pane.screen().split("\n")[19])
+        eventually(lambda: "q quits" in pane.screen().split("\n")[19])
         self.assertLessEqual(max(map(len, pane.screen().split("\n"))), 60)
 
     def test_each_end_gives_the_terminal_back(self):
@@ -164,11 +164,11 @@ class Screen(Busy):
 class Interruption(Busy):
     def test_a_daemon_that_goes_away_is_said_so_and_found_again(self):
         pane = self.terminal(80, 24, "top")
-        eventually(lambda: "q ends" in pane.screen())
+        eventually(lambda: "q quits" in pane.screen())
         self.server.stop()
         eventually(lambda: "no answer from the daemon" in pane.screen())
         self.server.up()
-        eventually(lambda: "q ends" in pane.screen() and "up 0s" not in pane.screen())
+        eventually(lambda: "q quits" in pane.screen() and "up 0s" not in pane.screen())
         pane.type("q")
         eventually(lambda: "ended with 0" in pane.screen())
 
