@@ -169,7 +169,7 @@ class LocalFiles(NamespaceCase):
         server.stop()
         (inside.files / "hosts").write_text("192.0.2.55 www.lab.example\n")
         since = len(server.log)
-        server.up().wait_for(r"^httpdnsd: 1 answers? (is|are) back from", since=since)
+        server.up().wait_for(r"^httpdnsd: 1 answers? loaded from", since=since)
         eventually(lambda: self.dig(inside, "www.lab.example") == "192.0.2.55")
         self.assertEqual(0, server.stats()["cache"]["entries"])
 

@@ -37,7 +37,7 @@ class Store(Case):
         """Starts it; how many answers came back."""
         since = len(self.server.log)
         self.server.up()
-        return int(self.server.wait_for(r"^httpdnsd: (\d+) answers? (is|are) back from", since=since).group(1))
+        return int(self.server.wait_for(r"^httpdnsd: (\d+) answers? loaded from", since=since).group(1))
 
     def ask(self, names):
         with Datagrams(self.server.address) as client:
