@@ -33,7 +33,7 @@ extension LogEvent {
         case .stopped: "stopped"
         case .settingsReloaded(let report): report.text
         case .settingsRefused:
-            "settings not reloaded, the previous ones stay in force:"
+            "settings not reloaded, the old ones stay in force:"
         case .providerDown(let name, let reason): "provider \(name) is down: \(reason)"
         case .providerUp(let name): "provider \(name) is up"
         case .providerBlocked(let name, let reason): "provider \(name) is blocked: \(reason)"
