@@ -23,7 +23,7 @@ class Journal(Case):
             status = os.fstat(writer.fileno())
             heard = self.lines(f"{status.st_dev}:{status.st_ino}", reader, writer)
         self.assertRegex(heard, r"(?m)^<6>ready: listening on ")
-        self.assertRegex(heard, r"(?m)^<3>settings not reloaded, the previous ones stay in force:\n<3>  /.*:1:")
+        self.assertRegex(heard, r"(?m)^<3>settings not reloaded, the old ones stay in force:\n<3>  /.*:1:")
         self.assertRegex(heard, r"(?m)^<6>stopped$")
         self.assertNotIn("httpdnsd: ", heard)
 
