@@ -191,7 +191,7 @@ struct Day: ~Copyable {
         var actions: [Action] = []
         resolver.handle(event, now: now, actions: &actions)
         for action in actions { try perform(action) }
-        account.actionsDone()
+        account.actionsDone(waiting: clients.values)
         try account.require(resolver.lookupsInFlight <= Bounds.maxLookups, "too many lookups")
     }
 
@@ -240,6 +240,7 @@ struct Day: ~Copyable {
 
     private mutating func take(_ waiter: Waiter) throws -> Client {
         guard let client = clients.removeValue(forKey: waiter) else { throw account.broken("a second reply") }
+        account.clientAnswered(client.subject)
         return client
     }
 

@@ -154,9 +154,18 @@ struct DayAccount {
         touched.append(subject)
     }
 
-    /// A lookup without requests has ended with its last action.
-    mutating func actionsDone() {
-        for subject in touched where open[subject]?.running == 0 { open[subject] = nil }
+    mutating func clientAnswered(_ subject: Subject) {
+        touched.append(subject)
+    }
+
+    /// Closes the lookups without requests and without clients. A lookup that waits for another lookup's trial has
+    /// clients and no request.
+    ///
+    /// - Parameter clients: those still waiting.
+    mutating func actionsDone(waiting clients: some Collection<Day.Client>) {
+        for subject in touched where open[subject]?.running == 0 {
+            if !clients.contains(where: { $0.subject == subject }) { open[subject] = nil }
+        }
         touched.removeAll(keepingCapacity: true)
     }
 
