@@ -366,7 +366,8 @@ package struct Resolver {
         } else if lookup.foundNothingBetter {
             plan.failed(lookup.question, retryAt: now + Bounds.failureCeiling)
         } else if let failure = lookup.failure {
-            let retryAt = failures.failed(lookup.question, failure, recheck: lookup.recheck, now: now)
+            let retryAt = failures.failed(
+                lookup.question, failure, startedAt: lookup.startedAt, recheck: lookup.recheck, now: now)
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: retryAt) }
         }
         guard lookup.isRefresh, lookup.isFinished else { return }

@@ -16,7 +16,8 @@ struct FailureMemoryTests {
     func bound() throws {
         var memory = FailureMemory()
         for number in 0...(2 * Bounds.maxFailures) {
-            _ = memory.failed(try question(number), LookupFailure(.networkError), recheck: nil, now: start)
+            _ = memory.failed(
+                try question(number), LookupFailure(.networkError), startedAt: start, recheck: nil, now: start)
             #expect(memory.failure(of: try question(number), hasExpired: false, now: start) != nil)
         }
         #expect(memory.failure(of: try question(0), hasExpired: false, now: start) == nil)
@@ -30,7 +31,9 @@ struct FailureMemoryTests {
         let question = try question(1)
         func pause(at seconds: Int, recheck: Duration? = nil) -> Duration {
             let now = start + .seconds(seconds)
-            return now.duration(to: memory.failed(question, LookupFailure(.networkError), recheck: recheck, now: now))
+            let retryAt = memory.failed(
+                question, LookupFailure(.networkError), startedAt: now, recheck: recheck, now: now)
+            return now.duration(to: retryAt)
         }
         #expect(pause(at: 0) == .seconds(5))
         #expect(pause(at: 5) == .seconds(10))

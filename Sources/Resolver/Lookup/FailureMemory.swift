@@ -21,6 +21,7 @@ struct FailureMemory {
     /// Questions that failed since a provider last recovered. A flapping provider must not cause a scan of all
     /// questions each time.
     private var unexcused: [Question] = []
+    private var recoveredAt: Instant?
 
     /// Returns the remembered failure; nil if the question may be asked.
     ///
@@ -29,19 +30,27 @@ struct FailureMemory {
         failures[question].flatMap { (hasExpired ? $0.recheckAt : $0.until) > now ? $0 : nil }
     }
 
-    /// - Parameter recheck: time for which an expired answer is served instead; nil: there is none, and the pause
-    ///   doubles from 5 to 30 s with each consecutive failure.
+    /// - Parameters:
+    ///   - startedAt: when the lookup began. If a provider has recovered since, the failure is one of the outage.
+    ///   - recheck: time for which an expired answer is served instead; nil: there is none, and the pause doubles from
+    ///     5 to 30 s with each consecutive failure.
     /// - Returns: when the question may be asked again.
-    mutating func failed(_ question: Question, _ reason: LookupFailure, recheck: Duration?, now: Instant) -> Instant {
+    mutating func failed(
+        _ question: Question, _ reason: LookupFailure, startedAt: Instant, recheck: Duration?, now: Instant
+    ) -> Instant {
         let earlier = failures[question]
         let isInARow = earlier.map { now - $0.until < Bounds.failureCeiling } ?? false
         let times = isInARow ? (earlier?.times ?? 0) + 1 : 1
         let pause = min(Bounds.failureFloor * (1 << min(times - 1, 10)), Bounds.failureCeiling)
         let recheckAt = now + (recheck ?? pause)
         let isExcused = isInARow && earlier?.isExcused == true
+        if earlier == nil { enter(question) }
+        if !isExcused, let recoveredAt, startedAt < recoveredAt {
+            failures[question] = Failure(reason: reason, until: now, recheckAt: now, times: times, isExcused: true)
+            return now
+        }
         failures[question] = Failure(
             reason: reason, until: now + pause, recheckAt: recheckAt, times: times, isExcused: isExcused)
-        if earlier == nil { enter(question) }
         if !isExcused, earlier?.isExcused != false { unexcused.append(question) }
         return recheckAt
     }
@@ -58,6 +67,7 @@ struct FailureMemory {
     /// - Returns: the questions that may be asked now, the oldest first.
     mutating func providerRecovered(now: Instant) -> [Question] {
         defer { unexcused = [] }
+        recoveredAt = now
         return unexcused.filter { question in
             guard let failure = failures[question], !failure.isExcused else { return false }
             failures[question]?.until = min(failure.until, now)

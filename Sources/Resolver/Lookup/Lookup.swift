@@ -195,7 +195,10 @@ struct Lookup {
         if self.expired?.origin != .provider { hasProviderRecords = false }
         // A refresh does not ask throttled providers. They are asked for a client, so the full timeout begins now.
         if isRefresh, waiters.isEmpty, !throttled.isEmpty { expiredAt = now + policy.stale.clientTimeout }
-        if self.expired != nil { hurryExpired(areProvidersUnresponsive(state.ranking, now), now: now) }
+        if self.expired != nil {
+            let remainsLost = staleCause == .unresponsive && areRequestsOverdue(state.ranking, now)
+            hurryExpired(remainsLost || areProvidersUnresponsive(state.ranking, now), now: now)
+        }
         settleInsteadOfExpired(now: now, &state)
         if case .settled(let answer, let learnedAt) = system {
             let arranged = state.verification.arranged(question, answer, now: now)

@@ -31,6 +31,14 @@ extension Lookup {
         return ranking.areUnresponsive(all, for: question.name.registrableDomain, now)
     }
 
+    /// Whether every request to a provider has been in flight for more than twice that provider's usual answer time.
+    func areRequestsOverdue(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
+        running.allSatisfy { attempt in
+            guard case .provider(let provider) = attempt.upstream else { return true }
+            return ranking.isOverdue(provider, since: attempt.startedAt, now)
+        }
+    }
+
     /// Updates `systemIsOutranked` after an event: a probe may have verified the answer meanwhile.
     mutating func compareSystemAnswer(_ verification: Verification) {
         guard case .answered(let answer, _) = system else {

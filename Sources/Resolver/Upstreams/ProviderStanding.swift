@@ -83,13 +83,13 @@ struct ProviderStanding {
     /// Whether requests for several domains are in flight and no reply arrives. The breaker opens when these requests
     /// time out.
     func isSilent(_ now: Instant) -> Bool {
-        outstandingDomains.count >= Bounds.timedOutDomainsToOpen && isLong(since: silentSince, now)
+        outstandingDomains.count >= Bounds.timedOutDomainsToOpen && isOverdue(since: silentSince, now)
     }
 
     /// Whether the provider replies to no name of this domain. Requests for several domains, or many for this one, are
     /// in flight or timed out since its last reply. Lookups still ask it, because other names may be answered.
     func isUnresponsive(for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
-        guard isLong(since: unansweredSince, now), let triedAt, now - triedAt <= Bounds.unresponsiveMemory else {
+        guard isOverdue(since: unansweredSince, now), let triedAt, now - triedAt <= Bounds.unresponsiveMemory else {
             return false
         }
         return unanswered.count >= Bounds.timedOutDomainsToOpen
@@ -105,7 +105,7 @@ struct ProviderStanding {
     }
 
     /// Whether more than twice the usual answer time has passed.
-    private func isLong(since instant: Instant?, _ now: Instant) -> Bool {
+    func isOverdue(since instant: Instant?, _ now: Instant) -> Bool {
         guard let instant else { return false }
         let usual = patience.map { $0 * 2 } ?? Bounds.hedgeCeiling
         return now - instant > max(usual, Bounds.silentFloor)

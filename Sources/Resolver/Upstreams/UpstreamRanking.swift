@@ -223,6 +223,11 @@ struct UpstreamRanking {
         !providers.isEmpty && providers.allSatisfy { standing($0)?.isUnresponsive(for: domain(), now) ?? false }
     }
 
+    /// Whether a request sent at `instant` has taken more than twice the provider's usual answer time.
+    func isOverdue(_ provider: ProviderID, since instant: Instant, _ now: Instant) -> Bool {
+        standing(provider)?.isOverdue(since: instant, now) ?? false
+    }
+
     /// Whether requests without a reply may hold all slots of the provider.
     func mayBeSilent(_ provider: ProviderID, _ now: Instant) -> Bool { standing(provider)?.mayBeSilent(now) ?? false }
 
