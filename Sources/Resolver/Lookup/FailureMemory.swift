@@ -11,8 +11,8 @@ struct FailureMemory {
         fileprivate(set) var recheckAt: Instant
         /// Consecutive failures without an answer.
         fileprivate let times: Int
-        /// Whether a provider has recovered since the first of these failures.
-        fileprivate var isExcused = false
+        /// The recovery of a provider that ended the pause, since the first of these failures.
+        fileprivate var excusedAt: Instant?
     }
 
     private var failures: [Question: Failure] = [:]
@@ -43,15 +43,16 @@ struct FailureMemory {
         let times = isInARow ? (earlier?.times ?? 0) + 1 : 1
         let pause = min(Bounds.failureFloor * (1 << min(times - 1, 10)), Bounds.failureCeiling)
         let recheckAt = now + (recheck ?? pause)
-        let isExcused = isInARow && earlier?.isExcused == true
+        let excusedAt = isInARow ? earlier?.excusedAt : nil
         if earlier == nil { enter(question) }
-        if !isExcused, let recoveredAt, startedAt < recoveredAt {
-            failures[question] = Failure(reason: reason, until: now, recheckAt: now, times: times, isExcused: true)
+        if let recoveredAt, startedAt < recoveredAt, excusedAt == nil || excusedAt == recoveredAt {
+            failures[question] = Failure(
+                reason: reason, until: now, recheckAt: now, times: times, excusedAt: recoveredAt)
             return now
         }
         failures[question] = Failure(
-            reason: reason, until: now + pause, recheckAt: recheckAt, times: times, isExcused: isExcused)
-        if !isExcused, earlier?.isExcused != false { unexcused.append(question) }
+            reason: reason, until: now + pause, recheckAt: recheckAt, times: times, excusedAt: excusedAt)
+        if excusedAt == nil, earlier == nil || earlier?.excusedAt != nil { unexcused.append(question) }
         return recheckAt
     }
 
@@ -69,10 +70,10 @@ struct FailureMemory {
         defer { unexcused = [] }
         recoveredAt = now
         return unexcused.filter { question in
-            guard let failure = failures[question], !failure.isExcused else { return false }
+            guard let failure = failures[question], failure.excusedAt == nil else { return false }
             failures[question]?.until = min(failure.until, now)
             failures[question]?.recheckAt = min(failure.recheckAt, now)
-            failures[question]?.isExcused = true
+            failures[question]?.excusedAt = now
             return true
         }
     }
