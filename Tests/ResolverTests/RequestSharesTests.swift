@@ -62,6 +62,20 @@ struct RequestSharesTests {
         #expect(shares.expired == 1 && shares.waitingCount == 0)
     }
 
+    @Test("after a silence, the requests that were overdue at its end give their places to others of their domain")
+    mutating func silence() throws {
+        try add("n0.example", at: 0)
+        shares.end(0, .answered, now: at(40))
+        for number in 1...8 { try add("n\(number).example", at: 5000 + 100 * number) }
+        #expect(try add("n9.example", at: 6099).isEmpty)
+        #expect(steps(at: 6100) == [.displace(1), .start(9)])
+        // Number 8 is not overdue yet; it may be answered.
+        shares.end(9, .answered, now: at(6140))
+        for number in 10...15 {
+            #expect(try add("n\(number).example", at: 6150).last == .start(UInt64(number)))
+        }
+    }
+
     @Test("slow domains hold half of the places as soon as the provider answers others, and wait one usual time")
     mutating func slow() throws {
         for number in 0..<3 { try add("n\(number).slow.example", at: 0) }

@@ -53,6 +53,8 @@ package struct RequestShares: Sendable {
         var domain: Name
         var at: Instant
         var otherAt: Instant?
+        /// The last answer after more than `Bounds.overdueCeiling` without one.
+        var silenceEndedAt: Instant?
     }
 
     private var all: FairShare<ID>
@@ -227,7 +229,9 @@ package struct RequestShares: Sendable {
         guard let other = running[id] else { return .none }
         if isUnanswered(other, now: now) { return .request(id) }
         let holder = other.holder.domain
-        guard holder != domain else { return other.since + Bounds.hopelessAfter <= now ? .request(id) : .time }
+        guard holder != domain else {
+            return other.since + Bounds.hopelessAfter <= now || isLost(other) ? .request(id) : .time
+        }
         guard other.isOverdue(now) else { return .time }
         noteSlow(other, now: now)
         let places = ofProvider[other.provider]
@@ -240,6 +244,11 @@ package struct RequestShares: Sendable {
     private func isUnanswered(_ request: Request, now: Instant) -> Bool {
         let heardAt = answers[request.provider]?.at
         return request.since + Bounds.overdueCeiling <= now && heardAt.map { $0 < request.since } ?? true
+    }
+
+    /// Whether the request was overdue when a silence of its provider ended. What is sent now is answered sooner.
+    private func isLost(_ request: Request) -> Bool {
+        answers[request.provider]?.silenceEndedAt.map { request.overdueAt <= $0 } ?? false
     }
 
     private func isHeldUp(_ request: Request, now: Instant) -> Bool {
@@ -273,7 +282,9 @@ package struct RequestShares: Sendable {
             suspectUntil[domain] = nil
             let last = answers[request.provider]
             let otherAt = last.flatMap { $0.domain == domain ? $0.otherAt : $0.at }
-            answers[request.provider] = Answers(domain: domain, at: now, otherAt: otherAt)
+            let wasSilent = last.map { $0.at + Bounds.overdueCeiling <= now } ?? false
+            answers[request.provider] = Answers(
+                domain: domain, at: now, otherAt: otherAt, silenceEndedAt: wasSilent ? now : last?.silenceEndedAt)
         }
     }
 
