@@ -13,6 +13,9 @@ struct SimulationAccount {
         let question: Question
         let upstream: Upstream
         let fate: Fate
+        let startedAt: Instant
+        /// The provider's first reply since then ended a silence.
+        var sawSilenceEnd: Bool?
     }
 
     /// What will come of a request; known from its begin.
@@ -170,7 +173,12 @@ struct SimulationAccount {
 
     /// A provider has replied, be it without an answer.
     mutating func replied(_ id: FetchID, now: Instant) {
-        if let provider = provider(of: id) { repliedAt[provider] = now }
+        guard let provider = provider(of: id) else { return }
+        let wasSilent = repliedAt[provider].map { now - $0 >= Bounds.silentFloor } ?? true
+        for (id, fetch) in running where fetch.upstream == .provider(provider) && fetch.sawSilenceEnd == nil {
+            running[id]?.sawSilenceEnd = wasSilent
+        }
+        repliedAt[provider] = now
     }
 
     /// Ends the event in hand: lookups without requests in flight have ended.
@@ -211,7 +219,7 @@ struct SimulationAccount {
         try require(isNew || mayBeAskedAgain, "\(upstream) is asked twice by one lookup for \(question)")
         lookups[question]?.running += 1
         lookups[question]?.withoutPlace.remove(upstream)
-        running[id] = Fetch(question: question, upstream: upstream, fate: fate)
+        running[id] = Fetch(question: question, upstream: upstream, fate: fate, startedAt: now)
     }
 
     /// Who wants to be asked less is asked only when the system resolver has had its chance.
@@ -302,12 +310,14 @@ struct SimulationAccount {
         return debt.question
     }
 
-    /// No provider whose reply is awaited has replied to anything lately.
+    /// No provider whose reply is awaited has replied to anything lately, or the request was lost in a silence that has
+    /// ended since.
     private func requireSilence(_ question: Question, now: Instant) throws {
-        let awaited = running.values.filter { $0.question == question }.map(\.upstream)
-        for case .provider(let provider) in awaited {
+        for fetch in running.values where fetch.question == question {
+            guard case .provider(let provider) = fetch.upstream else { continue }
             let isSilent = repliedAt[provider].map { now - $0 >= Bounds.silentFloor } ?? true
-            try require(isSilent, "\(question): expired at once, and \(provider) has replied")
+            let isLost = fetch.sawSilenceEnd == true && now - fetch.startedAt >= Bounds.silentFloor
+            try require(isSilent || isLost, "\(question): expired at once, and \(provider) has replied")
         }
     }
 
