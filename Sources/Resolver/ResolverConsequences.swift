@@ -24,7 +24,7 @@ extension Resolver {
         case .askElsewhere(let question, let source, let forged):
             askElsewhere(question, besides: source, forged, now: now)
         case .diverged(let divergence):
-            state.recordForged(divergence.condemned.source, about: divergence.question.name, now: now)
+            state.recordForged(divergence.mismatched.source, about: divergence.question.name, now: now)
             state.actions.append(.diverged(divergence))
         case .recordConfirmed(let source, let name): state.recordConfirmed(source, about: name, now: now)
         }

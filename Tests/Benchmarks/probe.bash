@@ -1,5 +1,5 @@
 # What verified addresses cost and whether they err: first answers and hits with and without probes, beside good servers
-# and beside tarpits; 10,000 probes of good servers, some of them slow, of which none may be condemned; and the CPU that
+# and beside tarpits; 10,000 probes of good servers, some of them slow, of which none may be mismatched; and the CPU that
 # one takes. Started by scripts/bench.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -18,7 +18,7 @@ fi
 # clock of a busy machine can tell.
 noisePercent=10
 noiseMilliseconds=(0.1 0.3 1.0) # at p50, p95, p99
-maxCondemned=0
+maxMismatched=0
 maxCPUMilliseconds=1
 maxDescriptorsMore=80 # 64 probes, and the connections to the provider
 maxAnonymousMoreKB=4096
@@ -287,7 +287,7 @@ report_probes() {
         "(${slowDelays[*]} ms): $(figure all seconds) s"
     sed 's/^/  /' "$work/all.probed"
     goal "probes that were not done:" $((probes - $(figure all probes))) 0
-    goal "condemned:" $(($(figure all name-mismatch) + $(figure all untrusted))) "$maxCondemned"
+    goal "mismatched:" $(($(figure all name-mismatch) + $(figure all untrusted))) "$maxMismatched"
     goal "not verified:" $((probes - $(figure all verified))) $((probes / 1000))
     echo
     for kind in ecdsa rsa; do

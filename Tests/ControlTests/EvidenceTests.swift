@@ -20,7 +20,7 @@ struct EvidenceTests {
     private var evidence: EvidenceReport {
         EvidenceReport(
             number: 7, seconds: 1_795_264_496, name: "www.example.com", type: "A", network: 1,
-            condemned: claim(
+            mismatched: claim(
                 "alidns", "192.0.2.66", "name-mismatch", names: ["evil.example"], detail: "of evil\u{1B}[2J.example",
                 addresses: ["192.0.2.66", "192.0.2.67"]),
             verified: claim("dnspod", "192.0.2.1", "verified", names: ["www.example.com"]))
@@ -54,7 +54,7 @@ struct EvidenceTests {
         let text = listing([[evidence], [evidence]], asJSON: true)
         #expect(try JSONDecoder().decode(Listing.self, from: Data(text.utf8)).evidence == [evidence, evidence])
         #expect(listing([], asJSON: true) == "{\"evidence\":[]}\n")
-        #expect(text.hasPrefix(#"{"evidence":[{"condemned":{"address":"192.0.2.66","addresses":["192.0.2.66","#))
+        #expect(text.hasPrefix(#"{"evidence":[{"mismatched":{"address":"192.0.2.66","addresses":["192.0.2.66","#))
     }
 
     @Test("a note comes back as it was, and what no note says is none")
@@ -86,7 +86,7 @@ struct EvidenceTests {
             source: long, addresses: Array(repeating: "fe80:1111:2222:3333:4444:5555:6666:7777", count: 500),
             address: long, port: .max, verdict: long, detail: long, certificate: certificate)
         let report = EvidenceReport(
-            number: 1 << 52, seconds: .max, name: long, type: long, network: .max, condemned: claim, verified: claim)
+            number: 1 << 52, seconds: .max, name: long, type: long, network: .max, mismatched: claim, verified: claim)
         #expect(report.note.utf8.count <= 4_096, "\(report.note.utf8.count) bytes")
         #expect(EvidenceReport(note: report.note) == report)
     }

@@ -32,7 +32,7 @@ struct VerdictTests {
         (first.ageSeconds, first.nextProbeSeconds, first.place, first.sources) = (192, 60, "quickest", ["alidns", "b"])
         first.reason = "verified, nearly as fast as the fastest"
         (second.ageSeconds, second.place, second.sources) = (5, "quarantined", [])
-        second.reason = "another address is not condemned"
+        second.reason = "another address is not mismatched"
         return [first, second]
     }
 
@@ -81,7 +81,7 @@ struct VerdictTests {
                 www.example.com           192.0.2.1:443        verified             3m12s   31 ms      1m      \
                 quickest: verified, nearly as fast as the fastest  by alidns, b
                 www.example.com           [2001:db8::66]:8443  name-mismatch        5s      4 ms       -       \
-                quarantined: another address is not condemned  no source
+                quarantined: another address is not mismatched  no source
                 ; 2 addresses
 
                 """)

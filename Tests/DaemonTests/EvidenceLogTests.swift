@@ -21,7 +21,7 @@ struct EvidenceLogTests {
         question = Question(try #require(Name("www.example.com")), .a)
     }
 
-    private func divergence(_ condemned: Source = .system, _ verified: Source = .provider(ProviderID(7)))
+    private func divergence(_ mismatched: Source = .system, _ verified: Source = .provider(ProviderID(7)))
         -> ForgeryEvidence
     {
         let claim = { (source: Source, address: UInt32, verdict: Verdict) in
@@ -30,7 +30,7 @@ struct EvidenceLogTests {
                 ProbeResult(verdict))
         }
         return ForgeryEvidence(
-            question, condemned: claim(condemned, 0xC000_0242, .nameMismatch),
+            question, mismatched: claim(mismatched, 0xC000_0242, .nameMismatch),
             verified: claim(verified, 0xC000_0201, .verified))
     }
 
@@ -68,9 +68,9 @@ struct EvidenceLogTests {
             now: now)
         let report = try #require(log.reports.first)
         #expect(report.seconds == 5 && report.network == 9 && report.name == "www.example.com" && report.type == "A")
-        #expect(report.condemned.source == provider.name && report.condemned.address == "192.0.2.66")
-        #expect(report.condemned.addresses == ["192.0.2.66", "192.0.2.67"])
-        #expect(report.condemned.verdict == "name-mismatch" && report.condemned.certificate == nil)
+        #expect(report.mismatched.source == provider.name && report.mismatched.address == "192.0.2.66")
+        #expect(report.mismatched.addresses == ["192.0.2.66", "192.0.2.67"])
+        #expect(report.mismatched.verdict == "name-mismatch" && report.mismatched.certificate == nil)
         #expect(report.verified.source == "system" && report.verified.address == "192.0.2.1")
         #expect(log.divergences(of: .provider(provider.id)) == 1 && log.divergences(of: .system) == 0)
     }
@@ -171,7 +171,7 @@ struct EvidenceLogTests {
             source: long, addresses: Array(repeating: long, count: 100), address: long, port: .max, verdict: long,
             detail: long, certificate: certificate)
         let report = EvidenceReport(
-            number: 1 << 52, seconds: .max, name: long, type: long, network: .max, condemned: claim, verified: claim)
+            number: 1 << 52, seconds: .max, name: long, type: long, network: .max, mismatched: claim, verified: claim)
         #expect(NoteRow.fits(name: EvidenceLog.noteName(255), value: report.note))
     }
 }

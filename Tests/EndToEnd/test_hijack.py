@@ -97,14 +97,14 @@ class Played(Case):
         return json.loads(ctl(server, "--json", "evidence").stdout)["evidence"]
 
     def ask(self, server, name, seconds, until=lambda: False):
-        """The name over and over: for each answer, whether an address was known to be condemned and another one verified
+        """The name over and over: for each answer, whether an address was known to be mismatched and another one verified
         when it was asked for, and the addresses."""
         seen, end = [], time.monotonic() + seconds
         with Datagrams(server.address) as client:
             while time.monotonic() < end and not until():
                 verdicts = self.verdicts(server)
-                is_condemned = any(verdicts.get(word) for word in ("name-mismatch", "untrusted"))
-                is_known = is_condemned and bool(verdicts.get("verified"))
+                is_mismatched = any(verdicts.get(word) for word in ("name-mismatch", "untrusted"))
+                is_known = is_mismatched and bool(verdicts.get("verified"))
                 answer = client.ask(name)
                 self.assertEqual(NOERROR, answer.rcode)
                 self.assertTrue(answer.addresses)
@@ -164,11 +164,11 @@ class Hijack(Played):
     def assertEvidence(self, evidence):
         self.assertGreaterEqual(len(evidence), 1)
         first = evidence[0]
-        condemned, verified = first["condemned"], first["verified"]
+        mismatched, verified = first["mismatched"], first["verified"]
         self.assertEqual((BANK, "A"), (first["name"], first["type"]))
         self.assertEqual(("liar", [self.forged], self.forged, "name-mismatch"), (
-            condemned["source"], condemned["addresses"], condemned["address"], condemned["verdict"]))
-        self.assertEqual(["evil.example"], condemned["certificate"]["names"])
+            mismatched["source"], mismatched["addresses"], mismatched["address"], mismatched["verdict"]))
+        self.assertEqual(["evil.example"], mismatched["certificate"]["names"])
         self.assertEqual(("honest", "verified"), (verified["source"], verified["verdict"]))
         self.assertEqual({self.genuine, self.second}, set(verified["addresses"]))
         self.assertEqual([BANK], verified["certificate"]["names"])
@@ -204,7 +204,7 @@ class Hijack(Played):
         seen = self.ask(server, BANK, seconds=10)
         self.assertIn({self.stranger}, self.before(seen))
         self.assertEqual({frozenset({self.genuine})}, self.after(seen))
-        self.assertEqual("untrusted", self.evidence(server)[0]["condemned"]["verdict"])
+        self.assertEqual("untrusted", self.evidence(server)[0]["mismatched"]["verdict"])
 
     def test_one_forged_address_among_good_ones_is_taken_out(self):
         for lab in (self.liar, self.honest):
@@ -236,7 +236,7 @@ class Hijack(Played):
         self.assertIn({self.forged}, self.before(seen), "the system resolver was not believed, nothing is shown")
         self.assertEqual({frozenset({self.genuine})}, self.after(seen))
         evidence = self.evidence(server)
-        self.assertEqual(("system", "honest"), (evidence[0]["condemned"]["source"], evidence[0]["verified"]["source"]))
+        self.assertEqual(("system", "honest"), (evidence[0]["mismatched"]["source"], evidence[0]["verified"]["source"]))
 
 
 class OwnCertificate(Played):
@@ -294,7 +294,7 @@ class NoGoodAddress(Played):
             self.say(lab, BANK, self.dead, self.gone, ttl=2)
         self.assertEqual({frozenset({self.dead, self.gone})}, self.settled(self.server(), BANK, refused=2))
 
-    def test_a_name_whose_addresses_are_all_condemned_still_resolves(self):
+    def test_a_name_whose_addresses_are_all_mismatched_still_resolves(self):
         for lab in (self.liar, self.honest):
             self.say(lab, BANK, self.forged, self.stranger, ttl=2)
         wanted = {frozenset({self.forged, self.stranger})}

@@ -107,7 +107,7 @@ class StatusPage(Case):
         self.browser.value(f"""(() => {{
             window.stolen = () => document.title = 'stolen';
             const claim = {claim};
-            const both = {{condemned: claim, verified: claim}};
+            const both = {{mismatched: claim, verified: claim}};
             showEvidence([{{number: -1, seconds: 1, name: claim.source, type: 'A', ...both}}]);
             showVerdicts({{verdicts: {{{HOSTILE!r}: 3}}, done: 3, quarantined: 0, running: 0, waiting: 0}});
             showNetwork({{id: {HOSTILE!r}, words: {HOSTILE!r}, portal: {HOSTILE!r}}}, []);

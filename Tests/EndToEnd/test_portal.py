@@ -106,7 +106,7 @@ class Portal(Case):
 
         # From its verdict on a name is not led there; probes of one address have a second each.
         for name in NAMES:
-            eventually(lambda: client.ask(name).rcode == SERVFAIL, what=f"{name} is condemned")
+            eventually(lambda: client.ask(name).rcode == SERVFAIL, what=f"{name} is mismatched")
         for _ in range(3):
             for name in NAMES:
                 self.assertEqual((SERVFAIL, []), (client.ask(name).rcode, list(client.ask(name).addresses)), name)

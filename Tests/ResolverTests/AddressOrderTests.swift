@@ -50,18 +50,18 @@ struct AddressOrderTests {
             rule: "dead ones stay behind those that are not known to be alive", known: ["refused", "unprobed"],
             handedOut: ["1 behind", "0 last-resort"]),
         Case(
-            rule: "condemned ones are quarantined while another is not condemned",
+            rule: "mismatched ones are quarantined while another is not mismatched",
             known: ["name-mismatch", "verified in 10", "untrusted"],
             handedOut: ["1 quickest"], leftOut: ["0 quarantined", "2 quarantined"]),
         Case(
-            rule: "an address of which nothing is known goes before a condemned one",
+            rule: "an address of which nothing is known goes before a mismatched one",
             known: ["name-mismatch", "unprobed"],
             handedOut: ["1 behind"], leftOut: ["0 quarantined"]),
         Case(
             rule: "nobody there is better than somebody else", known: ["name-mismatch", "refused", "timeout"],
             handedOut: ["1 last-resort", "2 last-resort"], leftOut: ["0 quarantined"]),
         Case(
-            rule: "all condemned: as it came", known: ["untrusted", "name-mismatch"],
+            rule: "all mismatched: as it came", known: ["untrusted", "name-mismatch"],
             handedOut: ["0 last-resort", "1 last-resort"]),
         Case(
             rule: "all dead: as it came", known: ["timeout", "refused"],
@@ -131,7 +131,7 @@ struct KnownAddressTests {
     func ports() {
         for other in Verdict.allCases {
             #expect(judged([other, .verified]) == .verified)
-            if other != .verified { #expect(judged([.untrusted, other]).isCondemned) }
+            if other != .verified { #expect(judged([.untrusted, other]).isMismatched) }
         }
         for dead in Verdict.allCases.filter(\.isDead) {
             for alive: Verdict in [.tlsAlert, .tlsReset, .tlsTimeout, .notTLS, .expiredCertificate, .timeDoubtful] {

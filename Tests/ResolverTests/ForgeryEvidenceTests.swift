@@ -39,10 +39,11 @@ struct ForgeryEvidenceTests {
         try stand.learn([1: .verified])
         let divergence = try #require(takeDivergences().first)
         #expect(divergence.question == stand.question)
-        #expect(divergence.condemned.source == beta && divergence.verified.source == alpha)
-        #expect(divergence.condemned.addresses == [VerificationStand.address(66)])
-        #expect(divergence.condemned.target.address == VerificationStand.address(66))
-        #expect(divergence.condemned.result.verdict == .nameMismatch && divergence.verified.result.verdict == .verified)
+        #expect(divergence.mismatched.source == beta && divergence.verified.source == alpha)
+        #expect(divergence.mismatched.addresses == [VerificationStand.address(66)])
+        #expect(divergence.mismatched.target.address == VerificationStand.address(66))
+        #expect(
+            divergence.mismatched.result.verdict == .nameMismatch && divergence.verified.result.verdict == .verified)
         #expect(stand.verification.counts.divergences == 1)
 
         let both = stand.handedOut([66, 1])

@@ -342,10 +342,10 @@ struct ScenarioRun {
         case .probeNews(.found): break
         case .probeNews(.refused(_, let address, let reason)): happened.append((.refuse(address, reason), now))
         case .diverged(let divergence):
-            let (condemned, verified) = (divergence.condemned, divergence.verified)
-            let sources = (vocabulary.name(condemned.source), vocabulary.name(verified.source))
+            let (mismatched, verified) = (divergence.mismatched, divergence.verified)
+            let sources = (vocabulary.name(mismatched.source), vocabulary.name(verified.source))
             happened.append(
-                (.diverged(condemned.target.address, sources.0, verified.target.address, sources.1), now))
+                (.diverged(mismatched.target.address, sources.0, verified.target.address, sources.1), now))
         case .fail(let waiter, let extendedError, let code):
             happened.append((.fail(waiter.number, extendedError: extendedError.code, code), now))
         }

@@ -172,9 +172,9 @@ struct ScenarioVocabulary {
             guard let reason = ProbeRefusal(rawValue: word) else { throw line.error("\"\(word)\" is no such reason") }
             return .refuse(address, reason)
         case "diverged":
-            let (condemned, source) = (try address(&line), try sourceName(&line))
+            let (mismatched, source) = (try address(&line), try sourceName(&line))
             try line.require("against")
-            return .diverged(condemned, source, try address(&line), try sourceName(&line))
+            return .diverged(mismatched, source, try address(&line), try sourceName(&line))
         case let word: throw line.error("\"\(word)\" is nothing that the resolver does")
         }
     }
@@ -362,8 +362,8 @@ extension ScenarioVocabulary.Expectation: CustomStringConvertible {
         case .awaitAsk(let question, let source): "await for \(question) from \(source)"
         case .probe(let target): "probe \(target.address) for \(target.name)"
         case .refuse(let address, let reason): "refuse \(address) \(reason.rawValue)"
-        case .diverged(let condemned, let source, let verified, let other):
-            "diverged \(condemned) from \(source) against \(verified) from \(other)"
+        case .diverged(let mismatched, let source, let verified, let other):
+            "diverged \(mismatched) from \(source) against \(verified) from \(other)"
         }
     }
 

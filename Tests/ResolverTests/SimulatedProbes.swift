@@ -40,7 +40,7 @@ struct SimulatedProbes {
     static func leadsNowhere(_ name: Name, _ answer: Answer) -> Bool {
         answer.addresses.allSatisfy { address in
             let verdict = verdict(ProbeTarget(name, address, port: 443))
-            return verdict.isDead || verdict.isCondemned
+            return verdict.isDead || verdict.isMismatched
         }
     }
 
@@ -90,8 +90,8 @@ struct SimulatedProbes {
     }
 
     /// Certificates say nothing about a name of which no address is verified on that network.
-    private func wasVerified(_ name: Name, _ condemned: [Address]) -> Bool {
-        let networks = Set(condemned.map { SimulatedNetworks.network(of: $0) })
+    private func wasVerified(_ name: Name, _ mismatched: [Address]) -> Bool {
+        let networks = Set(mismatched.map { SimulatedNetworks.network(of: $0) })
         return found.contains {
             $0.key.name == name && $0.value == .verified
                 && networks.contains(SimulatedNetworks.network(of: $0.key.address))
@@ -102,13 +102,13 @@ struct SimulatedProbes {
     mutating func check(_ question: Question, _ answer: Answer, isRearranged: Bool = false) throws {
         if isRearranged { rearranged += 1 }
         guard question.type.isAddress, answer.kind == .records else { return }
-        let condemned = answer.addresses.filter {
-            found[ProbeTarget(question.name, $0, port: 443)]?.isCondemned ?? false
+        let mismatched = answer.addresses.filter {
+            found[ProbeTarget(question.name, $0, port: 443)]?.isMismatched ?? false
         }
         try require(!answer.addresses.isEmpty, "\(question) is blank")
         try require(
-            condemned.isEmpty || condemned.count == answer.addresses.count || !wasVerified(question.name, condemned),
-            "\(question): \(condemned) are handed out beside others")
+            mismatched.isEmpty || mismatched.count == answer.addresses.count || !wasVerified(question.name, mismatched),
+            "\(question): \(mismatched) are handed out beside others")
     }
 
     private func require(_ condition: Bool, _ complaint: @autoclosure () -> String) throws {

@@ -11,7 +11,7 @@ package struct EvidenceReport: Codable, Equatable, Sendable {
     package let type: String
     /// The number of the network on which it was recorded.
     package let network: Int
-    package let condemned: Claim
+    package let mismatched: Claim
     package let verified: Claim
 
     package struct Claim: Codable, Equatable, Sendable {
@@ -61,20 +61,20 @@ package struct EvidenceReport: Codable, Equatable, Sendable {
     }
 
     package init(
-        number: Int, seconds: Int64, name: String, type: String, network: Int, condemned: Claim, verified: Claim
+        number: Int, seconds: Int64, name: String, type: String, network: Int, mismatched: Claim, verified: Claim
     ) {
         self.number = number
         self.seconds = seconds
         self.name = name.shown(maxBytes: Bound.nameBytes)
         self.type = type.shown(maxBytes: Bound.wordBytes)
         self.network = network
-        self.condemned = condemned
+        self.mismatched = mismatched
         self.verified = verified
     }
 
     private var bounded: EvidenceReport {
         EvidenceReport(
-            number: number, seconds: seconds, name: name, type: type, network: network, condemned: condemned.bounded,
+            number: number, seconds: seconds, name: name, type: type, network: network, mismatched: mismatched.bounded,
             verified: verified.bounded)
     }
 }
@@ -94,7 +94,7 @@ extension EvidenceReport {
     var text: String {
         """
         \(LineFormat.moment(secondsSince1970: seconds)) \(name) \(type), network \(LineFormat.network(network))
-          \(condemned.text)
+          \(mismatched.text)
           \(verified.text)
 
         """

@@ -114,8 +114,8 @@ final class FlightRecorder {
         case .diverged(let divergence):
             var event = event(.divergence, divergence.question.name, now: now)
             event.type = divergence.question.type
-            event.address = divergence.condemned.target.address
-            event.upstream = word(nameOfSource(divergence.condemned.source))
+            event.address = divergence.mismatched.target.address
+            event.upstream = word(nameOfSource(divergence.mismatched.source))
             records.ofMainThread.record(event)
         case .reply, .replyExpired, .fail, .rearrange, .remove, .withdraw, .awaitAsk, .probe, .probeNews, .portal,
             .countHits:

@@ -60,13 +60,13 @@ final class EvidenceLog {
                 number: nextNumber, seconds: max(0, wallMilliseconds / 1000),
                 name: divergence.question.name.description, type: divergence.question.type.description,
                 network: Int(network.rawValue),
-                condemned: .init(divergence.condemned, nameOfSource: resolving.name),
+                mismatched: .init(divergence.mismatched, nameOfSource: resolving.name),
                 verified: .init(divergence.verified, nameOfSource: resolving.name))
             let slot = nextNumber % EvidenceLog.capacity
             nextNumber += 1
             reportOfSlot[slot] = report
             resolving.store?.note(EvidenceLog.noteName(slot), report.note, now: now)
-            let source = divergence.condemned.source
+            let source = divergence.mismatched.source
             countOfSource[source, default: 0] += 1
             if namedAt[source].map({ now - $0 >= EvidenceLog.namingPause }) ?? true {
                 namedAt[source] = now

@@ -184,9 +184,9 @@ function showProviders(providers) {
 
 function showEvidence(evidence) {
   rows('evidence', evidence.map(each => each.number), () => evidence.length
-    ? [...evidence].reverse().map(({seconds, name, type, condemned, verified}) => make('tr', {}, ...cells(
-      whole(moment(seconds)), words(name + ' ' + type), condemned.source, whole(condemned.address),
-      words(condemned.detail ? condemned.verdict + ': ' + condemned.detail : condemned.verdict),
+    ? [...evidence].reverse().map(({seconds, name, type, mismatched, verified}) => make('tr', {}, ...cells(
+      whole(moment(seconds)), words(name + ' ' + type), mismatched.source, whole(mismatched.address),
+      words(mismatched.detail ? mismatched.verdict + ': ' + mismatched.detail : mismatched.verdict),
       words(verified.source + ': ' + verified.address))))
     : nothing(6, 'no source has led astray'));
 }

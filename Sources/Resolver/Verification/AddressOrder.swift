@@ -21,7 +21,7 @@ struct AddressOrder {
         /// Reachable, but TLS does not work as expected.
         case poor
         case dead
-        case condemned
+        case mismatched
 
         static func < (left: Rank, right: Rank) -> Bool { left.rawValue < right.rawValue }
     }
@@ -45,12 +45,12 @@ struct AddressOrder {
         let quickest = judged.compactMap { $0.1.verifiedTime }.min()
         let ranked = judged.map { (address: $0.0, judgement: $0.1, rank: $0.1.rank(quickest)) }
         let isAlive = ranked.contains { $0.rank < .dead && $0.judgement.verdict != .unprobed }
-        let isOpen = ranked.contains { $0.rank < .condemned }
+        let isOpen = ranked.contains { $0.rank < .mismatched }
         let isLeftOut = { (rank: Rank) in
             switch rank {
             case .quickest, .slower, .open, .poor: false
             case .dead: isAlive
-            case .condemned: isOpen
+            case .mismatched: isOpen
             }
         }
         let sorted = ranked.enumerated().sorted { left, right in
@@ -100,7 +100,7 @@ extension Judgement {
         case .unprobed, .timeDoubtful: return .open
         case .expiredCertificate, .tlsReset, .tlsAlert, .tlsTimeout, .notTLS: return .poor
         case .refused, .unreachable, .timeout: return .dead
-        case .nameMismatch, .untrusted: return .condemned
+        case .nameMismatch, .untrusted: return .mismatched
         }
     }
 }
@@ -112,7 +112,7 @@ extension AddressOrder.Rank {
         case .slower: .slower
         case .open, .poor: .behind
         case .dead: isLeftOut ? .dropped : .lastResort
-        case .condemned: isLeftOut ? .quarantined : .lastResort
+        case .mismatched: isLeftOut ? .quarantined : .lastResort
         }
     }
 }

@@ -42,7 +42,7 @@ struct Check {
     private func pause(_ ttlSeconds: UInt32) -> Duration {
         guard result.verdict != .timeDoubtful else { return Bounds.probePause }
         let first = max(.seconds(Int64(ttlSeconds)), Bounds.probePause)
-        let isBad = result.verdict.isCondemned || result.verdict.isDead
+        let isBad = result.verdict.isMismatched || result.verdict.isDead
         let longest = isBad ? Bounds.badProbePauseCeiling : max(first, Bounds.probePauseCeiling)
         return min(first * (1 << min(repeats, Bounds.maxProbePauseDoublings)), longest)
     }

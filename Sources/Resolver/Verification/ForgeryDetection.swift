@@ -13,11 +13,11 @@ struct DivergenceTold {
 extension NameVerification {
     /// Returns the divergences not reported within `Bounds.recentAnswerAge`.
     mutating func takeDivergences(now: Instant) -> [ForgeryEvidence] {
-        guard hasCondemned else { return [] }
+        guard hasMismatched else { return [] }
         divergencesTold.removeAll { now - $0.at > Bounds.recentAnswerAge }
         let found = divergences(among: statements.filter { !$0.isLate(now) })
         divergencesTold += found.map {
-            DivergenceTold(address: $0.condemned.target.address, source: $0.condemned.source, at: now)
+            DivergenceTold(address: $0.mismatched.target.address, source: $0.mismatched.source, at: now)
         }
         return found
     }
@@ -25,13 +25,13 @@ extension NameVerification {
     private func divergences(among statements: [Statement]) -> [ForgeryEvidence] {
         var found: [ForgeryEvidence] = []
         for statement in statements {
-            for address in statement.addresses where judgement(of: address).verdict.isCondemned {
+            for address in statement.addresses where judgement(of: address).verdict.isMismatched {
                 let isTold = divergencesTold.contains { $0.address == address && $0.source == statement.source }
                 let others = statements.filter { $0.contradicts(statement, about: address) }
-                guard !isTold, let condemned = claim(statement, address),
+                guard !isTold, let mismatched = claim(statement, address),
                     let verified = others.lazy.compactMap({ verifiedClaim($0) }).first
                 else { continue }
-                found.append(ForgeryEvidence(statement.question, condemned: condemned, verified: verified))
+                found.append(ForgeryEvidence(statement.question, mismatched: mismatched, verified: verified))
             }
         }
         return found
@@ -47,7 +47,7 @@ extension NameVerification {
             }
             let isOpen = verdicts.contains { $0.verdict == .unprobed && terms.allows($0.address) }
             guard !isOpen, verdicts.contains(where: { $0.verdict == .verified }),
-                !verdicts.contains(where: \.verdict.isCondemned)
+                !verdicts.contains(where: \.verdict.isMismatched)
             else { continue }
             statements[index].isProven = true
             sources.append(statements[index].source)

@@ -32,11 +32,11 @@ struct NameVerification {
 
     func known(_ address: Address) -> KnownAddress? { addresses.first { $0.address == address } }
 
-    var hasCondemned: Bool { addresses.contains { $0.judgement.verdict.isCondemned } }
+    var hasMismatched: Bool { addresses.contains { $0.judgement.verdict.isMismatched } }
 
     /// Answers may omit addresses of this name.
     var hasBad: Bool {
-        addresses.contains { $0.judgement.verdict.isCondemned || $0.judgement.verdict.isDead }
+        addresses.contains { $0.judgement.verdict.isMismatched || $0.judgement.verdict.isDead }
     }
 
     func order(of addresses: [Address]) -> AddressOrder {
@@ -47,7 +47,7 @@ struct NameVerification {
     /// was ever verified.
     func worth(_ addresses: [Address]) -> AnswerQuality {
         let worth = shownWorth(addresses)
-        return worth == .somebodyElses && !wasVerified ? .open : worth
+        return worth == .mismatched && !wasVerified ? .open : worth
     }
 
     /// Returns the worth of the best address by verdicts alone: a reason to ask other sources, not to believe them.
@@ -55,7 +55,7 @@ struct NameVerification {
         addresses.map { address -> AnswerQuality in
             let verdict = judgement(of: address).verdict
             if verdict == .verified { return .verified }
-            if verdict.isCondemned { return .somebodyElses }
+            if verdict.isMismatched { return .mismatched }
             return verdict.isDead ? .nobodys : .open
         }.max() ?? .open
     }
@@ -79,7 +79,7 @@ struct NameVerification {
     func index(of question: Question) -> Int? { questions.firstIndex { $0.question == question } }
 
     /// Returns whether the question is in use or doubtful.
-    func isWorthProbing(_ known: VerifiedQuestion) -> Bool { known.isInUse || known.isDoubted || hasCondemned }
+    func isWorthProbing(_ known: VerifiedQuestion) -> Bool { known.isInUse || known.isDoubted || hasMismatched }
 
     // MARK: updates
 
@@ -201,10 +201,10 @@ struct NameVerification {
         let kept = questions.compactMap(\.kept).filter { $0.endsAt > now }.flatMap(\.answer.addresses)
         let inUse = Set(said + kept)
         return addresses.indices.filter { !inUse.contains(addresses[$0].address) }.min {
-            let condemned = (
-                addresses[$0].judgement.verdict.isCondemned, addresses[$1].judgement.verdict.isCondemned
+            let mismatched = (
+                addresses[$0].judgement.verdict.isMismatched, addresses[$1].judgement.verdict.isMismatched
             )
-            if condemned.0 != condemned.1 { return condemned.1 }
+            if mismatched.0 != mismatched.1 { return mismatched.1 }
             return addresses[$0].namedAt < addresses[$1].namedAt
         }
     }
@@ -215,7 +215,7 @@ enum AnswerQuality: Comparable {
     /// It has no address.
     case empty
     /// All its addresses are mismatched.
-    case somebodyElses
+    case mismatched
     /// None of its addresses is reachable.
     case nobodys
     /// No verdict speaks against it.

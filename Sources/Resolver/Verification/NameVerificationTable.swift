@@ -68,7 +68,7 @@ struct NameVerificationTable {
     /// verdict, as scans may ask for many names once. Names with mismatched addresses go last.
     private mutating func leastNeeded() -> Int {
         let worth = { (name: NameVerification) in
-            name.statements.isEmpty ? 0 : name.hasCondemned ? 3 : name.addresses.contains(where: \.hasVerdict) ? 2 : 1
+            name.statements.isEmpty ? 0 : name.hasMismatched ? 3 : name.addresses.contains(where: \.hasVerdict) ? 2 : 1
         }
         var least = hand
         for _ in 0..<Bounds.verifiedNamesSample {

@@ -31,7 +31,7 @@ package enum Verdict: String, Hashable, Sendable, CaseIterable {
 
     /// The certificate shows another server than the name's. Nothing else does: a reset or a timeout during the
     /// handshake may come from this machine or from a filter on the path, and only lowers the address's rank.
-    package var isCondemned: Bool { self == .nameMismatch || self == .untrusted }
+    package var isMismatched: Bool { self == .nameMismatch || self == .untrusted }
 
     /// No server is reachable at the address.
     package var isDead: Bool { self == .refused || self == .unreachable || self == .timeout }
@@ -141,12 +141,12 @@ package struct ForgeryEvidence: Equatable, Sendable {
     }
 
     package let question: Question
-    package let condemned: Claim
+    package let mismatched: Claim
     package let verified: Claim
 
-    package init(_ question: Question, condemned: Claim, verified: Claim) {
+    package init(_ question: Question, mismatched: Claim, verified: Claim) {
         self.question = question
-        self.condemned = condemned
+        self.mismatched = mismatched
         self.verified = verified
     }
 }

@@ -166,7 +166,7 @@ struct Verification {
     /// - Returns: the questions of the dropped answers, and their sources.
     mutating func takeForged(now: Instant) -> [(Question, Source)] {
         var taken: [(Question, Source)] = []
-        for (number, name) in known.names.enumerated() where name.hasCondemned {
+        for (number, name) in known.names.enumerated() where name.hasMismatched {
             for (index, question) in name.questions.enumerated() {
                 guard let kept = question.kept, kept.endsAt > now, isForged(question.question, kept.answer) else {
                     continue
@@ -216,7 +216,7 @@ struct Verification {
     /// Returns whether every address in the answer is mismatched.
     func isForged(_ question: Question, _ answer: Answer) -> Bool {
         guard question.type.isAddress, !answer.addresses.isEmpty, let name = known[question.name] else { return false }
-        return name.shownWorth(answer.addresses) == .somebodyElses && !isOurTrouble(answer.addresses, name)
+        return name.shownWorth(answer.addresses) == .mismatched && !isOurTrouble(answer.addresses, name)
     }
 
     /// Returns whether an answer may replace one with bad verdicts. Only an answer with a verified address replaces a
@@ -230,7 +230,7 @@ struct Verification {
         guard newWorth != .verified else { return oldWorth < .verified }
         switch (old.source.isProvider, new.source.isProvider) {
         case (true, false): return oldWorth == .empty && newWorth > .empty
-        case (true, true): return oldWorth != .somebodyElses && newWorth > oldWorth
+        case (true, true): return oldWorth != .mismatched && newWorth > oldWorth
         case (false, true): return newWorth > .empty
         case (false, false): return newWorth > oldWorth
         }
@@ -342,7 +342,7 @@ struct Verification {
         for divergence in divergences {
             tally.divergences += 1
             consequences.append(.diverged(divergence))
-            askElsewhere(number, now: now, hasBetterSource: true) { $0.source == divergence.condemned.source }
+            askElsewhere(number, now: now, hasBetterSource: true) { $0.source == divergence.mismatched.source }
         }
         let truths = known.change(number) { $0.takeTruths(now: now) }
         let name = known.names[number].name
@@ -389,7 +389,7 @@ struct Verification {
             // If no address of the name was ever verified, the answer is still given while others are asked.
             let isForged =
                 (name.wasVerified || isGuarded)
-                && kept.answer.addresses.contains { name.judgement(of: $0).verdict.isCondemned }
+                && kept.answer.addresses.contains { name.judgement(of: $0).verdict.isMismatched }
             let forged = isForged ? kept.left(now) : nil
             consequences.append(.askElsewhere(question.question, besides: kept.source, forged: forged))
         }

@@ -33,7 +33,7 @@ extension Verification {
             if kept.endsAt > now { consequences.append(.awaitAsk(question, kept.source)) }
             return
         }
-        let others = name.hasCondemned ? name.statements.filter { !$0.isLate(now) }.flatMap(\.addresses) : []
+        let others = name.hasMismatched ? name.statements.filter { !$0.isLate(now) }.flatMap(\.addresses) : []
         probe(kept.answer.addresses + others, number, now: now)
     }
 
