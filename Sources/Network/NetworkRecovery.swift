@@ -5,7 +5,7 @@ package struct NetworkRecovery: Sendable {
     private struct Wait {
         let cause: NetworkCause
         let usableSince: Instant
-        var wantedSince: Instant?
+        var requestedSince: Instant?
     }
 
     /// Times for changes of one cause.
@@ -42,9 +42,9 @@ package struct NetworkRecovery: Sendable {
     }
 
     /// Notes that a client needs a fresh answer. Without this the whole time since the route counts.
-    package mutating func wanted(now: Instant) {
-        guard let wait, wait.wantedSince == nil else { return }
-        self.wait?.wantedSince = now
+    package mutating func requested(now: Instant) {
+        guard let wait, wait.requestedSince == nil else { return }
+        self.wait?.requestedSince = now
     }
 
     /// Notes a fresh upstream answer.
@@ -56,7 +56,7 @@ package struct NetworkRecovery: Sendable {
         var start = wait.usableSince
         // A question soon after the route counts from the route; a later one from the question, because an idle
         // machine does not wait.
-        if let wanted = wait.wantedSince, wanted - start > NetworkBounds.idleFloor { start = wanted }
+        if let since = wait.requestedSince, since - start > NetworkBounds.idleFloor { start = since }
         let recovery = max(.zero, now - start)
         timesByCause[wait.cause, default: Times()].record(recovery)
         return (wait.cause, recovery)

@@ -14,7 +14,7 @@ package enum Event: Sendable {
     /// Hit counts requested by `countHits`.
     case hitsCounted([(question: Question, hits: Int)])
     /// Questions to resolve before a client asks.
-    case wanted([Question])
+    case requested([Question])
     /// Answers in recent use that the cache loaded from the store.
     case restored([RestoredAnswer])
     /// Forget the answers to these questions, at the operator's request.
@@ -26,7 +26,7 @@ package enum Event: Sendable {
     /// A probe ended. Each started probe ends once.
     case probeFinished(ProbeID, ProbeResult)
     /// A request to probe this address of a name now; nil: all its addresses. `probeNews` reports the results.
-    case probeWanted(Name, Address?)
+    case probeRequested(Name, Address?)
     /// Names, with all their subdomains, that are temporarily not sent to providers, and until when; nil for no end.
     /// The root means all names.
     case switchedOff([Name: Instant?])

@@ -105,8 +105,8 @@ extension Resolver {
         guard let outlook = plan.outlook(of: question, hits: hits, now: now) else { return nil }
         return Explanation.Refresh(
             demandPerSecond: plan.demand(for: question), plannedAt: outlook.plannedAt,
-            isInUse: outlook.prospect.isInUse || outlook.prospect.isWanted,
-            isAllowed: policy.prefetches || outlook.prospect.isWanted)
+            isInUse: outlook.prospect.isInUse || outlook.prospect.isRequested,
+            isAllowed: policy.prefetches || outlook.prospect.isRequested)
     }
 
     private func isRefreshedWhenDue(_ question: Question, now: Instant) -> Bool {

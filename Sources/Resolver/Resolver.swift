@@ -61,14 +61,14 @@ package struct Resolver {
         case .servedAgain(let question): state.verification.servedAgain(question, now: now)
         case .answeredFromCache(let waiters): answeredFromCache(Set(waiters), now: now)
         case .hitsCounted(let counts): hitsCounted(counts, now: now)
-        case .wanted(let questions): for question in questions { plan.wanted(question, now: now) }
+        case .requested(let questions): for question in questions { plan.requested(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
         case .probeFinished(let id, let result): state.verification.probeFinished(id, result, now: now)
-        case .probeWanted(let name, let address):
-            state.verification.wanted(name, address, routing.policy.of(name).probes, now: now)
+        case .probeRequested(let name, let address):
+            state.verification.requested(name, address, routing.policy.of(name).probes, now: now)
         case .switchedOff(let names): redirect(now: now) { $0.switchedOff = names }
         case .throttled(let provider, let pause): state.ranking.throttled(provider, for: pause, now: now)
         case .unacknowledged(let provider):
@@ -238,7 +238,7 @@ package struct Resolver {
             return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
         }
         let kept = policy.cache.applied(to: answer)
-        guard kept.ttlSeconds > 0, !state.synthesis.isWanted(for: question, kept),
+        guard kept.ttlSeconds > 0, !state.synthesis.isNeeded(for: question, kept),
             !state.isUnreachableAnswer(question, kept, from: .provider(provider), policy, now: now)
         else { return }
         state.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
@@ -285,7 +285,7 @@ package struct Resolver {
     }
 
     private func isPlanned(_ question: Question) -> Bool {
-        routing.policy.of(question.name).prefetches || plan.isWanted(question)
+        routing.policy.of(question.name).prefetches || plan.isRequested(question)
     }
 
     private mutating func forget(_ scope: QuestionScope, now: Instant) {

@@ -37,13 +37,13 @@ extension Resolver {
         for (question, hits) in counts {
             let prospect = plan.counted(question, hits: hits, now: now)
             if prospect.wasUsed { refreshes.used += 1 }
-            if prospect.isInUse || prospect.isWanted { refresh(question, prospect, now: now) }
+            if prospect.isInUse || prospect.isRequested { refresh(question, prospect, now: now) }
         }
     }
 
     mutating func refresh(_ question: Question, _ prospect: RefreshPlan.Prospect, now: Instant) {
         let policy = routing.policy.of(question.name)
-        guard policy.prefetches || prospect.isWanted, numberOfQuestion[question] == nil else { return }
+        guard policy.prefetches || prospect.isRequested, numberOfQuestion[question] == nil else { return }
         if case .here = routing.place(of: question) { return }
         if let failure = failures.failure(of: question, hasExpired: false, now: now) {
             return plan.failed(question, retryAt: failure.until)

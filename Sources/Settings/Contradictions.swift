@@ -80,8 +80,8 @@ extension ProviderDraft {
             list.append(
                 (
                     "url",
-                    "provider.url: found the host name \(quoted(host)) and no addresses; nothing is resolved "
-                        + "through ourselves: add addresses = [\"...\"] with what is to be dialled"
+                    "provider.url: found the host name \(quoted(host)) and no addresses; the daemon does not "
+                        + "resolve names through itself: add addresses = [\"...\"] with the server's addresses"
                 ))
         }
         guard !url.isSecure else { return list }

@@ -63,7 +63,7 @@ extension Format<Settings.Provider.Proxy> {
             }
             let place = rest.lastIndex(of: "@").map { rest[$0...].dropFirst() } ?? rest
             guard let address = Settings.Endpoint(String(place), defaultPort: 1) else {
-                return "nothing is resolved through ourselves: write the address of the proxy, with its port"
+                return "the daemon does not resolve names through itself: write the address of the proxy, with its port"
             }
             if text.hasPrefix("socks"), !text.hasPrefix("socks5h:") { return "did you mean \"socks5h://\(rest)\"?" }
             return address.port == 1 ? "a port is missing" : nil
@@ -97,7 +97,7 @@ extension Format<String> {
         allowed: "the name of a user of this machine, but not root",
         remedy: { node in
             guard case .string("root") = node.value else { return nil }
-            return "root's rights are given up when the ports are bound: name a user without any"
+            return "the daemon drops root privileges after it has bound the ports: name an unprivileged user"
         },
         parse: { text in
             let isName =
@@ -130,7 +130,7 @@ extension Format<Name> {
             let rest = text.drop { $0 == "*" || $0 == "." }
             if rest.isEmpty { return "write \".\"" }
             return Settings.hostName(String(rest)).map {
-                "a name stands for everything under it, too: write \"\($0)\""
+                "a name includes its subdomains: write \"\($0)\""
             }
         },
         parse: { $0 == "." ? .root : Settings.hostName($0).flatMap { Name($0) } }, write: \.description)

@@ -172,14 +172,14 @@ package struct ZoneParser {
 
     private static func example(of type: RecordType) -> String {
         switch type {
-        case .a: "an IPv4 address is wanted, as in 192.0.2.1"
-        case .aaaa: "an IPv6 address is wanted, as in 2001:db8::1"
-        case .mx: "preference and name are wanted, as in 10 mail.lab.example."
-        case .txt: "strings in quotes are wanted, of 255 bytes at most each"
-        case .srv: "priority, weight, port and name are wanted, as in 0 5 443 www.lab.example."
+        case .a: "expected an IPv4 address, as in 192.0.2.1"
+        case .aaaa: "expected an IPv6 address, as in 2001:db8::1"
+        case .mx: "expected preference and name, as in 10 mail.lab.example."
+        case .txt: "expected strings in quotes, each of at most 255 bytes"
+        case .srv: "expected priority, weight, port and name, as in 0 5 443 www.lab.example."
         case .soa:
-            "on one line: server, mailbox, serial, refresh, retry, expire, minimum"
-        default: "a name is wanted, as in www.lab.example."
+            "expected on one line: server, mailbox, serial, refresh, retry, expire, minimum"
+        default: "expected a name, as in www.lab.example."
         }
     }
 }

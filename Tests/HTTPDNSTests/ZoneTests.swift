@@ -99,7 +99,7 @@ struct ZoneTests {
             ("www A 192.0.2.1", "test.zone:3: no TTL; write seconds before the type, or $TTL at the top"),
             (
                 "www 60 A 192.0.2",
-                "test.zone:3: \"192.0.2\" is no data of type A; an IPv4 address is wanted, as in 192.0.2.1"
+                "test.zone:3: \"192.0.2\" is no data of type A; expected an IPv4 address, as in 192.0.2.1"
             ),
             (
                 "www 60 AX 1",

@@ -54,14 +54,14 @@ import Testing
     @Test("after an idle time, recovery is measured from the first query")
     func idle() {
         var recovery = NetworkRecovery()
-        recovery.wanted(now: at(0))
+        recovery.requested(now: at(0))
         recovery.began(change(.wake, usableSince: 1000))
-        recovery.wanted(now: at(600_000))
-        recovery.wanted(now: at(600_050))
+        recovery.requested(now: at(600_000))
+        recovery.requested(now: at(600_050))
         #expect(recovery.learned(now: at(600_200))?.recovery == .milliseconds(200))
         // Asked within the first second: the whole time counts.
         recovery.began(change(.wake, usableSince: 700_000))
-        recovery.wanted(now: at(700_900))
+        recovery.requested(now: at(700_900))
         #expect(recovery.learned(now: at(701_100))?.recovery == .milliseconds(1100))
     }
 

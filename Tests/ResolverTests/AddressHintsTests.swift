@@ -74,7 +74,7 @@ struct AddressHintsTests {
         follows = stand.take()
         #expect(follows.contains(.rearrange(https, Answer(records: [binding([1])]), VerificationStand.alpha)))
         stand.pass(.seconds(6))
-        stand.wanted(1)
+        stand.requested(1)
         try stand.found(1, .verified)
         follows = stand.take()
         #expect(!follows.contains { if case .rearrange = $0 { true } else { false } })

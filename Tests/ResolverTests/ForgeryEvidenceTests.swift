@@ -87,7 +87,7 @@ struct ForgeryEvidenceTests {
         stand.kept([66], from: beta)
         stand.pass(Bounds.recentAnswerAge + .seconds(1))
         stand.kept([1], from: alpha)
-        stand.wanted(nil)
+        stand.requested(nil)
         stand.pass(Bounds.probeJitter)
         try stand.found(1, .verified)
         let divergences = takeDivergences()

@@ -21,8 +21,8 @@ struct ProbePlanTests {
         ProbeTarget(name, .v4(0x0100_0000 + UInt32(number / 100) << 8 + UInt32(number % 100)), port: 443)
     }
 
-    private mutating func begin(_ numbers: [Int], isWanted: Bool = false, at instant: Instant) -> [ProbeTarget] {
-        for number in numbers { plan.add(target(number), isWanted: isWanted, now: instant) }
+    private mutating func begin(_ numbers: [Int], isRequested: Bool = false, at instant: Instant) -> [ProbeTarget] {
+        for number in numbers { plan.add(target(number), isRequested: isRequested, now: instant) }
         return plan.begin(now: instant).map(\.target)
     }
 
@@ -39,7 +39,7 @@ struct ProbePlanTests {
     mutating func jitter() throws {
         let ordinary = begin((0..<10).map { $0 * 100 }, at: start)
         #expect(ordinary.isEmpty)
-        let wanted = begin([2000, 2100], isWanted: true, at: start)
+        let wanted = begin([2000, 2100], isRequested: true, at: start)
         #expect(wanted == [target(2000), target(2100)])
         let rest = run(until: start + Bounds.probeJitter)
         #expect(rest.count == 10 && Set(rest.map(\.at)).count > 5)
@@ -49,15 +49,15 @@ struct ProbePlanTests {
     mutating func promotion() throws {
         let none = begin([100, 200], at: start)
         #expect(none.isEmpty)
-        let wanted = begin([200], isWanted: true, at: start)
+        let wanted = begin([200], isRequested: true, at: start)
         #expect(wanted == [target(200)])
-        let again = begin([200], isWanted: true, at: start)
+        let again = begin([200], isRequested: true, at: start)
         #expect(again.isEmpty && plan.runningCount == 1 && plan.waitingCount == 1)
     }
 
     @Test("one neighbourhood has two probes at a time, and one more each second")
     mutating func aggregatePrefix() throws {
-        let first = begin([1, 2, 3], isWanted: true, at: start)
+        let first = begin([1, 2, 3], isRequested: true, at: start)
         #expect(first == [target(1)])
         #expect(plan.nextDeadline == start + .seconds(1))
         let second = plan.begin(now: start + .seconds(1))
@@ -72,7 +72,7 @@ struct ProbePlanTests {
 
     @Test("a full prefix does not delay probes to other prefixes")
     mutating func otherNeighbours() throws {
-        let begun = begin([1, 2, 3, 100], isWanted: true, at: start)
+        let begun = begin([1, 2, 3, 100], isRequested: true, at: start)
         #expect(begun == [target(1), target(100)])
     }
 
@@ -83,14 +83,14 @@ struct ProbePlanTests {
             .v6(high: high, low: 1), .v6(high: high | 0xFF, low: 1), .v6(high: high + 0x100, low: 1), .v4(0x0101_0101),
             .v6(high: 0, low: 0xFFFF_0101_0102),
         ]
-        for address in addresses { plan.add(ProbeTarget(name, address, port: 443), isWanted: true, now: start) }
+        for address in addresses { plan.add(ProbeTarget(name, address, port: 443), isRequested: true, now: start) }
         let begun = plan.begin(now: start).map(\.target.address)
         #expect(begun == [addresses[0], addresses[2], addresses[3]])
     }
 
     @Test("twenty begin at once, then twenty a second, and some places are for those who want to know now")
     mutating func bounds() throws {
-        for number in 0..<100 { plan.add(target(number * 100), isWanted: false, now: start) }
+        for number in 0..<100 { plan.add(target(number * 100), isRequested: false, now: start) }
         let begun = run(until: start + .seconds(20))
         #expect(begun.count == Bounds.maxProbes - Bounds.probesInReserve)
         for (index, probe) in begun.enumerated() {
@@ -98,7 +98,7 @@ struct ProbePlanTests {
             #expect(Double(index + 1) <= allowed)
         }
         let later = start + .seconds(21)
-        let wanted = begin((100..<120).map { $0 * 100 }, isWanted: true, at: later)
+        let wanted = begin((100..<120).map { $0 * 100 }, isRequested: true, at: later)
         #expect(wanted.count == Bounds.probesInReserve && plan.runningCount == Bounds.maxProbes)
         #expect(plan.waitingCount == 44 + 12)
     }
@@ -106,18 +106,18 @@ struct ProbePlanTests {
     @Test("a full queue takes only requested probes, each in the place of the last one")
     mutating func overflow() throws {
         for number in 0..<Bounds.maxWaitingProbes {
-            let isTaken = plan.add(target(number * 100), isWanted: false, now: start)
+            let isTaken = plan.add(target(number * 100), isRequested: false, now: start)
             #expect(isTaken)
         }
-        let ordinary = plan.add(target(77_700), isWanted: false, now: start)
+        let ordinary = plan.add(target(77_700), isRequested: false, now: start)
         #expect(!ordinary && plan.overflows == 1)
-        let wanted = plan.add(target(77_700), isWanted: true, now: start)
+        let wanted = plan.add(target(77_700), isRequested: true, now: start)
         #expect(wanted && plan.overflows == 2 && plan.waitingCount == Bounds.maxWaitingProbes)
     }
 
     @Test("a probe that never ends is given up, and its place is free again")
     mutating func lost() throws {
-        let begun = begin([1], isWanted: true, at: start)
+        let begun = begin([1], isRequested: true, at: start)
         #expect(begun.count == 1 && plan.nextDeadline == start + Bounds.probeStop)
         let early = plan.takeLost(now: start + Bounds.probeStop - .milliseconds(1))
         #expect(early.isEmpty)
@@ -125,7 +125,7 @@ struct ProbePlanTests {
         #expect(lost == [target(1)])
         let late = plan.ended(ProbeID(0))
         #expect(late == nil && plan.runningCount == 0)
-        let again = begin([1], isWanted: true, at: start + Bounds.probeStop)
+        let again = begin([1], isRequested: true, at: start + Bounds.probeStop)
         #expect(again == [target(1)])
     }
 
@@ -136,7 +136,7 @@ struct ProbePlanTests {
         plan.remove(name)
         let begun = run(until: start + .seconds(5))
         #expect(begun.isEmpty && plan.waitingCount == 0)
-        let again = begin([1], isWanted: true, at: start + .seconds(5))
+        let again = begin([1], isRequested: true, at: start + .seconds(5))
         #expect(again.count == 1)
     }
 
@@ -157,7 +157,7 @@ struct ProbePlanTests {
             running = running.filter { !lost.contains($0.value) }
             for _ in 0..<Int.random(in: 0...3, using: &chance) {
                 let number = Int.random(in: 0..<40, using: &chance) * 100 + Int.random(in: 0..<6, using: &chance)
-                plan.add(target(number), isWanted: Int.random(in: 0..<4, using: &chance) == 0, now: now)
+                plan.add(target(number), isRequested: Int.random(in: 0..<4, using: &chance) == 0, now: now)
             }
             for (id, target) in plan.begin(now: now) {
                 #expect(used.insert(id).inserted, "seed \(seed): an ID twice")

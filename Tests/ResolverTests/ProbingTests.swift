@@ -107,7 +107,7 @@ struct ProbingTests {
         stand.asked()
         stand.servedAgain()
         stand.pass(.seconds(9))
-        stand.wanted(1)
+        stand.requested(1)
         let follows = stand.take()
         #expect(follows == [.news(.refused(stand.name, VerificationStand.address(1), .disabled))])
     }
@@ -131,12 +131,12 @@ struct ProbingTests {
         #expect(stand.place(of: 16) == .absent && stand.verification.judged(stand.name).count == 16)
         stand.heard(Array(1...16), from: VerificationStand.alpha)
         stand.heard(Array(21...24))
-        stand.wanted(24)
+        stand.requested(24)
         let address = VerificationStand.address(24)
         #expect(stand.consequences.last == .news(.refused(stand.name, address, .unknownAddress)))
         stand.pass(Bounds.recentAnswerAge + .seconds(1))
         stand.heard(Array(21...24))
-        stand.wanted(24)
+        stand.requested(24)
         #expect(stand.probed.contains(24))
     }
 
@@ -179,16 +179,16 @@ struct ProbingTests {
     // MARK: wanted
 
     @Test("a request probes every address at once, or returns a recent result")
-    mutating func wanted() throws {
+    mutating func requested() throws {
         stand.kept([1, 2], isInUse: false)
         _ = stand.take()
-        stand.wanted(nil)
+        stand.requested(nil)
         #expect(stand.probed == [1, 2])
         try stand.found(1, .verified)
         try stand.found(2, .tlsAlert)
         _ = stand.take()
         stand.pass(.seconds(4))
-        stand.wanted(1)
+        stand.requested(1)
         let news = stand.take()
         let target = ProbeTarget(stand.name, VerificationStand.address(1), port: 443)
         guard case .news(.found(target, let result))? = news.first, news.count == 1 else {
@@ -197,7 +197,7 @@ struct ProbingTests {
         }
         #expect(result.verdict == .verified)
         stand.pass(.seconds(1))
-        stand.wanted(1)
+        stand.requested(1)
         #expect(stand.probed == [1])
     }
 
@@ -206,7 +206,7 @@ struct ProbingTests {
         stand.kept([1])
         stand.pass(Bounds.probeJitter)
         _ = stand.take()
-        stand.wanted(1)
+        stand.requested(1)
         let early = stand.take()
         #expect(early.isEmpty && stand.running.count == 1)
         try stand.found(1, .verified)
@@ -218,8 +218,8 @@ struct ProbingTests {
         let inside = Address.v4(0x0A00_0001)
         stand.kept(
             stand.question, Answer(records: [ResourceRecord(owner: stand.name, address: inside, ttlSeconds: 60)]))
-        stand.wanted(5)
-        stand.verification.wanted(stand.name, inside, stand.terms, now: stand.now)
+        stand.requested(5)
+        stand.verification.requested(stand.name, inside, stand.terms, now: stand.now)
         let follows = stand.take() + stand.verification.takeConsequences()
         #expect(
             follows == [

@@ -149,8 +149,8 @@ struct ScenarioRun {
         } else if line.take("translation") {
             let synthesises = !line.take("without-dns64")
             try handle(.translation(try vocabulary.prefixes(&line), synthesises: synthesises))
-        } else if line.take("wanted") {
-            try handle(.wanted(try questions(&line)))
+        } else if line.take("requested") {
+            try handle(.requested(try questions(&line)))
         } else if line.take("restored") {
             try restore(&line)
         } else if line.take("flush") {
@@ -173,7 +173,7 @@ struct ScenarioRun {
             try handle(.redirected(try vocabulary.name(&line)))
         } else if line.take("verify") {
             let name = try vocabulary.name(&line)
-            try handle(.probeWanted(name, line.isAtEnd ? nil : try vocabulary.address(&line)))
+            try handle(.probeRequested(name, line.isAtEnd ? nil : try vocabulary.address(&line)))
         } else if line.take("reset") {
             try handle(.providerReset(line.take("all") ? nil : try vocabulary.providerID(&line)))
         } else if try policy.change(&line, providers: vocabulary.providerNames) {

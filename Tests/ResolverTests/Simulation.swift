@@ -145,7 +145,7 @@ struct Simulation {
     private mutating func remember() throws {
         let questions = try Simulation.names.filter { _ in chance(4) }.map { try question($0, .a) }
         switch Int.random(in: 0..<4, using: &random) {
-        case 0: try handle(.wanted(questions))
+        case 0: try handle(.requested(questions))
         case 1:
             for question in questions {
                 // The daemon flushes both; the other seeds were found without.

@@ -50,7 +50,7 @@ struct VerificationPropertyTests {
         verification.kept(
             verified, answer(verified.name), from: VerificationStand.alpha, terms, isInUse: true, isDoubted: false,
             now: now)
-        verification.wanted(verified.name, nil, terms, now: now)
+        verification.requested(verified.name, nil, terms, now: now)
         for case .probe(let id, _) in verification.takeConsequences() {
             verification.probeFinished(id, ProbeResult(.verified), now: now)
         }
@@ -76,7 +76,7 @@ struct VerificationPropertyTests {
                 question, answer, from: VerificationStand.alpha, terms, isInUse: false, isDoubted: false, now: now)
         }
         let kept = try #require(Name("n0.example"))
-        verification.wanted(kept, forged, terms, now: now)
+        verification.requested(kept, forged, terms, now: now)
         for case .probe(let id, _) in verification.takeConsequences() {
             verification.probeFinished(id, ProbeResult(.untrusted), now: now)
         }
@@ -125,7 +125,7 @@ private struct VerificationWorld {
         case 3: verification.heard(question, answer, from: pick(sources), terms, now: now)
         case 4: verification.asked(question, now: now)
         case 5: verification.servedAgain(question, now: now)
-        case 6: verification.wanted(name, Bool.random(using: &chance) ? nil : answer.addresses[0], terms, now: now)
+        case 6: verification.requested(name, Bool.random(using: &chance) ? nil : answer.addresses[0], terms, now: now)
         case 7 where Int.random(in: 0..<10, using: &chance) == 0:
             let scope = pick([.everything, QuestionScope(name)])
             lastKept = lastKept.filter { !scope.contains($0.key) }

@@ -92,8 +92,8 @@ struct VerificationStand {
         collect()
     }
 
-    mutating func wanted(_ number: Int?) {
-        verification.wanted(name, number.map(VerificationStand.address), terms, now: now)
+    mutating func requested(_ number: Int?) {
+        verification.requested(name, number.map(VerificationStand.address), terms, now: now)
         collect()
     }
 

@@ -134,7 +134,7 @@ let wrongCombinations: [Case] =
 
 /// What is said about a proxy behind "allowed: ...".
 let wrongProxies: [(text: String, remedy: String)] = {
-    let address = "; nothing is resolved through ourselves: write the address of the proxy, with its port"
+    let address = "; the daemon does not resolve names through itself: write the address of the proxy, with its port"
     return [
         ("http://proxy.example:3128", address), ("http://user@proxy.example", address), ("http://", address),
         ("http://192.0.2.1", "; a port is missing"), ("socks5h://u@[2001:db8::1]", "; a port is missing"),

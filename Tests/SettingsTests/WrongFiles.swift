@@ -263,8 +263,8 @@ let wrongProviders: [Case] = [
     Case(
         #"[[provider]]\#nname = "a"\#ndialect = "doh"\#nurl = "https://dns.google/dns-query""#,
         #"""
-        f:4:7: provider.url: found the host name "dns.google" and no addresses; nothing is resolved \#
-        through ourselves: add addresses = ["..."] with what is to be dialled
+        f:4:7: provider.url: found the host name "dns.google" and no addresses; the daemon does not \#
+        resolve names through itself: add addresses = ["..."] with the server's addresses
         """#),
     Case(
         #"[[provider]]\#nname = "a"\#ndialect = "doh"\#nurl = "https://dns.google/dns-query{?dns}""#,

@@ -136,11 +136,11 @@ let wrongRules: [Case] = [
             + "match = [\"*.a.example\", \".b.example\", \"*\", \"a..b\", \"192.0.2.1\"]",
         """
         f:3:10: rule.match: found "*.a.example"; allowed: a domain name, such as "example.com", or "." for \
-        every name; a name stands for everything under it, too: write "a.example"
+        every name; a name includes its subdomains: write "a.example"
         """,
         """
         f:3:25: rule.match: found ".b.example"; allowed: a domain name, such as "example.com", or "." for \
-        every name; a name stands for everything under it, too: write "b.example"
+        every name; a name includes its subdomains: write "b.example"
         """,
         """
         f:3:39: rule.match: found "*"; allowed: a domain name, such as "example.com", or "." for every name; \

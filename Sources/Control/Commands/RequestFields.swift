@@ -86,17 +86,17 @@ struct RequestFields: Decodable {
         switch word {
         case .status: .status
         case .stats: .stats(asPrometheus: prometheus ?? false)
-        case .explain: .explain(try wantedName(word), try type.map(readType) ?? .a)
+        case .explain: .explain(try requiredName(word), try type.map(readType) ?? .a)
         case .query:
             .query(
                 QueryTerms(
-                    try wantedName(word), try type.map(readType) ?? .a, provider: provider,
+                    try requiredName(word), try type.map(readType) ?? .a, provider: provider,
                     skipsCache: noCache ?? false))
         case .top: .top
         case .inflight: .inflight
         case .watch: .watch(try (pattern ?? name).map(readPattern), showsClients: clients ?? false)
         case .recorder: try recorderCommand()
-        case .log: .log(try wantedLevel(), seconds: try `for`.map(readDuration))
+        case .log: .log(try requiredLevel(), seconds: try `for`.map(readDuration))
         case .reload: .reload
         case .help: .help(try topic.map(readCommand))
         case .cache: try cacheCommand()
@@ -105,11 +105,11 @@ struct RequestFields: Decodable {
         case .httpdns: .httpdns(try httpdnsSwitch())
         case .providers: .providers(try providersAction())
         case .network: .network(try networkView())
-        case .verify: .verify(try wantedName(word))
+        case .verify: .verify(try requiredName(word))
         case .verdicts: .verdicts(try name.map(readName))
-        case .report: .report(try wantedName(word), try wantedAddress(word))
+        case .report: .report(try requiredName(word), try requiredAddress(word))
         case .evidence: .evidence
-        case .whois: .whois(try wantedAddress(word))
+        case .whois: .whois(try requiredAddress(word))
         case .system, .doctor: throw RequestFields.isNotTheDaemons(word)
         }
     }
@@ -118,12 +118,12 @@ struct RequestFields: Decodable {
         RequestFault("\(word) is carried out by httpdnsctl itself; run: httpdnsctl \(word)")
     }
 
-    private func wantedName(_ word: Command.Word) throws(RequestFault) -> Name {
+    private func requiredName(_ word: Command.Word) throws(RequestFault) -> Name {
         guard let name else { throw RequestFault("\(word) needs a name; allowed: \(word.usage)") }
         return try readName(name)
     }
 
-    private func wantedAddress(_ word: Command.Word) throws(RequestFault) -> Address {
+    private func requiredAddress(_ word: Command.Word) throws(RequestFault) -> Address {
         guard let address else { throw RequestFault("\(word) needs an address; allowed: \(word.usage)") }
         guard let read = Address(address) else { throw RequestFault("\(quoted(address)) is not an IP address") }
         return read
@@ -156,7 +156,7 @@ struct RequestFields: Decodable {
             return .everything
         }
         return QuestionScope(
-            try wantedName(.flush), includesDescendants: tree ?? false, type: try type.map(readType))
+            try requiredName(.flush), includesDescendants: tree ?? false, type: try type.map(readType))
     }
 
     private func prefetchNames() throws(RequestFault) -> [Name] {
@@ -224,7 +224,7 @@ struct RequestFields: Decodable {
         return .recorder(showsClients: clients ?? false)
     }
 
-    private func wantedLevel() throws(RequestFault) -> LogLevel {
+    private func requiredLevel() throws(RequestFault) -> LogLevel {
         guard let level else { throw RequestFault("log needs a level; allowed: \(Command.Word.log.usage)") }
         guard let known = LogLevel(rawValue: level) else {
             throw RequestFault("unknown level \(quoted(level)); allowed: \(CommandForm.levels)")

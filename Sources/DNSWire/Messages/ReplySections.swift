@@ -25,15 +25,15 @@ struct ReplySections {
         for _ in 0..<counts[0] {
             let head = try RecordHead(&cursor)
             saysAnything = saysAnything || head.type != .opt
-            let isWanted = question.asks(for: head.type) || head.type == .cname
-            if let record = try head.record(&cursor, isWanted: isWanted) { answers.append(record) }
+            let isNeeded = question.asks(for: head.type) || head.type == .cname
+            if let record = try head.record(&cursor, isNeeded: isNeeded) { answers.append(record) }
         }
         var startsOfAuthority: [ResourceRecord] = []
         var hasNameservers = false
         for _ in 0..<counts[1] {
             let head = try RecordHead(&cursor)
             hasNameservers = hasNameservers || (head.type == .ns && head.recordClass == Query.classIN)
-            if let record = try head.record(&cursor, isWanted: head.type == .soa) { startsOfAuthority.append(record) }
+            if let record = try head.record(&cursor, isNeeded: head.type == .soa) { startsOfAuthority.append(record) }
         }
         var extendedCode: UInt16?
         var extendedError: ExtendedError?
@@ -45,7 +45,7 @@ struct ReplySections {
                 extendedError = ExtendedError(options: try head.data(&cursor))
                 continue
             }
-            _ = try head.record(&cursor, isWanted: false)
+            _ = try head.record(&cursor, isNeeded: false)
         }
         self.answers = answers
         self.saysAnything = saysAnything
@@ -75,9 +75,9 @@ struct RecordHead {
 
     /// Advances past the data. Returns nil for records that are not wanted or not of class IN, without parsing their
     /// data. Meta types are never records (RFC 6895 section 3.1).
-    func record(_ cursor: inout ByteCursor, isWanted: Bool) throws(MalformedMessage) -> ResourceRecord? {
+    func record(_ cursor: inout ByteCursor, isNeeded: Bool) throws(MalformedMessage) -> ResourceRecord? {
         var range = try cursor.readRange(dataBytes)
-        guard isWanted, recordClass == Query.classIN, !type.isMeta else { return nil }
+        guard isNeeded, recordClass == Query.classIN, !type.isMeta else { return nil }
         return ResourceRecord(owner: owner, type: type, ttlSeconds: ttlSeconds, data: try range.readData(of: type))
     }
 

@@ -11,7 +11,7 @@ extension RenderedAnswer {
         var records: [ResourceRecord] = []
         for _ in 0..<(Int(answerCount) + Int(authorityCount)) {
             let head = try RecordHead(&cursor)
-            if let record = try head.record(&cursor, isWanted: true) { records.append(record) }
+            if let record = try head.record(&cursor, isNeeded: true) { records.append(record) }
         }
         return records
     }

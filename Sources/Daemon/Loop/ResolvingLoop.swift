@@ -120,7 +120,7 @@ final class ResolvingLoop {
     /// Prefetches both address families of each name, because clients ask for both.
     func prefetch(_ names: [Name], now: Instant) {
         guard !names.isEmpty else { return }
-        handle(.wanted(names.flatMap { [Question($0, .a), Question($0, .aaaa)] }), now: now)
+        handle(.requested(names.flatMap { [Question($0, .a), Question($0, .aaaa)] }), now: now)
     }
 
     /// - Parameter provider: nil for all.
@@ -144,7 +144,7 @@ final class ResolvingLoop {
     // MARK: verified addresses
 
     /// - Parameter address: nil: all addresses in answers for the name. `takeProbeNews` returns the results.
-    func probe(_ name: Name, _ address: Address?, now: Instant) { handle(.probeWanted(name, address), now: now) }
+    func probe(_ name: Name, _ address: Address?, now: Instant) { handle(.probeRequested(name, address), now: now) }
 
     func takeProbeNews() -> [ProbeNews] {
         defer { probeNews = [] }

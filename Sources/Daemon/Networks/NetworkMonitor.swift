@@ -182,7 +182,7 @@ final class NetworkMonitor {
     ///   - learnedAt: when an upstream's answer was last cached.
     /// - Returns: the time until the first answer after a change, once per change; otherwise nil.
     func noteAnswers(askedAt: Instant?, learnedAt: Instant?) -> Duration? {
-        if let askedAt, askedAt >= enteredAt { recovery.wanted(now: askedAt) }
+        if let askedAt, askedAt >= enteredAt { recovery.requested(now: askedAt) }
         guard let learnedAt, learnedAt >= enteredAt, let found = recovery.learned(now: learnedAt) else { return nil }
         history.recovered(after: found.recovery)
         return found.recovery

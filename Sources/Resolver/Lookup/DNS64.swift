@@ -12,7 +12,7 @@ struct DNS64 {
 
     private var prefixes: [NAT64Prefix] = []
     /// AAAA questions that need an A lookup.
-    private var wanted: [Question] = []
+    private var needed: [Question] = []
     /// The AAAA question of each internal waiter for A.
     private var questionOfWaiter: [Waiter: Question] = [:]
     private var lastNumber = UInt64.max
@@ -40,7 +40,7 @@ struct DNS64 {
     func isOn(for question: Question) -> Bool { question.type == .aaaa && !prefixes.isEmpty }
 
     /// Returns whether the answer has no usable IPv6 address. IPv4-mapped ones are not usable (RFC 6147 section 5.1.4).
-    func isWanted(for question: Question, _ answer: Answer) -> Bool {
+    func isNeeded(for question: Question, _ answer: Answer) -> Bool {
         guard isOn(for: question) else { return false }
         switch answer.kind {
         case .noData: return true
@@ -49,11 +49,11 @@ struct DNS64 {
         }
     }
 
-    mutating func want(_ question: Question) { wanted.append(question) }
+    mutating func need(_ question: Question) { needed.append(question) }
 
-    mutating func takeWanted() -> [Question] {
-        defer { wanted = [] }
-        return wanted
+    mutating func takeNeeded() -> [Question] {
+        defer { needed = [] }
+        return needed
     }
 
     // MARK: IPv4 addresses
@@ -136,7 +136,7 @@ extension Lookup {
         nextProviderAt = nil
         leftOut = nil
         system = .absent
-        state.synthesis.want(question)
+        state.synthesis.need(question)
     }
 
     /// Ends the wait for A at the same deadlines as a wait for a first answer.
@@ -174,11 +174,11 @@ extension Resolver {
     ///
     /// - Returns: whether anything was done, so that more may follow.
     mutating func synthesise(now: Instant) -> Bool {
-        let wanted = state.synthesis.takeWanted()
-        for question in wanted { askForIPv4(question, now: now) }
+        let needed = state.synthesis.takeNeeded()
+        for question in needed { askForIPv4(question, now: now) }
         let heard = state.synthesis.takeHeard(from: &state.actions)
         for (question, outcome) in heard { heardOfIPv4(question, outcome, now: now) }
-        return !wanted.isEmpty || !heard.isEmpty
+        return !needed.isEmpty || !heard.isEmpty
     }
 
     private mutating func askForIPv4(_ question: Question, now: Instant) {

@@ -5,7 +5,7 @@ import DNSWire
 extension Lookup {
     /// Gives clients the system resolver's answer. Running fetches to providers may still fill the cache.
     mutating func settle(with answer: Answer, now: Instant, _ state: inout ResolverState) {
-        if state.synthesis.isWanted(for: question, answer) {
+        if state.synthesis.isNeeded(for: question, answer) {
             return beginAwaitingIPv4(answer, .system, now: now, &state)
         }
         let kept = keep(answer, from: .system, isSubstitute: true, now: now, &state)
@@ -73,7 +73,7 @@ extension Lookup {
     }
 
     mutating func finish(with answer: Answer, from source: Source, now: Instant, _ state: inout ResolverState) {
-        if state.synthesis.isWanted(for: question, answer) {
+        if state.synthesis.isNeeded(for: question, answer) {
             return beginAwaitingIPv4(answer, source, now: now, &state)
         }
         end(with: answer, from: source, isSubstitute: false, now: now, &state)

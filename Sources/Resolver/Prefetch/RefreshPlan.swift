@@ -27,7 +27,7 @@ struct RefreshPlan {
         /// The last answer is negative.
         var isNegative = false
         /// Requested by the operator; not resolved yet.
-        var isWanted = false
+        var isRequested = false
         /// The current answer was prefetched; `unread` counts the consecutive unread prefetches.
         var isRefreshed = false
         var unread = 0
@@ -67,7 +67,7 @@ struct RefreshPlan {
         }
 
         /// Priority for a place in the plan.
-        func worth(at now: Instant) -> Double { isWanted ? .infinity : demand.perSecond(at: now) }
+        func worth(at now: Instant) -> Double { isRequested ? .infinity : demand.perSecond(at: now) }
 
         /// Discards expiry, turnover and payment of the former network. The usual lifetime remains as an estimate.
         ///
@@ -106,8 +106,8 @@ struct RefreshPlan {
     var nextDeadline: Instant? { deadlines.earliest }
 
     /// Returns whether the operator requested it and it is not resolved yet. It is tried until it succeeds.
-    func isWanted(_ question: Question) -> Bool {
-        numberOf[question].map { entries[$0].isWanted } ?? false
+    func isRequested(_ question: Question) -> Bool {
+        numberOf[question].map { entries[$0].isRequested } ?? false
     }
 
     /// Returns whether the last answer had records of the requested type.
@@ -179,9 +179,9 @@ struct RefreshPlan {
     }
 
     /// Makes a question requested by the operator due at once.
-    mutating func wanted(_ question: Question, now: Instant) {
+    mutating func requested(_ question: Question, now: Instant) {
         let number = numberOf[question] ?? add(Entry(question, Demand(now: now), expiresAt: now), now: now)
-        entries[number].isWanted = true
+        entries[number].isRequested = true
         schedule(number, at: now)
     }
 
@@ -201,7 +201,7 @@ struct RefreshPlan {
         _ question: Question, _ answer: Learned, isRefresh: Bool, patience: Duration, now: Instant
     ) {
         guard let number = numberOf[question] else { return }
-        entries[number].isWanted = false
+        entries[number].isRequested = false
         entries[number].isElsewhere = false
         entries[number].isRefreshed = isRefresh
         entries[number].isNegative = answer.isNegative
@@ -227,7 +227,7 @@ struct RefreshPlan {
 
     /// Records that a requested answer has arrived; it is not refreshed.
     mutating func gained(_ question: Question) {
-        if let number = numberOf[question] { entries[number].isWanted = false }
+        if let number = numberOf[question] { entries[number].isRequested = false }
     }
 
     /// Schedules a retry at this time, as no upstream answered.
@@ -270,7 +270,7 @@ struct RefreshPlan {
             deadlines.remove(number)
             entries[number].networkChanged(isElsewhere: isElsewhere, now: now)
         }
-        pace(byDemand(now) { $0.isWanted || $0.isInUse(at: now) }, now: now)
+        pace(byDemand(now) { $0.isRequested || $0.isInUse(at: now) }, now: now)
     }
 
     /// Spreads the refreshes that fell due while no upstream could be asked, at the same rate.
@@ -329,14 +329,14 @@ struct RefreshPlan {
         entry.isPostponed = false
         entry.payment = nil
         entries[number] = entry
-        return Prospect(isInUse: entry.isInUse, isWanted: entry.isWanted, paidTo: paidTo, wasUsed: wasUsed)
+        return Prospect(isInUse: entry.isInUse, isRequested: entry.isRequested, paidTo: paidTo, wasUsed: wasUsed)
     }
 
     /// Result of a count. If no flag is true, the answer should expire.
     struct Prospect: Equatable {
         var isInUse = false
         /// Requested by the operator, in use or not.
-        var isWanted = false
+        var isRequested = false
         /// The provider that was already charged for the refresh.
         var paidTo: ProviderID?
         /// The current answer was prefetched and then read.

@@ -9,7 +9,7 @@ import DNSWire
 struct ProbePlan {
     private struct Waiting {
         let target: ProbeTarget
-        var isWanted: Bool
+        var isRequested: Bool
         var readyAt: Instant
     }
 
@@ -54,22 +54,22 @@ struct ProbePlan {
     ///   `Bounds.probeJitter`.
     /// - Returns: false if there is no room.
     @discardableResult
-    mutating func add(_ target: ProbeTarget, isWanted: Bool, notBefore: Instant? = nil, now: Instant) -> Bool {
+    mutating func add(_ target: ProbeTarget, isRequested: Bool, notBefore: Instant? = nil, now: Instant) -> Bool {
         if known.contains(target) {
-            guard isWanted, let index = waiting.firstIndex(where: { $0.target == target && !$0.isWanted }) else {
+            guard isRequested, let index = waiting.firstIndex(where: { $0.target == target && !$0.isRequested }) else {
                 return true
             }
             waiting.remove(at: index)
         } else if waiting.count >= Bounds.maxWaitingProbes {
             overflows += 1
-            guard isWanted, let last = waiting.last, !last.isWanted else { return false }
+            guard isRequested, let last = waiting.last, !last.isRequested else { return false }
             known.remove(waiting.removeLast().target)
         }
         hasChanged = true
         known.insert(target)
-        let readyAt = isWanted ? now : notBefore ?? now + chance.duration(upTo: Bounds.probeJitter)
-        let index = waiting.firstIndex { !$0.isWanted && (isWanted || $0.readyAt > readyAt) } ?? waiting.count
-        waiting.insert(Waiting(target: target, isWanted: isWanted, readyAt: readyAt), at: index)
+        let readyAt = isRequested ? now : notBefore ?? now + chance.duration(upTo: Bounds.probeJitter)
+        let index = waiting.firstIndex { !$0.isRequested && (isRequested || $0.readyAt > readyAt) } ?? waiting.count
+        waiting.insert(Waiting(target: target, isRequested: isRequested, readyAt: readyAt), at: index)
         return true
     }
 
@@ -84,12 +84,12 @@ struct ProbePlan {
     ///
     /// - Returns: the targets of the running probes and of the waiting requested ones.
     mutating func reset() -> [ProbeTarget] {
-        let wanted = waiting.filter(\.isWanted).map(\.target)
+        let requested = waiting.filter(\.isRequested).map(\.target)
         for entry in waiting { known.remove(entry.target) }
         waiting = []
         var ran: [ProbeTarget] = []
         while !running.isEmpty { ran.append(end(0)) }
-        return ran + wanted
+        return ran + requested
     }
 
     /// Starts all probes that may start now, in this order. To be called after every change.
@@ -158,7 +158,7 @@ struct ProbePlan {
 
     /// Returns when the entry may start, as far as slots and its prefix allow; nil: not before another probe ends.
     private func readyAt(_ entry: Waiting, now: Instant) -> Instant? {
-        let places = entry.isWanted ? Bounds.maxProbes : Bounds.maxProbes - Bounds.probesInReserve
+        let places = entry.isRequested ? Bounds.maxProbes : Bounds.maxProbes - Bounds.probesInReserve
         guard running.count < places, let there = prefixes.readyAt(entry.target.address, now: now) else { return nil }
         return max(entry.readyAt, there)
     }

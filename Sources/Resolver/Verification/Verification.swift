@@ -119,7 +119,7 @@ struct Verification {
     /// just before, or is refused. A name without stored state gets none unless an address is given.
     ///
     /// - Parameter address: nil: all addresses in the answers for the name.
-    mutating func wanted(_ name: Name, _ address: Address?, _ terms: ProbeTerms, now: Instant) {
+    mutating func requested(_ name: Name, _ address: Address?, _ terms: ProbeTerms, now: Instant) {
         if let number = known.number(of: name), terms.scope != .nothing { known.change(number) { $0.setTerms(terms) } }
         let found = known[name]?.addresses.map(\.address) ?? []
         for wanted in address.map({ [$0] }) ?? found {

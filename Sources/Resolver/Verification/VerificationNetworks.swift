@@ -26,7 +26,7 @@ extension Verification {
             guard let number = known.number(of: name) else { continue }
             isLookedAt.insert(number)
             for target in known.names[number].targetsInUse(now) {
-                plan.add(target, isWanted: false, notBefore: at, now: now)
+                plan.add(target, isRequested: false, notBefore: at, now: now)
                 at += .seconds(1) / Bounds.probesPerSecond
             }
         }

@@ -13,7 +13,7 @@ extension Verification {
     mutating func want(_ target: ProbeTarget, _ check: Check, now: Instant) {
         if let probedAt = check.probedAt, now - probedAt < Bounds.freshVerdict, !plan.contains(target) {
             consequences.append(.news(.found(target, check.result)))
-        } else if !plan.add(target, isWanted: true, now: now) {
+        } else if !plan.add(target, isRequested: true, now: now) {
             consequences.append(.news(.refused(target.name, target.address, .overload)))
         }
     }
@@ -46,7 +46,7 @@ extension Verification {
                     continue
                 }
                 let target = ProbeTarget(name.name, address.address, port: check.port)
-                guard !plan.add(target, isWanted: false, now: now) else { continue }
+                guard !plan.add(target, isRequested: false, now: now) else { continue }
                 known.change(number) { $0.putOff(target, until: now + Bounds.probePause) }
             }
         }
