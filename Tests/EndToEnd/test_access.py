@@ -66,6 +66,8 @@ print(count * len(body))
 class Neighbours(Case):
     """A client far over its rate, one beside it, and forgers."""
 
+    needs_release = True
+
     def setUp(self):
         self.lan = Lan()
         self.addCleanup(self.lan.remove)

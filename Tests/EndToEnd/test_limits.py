@@ -50,6 +50,7 @@ class Flood(Case):
 
 class Cache(Case):
     expected_seconds = 5
+    needs_release = True
 
     def test_a_full_cache_forgets_and_stays_within_its_size(self):
         provider = self.lab()
