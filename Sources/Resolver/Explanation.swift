@@ -134,7 +134,7 @@ extension Resolver {
         guard let lookup = tried.numberOfQuestion[question].flatMap({ tried.lookups[$0] }) else {
             return .fails(.noReachableAuthority)
         }
-        return .waits(lookup.view, isJoining: numberOfQuestion[question] != nil)
+        return .waits(LookupView(lookup), isJoining: numberOfQuestion[question] != nil)
     }
 
     /// The waiter of trial queries. Client numbers count from the bottom up and never reach it.

@@ -106,7 +106,7 @@ package struct Resolver {
     private mutating func endTrials(now: Instant) {
         guard state.ranking.hasTrialEnded else { return }
         state.ranking.hasTrialEnded = false
-        for number in lookups.indices where lookups[number]?.trialUntil != nil {
+        for number in lookups.indices where lookups[number]?.providers.trialUntil != nil {
             change(number, now: now) { $0.proceed(now: now, &$1) }
         }
     }
@@ -133,7 +133,7 @@ package struct Resolver {
             let terms = networks.isNew(now) ? state.termsAtFirst(now) : nil
             change(number, now: now) { lookup, state in
                 lookup.join(waiter, expired, now: now, &state)
-                if let terms { lookup.hurry(terms, now: now, &state) }
+                if let terms { lookup.shortenDeadlines(terms, now: now, &state) }
             }
         } else if changeEnd(now) == nil,
             let failure = failures.failure(of: question, hasExpired: isOwn(expired), now: now)
@@ -209,7 +209,7 @@ package struct Resolver {
             guard let type = lookups[number]?.question.type else { continue }
             let order = state.ranking.order(for: type, now: now)
             guard order.allSatisfy({ troubled.contains($0) || state.ranking.isInTrouble($0, now) }) else { continue }
-            change(number, now: now) { $0.hurry(.inTrouble, now: now, &$1) }
+            change(number, now: now) { $0.shortenDeadlines(.inTrouble, now: now, &$1) }
         }
     }
 
@@ -363,15 +363,15 @@ package struct Resolver {
             }
         } else if lookup.hasAnsweredDuringChange {
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: now) }
-        } else if lookup.foundNothingBetter {
+        } else if case .finished(.foundNothingBetter) = lookup.phase {
             plan.failed(lookup.question, retryAt: now + Bounds.failureCeiling)
-        } else if let failure = lookup.failure {
+        } else if case .finished(.failed(let failure?)) = lookup.phase {
             let retryAt = failures.failed(
                 lookup.question, failure, startedAt: lookup.startedAt, recheck: lookup.recheck, now: now)
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: retryAt) }
         }
         guard lookup.isRefresh, lookup.isFinished else { return }
-        if !lookup.hasLearned, lookup.lacksRoom, isPlanned(lookup.question) {
+        if !lookup.hasLearned, lookup.failures.lacksRoom, isPlanned(lookup.question) {
             plan.failed(lookup.question, retryAt: now + Bounds.failureFloor)
         }
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }

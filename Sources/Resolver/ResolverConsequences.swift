@@ -22,7 +22,7 @@ extension Resolver {
                 change(number, now: now) { lookup, _ in lookup.rearranged(answer) }
             }
         case .askElsewhere(let question, let source, let forged):
-            askElsewhere(question, besides: source, forged, now: now)
+            askElsewhere(question, insteadOf: source, forged, now: now)
         case .diverged(let divergence):
             state.recordForged(divergence.mismatched.source, about: divergence.question.name, now: now)
             state.actions.append(.diverged(divergence))
@@ -31,7 +31,9 @@ extension Resolver {
     }
 
     /// Asks other sources. A lookup in flight evaluates its own replies; the forged answer is throttled until it ends.
-    private mutating func askElsewhere(_ question: Question, besides source: Source, _ forged: Answer?, now: Instant) {
+    private mutating func askElsewhere(
+        _ question: Question, insteadOf source: Source, _ forged: Answer?, now: Instant
+    ) {
         let number = numberOfQuestion[question]
         if forged != nil, state.verification.isGuarded {
             state.actions.append(.withdraw(question, source))
@@ -47,14 +49,14 @@ extension Resolver {
         if forged != nil, !state.verification.isGuarded { state.actions.append(.remove(question)) }
         if let number {
             return change(number, now: now) { lookup, state in
-                lookup.isBesides(source, forged, on: fullRoute, state.verification, now: now)
+                lookup.replace(source, forged, on: fullRoute, state.verification, now: now)
             }
         }
         // It starts at once; its cost delays later refreshes.
         if let first = route.providers.first { _ = state.ranking.spend(on: first, now: now) }
         refreshes.started += 1
         begin(question, along: route, policy, isRefresh: true, now: now) { lookup, state in
-            lookup.isBesides(source, forged, on: fullRoute, state.verification, now: now)
+            lookup.replace(source, forged, on: fullRoute, state.verification, now: now)
         }
     }
 }

@@ -32,10 +32,7 @@ extension Resolver {
     /// Removes clients that were answered from the cache. A lookup that served only these clients ends.
     mutating func answeredFromCache(_ waiters: Set<Waiter>, now: Instant) {
         for number in lookups.indices where lookups[number]?.waiters.contains(where: waiters.contains) ?? false {
-            change(number, now: now) { lookup, state in
-                lookup.waiters.removeAll(where: waiters.contains)
-                if lookup.waiters.isEmpty { lookup.leaveNetwork(now: now, &state) }
-            }
+            change(number, now: now) { $0.answeredFromCache(waiters, now: now, &$1) }
         }
     }
 
@@ -47,7 +44,7 @@ extension Resolver {
             if lookups[number]?.onlyAwaitsNetwork ?? false {
                 startAnew(number, on: .same, now: now)
             } else {
-                change(number, now: now) { $0.networkIsSettled(now: now, &$1) }
+                change(number, now: now) { $0.networkIsUnchanged(now: now, &$1) }
             }
         }
     }

@@ -21,14 +21,3 @@ extension Resolver {
         lookupOfFetch[fetch].flatMap { shares.holder(of: $0)?.client }
     }
 }
-
-extension Lookup {
-    /// Ends the lookup in favour of another one. Clients get the best answer at hand, and no upstream is charged with a
-    /// failure.
-    mutating func displaced(now: Instant, _ state: inout ResolverState) {
-        replyExpired(.failure, &state)
-        state.actions += waiters.map { .fail($0, .notReady) }
-        waiters = []
-        leaveNetwork(now: now, &state)
-    }
-}

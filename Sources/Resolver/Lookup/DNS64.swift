@@ -126,48 +126,6 @@ struct DNS64 {
     }
 }
 
-extension Lookup {
-    /// Abandons all fetches of the AAAA lookup and requests the A lookup of the name.
-    mutating func beginAwaitingIPv4(_ answer: Answer, _ source: Source, now: Instant, _ state: inout ResolverState) {
-        guard withoutIPv6 == nil else { return }
-        withoutIPv6 = (answer, source, now)
-        abandonAll(now: now, &state)
-        askNobodyElse()
-        nextProviderAt = nil
-        leftOut = nil
-        system = .absent
-        state.synthesis.need(question)
-    }
-
-    /// Ends the wait for A at the same deadlines as a wait for a first answer.
-    mutating func awaitIPv4(now: Instant, _ state: inout ResolverState) {
-        if giveUpAt <= now {
-            fail(now: now, &state)
-        } else if !waiters.isEmpty, expiredDueAt <= now {
-            replyExpired(.timeout, &state)
-        }
-    }
-
-    mutating func heardOfIPv4(_ outcome: DNS64.Outcome, now: Instant, _ state: inout ResolverState) {
-        guard let withoutIPv6, !isFinished else { return }
-        guard case .answer(let answer, let source) = outcome else {
-            hasFailedUpstream = true
-            return fail(now: now, &state)
-        }
-        let left = withoutIPv6.answer.aged(since: withoutIPv6.at, now: now)
-        let isSystems = withoutIPv6.source == .system && upstreams != .system
-        guard let made = state.synthesis.answer(from: answer, left) else {
-            return end(with: left, from: withoutIPv6.source, isSubstitute: isSystems, now: now, &state)
-        }
-        // The result ranks no higher than the lower-ranked of the two sources.
-        let isSubstitute = isSystems || source == .system && upstreams != .system
-        let kept = policy.cache.applied(to: made)
-        end(
-            with: isSubstitute ? kept.withTTL(to: Bounds.systemSubstituteTTLSeconds) : kept,
-            from: isSubstitute ? .system : source, isSubstitute: isSubstitute, now: now, &state)
-    }
-}
-
 extension Resolver {
     /// Starts the requested A lookups and passes on the results of earlier ones. An A lookup ends at once if the answer
     /// is known or no upstream can be asked.

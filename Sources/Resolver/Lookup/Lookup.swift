@@ -1,104 +1,97 @@
 // One question in flight: its waiters, its fetches, and the upstreams still to be asked.
 //
-//     asked ──> asking providers ──────────── a provider answers ──> finished
-//                 │ hedge: second provider         │
-//                 │ all failed, or `systemHedge`   │ (also after the clients got a reply)
-//                 ▼                                │
-//               asking the system resolver too ────┘
-//                 │ it answers; providers get until `systemPatience` (shortest after a network change)
-//                 ▼
-//               settled: clients have the system resolver's answer; a late provider's still goes to the cache.
-//               Not reached while a better answer exists (ranks: LookupPrecedence.swift)
+// Phases, and what leads from one to the next:
 //
-//     any state ── the network changes ──> asking anew, without earlier replies; finished without waiters
+//     asking ───────── a provider answers, or no upstream can ───────────────────────────> finished
+//       │ the system resolver answers, and the providers had their time
+//       ├────> settled: clients have its answer; a late provider's still goes to the cache ──> finished
+//       │ a AAAA answer has no IPv6 address (DNS64)
+//       └────> awaitingIPv4: the A lookup decides ────────────────────────────────────────────> finished
 //
-// An expired answer, if there is one, is given at `clientTimeout` or when all upstreams have failed. Fetches continue,
-// and late answers still go to the cache. Another network's expired answer is given after 1.8 s at the earliest. A
-// refresh is a lookup without waiters.
+//     asking, settled ── the network changes ──> a new lookup for the same clients, without the earlier replies
+//
+// While asking: the next provider is asked after the hedge delay, or at once after a failure; the system resolver after
+// `SystemTerms.hedge`, or when all providers failed. Its answer waits for the providers until `holdUntil`.
+//
+// An expired answer, if there is one, is given at `clientTimeout` or when all upstreams have failed (ExpiredOffer).
+// Fetches continue, and late answers still go to the cache. A refresh is a lookup without waiters.
 //
 // Every path terminates: each fetch by its timeout, the lookup by `giveUpAt`.
 
 import DNSWire
+import PublicSuffix
 
+/// Ranks of answers, best first:
+///
+///     1. a provider's answer
+///     2. the system resolver's answer, if a probe has verified one of its addresses
+///     3. a provider's expired answer (RFC 8767)
+///     4. the system resolver's answer otherwise: unverified, "no such name" or "no data"
+///     5. another network's expired answer
+///
+/// An attacker that blocks the providers and answers in the system resolver's place cannot exceed rank 4.
+///
+/// Invariants: only in phase `asking` does the system resolver get asked. A finished lookup has no waiters and no
+/// running fetches; the resolver removes it.
 struct Lookup {
+    enum Phase {
+        case asking
+        case awaitingIPv4(HeldAnswer)
+        case settled(Answer, at: Instant)
+        case finished(Ending)
+    }
+
+    enum Ending {
+        case answered
+        /// Nil: a failure that must not be remembered.
+        case failed(LookupFailure?)
+        /// The cached answer is better than all replies.
+        case foundNothingBetter
+        /// No client is left, or the slot was needed.
+        case abandoned
+    }
+
+    enum SystemStep {
+        case absent
+        case waiting(until: Instant)
+        case running
+        case answered(Answer, at: Instant)
+        case failed
+    }
+
     let question: Question
     /// Started before the answer's expiry, and not by a client.
     let isRefresh: Bool
     let policy: NamePolicy
-    var waiters: [Waiter] = []
-    var isFinished = false
-    /// Reason why there was no answer; nil while in flight and after an answer.
-    var failure: LookupFailure?
-    var hasLearned = false
-    /// An answer arrived during a network change, so it was not cached.
-    var hasAnsweredDuringChange = false
-    var keepsAnswers = true
-    /// The cached answer that a refresh renews has records. An ambiguous empty answer must not replace it.
-    var hasGoodAnswer: Bool
-    /// The cache holds a provider's records that may still be served stale: for a refresh.
-    private(set) var hasProviderRecords: Bool
-    /// The expired answer in the cache, if the policy allows it.
-    var expired: ExpiredAnswer?
-    /// The same before it was downgraded because of a suspected network change.
-    var expiredBeforeDoubt: ExpiredAnswer?
-    /// When the expired answer is given, unless it is from another network.
-    private var expiredAt: Instant
-    /// The reason for giving it then.
-    private var staleCause = StaleCause.timeout
     /// The upstreams allowed when the lookup began.
     let upstreams: NameUpstreams
     let startedAt: Instant
-    private(set) var giveUpAt: Instant
+    var phase = Phase.asking
+    var waiters: [Waiter] = []
+    var running: [Attempt] = []
+    var providers: ProviderQueue
+    var system: SystemStep
+    var failures = FailureRecord()
+    var held: HeldAnswers
+    var expired: ExpiredOffer
+
+    var giveUpAt: Instant
     /// Until then the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
     /// End of the network change. Until then the system resolver is not asked, and no client gets a failure.
-    var awaitsNetworkUntil: Instant?
-    /// Providers not asked yet, best first.
-    var untried: ArraySlice<ProviderID>
-    var attemptsLeft = Bounds.maxProviderAttempts
-    /// Providers whose trial another lookup runs: asked after the trial, or if the system resolver does not stand in.
-    var trialPending: [ProviderID]
-    /// Throttled, over-budget and blocked providers: asked only if no other upstream has an answer.
-    var throttled: [ProviderID]
-    /// When the first of `untried` is asked: at once after a failure, else after the hedge delay.
-    var nextProviderAt: Instant?
-    var system: SystemStep
+    private var awaitsNetworkUntil: Instant?
+
     /// The system resolver has answered, but a better answer exists.
     var systemIsOutranked = false
-    var running: [Attempt] = []
-    /// An ambiguous empty answer; given if no other upstream has a better one.
-    var unproven: (answer: Answer, source: Source, at: Instant)?
-    /// The best answer without a usable address: all are unreachable or mismatched. Given if no upstream has a better
-    /// one.
-    var unreachableAnswer: (answer: Answer, source: Source, at: Instant)?
-    /// A AAAA answer without IPv6 addresses; the A answer decides about DNS64.
-    var withoutIPv6: (answer: Answer, source: Source, at: Instant)?
-    /// The source whose answer this lookup should replace.
-    var besides: Source?
-    /// The same source while it is not asked; it is asked as soon as a client waits.
-    var leftOut: Source?
-    /// The cached answer is better than all replies.
-    var foundNothingBetter = false
-    /// An upstream failed or did not reply, so it may have a better answer.
-    var hasSilentUpstream = false
-    /// A request got no slot within the daemon's limits, which is no reason to ask the system resolver.
-    var lacksRoom = false
-    /// An upstream failed other than by a timeout.
-    var hasFailedUpstream = false
-    /// Until then the providers in `trialPending` wait for another lookup's trial; nil: no wait.
-    private(set) var trialUntil: Instant?
-    /// Error replies about the name.
-    var verdict: NameFailure?
-    /// A provider sent one of them.
-    var hasProvidersVerdict = false
-    /// Providers that timed out on a working connection.
-    var timedOut: [ProviderID] = []
-    /// Providers whose error reply gave no reason.
-    var refusedBy: [ProviderID] = []
     /// The system resolver no longer stands in, because a provider was reached.
-    var isStandInOver = false
-    /// A provider was not reached, or cannot serve any name.
-    var hasUnreached = false
+    private var isStandInOver = false
+    /// The cache holds a provider's records that may still be served stale: for a refresh.
+    var hasProviderRecords: Bool
+
+    var mayCache = true
+    var hasLearned = false
+    /// An answer arrived during a network change, so it was not cached.
+    var hasAnsweredDuringChange = false
 
     /// - Parameters:
     ///   - hasRecords: the cached answer has records of the requested type.
@@ -108,7 +101,7 @@ struct Lookup {
         providerRecordsEnd: Instant? = nil, _ terms: SystemTerms, now: Instant
     ) {
         self.question = question
-        hasGoodAnswer = isRefresh && hasRecords
+        held = HeldAnswers(question, hasGoodAnswer: isRefresh && hasRecords)
         let maxAge = Duration.seconds(Int64(policy.limits.maxAgeSeconds))
         hasProviderRecords = maxAge > .zero && providerRecordsEnd.map { now < $0 + maxAge } ?? false
         self.policy = policy
@@ -116,15 +109,9 @@ struct Lookup {
         upstreams = route.upstreams
         startedAt = now
         giveUpAt = now + Bounds.answerWithin
-        expiredAt = now + policy.stale.clientTimeout
+        expired = ExpiredOffer(clientTimeout: policy.stale.clientTimeout, now: now)
         holdUntil = now + terms.patience
-        untried = route.providers.prefix(Bounds.maxProviderAttempts)
-        trialPending = Array(route.trialPending.prefix(Bounds.maxProviderAttempts - untried.count))
-        // A refresh does not wait for a trial. Its budget is charged now, so its request must not be sent later with
-        // others.
-        trialUntil = trialPending.isEmpty || isRefresh ? nil : now + route.trialPatience
-        throttled = route.throttled
-        nextProviderAt = now
+        providers = ProviderQueue(route, isRefresh: isRefresh, now: now)
         system = route.hasSystem ? .waiting(until: now + terms.hedge) : .absent
     }
 
@@ -137,141 +124,106 @@ struct Lookup {
             question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: false, terms, now: now)
         new.waiters = waiters
         new.giveUpAt = giveUpAt
-        if let until = new.trialUntil, until >= giveUpAt { new.trialUntil = now }
+        new.providers.limitTrialWait(before: giveUpAt, now: now)
         new.holdUntil = min(new.holdUntil, giveUpAt)
-        new.expiredAt = expiredAt
-        new.expired = expired
-        new.expiredBeforeDoubt = expiredBeforeDoubt
+        new.expired = expired.restarted(clientTimeout: policy.stale.clientTimeout, now: now)
         return new
     }
+
+    // MARK: properties
+
+    var isFinished: Bool { if case .finished = phase { true } else { false } }
+    var isAsking: Bool { if case .asking = phase { true } else { false } }
 
     /// The system resolver is the designated upstream of this name, not a substitute.
     var isSystemName: Bool { upstreams == .system }
 
     /// Time after a failure for which the expired answer is served at once; nil without one.
-    var recheck: Duration? { ownExpired == nil ? nil : policy.stale.recheck }
+    var recheck: Duration? { expired.own == nil ? nil : policy.stale.recheck }
 
-    /// When the expired answer is given. One from another network waits until this network's upstreams had their time.
-    var expiredDueAt: Instant {
-        guard expired?.origin == .otherNetwork else { return expiredAt }
-        return max(expiredAt, startedAt + Bounds.otherNetworkPatience)
+    var areProvidersDone: Bool { providers.isDone && !running.contains { $0.provider != nil } }
+
+    private var hasSystemFailed: Bool { if case .failed = system { true } else { false } }
+
+    /// Whether the system resolver's answer waited for the providers for as long as it has to.
+    func isHoldOver(_ now: Instant) -> Bool { holdUntil <= now }
+
+    /// Whether the expired answer is due: at its time, or when the lower-ranked system resolver's answer would be
+    /// given. A client that joins late has its own timeout.
+    private func isExpiredDue(_ now: Instant) -> Bool {
+        expired.dueAt <= now || systemIsOutranked && isHoldOver(now) && !expired.hasJoinedLate
     }
+
+    /// Whether no fetch runs and no timer is pending.
+    private func isIdle(_ now: Instant) -> Bool { running.isEmpty && providers.isIdle && !isAwaitingNetwork(now) }
 
     var nextDeadline: Instant {
         var earliest = running.first?.until ?? giveUpAt
         for attempt in running { earliest = min(earliest, attempt.until) }
+        if case .settled = phase {
+            return providers.isEmpty ? earliest : min(earliest, providers.nextAt ?? earliest)
+        }
         switch system {
-        case .settled: return untried.isEmpty ? earliest : min(earliest, nextProviderAt ?? earliest)
-        case .waiting(let until): earliest = min(earliest, max(until, trialUntil ?? until))
+        case .waiting(let until): earliest = min(earliest, max(until, providers.trialUntil ?? until))
         case .answered:
-            if !systemIsOutranked || expired != nil && !waiters.isEmpty && !hasJoinedLate {
+            if !systemIsOutranked || expired.answer != nil && !waiters.isEmpty && !expired.hasJoinedLate {
                 earliest = min(earliest, holdUntil)
             }
         case .absent, .running, .failed: break
         }
         earliest = min(earliest, giveUpAt)
         if let awaitsNetworkUntil, running.isEmpty { earliest = min(earliest, awaitsNetworkUntil) }
-        if !trialPending.isEmpty || mayAskThrottled(at: holdUntil) { earliest = min(earliest, holdUntil) }
-        if let nextProviderAt { earliest = min(earliest, nextProviderAt) }
-        if let trialUntil { earliest = min(earliest, trialUntil) }
-        if expired != nil, !waiters.isEmpty { earliest = min(earliest, expiredDueAt) }
+        if providers.hasTrialPending || mayAskThrottled(at: holdUntil) { earliest = min(earliest, holdUntil) }
+        if let next = providers.nextAt { earliest = min(earliest, next) }
+        if let trialUntil = providers.trialUntil { earliest = min(earliest, trialUntil) }
+        if expired.answer != nil, !waiters.isEmpty { earliest = min(earliest, expired.dueAt) }
         return earliest
     }
 
     // MARK: events
 
     /// Applies shorter deadlines, counted from the start of the lookup.
-    mutating func hurry(_ terms: SystemTerms, now: Instant, _ state: inout ResolverState) {
+    mutating func shortenDeadlines(_ terms: SystemTerms, now: Instant, _ state: inout ResolverState) {
         holdUntil = min(holdUntil, startedAt + terms.patience)
         if case .waiting(let until) = system { system = .waiting(until: min(until, startedAt + terms.hedge)) }
         proceed(now: now, &state)
     }
 
-    /// - Parameter expired: the expired answer from the cache. All waiters use it if none is held yet.
-    mutating func join(_ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant, _ state: inout ResolverState) {
-        dropTooOld(now)
-        if ownExpired == nil, let expired { hold(expired) }
+    /// - Parameter cached: the expired answer from the cache. All waiters use it if none is held yet.
+    mutating func join(_ waiter: Waiter, _ cached: ExpiredAnswer?, now: Instant, _ state: inout ResolverState) {
+        expired.dropTooOld(now)
+        if expired.own == nil, let cached { hold(cached) }
         // The cache gave this client no provider's answer, so none outranks the system resolver's.
-        if self.expired?.origin != .provider { hasProviderRecords = false }
+        if expired.answer?.origin != .provider { hasProviderRecords = false }
         // A refresh does not ask throttled providers. They are asked for a client, so the full timeout begins now.
-        if isRefresh, waiters.isEmpty, !throttled.isEmpty { expiredAt = now + policy.stale.clientTimeout }
-        if self.expired != nil {
-            let remainsLost = staleCause == .unresponsive && areRequestsOverdue(state.ranking, now)
-            hurryExpired(remainsLost || areProvidersUnresponsive(state.ranking, now), now: now)
+        if isRefresh, waiters.isEmpty, providers.hasThrottled { expired.restartTimeout(now) }
+        if expired.answer != nil {
+            let remainsLost = expired.cause == .unresponsive && areRequestsOverdue(state.ranking, now)
+            expired.hurry(remainsLost || areProvidersUnresponsive(state.ranking, now), now: now)
         }
         settleInsteadOfExpired(now: now, &state)
-        if case .settled(let answer, let learnedAt) = system {
+        if case .settled(let answer, let learnedAt) = phase {
             let arranged = state.verification.arranged(question, answer, now: now)
             state.actions.append(.reply(waiter, arranged.aged(since: learnedAt, now: now), .system))
-        } else if isExpiredDue(now), let expired = self.expired {
-            state.actions.append(.replyExpired(waiter, expired, expired.cause(staleCause)))
+        } else if isExpiredDue(now), let answer = expired.answer {
+            state.actions.append(.replyExpired(waiter, answer, answer.cause(expired.cause)))
         } else if waiters.count < Bounds.maxWaiters {
             let wasOutranked = systemIsOutranked
             waiters.append(waiter)
             compareSystemAnswer(state.verification)
-            if askLeftOut(now: now) || mayAskThrottled(at: now) || wasOutranked { proceed(now: now, &state) }
+            if askExcludedSource(now: now) || mayAskThrottled(at: now) || wasOutranked { proceed(now: now, &state) }
         } else {
-            state.refuse(waiter, self.expired)
+            state.refuse(waiter, expired.answer)
         }
     }
 
-    /// Serves the expired answer at once while no provider replies.
-    private mutating func hurryExpired(_ areUnresponsive: Bool, now: Instant) {
-        guard areUnresponsive != (staleCause == .unresponsive) else { return }
-        staleCause = areUnresponsive ? .unresponsive : .timeout
-        expiredAt = areUnresponsive ? min(expiredAt, now) : startedAt + policy.stale.clientTimeout
+    /// Removes clients that were answered from the cache. A lookup that served only these clients ends.
+    mutating func answeredFromCache(_ answered: Set<Waiter>, now: Instant, _ state: inout ResolverState) {
+        waiters.removeAll(where: answered.contains)
+        if waiters.isEmpty { leaveNetwork(now: now, &state) }
     }
 
-    /// Asks the excluded source too, because a client waits.
-    ///
-    /// - Returns: whether a source was excluded.
-    private mutating func askLeftOut(now: Instant) -> Bool {
-        guard let source = leftOut.take() else { return false }
-        switch source {
-        case .provider(let provider):
-            untried.append(provider)
-            nextProviderAt = nextProviderAt ?? now
-        case .system: system = .waiting(until: now + Bounds.systemHedge)
-        case .local, .fallback: break
-        }
-        return true
-    }
-
-    /// Disables caching after a change of routing. No further upstream is asked; waiters still get the answer.
-    mutating func disableCaching() {
-        keepsAnswers = false
-        askNobodyElse()
-    }
-
-    mutating func askNobodyElse() {
-        untried = []
-        trialPending = []
-        trialUntil = nil
-        throttled = []
-    }
-
-    mutating func forgetExpired() {
-        expired = nil
-        expiredBeforeDoubt = nil
-        hasProviderRecords = false
-    }
-
-    private mutating func dropTooOld(_ now: Instant) {
-        if let held = expired, held.usableUntil <= now { expired = nil }
-    }
-
-    /// Holds the expired answer. The system resolver is asked at half of the time until it is served.
-    private mutating func hold(_ expired: ExpiredAnswer) {
-        self.expired = expired
-        guard expired.origin != .otherNetwork else { return }
-        if case .waiting(let until) = system, policy.stale.clientTimeout > .zero {
-            system = .waiting(until: min(until, expiredAt - policy.stale.clientTimeout / 2))
-        }
-    }
-
-    mutating func fetchFinished(
-        _ id: FetchID, _ result: FetchResult, now: Instant, _ state: inout ResolverState
-    ) {
+    mutating func fetchFinished(_ id: FetchID, _ result: FetchResult, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return }
         let attempt = running.remove(at: index)
         state.heard(attempt.upstream, result, now: now)
@@ -293,128 +245,207 @@ struct Lookup {
         proceed(now: now, &state)
     }
 
+    /// Disables caching after a change of routing. No further upstream is asked; waiters still get the answer.
+    mutating func disableCaching() {
+        mayCache = false
+        providers.removeAll()
+    }
+
+    mutating func forgetExpired() {
+        expired.forget()
+        hasProviderRecords = false
+    }
+
+    /// Updates the held expired answer after the cached answer was rearranged.
+    mutating func rearranged(_ answer: Answer) {
+        guard let own = expired.own else { return }
+        expired.hold(own.with(RenderedAnswer(answer, to: question).withEveryTTL(policy.stale.answerTTLSeconds)))
+    }
+
+    /// Ends the lookup with an answer from local data.
+    mutating func answeredHere(_ answer: Answer, _ state: inout ResolverState) {
+        replyToAll(answer, from: .local, &state)
+        phase = .finished(.answered)
+    }
+
+    /// Ends the lookup in favour of another one. Clients get the best answer at hand, and no upstream is charged with a
+    /// failure.
+    mutating func displaced(now: Instant, _ state: inout ResolverState) {
+        replyExpired(.failure, &state)
+        state.actions += waiters.map { .fail($0, .notReady) }
+        waiters = []
+        leaveNetwork(now: now, &state)
+    }
+
+    // MARK: asking
+
     /// Takes the steps that are due. Called after every event.
     mutating func proceed(now: Instant, _ state: inout ResolverState) {
         guard !isFinished else { return }
         if let until = awaitsNetworkUntil, until <= now { awaitsNetworkUntil = nil }
-        dropTooOld(now)
-        if withoutIPv6 != nil { return awaitIPv4(now: now, &state) }
-        if case .settled = system { return goOnAfterSettling(now: now, &state) }
-        dropThrottled(state)
+        expired.dropTooOld(now)
+        switch phase {
+        case .asking: break
+        case .awaitingIPv4: return awaitIPv4(now: now, &state)
+        case .settled: return goOnAfterSettling(now: now, &state)
+        case .finished: return
+        }
+        dropForged(state)
         dropStandIn(now: now, &state)
         compareSystemAnswer(state.verification)
         if now < giveUpAt { askFurther(now: now, &state) }
         settleInsteadOfExpired(now: now, &state)
-        if case .settled = system { return }
-        if withoutIPv6 != nil { return }
-        if case .answered(let answer, let learnedAt) = system, !systemIsOutranked,
-            providersAreDone || holdUntil <= now
-        {
+        guard isAsking else { return }
+        if case .answered(let answer, let learnedAt) = system, !systemIsOutranked, areProvidersDone || isHoldOver(now) {
             settle(with: answer.aged(since: learnedAt, now: now), now: now, &state)
         } else if isIdle(now) || giveUpAt <= now {
             conclude(now: now, &state)
         } else if !waiters.isEmpty, isExpiredDue(now) {
-            replyExpired(staleCause, &state)
+            replyExpired(expired.cause, &state)
         }
     }
 
-    /// Whether the expired answer is due: at its time, or when the lower-ranked system resolver's answer would be
-    /// given. A client that joins late has its own timeout.
-    private func isExpiredDue(_ now: Instant) -> Bool {
-        expiredDueAt <= now || systemIsOutranked && holdUntil <= now && !hasJoinedLate
-    }
-    private var hasJoinedLate: Bool { expiredAt > startedAt + policy.stale.clientTimeout }
-
-    /// Whether no fetch runs and no timer is pending.
-    private func isIdle(_ now: Instant) -> Bool {
-        running.isEmpty && trialUntil == nil && nextProviderAt == nil && !isAwaitingNetwork(now)
-    }
-
-    var providersAreDone: Bool {
-        untried.isEmpty && trialUntil == nil && !running.contains { $0.upstream != .system }
-    }
-
-    /// Whether the providers had their time, so that the system resolver's answer is due.
-    func isHoldOver(_ now: Instant) -> Bool { holdUntil <= now }
-
-    private var systemHasFailed: Bool { if case .failed = system { true } else { false } }
-
-    /// Ends the wait for other lookups' trials. Providers whose trial succeeded or takes too long are asked. Providers
-    /// whose trial failed stay in `trialPending`.
-    private mutating func endTrialWait(now: Instant, _ state: ResolverState) {
-        guard let until = trialUntil else { return }
-        let ranking = state.ranking
-        guard until <= now || !trialPending.contains(where: { ranking.isOnTrial($0, now) }) else { return }
-        trialUntil = nil
-        let mayAnswer = { (provider: ProviderID) in
-            !ranking.isInTrouble(provider, now) || ranking.isAsked(provider) && !ranking.isOnTrial(provider, now)
-        }
-        let ready = trialPending.filter(mayAnswer)
-        guard !ready.isEmpty else { return }
-        trialPending.removeAll(where: mayAnswer)
-        if ready.contains(where: { !ranking.isInTrouble($0, now) }) {
+    mutating func askFurther(now: Instant, _ state: inout ResolverState) {
+        if providers.endTrialWait(state.ranking, now: now) {
             // The outage is over, so the system resolver's usual deadlines apply.
             if case .waiting = system { system = .waiting(until: now + Bounds.systemHedge) }
             holdUntil = min(max(holdUntil, now + policy.systemPatience), giveUpAt)
         }
-        untried += ready
-        nextProviderAt = now
-    }
-
-    mutating func askFurther(now: Instant, _ state: inout ResolverState) {
-        endTrialWait(now: now, state)
-        if !trialPending.isEmpty, systemHasFailed || systemIsOutranked || holdUntil <= now {
-            untried += trialPending
-            trialPending = []
-            nextProviderAt = now
-        }
-        if let due = nextProviderAt, due <= now {
-            nextProviderAt = nil
-            throttled += untried.filter { state.ranking.isThrottled($0, now) }
-            untried.removeAll { state.ranking.isThrottled($0, now) }
-            askNextProvider(now: now, &state)
-        }
+        if hasSystemFailed || systemIsOutranked || isHoldOver(now) { providers.askTrialPending(now: now) }
+        if providers.takeDue(state.ranking, now: now) { askNextProvider(now: now, &state) }
         if case .waiting(let until) = system, isSystemDue(at: until, now: now) {
             system = .running
             begin(.system, until: giveUpAt, now: now, &state)
         }
         if mayAskThrottled(at: now) {
-            untried = (untried + throttled).prefix(attemptsLeft)
-            throttled = []
+            providers.addThrottled()
             askNextProvider(now: now, &state)
         }
     }
 
     private mutating func askNextProvider(now: Instant, _ state: inout ResolverState) {
-        untried.removeAll { !state.ranking.knows($0) || state.ranking.isUnreachable($0) }
-        guard let provider = untried.popFirst() else { return }
+        guard let provider = providers.popNext(state.ranking) else { return }
         // A refresh was charged for its first request before it began.
-        if isRefresh, attemptsLeft < Bounds.maxProviderAttempts { _ = state.ranking.spend(on: provider, now: now) }
-        attemptsLeft -= 1
+        if isRefresh, providers.attempts > 1 { _ = state.ranking.spend(on: provider, now: now) }
         begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &state)
-        guard !untried.isEmpty else { return }
-        let share = max(now.duration(to: startedAt + Bounds.allAskedWithin) / untried.count, Bounds.hedgeFloor)
-        nextProviderAt = now + min(state.ranking.hedgeDelay(provider), share)
+        providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: startedAt, now: now)
+    }
+
+    private func isSystemDue(at instant: Instant, now: Instant) -> Bool {
+        (areProvidersDone && !isAwaitingNetwork(now)) || (instant <= now && providers.trialUntil == nil)
     }
 
     /// Whether throttled providers may be asked: only to prevent a failure for a client, and not because the name
     /// failed at another provider.
     private func mayAskThrottled(at instant: Instant) -> Bool {
-        if lacksRoom || isStandInOver { return false }
-        if throttled.isEmpty || attemptsLeft <= 0 || !trialPending.isEmpty || isRefresh && waiters.isEmpty {
+        if failures.lacksRoom || isStandInOver || !providers.mayAskThrottled || isRefresh && waiters.isEmpty {
             return false
         }
+        // After settling, the clients have an answer.
+        guard case .asking = phase else { return false }
         switch system {
-        case .absent, .failed: return providersAreDone || holdUntil <= instant
-        case .running: return holdUntil <= instant
-        case .answered: return systemIsOutranked && (providersAreDone || holdUntil <= instant)
-        case .waiting, .settled: return false
+        case .absent, .failed: return areProvidersDone || isHoldOver(instant)
+        case .running: return isHoldOver(instant)
+        case .answered: return systemIsOutranked && (areProvidersDone || isHoldOver(instant))
+        case .waiting: return false
         }
+    }
+
+    /// Asks the excluded source too, because a client waits.
+    ///
+    /// - Returns: whether a source was excluded.
+    private mutating func askExcludedSource(now: Instant) -> Bool {
+        guard let source = held.takeExcludedSource() else { return false }
+        switch source {
+        case .provider(let provider): providers.add(provider, now: now)
+        case .system: system = .waiting(until: now + Bounds.systemHedge)
+        case .local, .fallback: break
+        }
+        return true
     }
 
     mutating func begin(_ upstream: Upstream, until: Instant, now: Instant, _ state: inout ResolverState) {
         let attempt = state.begin(upstream, question, until: until, now: now)
         running.append(attempt)
         state.actions.append(.fetch(attempt.id, question, upstream))
+    }
+
+    /// Stops the system resolver from standing in once a provider was reached (setting `stands-in`). A timeout on a
+    /// working connection counts as reached if no provider asked failed otherwise. A shortage of the daemon's own slots
+    /// never leads to plain DNS.
+    private mutating func dropStandIn(now: Instant, _ state: inout ResolverState) {
+        guard !isSystemName else { return }
+        let areReached =
+            areProvidersDone && !failures.hasUnreached && held.isEmpty
+        let isOver = failures.hasProvidersVerdict || areReached && !failures.timedOut.isEmpty
+        guard isOver && policy.standsIn == .unreachable || areReached && failures.lacksRoom else { return }
+        switch system {
+        case .absent, .failed: return
+        case .answered where !failures.hasProvidersVerdict && !failures.lacksRoom && isHoldOver(now): return
+        case .waiting, .running, .answered: break
+        }
+        isStandInOver = true
+        for attempt in running where attempt.upstream == .system { state.abandon(attempt, now: now) }
+        running.removeAll { $0.upstream == .system }
+        system = .failed
+    }
+
+    // MARK: network changes
+
+    /// No fetch runs; the lookup waits for the end of the network change.
+    var onlyAwaitsNetwork: Bool { awaitsNetworkUntil != nil && running.isEmpty }
+
+    private func isAwaitingNetwork(_ now: Instant) -> Bool { awaitsNetworkUntil.map { now < $0 } ?? false }
+
+    /// The known nameservers may belong to the former network, and routes may be incomplete. The clients' wait counts
+    /// from their question, even across several steps of a change.
+    mutating func awaitNetwork(until changeEnd: Instant) {
+        let askedAt = giveUpAt - Bounds.answerWithin
+        let instant = min(changeEnd, askedAt + Bounds.networkPatience)
+        awaitsNetworkUntil = instant
+        if case .waiting(let until) = system { system = .waiting(until: max(until, instant)) }
+    }
+
+    /// Resumes the lookup on the same network.
+    mutating func networkIsUnchanged(now: Instant, _ state: inout ResolverState) {
+        let isRestored = expired.isDowngraded
+        rankExpired(on: .same, now: now, &state)
+        let hasAwaited = awaitsNetworkUntil.take() != nil
+        guard hasAwaited || isRestored else { return }
+        if hasAwaited, case .waiting = system { system = .waiting(until: now) }
+        proceed(now: now, &state)
+    }
+
+    /// Ranks the expired answer by the current network. During a suspected change, its rank is lower.
+    mutating func rankExpired(on network: NetworkStanding, now: Instant, _ state: inout ResolverState) {
+        switch network {
+        case .same:
+            guard let before = expired.takeBeforeDoubt() else { return }
+            // A probe may have found its addresses mismatched meanwhile.
+            expired.restore(state.arranged(before, question, now: now))
+        case .inDoubt: expired.downgrade(isCertain: false)
+        case .other: expired.downgrade(isCertain: true)
+        }
+    }
+
+    /// Abandons all fetches without recording failures. Ends the lookup if no client waits.
+    mutating func leaveNetwork(now: Instant, _ state: inout ResolverState) {
+        for attempt in running { state.abandon(attempt, now: now) }
+        running = []
+        if waiters.isEmpty { phase = .finished(.abandoned) }
+    }
+
+    /// Abandons fetches to providers without a route, without recording failures, and asks the next provider.
+    mutating func leaveUnreachable(now: Instant, _ state: inout ResolverState) {
+        let ranking = state.ranking
+        let isLost = { (attempt: Attempt) in attempt.provider.map(ranking.isUnreachable) ?? false }
+        for attempt in running where isLost(attempt) {
+            state.abandon(attempt, now: now)
+            failures.lostRoute()
+            providers.makeNextDue(now)
+        }
+        running.removeAll(where: isLost)
+        providers.removeAll(where: ranking.isUnreachable)
+        proceed(now: now, &state)
     }
 }

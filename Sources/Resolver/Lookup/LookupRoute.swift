@@ -1,4 +1,6 @@
-// The upstreams that a lookup may ask and their order, decided once when it begins.
+// Parts of a lookup: the upstreams that it may ask and their order, the system resolver's delays, its requests.
+
+import DNSWire
 
 extension Lookup {
     struct Route {
@@ -63,4 +65,45 @@ extension Lookup {
         /// Only throttled providers are left. They are not asked without a waiting client.
         var hasOnlyThrottled: Bool { providers.isEmpty && trialPending.isEmpty && !hasSystem && !throttled.isEmpty }
     }
+
+    /// Delay until the system resolver is asked as well, and time for which its answer waits for a provider's. Both
+    /// count from the start of the lookup.
+    struct SystemTerms {
+        let hedge: Duration
+        let patience: Duration
+
+        /// All providers are in trouble.
+        static let inTrouble = SystemTerms(
+            hedge: Bounds.systemHedgeInTrouble, patience: Bounds.systemPatienceInTrouble)
+        /// Just after a change to a new network.
+        static let atFirst = SystemTerms(hedge: .zero, patience: Bounds.systemPatienceAtFirst)
+        static let mistrustedAtFirst = SystemTerms(hedge: .zero, patience: Bounds.systemPatienceMistrusted)
+    }
+
+    struct Attempt {
+        let id: FetchID
+        let upstream: Upstream
+        /// The registrable domain of the question's name.
+        let domain: Name
+        let startedAt: Instant
+        let until: Instant
+
+        var source: Source {
+            switch upstream {
+            case .provider(let provider): .provider(provider)
+            case .system: .system
+            }
+        }
+
+        var provider: ProviderID? { if case .provider(let provider) = upstream { provider } else { nil } }
+    }
+}
+
+/// The network that a lookup restarts on, compared with the one that it started on.
+enum NetworkStanding {
+    /// The same network, after a sleep or after a suspected change.
+    case same
+    /// A change is under way.
+    case inDoubt
+    case other
 }

@@ -23,18 +23,19 @@ package struct LookupView: Equatable, Sendable {
     package let givesUpAt: Instant
 }
 
-extension Lookup {
-    var view: LookupView {
-        var coming: [LookupView.Fetch] = []
-        if let nextProviderAt, let next = untried.first {
-            coming.append(.init(upstream: .provider(next), at: nextProviderAt))
+extension LookupView {
+    init(_ lookup: Lookup) {
+        var coming: [Fetch] = []
+        if let at = lookup.providers.nextAt, let next = lookup.providers.untried.first {
+            coming.append(Fetch(upstream: .provider(next), at: at))
         }
-        if case .waiting(let until) = system { coming.append(.init(upstream: .system, at: until)) }
-        return LookupView(
-            question: question, isRefresh: isRefresh, startedAt: startedAt, waiters: waiters.count,
-            running: running.map { LookupView.Fetch(upstream: $0.upstream, at: $0.startedAt) },
-            coming: coming.sorted { $0.at < $1.at }, expiredAt: expired == nil ? nil : expiredDueAt,
-            givesUpAt: giveUpAt)
+        if case .waiting(let until) = lookup.system { coming.append(Fetch(upstream: .system, at: until)) }
+        self.init(
+            question: lookup.question, isRefresh: lookup.isRefresh, startedAt: lookup.startedAt,
+            waiters: lookup.waiters.count,
+            running: lookup.running.map { Fetch(upstream: $0.upstream, at: $0.startedAt) },
+            coming: coming.sorted { $0.at < $1.at },
+            expiredAt: lookup.expired.answer == nil ? nil : lookup.expired.dueAt, givesUpAt: lookup.giveUpAt)
     }
 }
 
@@ -46,6 +47,6 @@ extension Resolver {
 
     /// The lookups in flight, the oldest first.
     package var lookupViews: [LookupView] {
-        lookups.compactMap { $0?.view }.sorted { $0.startedAt < $1.startedAt }
+        lookups.compactMap { $0.map(LookupView.init) }.sorted { $0.startedAt < $1.startedAt }
     }
 }

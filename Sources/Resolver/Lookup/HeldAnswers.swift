@@ -1,0 +1,95 @@
+// The answers that a lookup holds back because another upstream may have a better one, and the sources that it
+// replaces.
+
+import DNSWire
+
+/// An answer that is given only if no upstream has a better one.
+struct HeldAnswer {
+    let answer: Answer
+    let source: Source
+    let at: Instant
+
+    /// The answer with its remaining TTL.
+    func aged(now: Instant) -> Answer { answer.aged(since: at, now: now) }
+}
+
+struct HeldAnswers {
+    /// An empty answer that proves nothing, the first one.
+    private(set) var ambiguousEmpty: HeldAnswer?
+    /// The best answer without a usable address: all are unreachable or mismatched.
+    private(set) var unreachable: HeldAnswer?
+    /// The source whose answer this lookup should replace.
+    private(set) var replacedSource: Source?
+    /// The same source while it is not asked; it is asked as soon as a client waits.
+    private(set) var excludedSource: Source?
+    /// The cached answer that a refresh renews has records. An ambiguous empty answer must not replace it.
+    private(set) var hasGoodAnswer: Bool
+    private let question: Question
+
+    init(_ question: Question, hasGoodAnswer: Bool) {
+        self.question = question
+        self.hasGoodAnswer = hasGoodAnswer
+    }
+
+    var isEmpty: Bool { ambiguousEmpty == nil && unreachable == nil }
+
+    mutating func hold(ambiguousEmpty answer: Answer, _ source: Source, now: Instant) {
+        ambiguousEmpty = ambiguousEmpty ?? HeldAnswer(answer: answer, source: source, at: now)
+    }
+
+    /// Holds an answer without a usable address if it is better than the one held.
+    mutating func hold(unreachable answer: Answer, _ source: Source, _ verification: Verification, now: Instant) {
+        if let held = unreachable,
+            !verification.mayReplace(question, (held.answer, held.source), by: (answer, source))
+        {
+            return
+        }
+        unreachable = HeldAnswer(answer: answer, source: source, at: now)
+    }
+
+    /// Marks the source whose answer caused the lookup.
+    ///
+    /// - Parameters:
+    ///   - forged: that answer, if it was removed from the cache. Waiters get it only if no source has a better one.
+    ///   - mayBeAsked: the source may be asked if a client waits.
+    mutating func replace(
+        _ source: Source, _ forged: Answer?, mayBeAsked: Bool, _ verification: Verification, now: Instant
+    ) {
+        replacedSource = source
+        if let forged {
+            hold(unreachable: forged, source, verification, now: now)
+            hasGoodAnswer = false
+            excludedSource = nil
+        } else if mayBeAsked {
+            excludedSource = source
+        }
+    }
+
+    mutating func takeExcludedSource() -> Source? { excludedSource.take() }
+
+    /// Returns whether the answer is better than the one that caused this lookup, held here or cached.
+    func mayBeReplaced(by answer: Answer, _ source: Source, _ verification: Verification) -> Bool {
+        let kept = replacedSource == nil ? nil : verification.keptAnswer(question)
+        guard let doubted = unreachable.map({ ($0.answer, $0.source) }) ?? kept, doubted.1 != source else {
+            return true
+        }
+        return verification.mayReplace(question, doubted, by: (answer, source))
+    }
+
+    /// Returns whether the cached answer is better than this one.
+    ///
+    /// - Parameter expired: the expired answer of this network that clients may get.
+    func isCachedBetter(
+        than answer: Answer, _ source: Source, _ expired: ExpiredAnswer?, hasWaiters: Bool, _ verification: Verification
+    ) -> Bool {
+        // The source of the cached answer was not asked again.
+        if excludedSource != nil {
+            return verification.keptAnswer(question).map {
+                !verification.mayReplace(question, $0, by: (answer, source))
+            } ?? (verification.worth(question, answer) <= .open)
+        }
+        let (kept, worth) = (verification.worthKept(question), verification.worth(question, answer))
+        let isKept = expired.map { !$0.answer.isNegative } ?? (hasGoodAnswer && !hasWaiters)
+        return isKept && kept > worth
+    }
+}

@@ -1,0 +1,448 @@
+// What a lookup makes of the upstreams' replies: it holds an answer, gives the system resolver's, or ends. Lookup.swift
+// asks the upstreams.
+
+import DNSWire
+import PublicSuffix
+
+extension Lookup {
+    mutating func answered(
+        _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
+    ) {
+        if attempt.upstream == .system, state.portal.covers(question.name), let usable = portalAnswer(answer, state) {
+            return finishForPortal(with: usable, now: now, &state)
+        }
+        let isProper = attempt.upstream == .system && isSystemName
+        let usable = policy.withoutPrivateAddresses(answer)
+        state.words.said(
+            question, answer, usable: usable, by: attempt.source, took: attempt.startedAt.duration(to: now), now: now)
+        guard let answer = usable else {
+            return hasOnlyPrivateAddresses(attempt, answer, now: now, &state)
+        }
+        if !isProper, state.isUnreachableAnswer(question, answer, from: attempt.source, policy, now: now) {
+            return leadsNowhere(attempt, answer, now: now, &state)
+        }
+        if !isProper, answer.kind == .records, !held.mayBeReplaced(by: answer, attempt.source, state.verification) {
+            state.verification.heard(question, answer, from: attempt.source, policy.probes, now: now)
+            return leadsNowhere(attempt, answer, now: now, &state)
+        }
+        // A probe's verdict must not turn a name with addresses into one without.
+        if held.unreachable != nil || held.excludedSource != nil, answer.kind == .noData || answer.kind == .noSuchName {
+            return leadsNowhere(attempt, answer, now: now, &state)
+        }
+        switch attempt.upstream {
+        case .provider(let provider):
+            // The provider was removed after the request, and the cache may have been replaced.
+            if !state.ranking.knows(provider) { disableCaching() }
+            state.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            if answer.kind == .ambiguousEmpty {
+                held.hold(ambiguousEmpty: answer, attempt.source, now: now)
+                providers.makeNextDue(now)
+            } else {
+                finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &state)
+            }
+        case .system where isSystemName:
+            finish(with: policy.cache.applied(to: answer), from: .system, now: now, &state)
+        case .system: hold(systemAnswer: answer, now: now, &state)
+        }
+    }
+
+    /// - Parameters:
+    ///   - answer: without private addresses.
+    ///   - provider: the provider, asked for another question or by another lookup.
+    mutating func volunteered(_ answer: Answer, by provider: ProviderID, now: Instant, _ state: inout ResolverState) {
+        guard !isSystemName, !isFinished,
+            !state.isUnreachableAnswer(question, answer, from: .provider(provider), policy, now: now),
+            held.mayBeReplaced(by: answer, .provider(provider), state.verification)
+        else { return }
+        finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &state)
+    }
+
+    /// Returns the answer to a portal name; nil if it has only private addresses and the name is not the portal's own.
+    /// A lookup begun before the portal was suspected has another policy.
+    private func portalAnswer(_ answer: Answer, _ state: ResolverState) -> Answer? {
+        state.portal.names.mayBePrivate(question.name) ? answer : policy.withoutPrivateAddresses(answer)
+    }
+
+    /// Handles an answer with only private addresses: a DNS rebinding attack, or an exception that needs a rule. The
+    /// next upstream is asked, as only this one may answer so. If none has a better answer, the name has no address.
+    private mutating func hasOnlyPrivateAddresses(
+        _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
+    ) {
+        held.hold(
+            ambiguousEmpty: Answer(negative: .ambiguousEmpty).remarked(.filteredAddresses), attempt.source, now: now)
+        switch attempt.upstream {
+        case .provider(let provider):
+            state.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            state.privateAnswers[provider, default: 0] += 1
+            providers.makeNextDue(now)
+        case .system: system = .failed
+        }
+    }
+
+    /// Holds an answer without a usable address: all are unreachable or mismatched, or there is none. Makes the next
+    /// upstream due.
+    private mutating func leadsNowhere(
+        _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
+    ) {
+        var answer = policy.cache.applied(to: answer)
+        switch attempt.upstream {
+        case .provider(let provider):
+            state.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            providers.makeNextDue(now)
+            if isAsking, case .answered(let held, _) = system,
+                held.kind != .records
+                    || !state.verification.mayReplace(question, (answer, attempt.source), by: (held, .system))
+            {
+                system = .failed
+            }
+        case .system:
+            answer = answer.withTTL(to: Bounds.systemSubstituteTTLSeconds)
+            system = .failed
+        }
+        held.hold(unreachable: answer, attempt.source, state.verification, now: now)
+    }
+
+    /// Handles an error reply about the name: the upstream works, and the next provider is asked.
+    mutating func nameFailed(
+        _ attempt: Attempt, _ failure: NameFailure, now: Instant, _ state: inout ResolverState
+    ) {
+        state.words.failed(question, .name(failure), by: attempt.source, now: now)
+        failures.nameFailed(failure, at: attempt.upstream)
+        guard let provider = attempt.provider else { return system = .failed }
+        state.ranking.replied(provider, now: now)
+        providers.makeNextDue(now)
+    }
+
+    mutating func failed(
+        _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ state: inout ResolverState
+    ) {
+        state.words.failed(question, .fetch(failure), by: attempt.source, now: now)
+        failures.failed(failure, at: attempt.upstream)
+        guard let provider = attempt.provider else { return system = .failed }
+        guard failure != .overload else { return foundNoSlot(attempt, at: provider, now: now, &state) }
+        state.ranking.failed(provider, failure, of: attempt.domain, startedAt: attempt.startedAt, now: now)
+        providers.makeNextDue(now)
+    }
+
+    /// Handles a request that got no slot. If the provider replies to others, the question fails. If it is silent, its
+    /// unanswered requests hold the slots. Then the request is queued again until the system resolver's answer is due.
+    private mutating func foundNoSlot(
+        _ attempt: Attempt, at provider: ProviderID, now: Instant, _ state: inout ResolverState
+    ) {
+        providers.makeNextDue(now)
+        if !state.ranking.mayBeSilent(provider, now) {
+            failures.foundNoSlot()
+            if case .waiting = system { system = .absent }
+        } else if providers.hasThrottled || providers.hasTrialPending {
+            failures.leftUnreached()
+        } else if waiters.isEmpty || isHoldOver(now) {
+            failures.waitedInVain(for: provider)
+            state.ranking.failed(provider, .overload, of: attempt.domain, startedAt: attempt.startedAt, now: now)
+        } else {
+            providers.requeue(provider, now: now)
+        }
+    }
+
+    // MARK: held answers
+
+    /// Holds the expired answer. The system resolver is asked at half of the time until it is served.
+    mutating func hold(_ cached: ExpiredAnswer) {
+        expired.hold(cached)
+        if case .waiting(let until) = system, let due = expired.systemDueAt {
+            system = .waiting(until: min(until, due))
+        }
+    }
+
+    /// Holds the system resolver's answer until the providers had their time. If a better answer stands, this one is
+    /// only probed, so that a verified address can replace the expired answer later.
+    mutating func hold(systemAnswer answer: Answer, now: Instant, _ state: inout ResolverState) {
+        let substitute = policy.cache.applied(to: answer).withTTL(to: state.substituteTTLSeconds)
+        system = .answered(substitute, at: now)
+        guard isOutranked(substitute, state.verification) else { return }
+        state.verification.heard(
+            question, substitute, from: .system, policy.probes, isDoubted: true, now: now)
+    }
+
+    /// Discards a held system resolver answer that was found to be forged after its arrival.
+    mutating func dropForged(_ state: ResolverState) {
+        guard case .answered(let answer, let learnedAt) = system, state.isThrottled(question, answer) else { return }
+        system = .failed
+        held.hold(unreachable: answer, .system, state.verification, now: learnedAt)
+    }
+
+    /// Marks the source whose answer caused this lookup. Other sources are asked.
+    ///
+    /// - Parameters:
+    ///   - forged: that answer, if it was removed from the cache. Waiters get it only if no source has a better one.
+    ///   - route: a route that includes the source if it may be asked.
+    mutating func replace(
+        _ source: Source, _ forged: Answer?, on route: Route, _ verification: Verification, now: Instant
+    ) {
+        held.replace(source, forged, mayBeAsked: route.includes(source), verification, now: now)
+        // New clients must not get it either.
+        if forged != nil, verification.isGuarded, case .settled = phase {
+            phase = .asking
+            system = .failed
+        }
+    }
+
+    // MARK: ranks
+
+    /// Whether a better answer stands: a provider's records, in the cache or held here. Then the system resolver's
+    /// answer is neither given nor cached.
+    private func isOutranked(_ answer: Answer, _ verification: Verification) -> Bool {
+        guard !verification.isVerified(question, answer) else { return false }
+        if expired.answer?.origin == .provider { return true }
+        return isRefresh && hasProviderRecords && waiters.isEmpty
+    }
+
+    /// Updates `systemIsOutranked` after an event: a probe may have verified the answer meanwhile.
+    mutating func compareSystemAnswer(_ verification: Verification) {
+        systemIsOutranked =
+            if isAsking, case .answered(let answer, _) = system { isOutranked(answer, verification) } else { false }
+    }
+
+    /// Whether no provider that the lookup waits for, or may still ask, replies to names of its domain. Throttled
+    /// providers count: the lookup asks them before it serves an expired answer.
+    func areProvidersUnresponsive(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
+        ranking.areUnresponsive(
+            running.compactMap(\.provider) + providers.all, for: question.name.registrableDomain, now)
+    }
+
+    /// Whether every request to a provider has been in flight for more than twice that provider's usual answer time.
+    func areRequestsOverdue(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
+        running.allSatisfy { attempt in
+            attempt.provider.map { ranking.isOverdue($0, since: attempt.startedAt, now) } ?? true
+        }
+    }
+
+    // MARK: settling
+
+    /// Gives the system resolver's answer when the time of a lower-ranked expired answer has come.
+    mutating func settleInsteadOfExpired(now: Instant, _ state: inout ResolverState) {
+        compareSystemAnswer(state.verification)
+        guard isAsking, case .answered(let answer, let learnedAt) = system, expired.answer != nil,
+            expired.dueAt <= now, !systemIsOutranked
+        else { return }
+        settle(with: answer.aged(since: learnedAt, now: now), now: now, &state)
+    }
+
+    /// Gives clients the system resolver's answer. Running fetches to providers may still fill the cache.
+    mutating func settle(with answer: Answer, now: Instant, _ state: inout ResolverState) {
+        if state.synthesis.isNeeded(for: question, answer) {
+            return beginAwaitingIPv4(answer, .system, now: now, &state)
+        }
+        let kept = keep(answer, from: .system, isSubstitute: true, now: now, &state)
+        replyToAll(kept, from: .system, &state)
+        phase = .settled(kept, at: now)
+        finishIfIdle()
+    }
+
+    /// Continues after clients got the system resolver's answer. Providers not asked yet may replace it in the cache.
+    mutating func goOnAfterSettling(now: Instant, _ state: inout ResolverState) {
+        if now < giveUpAt { askFurther(now: now, &state) } else { providers.removeAll() }
+        finishIfIdle()
+    }
+
+    private mutating func finishIfIdle() {
+        if running.isEmpty, providers.isEmpty { phase = .finished(.answered) }
+    }
+
+    // MARK: ending
+
+    /// Ends the lookup when no further reply can arrive in time.
+    mutating func conclude(now: Instant, _ state: inout ResolverState) {
+        if let provider = providerToRepeat(state.ranking, now: now) {
+            // The abandoned request closed its connection. The new one has the remaining time.
+            providers.countRepeatedRequest()
+            return begin(.provider(provider), until: giveUpAt, now: now, &state)
+        }
+        if let answer = held.unreachable { return concludeWithoutBetter(answer, now: now, &state) }
+        // An ambiguous empty answer must not replace a good answer, just as a failure must not.
+        let isHeld = held.excludedSource != nil || expired.own.map { !$0.answer.isNegative } ?? held.hasGoodAnswer
+        // A portal's resolver gives its own address for every name, so that the filtered answer proves nothing.
+        let isPortals = state.portal.isSuspected && held.ambiguousEmpty?.source == .system
+        if let found = held.ambiguousEmpty, !isPortals, !isHeld || state.synthesis.isOn(for: question) {
+            let empty = Answer(negative: .noData, ttlSeconds: found.answer.ttlSeconds)
+            // Limit the TTL first, and then subtract the time for which the answer was held.
+            let answer = policy.cache.applied(to: empty).aged(since: found.at, now: now)
+            return finish(with: answer.remarked(found.answer.remark), from: found.source, now: now, &state)
+        }
+        fail(now: now, &state)
+    }
+
+    /// Returns the only provider that can be asked, if its request timed out while no other was in flight, and the
+    /// clients have no other answer; else nil. Other requests in flight would show whether the provider works.
+    private func providerToRepeat(_ ranking: UpstreamRanking, now: Instant) -> ProviderID? {
+        guard now < giveUpAt, running.isEmpty, providers.attempts == 1, !waiters.isEmpty,
+            expired.answer == nil, held.isEmpty, policy.fallback(for: question) == nil, mayCache,
+            let provider = failures.timedOut.first, ranking.knows(provider), !ranking.isUnreachable(provider)
+        else { return nil }
+        return ranking.isAsked(provider) || ranking.isThrottled(provider, now) ? nil : provider
+    }
+
+    /// Concludes with an answer without a usable address, unless a better one is cached.
+    mutating func concludeWithoutBetter(_ best: HeldAnswer, now: Instant, _ state: inout ResolverState) {
+        guard !state.isThrottled(question, best.answer) else { return fail(now: now, &state) }
+        let isCertain = !failures.hasSilentUpstream && running.isEmpty
+        // A held system resolver answer has no verified address; with one it would be usable.
+        let isCachedBetter =
+            best.source == .system && isOutranked(best.answer, state.verification)
+            || held.isCachedBetter(
+                than: best.answer, best.source, expired.own, hasWaiters: !waiters.isEmpty, state.verification)
+        if isCertain || !isCachedBetter {
+            let pause = isCertain ? Bounds.noneBetterPause : Bounds.elsewherePause
+            state.verification.recordNoBetterSource(question, for: pause, now: now)
+        }
+        if !isCachedBetter {
+            let left = best.aged(now: now)
+            let answer = isCertain ? left : left.withTTL(to: Bounds.uselessTTLSeconds)
+            finish(with: answer, from: best.source, now: now, &state)
+        } else if waiters.isEmpty {
+            abandonAll(now: now, &state)
+            // With a replaced source, the cached answer keeps its own expiry and refresh.
+            phase = .finished(held.replacedSource == nil ? .foundNothingBetter : .failed(nil))
+        } else {
+            fail(now: now, &state)
+        }
+    }
+
+    mutating func fail(now: Instant, _ state: inout ResolverState) {
+        let failure = failures.reason(isPortalSuspected: state.portal.isSuspected)
+        replyExpired(.failure, &state)
+        if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &state) }
+        state.actions += waiters.map { .fail($0, failure.extendedError, failure.responseCode) }
+        waiters = []
+        abandonAll(now: now, &state)
+        // Remembers no failure if a source was excluded, if a local limit was reached, or if no time was left to ask on
+        // this network.
+        let isRemembered = held.excludedSource == nil && !failures.lacksRoom && startedAt < giveUpAt
+        phase = .finished(.failed(isRemembered ? failure : nil))
+    }
+
+    private mutating func finish(with answer: Answer, from source: Source, now: Instant, _ state: inout ResolverState) {
+        if state.synthesis.isNeeded(for: question, answer) {
+            return beginAwaitingIPv4(answer, source, now: now, &state)
+        }
+        end(with: answer, from: source, isSubstitute: false, now: now, &state)
+    }
+
+    mutating func end(
+        with answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ state: inout ResolverState
+    ) {
+        if case .provider = source, answer.kind == .records {
+            for provider in failures.refusedBy { state.ranking.contradicted(provider, now: now) }
+        }
+        let kept = keep(answer, from: source, isSubstitute: isSubstitute, now: now, &state)
+        replyToAll(kept, from: source, &state)
+        abandonAll(now: now, &state)
+        phase = .finished(.answered)
+    }
+
+    /// Answers a portal's detection name, with TTL 0 and without caching. All waiters get the current address.
+    private mutating func finishForPortal(with answer: Answer, now: Instant, _ state: inout ResolverState) {
+        disableCaching()
+        finish(with: answer.withTTL(to: 0), from: .system, now: now, &state)
+    }
+
+    /// Caches the answer, and records if the system resolver stood in. An answer with TTL 0 is given to the waiters and
+    /// not cached (RFC 1035 section 3.2.1).
+    ///
+    /// - Returns: the answer to give.
+    private mutating func keep(
+        _ answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ state: inout ResolverState
+    ) -> Answer {
+        var answer = answer
+        if isSubstitute {
+            let reason: StandInReason = !areProvidersDone ? .late : failures.hasSilentUpstream ? .failed : .down
+            state.standIns[reason, default: 0] += 1
+            state.words.stoodIn(question, reason, now: now)
+            answer = answer.remarked(reason.extendedError)
+        }
+        guard state.isSettled else {
+            hasAnsweredDuringChange = true
+            return state.verification.arranged(question, answer, now: now)
+        }
+        state.learned = Learned(
+            ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute,
+            isProviders: source.isProvider)
+        state.shadows.used(question, answer)
+        hasLearned = true
+        // The cache prefers a provider's answer, even an unreachable one, to the system resolver's.
+        if held.replacedSource != nil, source == .system { state.actions.append(.remove(question)) }
+        // The cache prefers a provider's answer. A substitute that expires before that answer would never be served.
+        let isUseless =
+            isRefresh && isSubstitute && held.replacedSource == nil
+            && state.verification.outlives(answer.ttlSeconds, question, now: now)
+        guard answer.ttlSeconds > 0, mayCache, !isUseless else {
+            if mayCache { state.verification.heard(question, answer, from: source, policy.probes, now: now) }
+            return state.verification.arranged(question, answer, now: now)
+        }
+        return state.store(
+            question, answer, from: source, policy, isInUse: isRefresh, isDoubted: isSubstitute, now: now)
+    }
+
+    mutating func replyToAll(_ answer: Answer, from source: Source, _ state: inout ResolverState) {
+        state.actions += waiters.map { .reply($0, answer, source) }
+        waiters = []
+    }
+
+    mutating func replyExpired(_ cause: StaleCause, _ state: inout ResolverState) {
+        guard let answer = expired.answer else { return }
+        state.actions += waiters.map { .replyExpired($0, answer, answer.cause(cause)) }
+        waiters = []
+    }
+
+    private mutating func abandonAll(now: Instant, _ state: inout ResolverState) {
+        for attempt in running {
+            state.abandon(attempt, now: now)
+            if let provider = attempt.provider {
+                state.ranking.overtaken(provider, after: attempt.startedAt.duration(to: now))
+            }
+        }
+        running = []
+    }
+
+    // MARK: DNS64
+
+    /// Abandons all fetches of the AAAA lookup and requests the A lookup of the name.
+    private mutating func beginAwaitingIPv4(
+        _ answer: Answer, _ source: Source, now: Instant, _ state: inout ResolverState
+    ) {
+        if case .awaitingIPv4 = phase { return }
+        phase = .awaitingIPv4(HeldAnswer(answer: answer, source: source, at: now))
+        abandonAll(now: now, &state)
+        providers.stop()
+        _ = held.takeExcludedSource()
+        system = .absent
+        state.synthesis.need(question)
+    }
+
+    /// Ends the wait for A at the same deadlines as a wait for a first answer.
+    mutating func awaitIPv4(now: Instant, _ state: inout ResolverState) {
+        if giveUpAt <= now {
+            fail(now: now, &state)
+        } else if !waiters.isEmpty, expired.dueAt <= now {
+            replyExpired(.timeout, &state)
+        }
+    }
+
+    mutating func heardOfIPv4(_ outcome: DNS64.Outcome, now: Instant, _ state: inout ResolverState) {
+        guard case .awaitingIPv4(let withoutIPv6) = phase else { return }
+        guard case .answer(let answer, let source) = outcome else {
+            failures.failedForIPv4()
+            return fail(now: now, &state)
+        }
+        let left = withoutIPv6.aged(now: now)
+        let isSystems = withoutIPv6.source == .system && !isSystemName
+        guard let made = state.synthesis.answer(from: answer, left) else {
+            return end(with: left, from: withoutIPv6.source, isSubstitute: isSystems, now: now, &state)
+        }
+        // The result ranks no higher than the lower-ranked of the two sources.
+        let isSubstitute = isSystems || source == .system && !isSystemName
+        let kept = policy.cache.applied(to: made)
+        end(
+            with: isSubstitute ? kept.withTTL(to: Bounds.systemSubstituteTTLSeconds) : kept,
+            from: isSubstitute ? .system : source, isSubstitute: isSubstitute, now: now, &state)
+    }
+}

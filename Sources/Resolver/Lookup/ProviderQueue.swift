@@ -1,0 +1,140 @@
+// The providers that a lookup has not asked yet: which one is next and when, and which ones wait or are spared.
+
+/// Invariants: no provider is in two lists, and none that is being asked is in any. A lookup makes at most
+/// `Bounds.maxProviderAttempts` requests, plus one for each that got no slot.
+struct ProviderQueue {
+    /// Best first.
+    private(set) var untried: ArraySlice<ProviderID>
+    /// Providers whose trial another lookup runs: asked after the trial, or if the system resolver does not stand in.
+    private var trialPending: [ProviderID]
+    /// Until then the providers in `trialPending` wait for the trial; nil: no wait.
+    private(set) var trialUntil: Instant?
+    /// Throttled, over-budget and blocked providers: asked only if no other upstream has an answer.
+    private var throttled: [ProviderID]
+    private var attemptsLeft = Bounds.maxProviderAttempts
+    /// When the first of `untried` is asked: at once after a failure, else after the hedge delay.
+    private(set) var nextAt: Instant?
+
+    init(_ route: Lookup.Route, isRefresh: Bool, now: Instant) {
+        untried = route.providers.prefix(Bounds.maxProviderAttempts)
+        trialPending = Array(route.trialPending.prefix(Bounds.maxProviderAttempts - untried.count))
+        // A refresh does not wait for a trial. Its budget is charged now, so its request must not be sent later with
+        // others.
+        trialUntil = trialPending.isEmpty || isRefresh ? nil : now + route.trialPatience
+        throttled = route.throttled
+        nextAt = now
+    }
+
+    var isEmpty: Bool { untried.isEmpty }
+    /// No provider will be asked, unless a throttled one has to be.
+    var isDone: Bool { untried.isEmpty && trialUntil == nil }
+    /// No timer is pending.
+    var isIdle: Bool { trialUntil == nil && nextAt == nil }
+    var hasThrottled: Bool { !throttled.isEmpty }
+    var hasTrialPending: Bool { !trialPending.isEmpty }
+    var all: [ProviderID] { untried + trialPending + throttled }
+    var attempts: Int { Bounds.maxProviderAttempts - attemptsLeft }
+    var mayAskThrottled: Bool { !throttled.isEmpty && attemptsLeft > 0 && trialPending.isEmpty }
+
+    // MARK: the next provider
+
+    /// Takes the next provider to ask; nil if there is none.
+    mutating func popNext(_ ranking: UpstreamRanking) -> ProviderID? {
+        untried.removeAll { !ranking.knows($0) || ranking.isUnreachable($0) }
+        guard let provider = untried.popFirst() else { return nil }
+        attemptsLeft -= 1
+        return provider
+    }
+
+    /// Schedules the next provider after this delay, or earlier, so that all are asked within `Bounds.allAskedWithin`.
+    mutating func hedge(after delay: Duration, startedAt: Instant, now: Instant) {
+        guard !untried.isEmpty else { return }
+        let share = max(now.duration(to: startedAt + Bounds.allAskedWithin) / untried.count, Bounds.hedgeFloor)
+        nextAt = now + min(delay, share)
+    }
+
+    mutating func makeNextDue(_ now: Instant) { nextAt = now }
+
+    /// Returns whether the next provider is due. Providers that are throttled by now join the throttled ones.
+    mutating func takeDue(_ ranking: UpstreamRanking, now: Instant) -> Bool {
+        guard let due = nextAt, due <= now else { return false }
+        nextAt = nil
+        throttled += untried.filter { ranking.isThrottled($0, now) }
+        untried.removeAll { ranking.isThrottled($0, now) }
+        return true
+    }
+
+    mutating func countRepeatedRequest() { attemptsLeft -= 1 }
+
+    // MARK: changes
+
+    mutating func add(_ provider: ProviderID, now: Instant) {
+        untried.append(provider)
+        nextAt = nextAt ?? now
+    }
+
+    /// Queues a provider again whose request got no slot. Without another one to ask it is asked after a pause.
+    mutating func requeue(_ provider: ProviderID, now: Instant) {
+        if untried.isEmpty { nextAt = now + Bounds.queueFloor }
+        untried.append(provider)
+        attemptsLeft += 1
+    }
+
+    mutating func addThrottled() {
+        untried = (untried + throttled).prefix(attemptsLeft)
+        throttled = []
+    }
+
+    mutating func removeAll() {
+        untried = []
+        trialPending = []
+        trialUntil = nil
+        throttled = []
+    }
+
+    mutating func removeAll(where isMeant: (ProviderID) -> Bool) {
+        untried.removeAll(where: isMeant)
+        trialPending.removeAll(where: isMeant)
+        throttled.removeAll(where: isMeant)
+    }
+
+    /// Ends all timers, too: no provider will be asked.
+    mutating func stop() {
+        removeAll()
+        nextAt = nil
+    }
+
+    // MARK: other lookups' trials
+
+    /// A wait for a trial that would end after this instant ends now.
+    mutating func limitTrialWait(before instant: Instant, now: Instant) {
+        if let until = trialUntil, until >= instant { trialUntil = now }
+    }
+
+    /// Ends the wait for other lookups' trials. Providers whose trial succeeded or takes too long are asked. Providers
+    /// whose trial failed stay in `trialPending`.
+    ///
+    /// - Returns: whether a trial has succeeded.
+    mutating func endTrialWait(_ ranking: UpstreamRanking, now: Instant) -> Bool {
+        guard let until = trialUntil, until <= now || !trialPending.contains(where: { ranking.isOnTrial($0, now) })
+        else { return false }
+        trialUntil = nil
+        let mayAnswer = { (provider: ProviderID) in
+            !ranking.isInTrouble(provider, now) || ranking.isAsked(provider) && !ranking.isOnTrial(provider, now)
+        }
+        let ready = trialPending.filter(mayAnswer)
+        guard !ready.isEmpty else { return false }
+        trialPending.removeAll(where: mayAnswer)
+        untried += ready
+        nextAt = now
+        return ready.contains { !ranking.isInTrouble($0, now) }
+    }
+
+    /// Asks the providers in `trialPending` now, as no other upstream answers.
+    mutating func askTrialPending(now: Instant) {
+        guard !trialPending.isEmpty else { return }
+        untried += trialPending
+        trialPending = []
+        nextAt = now
+    }
+}
