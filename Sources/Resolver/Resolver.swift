@@ -1,7 +1,7 @@
 // State machine of the slow path. It decides which upstreams to ask, when to hedge, what to cache, what to reply, and
 // what to prefetch. A value without clock, socket, thread or entropy: equal events give equal actions.
 
-import DNSWire
+package import DNSWire
 
 package struct Resolver {
     var state: ResolverState
@@ -20,10 +20,10 @@ package struct Resolver {
     /// Number of lookups that ended because their domain or client exceeded its share of the slots.
     package internal(set) var displacedLookups: UInt64 = 0
     /// Providers that were in trouble at the last check.
-    var troubled: Set<ProviderID> = []
+    private var troubled: Set<ProviderID> = []
     var networks = KnownNetworks()
     /// Latest end of the network change under way; questions wait until then. Nil: no change is under way.
-    var changingUntil: Instant?
+    private var changingUntil: Instant?
     /// A provider recovered during a network change; the substitutes are withdrawn after the change.
     private var areSubstitutesOverdue = false
     package internal(set) var refreshes = RefreshCounts()
@@ -343,7 +343,7 @@ package struct Resolver {
     }
 
     /// Withdraws postponed substitutes after a network change. Substitutes of another network are dropped before.
-    mutating func withdrawOverdueSubstitutes(now: Instant) {
+    private mutating func withdrawOverdueSubstitutes(now: Instant) {
         if areSubstitutesOverdue { retry(withdrawSubstitutes(now: now), now: now) }
     }
 
@@ -376,4 +376,296 @@ package struct Resolver {
         }
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }
     }
+
+    // MARK: shares of the lookup slots
+    // A new lookup replaces an old one if its domain or client holds too many.
+
+    /// Ends lookups until `holder` may have one more: one for each limit at most.
+    private mutating func makeRoom(for holder: ShareHolder, now: Instant) {
+        while let number = shares.displaced(by: holder) {
+            displacedLookups += 1
+            change(number, now: now) { $0.displaced(now: now, &$1) }
+        }
+    }
+
+    /// Returns whether a refresh may start. It never replaces a client's lookup.
+    private func hasRoom(for question: Question) -> Bool {
+        shares.displaced(by: ShareHolder(question.name, nil)) == nil
+    }
+
+    /// The client that a fetch is made for; nil for a refresh, and for a fetch that no lookup waits for.
+    package func client(of fetch: FetchID) -> ClientID? {
+        lookupOfFetch[fetch].flatMap { shares.holder(of: $0)?.client }
+    }
+
+    // MARK: refreshes
+    // A refresh is a lookup without waiters. Clients' questions are never postponed for it.
+
+    /// Restores answers, the most asked first, because all answers that expired meanwhile are due at once.
+    private mutating func restore(_ answers: [RestoredAnswer], now: Instant) {
+        for answer in answers.sorted(by: { $0.demandPerSecond > $1.demandPerSecond })
+        where routing.policy.of(answer.question.name).prefetches {
+            plan.restored(answer, now: now)
+        }
+    }
+
+    /// Returns whether a refresh may start: there is room, the network is stable, and an upstream is reachable.
+    private var mayRefresh: Bool {
+        refreshesInFlight < Bounds.maxRefreshes && lookupsInFlight < Bounds.maxLookups && state.isSettled
+            && (routing.hasSystem || !state.ranking.isCutOff)
+    }
+
+    private mutating func popDueRefreshes(now: Instant) {
+        guard mayRefresh else { return }
+        var due = plan.popDue(now)
+        guard let first = due.first else { return }
+        let provider = state.ranking.best(for: first.type, now: now)
+        while due.count < Bounds.maxRefreshes - refreshesInFlight {
+            let next = plan.popDue(now)
+            if next.isEmpty { break }
+            due += next
+        }
+        let batch = provider.flatMap { state.ranking.traits(of: $0) }
+        let room = batch.map { ($0.maxNames - due.count % $0.maxNames) % $0.maxNames } ?? 0
+        state.actions.append(.countHits(due + plan.popEarly(now, atMost: room)))
+    }
+
+    private mutating func hitsCounted(_ counts: [(question: Question, hits: Int)], now: Instant) {
+        for (question, hits) in counts {
+            let prospect = plan.counted(question, hits: hits, now: now)
+            if prospect.wasUsed { refreshes.used += 1 }
+            if prospect.isInUse || prospect.isRequested { refresh(question, prospect, now: now) }
+        }
+    }
+
+    private mutating func refresh(_ question: Question, _ prospect: RefreshPlan.Prospect, now: Instant) {
+        let policy = routing.policy.of(question.name)
+        guard policy.prefetches || prospect.isRequested, numberOfQuestion[question] == nil else { return }
+        if case .here = routing.place(of: question) { return }
+        if let failure = failures.failure(of: question, hasExpired: false, now: now) {
+            return plan.failed(question, retryAt: failure.until)
+        }
+        guard mayRefresh, hasRoom(for: question) else { return plan.postponed(question, now: now) }
+        let route = routing.route(question, policy, paid: prospect.paidTo, &state.ranking, now: now)
+        if let first = route.providers.first, first != prospect.paidTo,
+            let paidAt = state.ranking.spend(on: first, now: now)
+        {
+            return plan.paid(question, to: first, until: paidAt)
+        }
+        guard !route.hasOnlyThrottled else { return plan.failed(question, retryAt: now + Bounds.throttleFloor) }
+        refreshes.started += 1
+        begin(question, along: route, policy, isRefresh: true, now: now) { _, _ in }
+    }
+
+    // MARK: consequences of probes
+
+    /// Consequences may cascade. Each starts at most one lookup, which has none of its own before its fetches end, so
+    /// the loop terminates.
+    private mutating func carryOutConsequences(now: Instant) {
+        while case let consequences = state.verification.takeConsequences(), !consequences.isEmpty {
+            for consequence in consequences { carryOut(consequence, now: now) }
+        }
+    }
+
+    private mutating func carryOut(_ consequence: Verification.Consequence, now: Instant) {
+        switch consequence {
+        case .probe(let id, let target): state.actions.append(.probe(id, target))
+        case .news(let news): state.actions.append(.probeNews(news))
+        case .awaitAsk(let question, let source): state.actions.append(.awaitAsk(question, source))
+        case .rearrange(let question, let answer, let source):
+            state.actions.append(.rearrange(question, answer, source))
+            if let number = numberOfQuestion[question] {
+                change(number, now: now) { lookup, _ in lookup.rearranged(answer) }
+            }
+        case .askElsewhere(let question, let source, let forged):
+            askElsewhere(question, insteadOf: source, forged, now: now)
+        case .diverged(let divergence):
+            state.recordForged(divergence.mismatched.source, about: divergence.question.name, now: now)
+            state.actions.append(.diverged(divergence))
+        case .recordConfirmed(let source, let name): state.recordConfirmed(source, about: name, now: now)
+        }
+    }
+
+    /// Asks other sources. A lookup in flight evaluates its own replies; the forged answer is throttled until it ends.
+    private mutating func askElsewhere(
+        _ question: Question, insteadOf source: Source, _ forged: Answer?, now: Instant
+    ) {
+        let number = numberOfQuestion[question]
+        if forged != nil, state.verification.isGuarded {
+            state.actions.append(.withdraw(question, source))
+            // Behind a portal, a lookup started now has no better chance than one that a client starts.
+            if number == nil { return }
+        }
+        let policy = routing.policy.of(question.name)
+        let fullRoute = routing.route(question, policy, &state.ranking, now: now)
+        let route = fullRoute.without(source)
+        guard !route.isEmpty, !route.hasOnlyThrottled,
+            number == nil ? mayRefresh && hasRoom(for: question) : forged != nil
+        else { return }
+        if forged != nil, !state.verification.isGuarded { state.actions.append(.remove(question)) }
+        if let number {
+            return change(number, now: now) { lookup, state in
+                lookup.replace(source, forged, on: fullRoute, state.verification, now: now)
+            }
+        }
+        // It starts at once; its cost delays later refreshes.
+        if let first = route.providers.first { _ = state.ranking.spend(on: first, now: now) }
+        refreshes.started += 1
+        begin(question, along: route, policy, isRefresh: true, now: now) { lookup, state in
+            lookup.replace(source, forged, on: fullRoute, state.verification, now: now)
+        }
+    }
+
+    // MARK: network changes
+    //
+    //     settled ──── unsettled ────> unsettled: answers are given but not cached; no lookup begins without a waiter
+    //        ▲                             │
+    //        └─── unchanged, changed ──────┘
+
+    private mutating func learned(_ news: NetworkEvent, now: Instant) {
+        switch news {
+        case .unsettled: unsettled(now: now)
+        case .unchanged: unchanged(now: now)
+        case .changed(let key): changed(to: key, now: now)
+        case .forgotten(let key): networks.forget(key)
+        case .unreachable(let providers): setUnreachable(providers, now: now)
+        }
+        state.verification.begin(now: now)
+    }
+
+    /// Begins a network change: the fetches in flight and the expired answers belong to the former network.
+    private mutating func unsettled(now: Instant) {
+        state.isSettled = false
+        changingUntil = now + Bounds.networkPatience
+        // Refreshes end here and restart when the network is known.
+        retry(lookups.compactMap { $0 }.filter(\.waiters.isEmpty).map(\.question), now: now)
+        for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
+        state.dropBackground(now: now)
+        for number in lookups.indices { startAnew(number, on: .inDoubt, now: now) }
+    }
+
+    /// Removes clients that were answered from the cache. A lookup that served only these clients ends.
+    private mutating func answeredFromCache(_ waiters: Set<Waiter>, now: Instant) {
+        for number in lookups.indices where lookups[number]?.waiters.contains(where: waiters.contains) ?? false {
+            change(number, now: now) { $0.answeredFromCache(waiters, now: now, &$1) }
+        }
+    }
+
+    private mutating func unchanged(now: Instant) {
+        state.isSettled = true
+        changingUntil = nil
+        withdrawOverdueSubstitutes(now: now)
+        for number in lookups.indices {
+            if lookups[number]?.onlyAwaitsNetwork ?? false {
+                startAnew(number, on: .same, now: now)
+            } else {
+                change(number, now: now) { $0.networkIsUnchanged(now: now, &$1) }
+            }
+        }
+    }
+
+    /// Latest end of the network change under way; nil: none.
+    private func changeEnd(_ now: Instant) -> Instant? { changingUntil.flatMap { now < $0 ? $0 : nil } }
+
+    private mutating func changed(to key: NetworkKey, now: Instant) {
+        for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
+        state.dropBackground(now: now)
+        state.isSettled = true
+        changingUntil = nil
+        state.synthesis.forgetAnswers()
+        troubled = []
+        let hottest = plan.hottest(atMost: Bounds.maxReverifiedNames, now: now)
+        _ = failures.removeAll()
+        let former = networks.present
+        let returning = networks.change(to: key, leaving: former == key ? nil : former.map(state.past), now: now)
+        if former == key {
+            state.comeBack(hottest: hottest, now: now)
+        } else {
+            state.move(to: returning, hottest: hottest, now: now)
+        }
+        withdrawOverdueSubstitutes(now: now)
+        plan.networkChanged(isElsewhere: former == key ? nil : returning == nil, now: now)
+        for number in lookups.indices { startAnew(number, on: former == key ? .same : .other, now: now) }
+    }
+
+    /// Restarts a lookup for its waiters on the current network.
+    private mutating func startAnew(_ number: Int, on network: NetworkStanding, now: Instant) {
+        guard let question = lookups[number]?.question else { return }
+        if case .here(let answer) = routing.place(of: question) {
+            return change(number, now: now) { $0.answeredHere(answer, &$1) }
+        }
+        let policy = routing.policy.of(question.name)
+        let route = routing.route(question, policy, &state.ranking, now: now)
+        let terms = terms(for: route, isRefresh: false, now: now)
+        let changeEnd = changeEnd(now)
+        change(number, now: now) { lookup, state in
+            lookup = lookup.startedAnew(along: route, policy: policy, terms, now: now)
+            lookup.rankExpired(on: network, now: now, &state)
+            if let changeEnd { lookup.awaitNetwork(until: changeEnd) }
+            lookup.proceed(now: now, &state)
+        }
+    }
+
+    private mutating func setUnreachable(_ providers: Set<ProviderID>, now: Instant) {
+        let isProviderReachableAgain = state.ranking.setUnreachable(providers)
+        state.dropBackground(now: now, where: providers.contains)
+        for number in lookups.indices { change(number, now: now) { $0.leaveUnreachable(now: now, &$1) } }
+        guard isProviderReachableAgain else { return }
+        if changeEnd(now) != nil {
+            // The new network has a route: waiting questions are asked over it at once.
+            for number in lookups.indices where lookups[number]?.onlyAwaitsNetwork ?? false {
+                startAnew(number, on: .inDoubt, now: now)
+            }
+        }
+        retry(failures.removeAll(), now: now)
+        plan.resumed(now: now)
+    }
+
+    /// Returns the system resolver's terms for a lookup that begins now.
+    private func terms(for route: Lookup.Route, isRefresh: Bool, now: Instant) -> Lookup.SystemTerms {
+        if networks.isNew(now), !isRefresh { return state.termsAtFirst(now) }
+        return Lookup.SystemTerms(
+            hedge: route.systemHedge,
+            patience: route.systemPatience(
+                routing.policy.systemPatience, isMistrusted: state.systemTrust.isLost(now)))
+    }
+
+    // MARK: views
+
+    /// Limits of the policy for serving expired answers.
+    package func limits(for question: Question) -> Freshness.Limits { routing.policy.of(question.name).limits }
+
+    /// Queries per second; 0 if the question is not remembered.
+    package func demand(for question: Question) -> Double { plan.demand(for: question) }
+
+    /// Number of a provider's answers that had only addresses that no public name may have.
+    package func privateAnswers(from provider: ProviderID) -> UInt64 { state.privateAnswers[provider] ?? 0 }
+
+    /// Number of system resolver answers given in place of a provider's.
+    package func standIns(for reason: StandInReason) -> UInt64 { state.standIns[reason] ?? 0 }
+
+    /// Nil for an unknown provider.
+    package func state(of provider: ProviderID, now: Instant) -> ProviderState? {
+        state.ranking.state(of: provider, now: now)
+    }
+
+    package func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
+        state.ranking.estimate(of: provider, now: now)
+    }
+
+    /// A name's addresses in the order of its answers; addresses in no answer come last.
+    package func judged(_ name: Name) -> [JudgedAddress] { state.verification.judged(name) }
+
+    /// Names with known addresses.
+    package var judgedNames: [Name] { state.verification.names }
+
+    package var probeCounts: ProbeCounts { state.verification.counts }
+
+    /// The system resolver's trust, from 0 to 1; 1 if it never gave a forged answer.
+    package func systemTrust(now: Instant) -> Double { state.systemTrust.share(now) }
+
+    /// The suspected captive portal; nil if there is none.
+    package var portal: PortalState? { state.portal.state }
+
+    package func shadowCounts(of provider: ProviderID) -> ShadowCounts { state.shadows.counts(of: provider) }
 }

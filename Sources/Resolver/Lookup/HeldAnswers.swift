@@ -93,3 +93,11 @@ struct HeldAnswers {
         return isKept && kept > worth
     }
 }
+
+extension Answer {
+    /// Returns the answer with its remaining TTL, so that holding it back does not extend its lifetime.
+    func aged(since learnedAt: Instant, now: Instant) -> Answer {
+        let seconds = UInt32(clamping: learnedAt.duration(to: now).components.seconds)
+        return seconds == 0 ? self : withTTL(to: ttlSeconds - min(ttlSeconds, seconds))
+    }
+}
