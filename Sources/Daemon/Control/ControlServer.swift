@@ -5,7 +5,7 @@
 import Control
 import LinuxIO
 
-final class ControlServer {
+final class ControlServer: LoopPart {
     /// Bound of simultaneous connections: operators and scrapers of one machine.
     private static let maxClients = 32
     /// Connections accepted per event loop turn, so that a flood of connections can't block the loop.

@@ -6,7 +6,7 @@ import LinuxIO
 
 // The daemon accepts connections itself, not libmicrohttpd. So a lack of descriptors pauses the listener, and the
 // oldest connection is closed instead of the newest. Pages are built in the event loop and need no locks.
-final class MetricsListener {
+final class MetricsListener: LoopPart {
     /// Connections accepted per event loop turn, so that a flood of connections can't block the loop.
     private static let maxAccepts = 16
 
@@ -40,8 +40,8 @@ final class MetricsListener {
     /// Requests that were answered, and connections that were closed because of their number or duration.
     var counts: (requests: Int, cut: Int) { (server.requests, server.cut) }
 
-    func nextDeadline(now: Instant) -> Instant? {
-        [server.nextDeadline(now: now), acceptPause.until].compactMap { $0 }.min()
+    var nextDeadline: Instant? {
+        [server.nextDeadline(now: Clock.now()), acceptPause.until].compactMap { $0 }.min()
     }
 
     func timePassed(now: Instant) {

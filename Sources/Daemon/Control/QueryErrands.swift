@@ -8,7 +8,7 @@ import HTTPDNS
 import LinuxIO
 import Resolver
 
-final class QueryErrands {
+final class QueryErrands: LoopPart {
     private let resolving: ResolvingLoop
     private var running: [Int: Running] = [:]
     private var nextNumber = 0

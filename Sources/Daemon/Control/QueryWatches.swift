@@ -5,7 +5,7 @@ import Control
 import LinuxIO
 import Telemetry
 
-final class QueryWatches {
+final class QueryWatches: LoopPart {
     /// Counted apart from operators' other commands.
     static let maxWatches = 8
     /// Limit per unprivileged user, so that others find room.
@@ -29,6 +29,8 @@ final class QueryWatches {
     private var walk: FlightWalk?
     private(set) var nextDeadline: Instant?
     private var logs: Logging?
+    /// Queries for the log.
+    private var lines: [LogEvent] = []
 
     /// How queries are logged.
     struct Logging: Equatable {
@@ -70,12 +72,17 @@ final class QueryWatches {
         return stream
     }
 
-    /// - Returns: queries for the log.
-    func timePassed(now: Instant) -> [LogEvent] {
-        guard let deadline = nextDeadline, deadline <= now else { return [] }
+    func timePassed(now: Instant) {
+        guard let deadline = nextDeadline, deadline <= now else { return }
         nextDeadline = now + QueryWatches.interval
-        defer { keepLooking(now: now) }
-        return drain()
+        lines += drain()
+        keepLooking(now: now)
+    }
+
+    /// Returns the queries for the log since the last call.
+    func takeLines() -> [LogEvent] {
+        defer { lines = [] }
+        return lines
     }
 
     /// - Returns: queries to log at once, before the log ends.

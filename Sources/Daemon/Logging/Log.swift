@@ -5,7 +5,7 @@ import Control
 import LinuxIO
 import Settings
 
-final class Log {
+final class Log: LoopPart {
     private enum Form {
         case plain, journal, objects
     }

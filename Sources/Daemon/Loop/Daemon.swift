@@ -58,6 +58,8 @@ final class Daemon {
     /// Nil without a service manager.
     private let notice: ServiceNotice?
     private var supervision: Supervision?
+    /// All of the above that have deadlines.
+    private var parts = LoopParts()
     /// For `status`.
     private let rights: String
 
@@ -141,11 +143,12 @@ final class Daemon {
         }
         announcePages()
         supervision = notice.map { Supervision($0, threads, now: Clock.now()) }
+        parts = LoopParts(of: self)
         var turnedAt = Clock.now()
         supervision?.ready(ports.addresses, resolving.providers.providers, now: turnedAt)
         while stopSignal == nil {
             // A deadline that has passed already must not count as lateness, which indicates suspension.
-            let deadline = nextDeadline(now: turnedAt).map { max($0, turnedAt) }
+            let deadline = parts.nextDeadline.map { max($0, turnedAt) }
             try loop.turn(until: deadline)
             let now = Clock.now()
             turn(lateBy: deadline.map { max(.zero, $0.duration(to: now)) } ?? .zero, now: now)
@@ -157,6 +160,7 @@ final class Daemon {
         supervision?.stopping()
         threads.stop()
         try answerTheRest()
+        parts = LoopParts()
         control = nil
         pages = nil
         resolving.store?.stop()
@@ -168,37 +172,19 @@ final class Daemon {
     private func answerTheRest() throws(SystemError) {
         let end = Clock.now() + Daemon.lastAnswers
         while resolving.questionsOpen(with: threads.tally) > 0, Clock.now() < end {
-            try loop.turn(until: min(end, nextDeadline(now: Clock.now()) ?? end))
+            try loop.turn(until: min(end, parts.nextDeadline ?? end))
             turn(lateBy: .zero, now: Clock.now())
         }
     }
 
     // MARK: one turn
 
-    private func nextDeadline(now: Instant) -> Instant? {
-        [
-            resolving.nextDeadline, control?.nextDeadline, switches.nextDeadline, nodeLists.nextDeadline,
-            tests.nextDeadline, probeErrands.nextDeadline, roaming?.nextDeadline, translation.nextDeadline,
-            portalErrand.nextDeadline, queries.nextDeadline,
-            watches.nextDeadline, pages?.nextDeadline(now: now), log.nextDeadline,
-            supervision?.nextDeadline,
-        ].compactMap { $0 }.min()
-    }
-
     private func turn(lateBy: Duration, now: Instant) {
         if localFiles.takeNameserversChange() { readNameservers(now: now) }
         // Before the timers: after a suspend, requests may look timed out only because the machine slept.
         roaming?.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
-        resolving.timePassed(now: now)
-        control?.timePassed(now: now)
-        pages?.timePassed(now: now)
-        for name in switches.timePassed(now: now) { log(.switchedOn(name: name)) }
-        nodeLists.timePassed(now: now)
-        translation.timePassed(now: now)
-        tests.timePassed(now: now)
-        probeErrands.timePassed(now: now)
-        portalErrand.timePassed(now: now)
-        queries.timePassed(now: now)
+        parts.timePassed(now: now)
+        for name in switches.takeSwitchedOn() { log(.switchedOn(name: name)) }
         if localFiles.takeHostsChange() { readHosts(now: now) }
         takeStoreEvents(now: now)
         resolving.settle(now: now)
@@ -218,15 +204,13 @@ final class Daemon {
         logQueries(now: now)
         recorderFiles.counted(threads.tally, resolving, now: now)
         recorderFiles.takeNews().forEach { log($0) }
-        log.timePassed(now: now)
-        supervision?.timePassed(now: now)
     }
 
     /// Reads queries for the log only if the log level shows them.
     private func logQueries(now: Instant) {
         let isLogged = settings.log.queries && log.saysQueries
         let before = watches.setLogging(isLogged ? .init(showsClients: settings.log.clients) : nil, now: now)
-        log.queries(before + watches.timePassed(now: now))
+        log.queries(before + watches.takeLines())
     }
 
     private func recordDivergences(now: Instant) {

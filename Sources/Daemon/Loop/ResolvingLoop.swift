@@ -2,12 +2,13 @@
 // question except a cache hit on a datagram passes through here, one event at a time.
 
 import AnswerCache
+import Control
 import DNSWire
 import LinuxIO
 import Resolver
 import Telemetry
 
-final class ResolvingLoop {
+final class ResolvingLoop: LoopPart {
     /// Questions that may wait for this thread: a burst of misses from every serving thread.
     static let mailboxCapacity = 4096
 
@@ -35,6 +36,7 @@ final class ResolvingLoop {
     private var settledAt: Instant
     /// Stale answers by cause.
     private(set) var staleCauses: [StaleCause: UInt64] = [:]
+    private var parts = LoopParts()
     /// Taken in every turn.
     private var probeNews: [ProbeNews] = []
     private var divergences: [ForgeryEvidence] = []
@@ -66,6 +68,7 @@ final class ResolvingLoop {
         settledAt = Clock.now()
         self.fastPath = fastPath
         _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in notices += self.mailbox.takeAll() }
+        parts = LoopParts(of: self)
     }
 
     /// Waiting clients, without those still in the mailbox.
@@ -73,19 +76,11 @@ final class ResolvingLoop {
 
     /// When `timePassed` and `settle` are due.
     var nextDeadline: Instant? {
-        if streams.hasNotices { return settledAt }
-        return [
-            resolver.nextDeadline, providers.nextDeadline, system.nextDeadline, probes.nextDeadline,
-            streams.nextDeadline, store?.nextDeadline,
-        ].compactMap { $0 }.min()
+        streams.hasNotices ? settledAt : [resolver.nextDeadline, parts.nextDeadline].compactMap { $0 }.min()
     }
 
     func timePassed(now: Instant) {
-        providers.timePassed(now: now)
-        system.timePassed(now: now)
-        probes.timePassed(now: now)
-        streams.timePassed(now: now)
-        store?.timePassed(now: now)
+        parts.timePassed(now: now)
         if let deadline = resolver.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
     }
 
@@ -393,5 +388,115 @@ final class ResolvingLoop {
             return socket.reply(message.span, to: peer, from: askedAddress)
         case .stream(let connection): return streams.send(message, to: connection, now: now)
         }
+    }
+
+    // MARK: network changes
+
+    /// Replaces the nameservers. A change indicates another network, so results of running probes would concern the
+    /// former one.
+    func setNameservers(_ servers: [Nameserver], now: Instant) {
+        probes.abandonAll()
+        system.setServers(servers, now: now)
+    }
+
+    /// Moves to another network; results of running probes would concern the former one.
+    func networkChanged(to network: NetworkKey, now: Instant) {
+        probes.abandonAll()
+        // Failures while the routes were changing say nothing about this network.
+        providers.resetAddresses(of: nil)
+        handle(.network(.changed(network)), now: now)
+    }
+
+    /// Handles an intermediate step of a change: new requests use new connections.
+    func networkUnsettled(now: Instant) {
+        renewConnections(now: now)
+        handle(.network(.unsettled), now: now)
+    }
+
+    /// Drops connections of the former network, even those that may still work: finding out costs a timeout, a new
+    /// handshake some milliseconds.
+    func renewConnections(now: Instant) { providers.renewConnections(now: now) }
+
+    // MARK: views
+
+    /// Sum over all threads.
+    func counts(with serving: Tally) -> Tally {
+        var sum = serving
+        sum += streams.tally
+        sum += tally
+        return sum
+    }
+
+    /// Returns the number of open questions: in transit from a serving thread, or waiting.
+    func questionsOpen(with serving: Tally) -> Int {
+        Int(counts(with: serving)[.handedOver] - questionsTaken) + clientsWaiting
+    }
+
+    var refreshes: RefreshCounts { resolver.refreshes }
+
+    var displacedLookups: UInt64 { resolver.displacedLookups }
+
+    func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
+        resolver.estimate(of: provider, now: now)
+    }
+
+    func shadowCounts(of provider: ProviderID) -> ShadowCounts { resolver.shadowCounts(of: provider) }
+
+    func privateAnswers(from provider: ProviderID) -> UInt64 { resolver.privateAnswers(from: provider) }
+
+    func standIns(for reason: StandInReason) -> UInt64 { resolver.standIns(for: reason) }
+
+    func state(of provider: Provider, now: Instant) -> ProviderState {
+        resolver.state(of: provider.id, now: now) ?? .unmeasured
+    }
+
+    func judged(_ name: Name) -> [JudgedAddress] { resolver.judged(name) }
+
+    var judgedNames: [Name] { resolver.judgedNames }
+
+    var probeCounts: ProbeCounts { resolver.probeCounts }
+
+    func systemTrust(now: Instant) -> Double { resolver.systemTrust(now: now) }
+
+    /// Nil while no portal is suspected.
+    var portal: PortalState? { resolver.portal }
+
+    func hottest(atMost count: Int, now: Instant) -> [AskedQuestion] {
+        resolver.hottest(atMost: count, hits: answers.uncountedHits, now: now)
+    }
+
+    /// Returns the explanation of the present answer to a question.
+    func explanation(of question: Question, now: Instant) -> ExplainReport {
+        let explanations = Explanations(
+            resolver: resolver, answers: answers, view: view, now: now, nameOfSource: name(of:))
+        var report = explanations.report(of: question)
+        let (records, bootedAt) = (recorder.records, Clock.bootMicrosecondsSince1970())
+        report.lately = records.latest(ExplainReport.maxLately, about: question.name).map { event in
+            FlightEventReport(event, bootMicroseconds: bootedAt, showsClients: false) { records.words[$0] }.fact
+        }
+        return report
+    }
+
+    /// Returns the same explanation as separate lines.
+    func sentences(about question: Question, now: Instant) -> [String] {
+        explanation(of: question, now: now).sentences
+    }
+
+    /// Returns the running lookups, the oldest first.
+    func inflight(now: Instant) -> InflightReport {
+        let views = resolver.lookupViews
+        var report = InflightReport(total: views.count)
+        report.lookups = views.prefix(InflightReport.maxShown).map { view in
+            InflightReport.Lookup(
+                name: view.question.name.description, type: view.question.type.description,
+                ageMilliseconds: view.startedAt.duration(to: now).wholeMilliseconds, waiters: view.waiters,
+                isRefresh: view.isRefresh,
+                fetches: view.running.map { fetch in
+                    InflightReport.Fetch(
+                        upstream: name(of: Source(fetch.upstream)),
+                        ageMilliseconds: fetch.at.duration(to: now).wholeMilliseconds)
+                })
+        }
+        return report
     }
 }

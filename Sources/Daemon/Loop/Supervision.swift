@@ -3,7 +3,7 @@
 
 import LinuxIO
 
-final class Supervision {
+final class Supervision: LoopPart {
     private let notice: ServiceNotice
     private let threads: ServingThreads
     /// Nil if the manager expects no signs of life.

@@ -9,7 +9,7 @@ import Network
 import Resolver
 import Settings
 
-final class NAT64 {
+final class NAT64: LoopPart {
     private let resolving: ResolvingLoop
     private let cache: AnswerCache
     private let view: ServingView

@@ -8,7 +8,7 @@ import Network
 import Resolver
 import Settings
 
-final class NetworkChangeHandler {
+final class NetworkChangeHandler: LoopPart {
     let network: NetworkMonitor
 
     private let cache: AnswerCache
@@ -40,6 +40,9 @@ final class NetworkChangeHandler {
     }
 
     var nextDeadline: Instant? { network.nextDeadline }
+
+    /// `follow` does what is due, before all timers.
+    func timePassed(now: Instant) {}
 
     /// Follows the network; call it in every turn of the loop.
     ///

@@ -8,7 +8,7 @@ import LinuxIO
 import Network
 import Resolver
 
-final class PortalErrand {
+final class PortalErrand: LoopPart {
     private let resolving: ResolvingLoop
     /// The network in use; nil if there is none.
     private let network: () -> NetworkIdentity?

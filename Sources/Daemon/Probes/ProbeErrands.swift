@@ -6,7 +6,7 @@ import DNSWire
 import LinuxIO
 import Resolver
 
-final class ProbeErrands {
+final class ProbeErrands: LoopPart {
     private let resolving: ResolvingLoop
     private var running: [Running] = []
     private var nextNumber = 0

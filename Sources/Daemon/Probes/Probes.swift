@@ -7,7 +7,7 @@ package import LinuxIO
 package import Resolver
 import Telemetry
 
-package final class Probes {
+package final class Probes: LoopPart {
     /// The resolver stays below this limit; each probe holds a descriptor and an OpenSSL connection.
     static let maxRunning = 64
 

@@ -8,7 +8,7 @@ import LinuxIO
 import Resolver
 import Settings
 
-final class NodeLists {
+final class NodeLists: LoopPart {
     private let resolving: ResolvingLoop
     private var plans: [ProviderID: NodeListPlan] = [:]
     /// Notes from the store; nil until the store is loaded, empty without a store.

@@ -10,7 +10,7 @@ import PublicSuffix
 import Resolver
 import Settings
 
-final class ProviderFetches {
+final class ProviderFetches: LoopPart {
     private let loop: EventLoop
     let http: HTTPClient
     private(set) var providers: [Provider] = []

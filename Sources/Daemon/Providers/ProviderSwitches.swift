@@ -7,12 +7,14 @@ import DNSWire
 import LinuxIO
 import Resolver
 
-final class ProviderSwitches {
+final class ProviderSwitches: LoopPart {
     private let resolving: ResolvingLoop
     private let cache: AnswerCache
     private var state = ProviderSwitch()
     /// The next time at which a switch expires.
     private(set) var nextDeadline: Instant?
+    /// Names whose switch has expired, for the log.
+    private var switchedOn: [Name] = []
 
     private static let note = "providers switched off"
     /// Expiry is in wall time, and the clock may be set meanwhile: by decades on a machine without a real-time clock.
@@ -49,12 +51,17 @@ final class ProviderSwitches {
         return !names.isEmpty
     }
 
-    /// - Returns: the names that are switched on again.
-    func timePassed(now: Instant) -> [Name] {
-        guard let deadline = nextDeadline, deadline <= now else { return [] }
+    func timePassed(now: Instant) {
+        guard let deadline = nextDeadline, deadline <= now else { return }
         let names = state.expire(nowMilliseconds: Clock.wallMilliseconds())
         apply(to: names, now: now)
-        return names
+        switchedOn += names
+    }
+
+    /// Returns the names that were switched on again by time since the last call.
+    func takeSwitchedOn() -> [Name] {
+        defer { switchedOn = [] }
+        return switchedOn
     }
 
     var reports: [SwitchReport] {

@@ -166,7 +166,7 @@ extension Answer {
 }
 
 /// The running tests.
-final class ProviderTests {
+final class ProviderTests: LoopPart {
     private var running: [ProviderTest] = []
 
     /// Bound on tests; operators start them at terminals.

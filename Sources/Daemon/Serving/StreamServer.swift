@@ -6,7 +6,7 @@ import DNSWire
 import LinuxIO
 import Telemetry
 
-final class StreamServer {
+final class StreamServer: LoopPart {
     /// Unsent bytes of all connections together. Above it, a client with several unread answers is disconnected, so
     /// that 64 MiB are never exceeded.
     private static let maxUnsentBytes = 32 << 20

@@ -8,7 +8,7 @@ import Settings
 import Store
 import Synchronization
 
-final class StoreThread {
+final class StoreThread: LoopPart {
     let path: String
     private let orders: Mailbox<StoreOrder>
     private let lastOrder: Mailbox<StoreOrder>

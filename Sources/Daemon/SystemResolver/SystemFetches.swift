@@ -7,7 +7,7 @@ import Network
 import Resolver
 
 // getaddrinfo(3) would block, and might query this daemon.
-final class SystemFetches {
+final class SystemFetches: LoopPart {
     /// Nameservers of resolv.conf or the settings, in the order of use, without those that lead back to the daemon.
     private(set) var servers: [Nameserver] = []
     private(set) var requests: UInt64 = 0

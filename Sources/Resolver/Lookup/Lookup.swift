@@ -2,11 +2,9 @@
 //
 // Phases, and what leads from one to the next:
 //
-//     asking ───────── a provider answers, or no upstream can ───────────────────────────> finished
-//       │ the system resolver answers, and the providers had their time
-//       ├────> settled: clients have its answer; a late provider's still goes to the cache ──> finished
-//       │ a AAAA answer has no IPv6 address (DNS64)
-//       └────> awaitingIPv4: the A lookup decides ────────────────────────────────────────────> finished
+//     asking ───┬── a provider answers, or no upstream can ────────────────────────────────────────> finished
+//               ├── the system resolver's answer is given ──> settled ── the providers' fetches end ──> finished
+//               └── AAAA without an IPv6 address (DNS64) ──> awaitingIPv4 ── the A lookup ends ───────> finished
 //
 //     asking, settled ── the network changes ──> a new lookup for the same clients, without the earlier replies
 //
