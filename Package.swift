@@ -128,8 +128,12 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-// A build for some of the tests, as the one in release is, would compile all of them.
+// A build for some of the tests, as the one in release is, would compile all of them. An empty list builds the programs
+// only: without tests, fuzzers and benchmarks.
 if let only = Context.environment["HTTPDNSD_ONLY_TESTS"] {
     let names = only.split(separator: ",").map(String.init)
-    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+    package.targets.removeAll { target in
+        let isForTests = target.path?.hasPrefix("Tests/") ?? false
+        return target.type == .test && !names.contains(target.name) || names.isEmpty && isForTests
+    }
 }
