@@ -43,7 +43,7 @@ let package = Package(
         program("httpdnsd", ["Daemon", "LinuxIO"]),
         program(
             "httpdnsctl",
-            ["Control", "Crypto", "DNSWire", "Doctor", "LinuxIO", "Resolver", "Settings", "Takeover", "Telemetry"]),
+            ["Control", "Crypto", "DNSWire", "LinuxIO", "Resolver", "Settings", "Telemetry"]),
         program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
         module(
@@ -67,8 +67,6 @@ let package = Package(
         module("LinuxIO", ["CLinux"]),
         module("Telemetry", ["DNSWire"]),
         module("Control", ["DNSWire", "Telemetry"]),
-        module("Takeover", ["DNSWire", "Resolver"]),
-        module("Doctor", ["DNSWire", "Resolver"]),
         module("DNSWire"),
 
         .target(name: "CLinux"),
@@ -106,8 +104,8 @@ let package = Package(
                 "Resolver", "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
             ], resources: ["Explanations"]),
         tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
-        tests("TakeoverTests", ["Takeover", "TestSupport"]),
-        tests("DoctorTests", ["DNSWire", "Doctor", "Resolver", "TestSupport"]),
+        tests("TakeoverTests", ["httpdnsctl", "DNSWire", "Resolver", "TestSupport"]),
+        tests("DoctorTests", ["httpdnsctl", "DNSWire", "Resolver", "TestSupport"]),
         tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Settings", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),

@@ -66,10 +66,6 @@ struct AnswerKey: ~Copyable {
     /// Not part of the hash: all classes of a question are looked up under one lock.
     var provenance = Provenance.provider
 
-    init(partition: Partition) {
-        self.partition = partition
-    }
-
     /// - Parameter source: contains the name in wire form, `count` bytes from `start`.
     mutating func set(_ source: Span<UInt8>, from start: Int, count: Int, type: RecordType, hashing: NameHash) {
         name.set(source, from: start, count: count)

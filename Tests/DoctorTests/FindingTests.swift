@@ -1,6 +1,6 @@
 // What the checks of the daemon and its port say.
 
-import Doctor
+@testable import httpdnsctl
 import Testing
 
 @Suite("Findings about the daemon and its port")

@@ -1,6 +1,6 @@
 // What is said of files, buffers, containers and settings.
 
-import Doctor
+@testable import httpdnsctl
 import Testing
 
 @Suite("The machine around the daemon")

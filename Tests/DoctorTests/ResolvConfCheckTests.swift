@@ -1,7 +1,7 @@
 // Whether programs find the daemon, from every state of resolv.conf and nsswitch.conf that is told apart.
 
 import DNSWire
-import Doctor
+@testable import httpdnsctl
 import Resolver
 import Testing
 

@@ -1,6 +1,6 @@
 // What is said of providers, nameservers, certificates, the clock and IPv6.
 
-import Doctor
+@testable import httpdnsctl
 import Testing
 
 @Suite("The way of the daemon to others")

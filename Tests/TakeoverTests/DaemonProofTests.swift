@@ -1,6 +1,6 @@
 // A reply is the daemon's only when it says so.
 
-import Takeover
+@testable import httpdnsctl
 import Testing
 
 @Suite("Proof that the daemon answers")

@@ -1,6 +1,6 @@
 // What is written down comes back the same, and what is damaged is noticed.
 
-import Takeover
+@testable import httpdnsctl
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 // Who keeps resolv.conf, from what was seen of a machine.
 
-import Takeover
+@testable import httpdnsctl
 import Testing
 
 @Suite("Who keeps resolv.conf")

@@ -1,6 +1,6 @@
 // A machine is given back as it was found, from every point that a takeover, or giving back, can stop at.
 
-import Takeover
+@testable import httpdnsctl
 import Testing
 
 @Suite("Giving back")

@@ -1,6 +1,6 @@
 // Who will write resolv.conf again: only those who run, and were not told to leave it alone.
 
-import Takeover
+@testable import httpdnsctl
 import Testing
 
 @Suite("Programs that write resolv.conf again")

@@ -1,6 +1,6 @@
 // Machines of each kind, as files in memory: seen, changed by the steps of a plan, and compared.
 
-import Takeover
+@testable import httpdnsctl
 
 struct SampleMachine: Equatable {
     var files: [String: FileState]

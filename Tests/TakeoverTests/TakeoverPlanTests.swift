@@ -1,6 +1,6 @@
 // What is written for each kind of machine, and what people are warned of.
 
-import Takeover
+@testable import httpdnsctl
 import Testing
 
 @Suite("The plan of a takeover")

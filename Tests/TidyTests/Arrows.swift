@@ -9,8 +9,7 @@ enum Arrows {
         // Reads resolv.conf, settings and handshakes with the daemon's code, so that both see the same. Telemetry: it
         // reads a crash file without a daemon.
         "httpdnsctl": [
-            "Control", "Crypto", "DNSWire", "Doctor", "Glibc", "LinuxIO", "Resolver", "Settings", "Takeover",
-            "Telemetry",
+            "Control", "Crypto", "DNSWire", "Glibc", "LinuxIO", "Resolver", "Settings", "Telemetry",
         ],
         // The other side of each dialect, by the same code. An HTTP server of its own, because it breaks the protocol.
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
@@ -40,9 +39,6 @@ enum Arrows {
         "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
         // Telemetry: events of the flight recorder are shown in the words of the control socket.
         "Control": ["DNSWire", "FoundationEssentials", "Telemetry"],
-        // Takeover and Doctor parse resolv.conf with the resolver's code.
-        "Takeover": ["DNSWire", "Resolver"],
-        "Doctor": ["DNSWire", "Resolver"],
         "DNSWire": [],
     ]
 

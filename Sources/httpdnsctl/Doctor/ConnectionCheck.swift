@@ -2,7 +2,6 @@
 // sends no request.
 
 import Crypto
-import Doctor
 import LinuxIO
 
 final class ConnectionCheck: Errand {

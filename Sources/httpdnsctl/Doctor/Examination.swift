@@ -2,11 +2,9 @@
 
 import Control
 import DNSWire
-import Doctor
 import LinuxIO
 import Resolver
 import Settings
-import Takeover
 
 struct Examination {
     private let settings: ExaminedSettings

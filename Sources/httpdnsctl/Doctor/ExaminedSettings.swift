@@ -2,7 +2,6 @@
 // settings stand in, so that the other checks can run.
 
 import DNSWire
-import Doctor
 import LinuxIO
 import Resolver
 import Settings

@@ -1,10 +1,8 @@
 // Reads the files of this machine for the doctor and a takeover. An unreadable file counts as missing or is reported;
 // no conclusions are drawn here.
 
-import Doctor
 import LinuxIO
 import Resolver
-import Takeover
 
 enum MachineFiles {
     static let resolvConf = "/etc/resolv.conf"

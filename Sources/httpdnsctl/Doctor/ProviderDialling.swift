@@ -3,7 +3,6 @@
 
 import Crypto
 import DNSWire
-import Doctor
 import LinuxIO
 import Settings
 

@@ -1,0 +1,174 @@
+// Checks that the daemon runs, by its control socket and by the replies at its listen addresses.
+
+struct DaemonCheck: Equatable, Sendable {
+    enum Control: Equatable, Sendable {
+        case answers
+        /// The settings disable the control socket.
+        case none
+        /// The connection was refused, or the socket file does not exist; holds the system's error text.
+        case absent(String)
+        case denied
+        /// The connection was accepted, and no reply came.
+        case silent
+        /// The daemon does not run; httpdnsd.socket listens for it, and the first query starts it.
+        case startedByQuestions
+
+        var isAbsent: Bool { if case .absent = self { true } else { false } }
+    }
+
+    /// The reply to `version.bind. CH TXT`.
+    enum Reply: Equatable, Sendable {
+        case ours
+        /// Another DNS server answers.
+        case foreign
+        /// REFUSED: the daemon's reply to queries about itself from non-loopback clients.
+        case declined
+        /// The port is closed.
+        case refused
+        case silent
+        /// This machine does not have the listen address.
+        case addressMissing
+        /// The query could not be sent; holds the system's error text.
+        case unsent(String)
+    }
+
+    struct Listener: Equatable, Sendable {
+        /// "127.0.0.1:53"
+        let place: String
+        let udp: Reply
+        let tcp: Reply
+
+        init(_ place: String, udp: Reply, tcp: Reply) {
+            self.place = place
+            self.udp = udp
+            self.tcp = tcp
+        }
+
+        var replies: [(transport: String, reply: Reply)] { [("UDP", udp), ("TCP", tcp)] }
+    }
+
+    /// State that the daemon reports over the control socket; `none` without a report.
+    struct Knowledge: Equatable, Sendable {
+        /// Nameservers that forward queries back to the daemon.
+        let loopingServers: [String]
+        /// The reason why the daemon suspects a captive portal; nil: none suspected.
+        let portal: String?
+        /// The operator has switched providers off, at least for some names.
+        let isSwitchedOff: Bool
+
+        static let none = Knowledge(loopingServers: [], portal: nil, isSwitchedOff: false)
+    }
+
+    let control: Control
+    let socket: String
+    let listeners: [Listener]
+    let knowledge: Knowledge
+
+    init(control: Control, socket: String, listeners: [Listener], knowledge: Knowledge = .none) {
+        self.control = control
+        self.socket = socket
+        self.listeners = listeners
+        self.knowledge = knowledge
+    }
+
+    var isUp: Bool {
+        control == .answers || control == .startedByQuestions
+            || listeners.contains { $0.udp == .ours || $0.tcp == .ours }
+    }
+
+    var findings: [Finding] {
+        guard isUp else { return [absence] }
+        return controlFindings + listeners.flatMap(silences) + ownFindings
+    }
+
+    private var ownFindings: [Finding] {
+        var findings = knowledge.loopingServers.map { server in
+            Finding(
+                .warning, .daemon, "the nameserver \(server) forwards queries back to the daemon; not used",
+                remedy: "configure another upstream there, or another nameserver under [system-resolver]")
+        }
+        if let portal = knowledge.portal {
+            findings.append(
+                Finding(
+                    .warning, .daemon, "a captive portal is suspected: \(portal)",
+                    remedy: "open http://example.com in a browser and sign in to the network"))
+        }
+        if knowledge.isSwitchedOff {
+            findings.append(
+                Finding(
+                    .note, .daemon, "providers are switched off for some or all names",
+                    remedy: "httpdnsctl status shows the names; httpdnsctl httpdns on"))
+        }
+        return findings
+    }
+
+    private var absence: Finding {
+        if control == .silent {
+            return Finding(
+                .fault, .daemon, "a program holds \(socket), but answers neither there nor to queries",
+                remedy: "systemctl restart httpdnsd")
+        }
+        return Finding(
+            .fault, .daemon, "does not run: no answer at \(socket) nor at its listen addresses",
+            remedy: "systemctl start httpdnsd; if it ends again, journalctl -u httpdnsd shows the reason")
+    }
+
+    private var controlFindings: [Finding] {
+        switch control {
+        case .answers, .none: []
+        case .startedByQuestions:
+            [
+                Finding(
+                    .note, .daemon, "not checked, because a query would start it: httpdnsd.socket listens for it",
+                    remedy: "systemctl start httpdnsd, and run doctor again")
+            ]
+        case .denied:
+            [
+                Finding(
+                    .note, .daemon, "this user can't open \(socket)",
+                    remedy: "run httpdnsctl doctor as root")
+            ]
+        case .absent(let why):
+            [
+                Finding(
+                    .warning, .daemon, "answers queries, but not at \(socket) (\(why))",
+                    remedy: "httpdnsctl --socket PATH doctor, with control.socket of the settings")
+            ]
+        case .silent:
+            [
+                Finding(
+                    .warning, .daemon, "answers queries, but sends nothing at \(socket)",
+                    remedy: "systemctl restart httpdnsd")
+            ]
+        }
+    }
+
+    private var isReachedElsewhere: Bool {
+        listeners.contains { $0.replies.contains { $0.reply == .ours || $0.reply == .declined } }
+    }
+
+    /// Reports an absent listen address, such as [::1] with IPv6 off. systemd listens there anyway (FreeBind).
+    private func absentAddress(_ listener: Listener, _ transport: String) -> Finding {
+        Finding(
+            .note, .daemon, "\(listener.place) over \(transport): this machine does not have the address",
+            remedy: "none needed; or remove it from server.listen or httpdnsd.socket")
+    }
+
+    private func silences(_ listener: Listener) -> [Finding] {
+        listener.replies.compactMap { transport, reply in
+            let what: String
+            switch reply {
+            // PortCheck reports a foreign server.
+            case .ours, .declined, .foreign: return nil
+            case .refused: what = "connection refused"
+            case .silent: what = "no answer"
+            case .addressMissing where isReachedElsewhere: return absentAddress(listener, transport)
+            case .addressMissing: what = "this machine does not have the address"
+            case .unsent(let why): what = "can't be queried: \(why)"
+            }
+            return Finding(
+                .fault, .daemon, "\(listener.place) over \(transport): \(what)",
+                remedy: "allow traffic on lo in the firewall (nft list ruleset); else systemctl restart httpdnsd")
+        }
+    }
+}

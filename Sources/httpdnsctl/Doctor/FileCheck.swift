@@ -1,0 +1,172 @@
+// Checks that the daemon's user can access its files and that other users cannot read its keys. Opens no file: the
+// caller supplies owners and modes.
+
+struct FileCheck: Sendable {
+    /// Type, owner and mode of the file at a path, links resolved.
+    struct Status: Equatable, Sendable {
+        let isDirectory: Bool
+        let owner: UInt32
+        let group: UInt32
+        let mode: UInt32
+
+        /// - Parameter bit: 4 to read, 2 to write, 1 to search a directory or execute a file.
+        func allows(_ user: User, _ bit: UInt32) -> Bool {
+            if user.id == 0 { return true }
+            if owner == user.id { return mode >> 6 & bit != 0 }
+            if user.groups.contains(group) { return mode >> 3 & bit != 0 }
+            return mode & bit != 0
+        }
+    }
+
+    struct User: Equatable, Sendable {
+        let name: String
+        let id: UInt32
+        let groups: Set<UInt32>
+    }
+
+    enum Purpose: Equatable, Sendable {
+        /// The settings file.
+        case read
+        /// A key file; the value is its settings key.
+        case secret(String)
+        /// A directory in which the daemon creates files.
+        case make(String)
+        /// An existing file that the daemon writes.
+        case write(String)
+    }
+
+    struct Place: Equatable, Sendable {
+        let path: String
+        let purpose: Purpose
+        /// The status of each component, from the root to the path itself; nil: missing.
+        let steps: [Status?]
+        /// Free space of the file system; for directories only.
+        let freeBytes: Int?
+
+        init(path: String, purpose: Purpose, steps: [Status?], freeBytes: Int? = nil) {
+            self.path = path
+            self.purpose = purpose
+            self.steps = steps
+            self.freeBytes = freeBytes
+        }
+
+        var status: Status? { steps.last ?? nil }
+    }
+
+    /// Nil: this machine has no such user.
+    let user: User?
+    /// From the settings, or the default name.
+    let userName: String
+    /// The user must exist: the service is installed, or the settings name it.
+    let isUserNeeded: Bool
+    let places: [Place]
+
+    /// Enough for the store, its journal and a crash dump.
+    private static let minFreeBytes = 64 << 20
+
+    /// Last component of the directories that the daemon owns.
+    private static let ownName = "httpdnsd"
+
+    var findings: [Finding] {
+        var findings: [Finding] = []
+        if user == nil, isUserNeeded {
+            findings.append(
+                Finding(
+                    .fault, .files, "server.user is \(userName), but this user does not exist",
+                    remedy: "systemd-sysusers creates httpdnsd; adduser --system --group --no-create-home \(userName)"))
+        }
+        return findings + places.flatMap(look)
+    }
+
+    private func look(_ place: Place) -> [Finding] {
+        guard let status = place.status else { return missing(place) }
+        var findings: [Finding] = []
+        if case .secret(let key) = place.purpose, status.mode & 0o007 != 0 {
+            findings.append(
+                warning("\(place.path) (\(key)) is accessible to all users", "chmod o= \(place.path)"))
+        }
+        if let user { findings += hindrances(place, status, user) }
+        if let free = place.freeBytes, free < FileCheck.minFreeBytes {
+            findings.append(
+                warning("\(free >> 20) MiB are free for \(place.path)", "df -h \(place.path); free some space"))
+        }
+        return findings
+    }
+
+    private func missing(_ place: Place) -> [Finding] {
+        switch place.purpose {
+        case .read, .write: []
+        case .secret(let key):
+            [
+                Finding(
+                    .fault, .files, "\(place.path) (\(key)) does not exist",
+                    remedy: "put the account's key there: install -m 400 -o \(userName) KEYFILE \(place.path)")
+            ]
+        // The daemon creates this directory before it drops privileges.
+        case .make where place.path.hasSuffix("/\(FileCheck.ownName)"): []
+        case .make(let what):
+            [
+                warning(
+                    "\(place.path) (\(what)) does not exist", "install -d -o \(userName) \(place.path)")
+            ]
+        }
+    }
+
+    private func hindrances(_ place: Place, _ status: Status, _ user: User) -> [Finding] {
+        if let closed = place.steps.dropLast().firstIndex(where: { $0.map { !$0.allows(user, 1) } ?? false }) {
+            let path = FileCheck.path(place.path, steps: closed)
+            return [warning("\(user.name) can't search \(path) to reach \(place.path)", "chmod +x \(path)")]
+        }
+        switch place.purpose {
+        case .read:
+            guard !status.allows(user, 4) else { return [] }
+            return [
+                Finding(
+                    .fault, .files, "\(place.path) can't be read by \(user.name)", remedy: "chmod a+r \(place.path)")
+            ]
+        case .secret(let key):
+            guard !status.allows(user, 4) else { return [] }
+            return [
+                Finding(
+                    .fault, .files, "\(place.path) (\(key)) can't be read by \(user.name)",
+                    remedy: "chgrp \(user.name) \(place.path); chmod g+r \(place.path)")
+            ]
+        case .make(let what):
+            guard !status.allows(user, 2) || !status.allows(user, 1) else { return [] }
+            return [
+                warning("\(user.name) can't write into \(place.path) (\(what))", "chown \(user.name): \(place.path)")
+            ]
+        case .write(let what):
+            guard !status.allows(user, 2) else { return [] }
+            return [warning("\(user.name) can't write to \(place.path) (\(what))", "chown \(user.name): \(place.path)")]
+        }
+    }
+
+    /// Returns the first `steps` components of a path: "/a/b/c" has the steps "/", "/a", "/a/b".
+    private static func path(_ path: String, steps: Int) -> String {
+        "/" + path.split(separator: "/").prefix(steps).joined(separator: "/")
+    }
+
+    private func warning(_ text: String, _ remedy: String) -> Finding {
+        Finding(.warning, .files, text, remedy: remedy)
+    }
+}
+
+extension FileCheck.User {
+    /// - Parameters:
+    ///   - passwd: content of passwd(5).
+    ///   - group: content of group(5).
+    init?(name: String, passwd: String, group: String) {
+        let fields = { (line: Substring) in line.split(separator: ":", omittingEmptySubsequences: false) }
+        let line = passwd.split(separator: "\n").map(fields).first { $0.count >= 4 && $0[0] == name }
+        guard let line, let id = UInt32(line[2]), let primary = UInt32(line[3]) else { return nil }
+        var groups: Set<UInt32> = [primary]
+        for entry in group.split(separator: "\n").map(fields) where entry.count >= 4 {
+            guard entry[3].split(separator: ",").contains(where: { $0 == name }), let id = UInt32(entry[2]) else {
+                continue
+            }
+            groups.insert(id)
+        }
+        self.init(name: name, id: id, groups: groups)
+    }
+}

@@ -1,0 +1,74 @@
+// Finds the addresses at which the daemon answers DNS queries of this machine, and verifies that it does.
+
+import Control
+import LinuxIO
+
+enum DaemonAddresses {
+    /// The daemon answers these queries from memory, so 500 ms is generous.
+    private static let timeout = Duration.milliseconds(500)
+    private static let controlTimeout = Duration.seconds(2)
+    private static let port: UInt16 = 53
+    private static let maxAnswerBytes = 1 << 20
+
+    /// Returns the daemon's listen addresses on port 53 from its `status`: loopback only if there is one, else all.
+    /// Nil: the status lists no listeners.
+    static func told(at socket: String) throws(SystemError) -> [String]? {
+        let line = "\(Command.Word.status) --json"
+        let answer = try LocalExchange.ask(line, at: socket, timeout: controlTimeout, maxBytes: maxAnswerBytes)
+        guard let listeners = StatusReport(answer: answer)?.listeners else { return nil }
+        let addresses = listeners.compactMap { SocketAddress($0) }.filter { $0.port == port }.map(\.reachable)
+        let loopback = addresses.filter(\.isLoopback)
+        let all = (loopback.isEmpty ? addresses : loopback).map(\.addressText)
+        return all.enumerated().filter { !all[..<$0.offset].contains($0.element) }.map(\.element)
+    }
+
+    /// Returns the addresses at which httpdnsd itself answers a query for a name.
+    static func answering(_ addresses: [String]) -> [String] {
+        addresses.filter { isReached(through: $0) && proves(.name, at: $0) }
+    }
+
+    /// Returns whether queries sent to `address` reach the daemon, directly or through a forwarder.
+    static func isReached(through address: String) -> Bool {
+        proves(.version, at: address) || proves(.zone, at: address)
+    }
+
+    /// Returns whether any nameserver answers at `address`.
+    static func isListening(atStub address: String) -> Bool {
+        guard let server = SocketAddress("\(address):\(port)") else { return false }
+        let question = DaemonProof.name.question(id: 0)
+        return DatagramExchange.ask(question, at: server, timeout: timeout) { _ in true } != nil
+    }
+
+    private static func proves(_ proof: DaemonProof, at address: String) -> Bool {
+        guard let server = SocketAddress(address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)") else {
+            return false
+        }
+        let id = UInt16(truncatingIfNeeded: SystemEntropy().next())
+        // The daemon tells its version to loopback clients only, so the query is sent from a loopback address. A server
+        // on another machine is unreachable from there, and it is not the daemon.
+        let source = proof == .version ? server.loopback : nil
+        return DatagramExchange.ask(proof.question(id: id), at: server, from: source, timeout: timeout) {
+            proof.isProved(by: $0, id: id)
+        } != nil
+    }
+}
+
+extension SocketAddress {
+    /// The loopback address for a wildcard listen address, else the address itself.
+    fileprivate var reachable: SocketAddress {
+        guard isWildcard else { return self }
+        return SocketAddress(isIPv6 ? "[::1]:\(port)" : "127.0.0.1:\(port)") ?? self
+    }
+
+    /// The loopback address of the same family, with a port that the kernel chooses.
+    fileprivate var loopback: SocketAddress? { SocketAddress(isIPv6 ? "[::1]:0" : "127.0.0.1:0") }
+
+    fileprivate var isLoopback: Bool { addressText.hasPrefix("127.") || addressText == "::1" }
+
+    /// The address without its port.
+    fileprivate var addressText: String {
+        let text = description
+        let host = text[..<(text.lastIndex(of: ":") ?? text.endIndex)]
+        return String(isIPv6 ? host.dropFirst().dropLast() : host)
+    }
+}

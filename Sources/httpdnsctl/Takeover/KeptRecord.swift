@@ -1,0 +1,91 @@
+// Reads, writes and locks the takeover record and its directory. One process works there at a time.
+
+import Control
+import LinuxIO
+
+enum KeptRecord {
+    case none
+    case whole(TakeoverRecord)
+    case damaged(RecordFault)
+
+    static func read() throws(SystemError) -> KeptRecord {
+        do throws(SystemError) {
+            let bytes = try TextFile.read(SystemPaths.record, maxBytes: TakeoverRecord.maxBytes)
+            do throws(RecordFault) {
+                return .whole(try TakeoverRecord(bytes))
+            } catch {
+                return .damaged(error)
+            }
+        } catch {
+            if error.isPermissionDenied { fail("\(SystemPaths.record) is only for root: \(error)", Exit.failed) }
+            guard error.isNoSuchFile else { throw error }
+            return .none
+        }
+    }
+
+    var word: SystemReport.Record {
+        switch self {
+        case .none: .none
+        case .whole(let record): record.isComplete ? .complete : .unfinished
+        case .damaged: .damaged
+        }
+    }
+
+    /// Locks the record's directory until the process ends or the returned lock is released.
+    /// - Parameter patience: how long to wait while another process holds the lock.
+    static func lock(patience: Duration) throws(SystemError) -> DirectoryLock {
+        let deadline = Clock.now() + patience
+        while true {
+            try FileReplacement.makeDirectory(SystemPaths.kept)
+            do throws(SystemError) {
+                return try DirectoryLock(SystemPaths.kept)
+            } catch {
+                // A process that finishes removes the directory, possibly between `makeDirectory` and the lock.
+                guard DirectoryLock.isTaken(error) || error.isNoSuchFile else { throw error }
+            }
+            guard Clock.now() < deadline else {
+                fail("another httpdnsctl is changing the system; try again when it has ended", Exit.failed)
+            }
+            wait(betweenTries)
+        }
+    }
+
+    private static let betweenTries = Duration.milliseconds(100)
+
+    /// Waits in an event loop. A signal still ends the program.
+    static func wait(_ duration: Duration) {
+        let deadline = Clock.now() + duration
+        guard let loop = try? EventLoop() else { return }
+        while Clock.now() < deadline, (try? loop.turn(until: deadline)) != nil {}
+    }
+
+    /// Writes the record; it is on the disk when this returns.
+    static func write(_ record: TakeoverRecord) throws(SystemError) {
+        // The record is as readable as the files that it preserves, so that users can see what will be restored.
+        let rights = FileRights(userID: 0, groupID: 0, mode: record.mode)
+        let path = SystemPaths.record
+        try FileReplacement.put(record.text, rights, at: path, by: SystemPaths.unfinished(path))
+    }
+
+    /// Removes unfinished files and the empty directory if there is no record. Files kept for the operator stay.
+    static func forgetPlace() throws(SystemError) {
+        guard case .none = try read() else { return }
+        for path in [SystemPaths.record, SystemPaths.formerNameservers] {
+            try FileReplacement.remove(SystemPaths.unfinished(path))
+        }
+        try FileReplacement.removeDirectory(SystemPaths.kept)
+    }
+
+    static func damage(_ fault: RecordFault) -> String {
+        "\(SystemPaths.record) can't be read: \(fault)\n"
+            + "restore by hand the files listed in it, then remove it; the former nameservers are in "
+            + SystemPaths.formerNameservers
+    }
+
+    /// Returns advice for a file that cannot be written, or an empty string.
+    static func remedy(_ error: SystemError, _ path: String) -> String {
+        if error.isReadOnly { return "\nits file system is read-only; nothing can be changed there" }
+        if error.isPermissionDenied { return "\nis it immutable? see: lsattr \(path); then: chattr -i \(path)" }
+        return ""
+    }
+}

@@ -1,0 +1,48 @@
+// A path that a takeover changes: its former state, our state, and its role, which decides how a restore treats later
+// changes.
+
+struct TakenPath: Equatable, Sendable {
+    /// The purpose of the path in the takeover.
+    enum Role: String, CaseIterable, Sendable {
+        case resolvConf
+        /// A settings file with our name; no other program uses it.
+        case ownSettings
+        /// Another program's settings file with our lines at the end.
+        case sharedSettings
+        /// A directory for settings; removed if it is empty.
+        case folder
+        /// A file that another program generates from our settings; its content is not known in advance.
+        case generated
+        /// A file that only the daemon reads.
+        case copy
+    }
+
+    let path: String
+    let role: Role
+    let former: FileState
+    /// For `generated` equal to `former`, since the takeover writes nothing there.
+    let ours: FileState
+    /// True for a mount point: it is overwritten in place, since it cannot be replaced.
+    let isWrittenOver: Bool
+
+    init(_ path: String, _ role: Role, former: FileState, ours: FileState, isWrittenOver: Bool = false) {
+        self.path = path
+        self.role = role
+        self.former = former
+        self.ours = ours
+        self.isWrittenOver = isWrittenOver
+    }
+}
+
+/// A program to run; looked up in the system's standard directories.
+struct ProgramCall: Equatable, Sendable {
+    let name: String
+    let arguments: [String]
+
+    init(_ name: String, _ arguments: [String]) {
+        self.name = name
+        self.arguments = arguments
+    }
+
+    var line: String { ([name] + arguments).joined(separator: " ") }
+}
