@@ -1,4 +1,4 @@
-// The parts of the daemon that have deadlines. The main loop takes its deadline and its timer calls from this list only.
+// The parts of the daemon that have deadlines. The main loop takes its deadline and its timer calls from this list.
 
 import LinuxIO
 
