@@ -73,7 +73,7 @@ struct Lookup {
     var held: HeldAnswers
     var expired: ExpiredOffer
 
-    var giveUpAt: Instant
+    private(set) var giveUpAt: Instant
     /// Until then the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
     /// End of the network change. Until then the system resolver is not asked, and no client gets a failure.
@@ -84,7 +84,7 @@ struct Lookup {
     /// The system resolver no longer stands in, because a provider was reached.
     private var isStandInOver = false
     /// The cache holds a provider's records that may still be served stale: for a refresh.
-    var hasProviderRecords: Bool
+    private(set) var hasProviderRecords: Bool
 
     var mayCache = true
     var hasLearned = false
@@ -199,8 +199,10 @@ struct Lookup {
             let remainsLost = expired.cause == .unresponsive && areRequestsOverdue(state.ranking, now)
             expired.hurry(remainsLost || areProvidersUnresponsive(state.ranking, now), now: now)
         }
-        settleInsteadOfExpired(now: now, &state)
-        if case .settled(let answer, let learnedAt) = phase {
+        let given = settleInsteadOfExpired(now: now, &state)
+        if let given {
+            state.actions.append(.reply(waiter, given, .system))
+        } else if case .settled(let answer, let learnedAt) = phase {
             let arranged = state.verification.arranged(question, answer, now: now)
             state.actions.append(.reply(waiter, arranged.aged(since: learnedAt, now: now), .system))
         } else if isExpiredDue(now), let answer = expired.answer {
@@ -292,10 +294,10 @@ struct Lookup {
         dropStandIn(now: now, &state)
         compareSystemAnswer(state.verification)
         if now < giveUpAt { askFurther(now: now, &state) }
-        settleInsteadOfExpired(now: now, &state)
+        _ = settleInsteadOfExpired(now: now, &state)
         guard isAsking else { return }
         if case .answered(let answer, let learnedAt) = system, !systemIsOutranked, areProvidersDone || isHoldOver(now) {
-            settle(with: answer.aged(since: learnedAt, now: now), now: now, &state)
+            _ = settle(with: answer.aged(since: learnedAt, now: now), now: now, &state)
         } else if isIdle(now) || giveUpAt <= now {
             conclude(now: now, &state)
         } else if !waiters.isEmpty, isExpiredDue(now) {

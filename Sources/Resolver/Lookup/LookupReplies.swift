@@ -219,23 +219,29 @@ extension Lookup {
     // MARK: settling
 
     /// Gives the system resolver's answer when the time of a lower-ranked expired answer has come.
-    mutating func settleInsteadOfExpired(now: Instant, _ state: inout ResolverState) {
+    ///
+    /// - Returns: the answer given; nil if none was.
+    mutating func settleInsteadOfExpired(now: Instant, _ state: inout ResolverState) -> Answer? {
         compareSystemAnswer(state.verification)
         guard isAsking, case .answered(let answer, let learnedAt) = system, expired.answer != nil,
             expired.dueAt <= now, !systemIsOutranked
-        else { return }
-        settle(with: answer.aged(since: learnedAt, now: now), now: now, &state)
+        else { return nil }
+        return settle(with: answer.aged(since: learnedAt, now: now), now: now, &state)
     }
 
     /// Gives clients the system resolver's answer. Running fetches to providers may still fill the cache.
-    mutating func settle(with answer: Answer, now: Instant, _ state: inout ResolverState) {
+    ///
+    /// - Returns: the answer given; nil if it needs DNS64.
+    mutating func settle(with answer: Answer, now: Instant, _ state: inout ResolverState) -> Answer? {
         if state.synthesis.isNeeded(for: question, answer) {
-            return beginAwaitingIPv4(answer, .system, now: now, &state)
+            beginAwaitingIPv4(answer, .system, now: now, &state)
+            return nil
         }
         let kept = keep(answer, from: .system, isSubstitute: true, now: now, &state)
         replyToAll(kept, from: .system, &state)
         phase = .settled(kept, at: now)
         finishIfIdle()
+        return kept
     }
 
     /// Continues after clients got the system resolver's answer. Providers not asked yet may replace it in the cache.
