@@ -145,7 +145,7 @@ class Rights(Case):
 
     def test_it_refuses_to_keep_root(self):
         said = self.refused(Daemon([self.provider.provider("json")], server='user = "root"'))
-        self.assertRegex(said, r'\.toml:\d+:\d+: server\.user: found "root"; allowed: .* not root.*; root privileges')
+        self.assertRegex(said, r'\.toml:\d+:\d+: server\.user: found "root"; allowed: .* not root; the daemon drops root privileges')
 
     def test_a_user_that_does_not_exist(self):
         said = self.refused(Daemon([self.provider.provider("json")], server='user = "no-such-user-here"'))
