@@ -55,6 +55,17 @@ struct RuleTests {
         #expect(Rules.head(file("// Why.\n//\n// Invariants\n// - a\n// - b\n// - c\n")).isEmpty)
     }
 
+    @Test("classes with deadlines")
+    func loopParts() {
+        let path = "Sources/Daemon/Loop/Sample.swift"
+        let body = "    private(set) var nextDeadline: Instant?\n}\n"
+        #expect(!Rules.loopParts(file("final class Part {\n" + body, path)).isEmpty)
+        #expect(Rules.loopParts(file("final class Part: LoopPart {\n" + body, path)).isEmpty)
+        #expect(Rules.loopParts(file("struct Part {\n" + body, path)).isEmpty)
+        #expect(Rules.loopParts(file("final class ProviderTest {\n" + body, path)).isEmpty)
+        #expect(Rules.loopParts(file("final class Part {\n" + body)).isEmpty)
+    }
+
     @Test("the last newline")
     func lastNewline() {
         #expect(

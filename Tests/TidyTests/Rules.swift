@@ -44,6 +44,27 @@ enum Rules {
         return [Complaint(path: file.path, line: file.lines.count, what: "no newline at the end")]
     }
 
+    // MARK: deadlines
+
+    /// The owners of these classes pass on their deadlines.
+    private static let partsOfParts: Set<String> = ["NetworkMonitor", "ProviderTest"]
+
+    /// A class of the daemon that has a deadline and is no `LoopPart` would never get a turn.
+    static func loopParts(_ file: SourceFile) -> [Complaint] {
+        guard file.isSwift, file.path.hasPrefix("Sources/Daemon/") else { return [] }
+        var type: Substring = ""
+        return complaints(file, file.codeLines) { line in
+            if line.first?.isLetter == true { type = line }
+            let isMember = line.hasPrefix("    ") && !line.hasPrefix("     ")
+            guard isMember, line.contains("var nextDeadline") else { return nil }
+            let words = SwiftCode.words(type).map(\.word)
+            guard let keyword = words.firstIndex(of: "class"), keyword + 1 < words.count else { return nil }
+            let name = String(words[keyword + 1])
+            guard !type.contains("LoopPart"), !partsOfParts.contains(name) else { return nil }
+            return "the class \(name) has a deadline and is no LoopPart"
+        }
+    }
+
     // MARK: words
 
     private static let emptyNouns: Set<String> = [

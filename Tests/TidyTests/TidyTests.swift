@@ -41,6 +41,9 @@ struct TidyTests {
     @Test("files end with a newline")
     func lastNewline() { expectNone(Rules.lastNewline) }
 
+    @Test("classes of the daemon with deadlines are parts of the loop")
+    func loopParts() { expectNone(Rules.loopParts) }
+
     @Test("file and type names say what their job is")
     func names() {
         expectNone(Rules.fileName)

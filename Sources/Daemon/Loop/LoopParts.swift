@@ -9,7 +9,8 @@ protocol LoopPart: AnyObject {
     func timePassed(now: Instant)
 }
 
-/// Invariant: every stored property of the owner that is a `LoopPart` is in the list, in the order of declaration.
+/// Invariants: every stored property of the owner that is a `LoopPart` is in the list, in the order of declaration. A
+/// part has one owner. TidyTests refuses a class with a deadline that is no part.
 struct LoopParts {
     private let parts: [any LoopPart]
 
@@ -18,6 +19,7 @@ struct LoopParts {
     /// - Parameter owner: its properties are read once; a part that is assigned later is missing.
     init(of owner: AnyObject) {
         parts = Mirror(reflecting: owner).children.compactMap { $0.value as? any LoopPart }
+        precondition(!parts.isEmpty, "the program was compiled without reflection metadata")
     }
 
     var nextDeadline: Instant? {
