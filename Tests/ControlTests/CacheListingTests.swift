@@ -30,7 +30,7 @@ struct CacheListingTests {
         _ view: CacheView, _ pieces: [[CacheEntryReport]], of scope: QuestionScope = .everything, asJSON: Bool = false
     ) -> String {
         var listing = CacheListing(view, scope, wantsJSON: asJSON)
-        return pieces.map { listing.piece(of: $0) }.joined() + listing.end()
+        return pieces.map { listing.page(of: $0) }.joined() + listing.end()
     }
 
     @Test("ls has one line for each entry and counts them at the end")

@@ -28,7 +28,7 @@ struct EvidenceTests {
 
     private func listing(_ pieces: [[EvidenceReport]], asJSON: Bool = false) -> String {
         var listing = EvidenceListing(wantsJSON: asJSON)
-        return pieces.map { listing.piece(of: $0) }.joined() + listing.end()
+        return pieces.map { listing.page(of: $0) }.joined() + listing.end()
     }
 
     @Test("the list says when, for which name and on which network who led where, and counts at the end")

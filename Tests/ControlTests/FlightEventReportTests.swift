@@ -71,11 +71,14 @@ struct FlightEventReportTests {
     @Test("a listing is one object, or lines with their number, whether or not there is something")
     func listing() {
         for (events, lines) in [([], 1), ([answered, answered], 3)] as [([FlightEvent], Int)] {
-            var json = FlightListing(wantsJSON: true, showsClients: false, bootMicroseconds: boot)
-            let text = json.piece(of: events) { words[$0] } + json.end()
+            let reports = events.map { event in
+                FlightEventReport(event, bootMicroseconds: boot, showsClients: false) { words[$0] }
+            }
+            var json = FlightListing(wantsJSON: true)
+            let text = json.page(of: reports) + json.end()
             #expect(text.hasPrefix("{\"events\":[") && text.hasSuffix("]}\n") && text.count { $0 == "\n" } == 1)
-            var plain = FlightListing(wantsJSON: false, showsClients: false, bootMicroseconds: boot)
-            let shown = plain.piece(of: events) { words[$0] } + plain.end()
+            var plain = FlightListing(wantsJSON: false)
+            let shown = plain.page(of: reports) + plain.end()
             #expect(shown.split(separator: "\n").count == lines && shown.hasSuffix("; \(events.count) events\n"))
         }
     }

@@ -38,7 +38,7 @@ struct VerdictTests {
 
     private func listing(_ name: String?, _ pieces: [[AddressReport]], asJSON: Bool = false) -> String {
         var listing = VerdictListing(name.flatMap { Name($0) }, wantsJSON: asJSON)
-        return pieces.map { listing.piece(of: $0) }.joined() + listing.end()
+        return pieces.map { listing.page(of: $0) }.joined() + listing.end()
     }
 
     @Test("a step of verify says what was found, how fast, and whose certificate it was")
@@ -179,7 +179,7 @@ struct WhoisTests {
 
     private func listing(_ pieces: [[WhoisEntry]], asJSON: Bool = false) -> String {
         var listing = WhoisListing(.v4(0xC000_0201), wantsJSON: asJSON)
-        return pieces.map { listing.piece(of: $0) }.joined() + listing.end()
+        return pieces.map { listing.page(of: $0) }.joined() + listing.end()
     }
 
     @Test("each name is told once, and the end counts them")

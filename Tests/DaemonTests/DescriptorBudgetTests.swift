@@ -48,12 +48,12 @@ struct DescriptorBudgetTests {
         let before = fetches.refusedExchanges
         let names = try (0..<4).map { try #require(Name("n\($0).example")) }
         var results: [FetchResult] = []
-        let errands = names.map { name in fetches.ask(Question(name, .a), now: now) { results.append($0) } }
+        let pending = names.map { name in fetches.ask(Question(name, .a), now: now) { results.append($0) } }
         #expect(fetches.refusedExchanges > before)
         _ = fetches.takeFinished()
         #expect(results.allSatisfy { if case .failure(.overload) = $0 { true } else { false } } && !results.isEmpty)
         // Their places are free again.
-        for errand in errands { fetches.cancel(errand) }
+        for request in pending { fetches.cancel(request) }
         let refused = fetches.refusedExchanges
         _ = fetches.ask(Question(names[0], .a), now: now) { _ in }
         #expect(fetches.refusedExchanges == refused)

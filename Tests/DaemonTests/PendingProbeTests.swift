@@ -8,7 +8,7 @@ import Testing
 
 @testable import Daemon
 
-struct ProbeErrandTests {
+struct PendingProbeTests {
     private let name: Name
     private let other: Name
     private let start = Clock.now()
@@ -24,140 +24,140 @@ struct ProbeErrandTests {
         second = ProbeTarget(name, .v4(0xC000_0202), port: 443)
     }
 
-    private func finding(_ target: ProbeTarget, _ result: ProbeResult) -> ProbeErrand.Finding {
-        ProbeErrand.Finding(target: target, result: result)
+    private func finding(_ target: ProbeTarget, _ result: ProbeResult) -> PendingProbe.Finding {
+        PendingProbe.Finding(target: target, result: result)
     }
 
     private func at(_ milliseconds: Int) -> Instant { start + .milliseconds(milliseconds) }
 
     @Test("verify probes all that is known, says each finding as it comes, and ends with the last one")
     func verify() {
-        var errand = ProbeErrand(.verify, of: name)
-        #expect(errand.begin(known: [first, second], now: start) == [.probe([first.address, second.address])])
-        #expect(errand.nextDeadline == at(25_000))
-        #expect(errand.take(.found(second, bad), now: start) == [.found(finding(second, bad))])
-        #expect(errand.take(.found(second, bad), now: start).isEmpty, "once is enough")
+        var pending = PendingProbe(.verify, of: name)
+        #expect(pending.begin(known: [first, second], now: start) == [.probe([first.address, second.address])])
+        #expect(pending.nextDeadline == at(25_000))
+        #expect(pending.take(.found(second, bad), now: start) == [.found(finding(second, bad))])
+        #expect(pending.take(.found(second, bad), now: start).isEmpty, "once is enough")
         let all = [finding(second, bad), finding(first, good)]
-        #expect(errand.take(.found(first, good), now: start) == [.found(finding(first, good)), .end(.found(all))])
-        #expect(errand.nextDeadline == nil && errand.take(.found(first, bad), now: start).isEmpty)
-        #expect(errand.timePassed(known: [first], now: at(60_000)).isEmpty)
+        #expect(pending.take(.found(first, good), now: start) == [.found(finding(first, good)), .end(.found(all))])
+        #expect(pending.nextDeadline == nil && pending.take(.found(first, bad), now: start).isEmpty)
+        #expect(pending.timePassed(known: [first], now: at(60_000)).isEmpty)
     }
 
     @Test("news of other names, addresses and ports change nothing")
     func othersNews() {
-        var errand = ProbeErrand(.verify, of: name)
-        _ = errand.begin(known: [first], now: start)
+        var pending = PendingProbe(.verify, of: name)
+        _ = pending.begin(known: [first], now: start)
         for target in [
             second, ProbeTarget(other, first.address, port: 443), ProbeTarget(name, first.address, port: 8443),
         ] {
-            #expect(errand.take(.found(target, good), now: start).isEmpty)
+            #expect(pending.take(.found(target, good), now: start).isEmpty)
         }
-        #expect(errand.take(.refused(other, first.address, .overload), now: start).isEmpty)
-        #expect(errand.take(.refused(other, first.address, .disabled), now: start).isEmpty)
-        #expect(errand.take(.refused(name, second.address, .disabled), now: start).isEmpty)
-        #expect(errand.nextDeadline == at(25_000))
+        #expect(pending.take(.refused(other, first.address, .overload), now: start).isEmpty)
+        #expect(pending.take(.refused(other, first.address, .disabled), now: start).isEmpty)
+        #expect(pending.take(.refused(name, second.address, .disabled), now: start).isEmpty)
+        #expect(pending.nextDeadline == at(25_000))
     }
 
     @Test("a name without a known address is resolved, and probed when two looks have seen the same")
     func lookUp() {
-        var errand = ProbeErrand(.verify, of: name)
-        #expect(errand.begin(known: [], now: start) == [.resolve])
-        #expect(errand.nextDeadline == at(100))
-        #expect(errand.timePassed(known: [first], now: at(99)).isEmpty, "not due yet")
-        #expect(errand.timePassed(known: [], now: at(100)).isEmpty && errand.nextDeadline == at(200))
-        #expect(errand.timePassed(known: [first], now: at(200)).isEmpty)
-        #expect(errand.timePassed(known: [second, first], now: at(300)).isEmpty, "the other family has come")
-        #expect(errand.timePassed(known: [first, second], now: at(400)) == [.probe([first.address, second.address])])
-        #expect(errand.nextDeadline == at(25_400))
+        var pending = PendingProbe(.verify, of: name)
+        #expect(pending.begin(known: [], now: start) == [.resolve])
+        #expect(pending.nextDeadline == at(100))
+        #expect(pending.timePassed(known: [first], now: at(99)).isEmpty, "not due yet")
+        #expect(pending.timePassed(known: [], now: at(100)).isEmpty && pending.nextDeadline == at(200))
+        #expect(pending.timePassed(known: [first], now: at(200)).isEmpty)
+        #expect(pending.timePassed(known: [second, first], now: at(300)).isEmpty, "the other family has come")
+        #expect(pending.timePassed(known: [first, second], now: at(400)) == [.probe([first.address, second.address])])
+        #expect(pending.nextDeadline == at(25_400))
     }
 
     @Test("news that come while a name is being resolved are not waited for")
     func earlyNews() {
-        var errand = ProbeErrand(.verify, of: name)
-        _ = errand.begin(known: [], now: start)
-        #expect(errand.take(.found(first, good), now: start).isEmpty && errand.nextDeadline == at(100))
+        var pending = PendingProbe(.verify, of: name)
+        _ = pending.begin(known: [], now: start)
+        #expect(pending.take(.found(first, good), now: start).isEmpty && pending.nextDeadline == at(100))
     }
 
     @Test("after 5 s a name without an address is given up, and one that has just got some is probed")
     func lookUpEnds() {
         for (known, last) in [([], .end(.unknown)), ([first], .probe([first.address]))]
-            as [([ProbeTarget], ProbeErrand.Step)]
+            as [([ProbeTarget], PendingProbe.Step)]
         {
-            var errand = ProbeErrand(.verify, of: name)
-            _ = errand.begin(known: [], now: start)
+            var pending = PendingProbe(.verify, of: name)
+            _ = pending.begin(known: [], now: start)
             var looks = 0
-            while let deadline = errand.nextDeadline, deadline < at(5_000) {
-                #expect(errand.timePassed(known: [], now: deadline).isEmpty)
+            while let deadline = pending.nextDeadline, deadline < at(5_000) {
+                #expect(pending.timePassed(known: [], now: deadline).isEmpty)
                 looks += 1
             }
             #expect(looks == 49)
-            #expect(errand.timePassed(known: known, now: at(5_000)) == [last])
+            #expect(pending.timePassed(known: known, now: at(5_000)) == [last])
         }
     }
 
     @Test("after 25 s without news what has no result is named, and what has one counts")
     func timeOut() {
-        var errand = ProbeErrand(.verify, of: name)
-        _ = errand.begin(known: [first, second], now: at(-24_000))
-        _ = errand.take(.found(first, good), now: start)
-        #expect(errand.timePassed(known: [first, second], now: at(24_999)).isEmpty)
+        var pending = PendingProbe(.verify, of: name)
+        _ = pending.begin(known: [first, second], now: at(-24_000))
+        _ = pending.take(.found(first, good), now: start)
+        #expect(pending.timePassed(known: [first, second], now: at(24_999)).isEmpty)
         #expect(
-            errand.timePassed(known: [first, second], now: at(25_000))
+            pending.timePassed(known: [first, second], now: at(25_000))
                 == [.noResult(second), .end(.found([finding(first, good)]))])
-        #expect(errand.nextDeadline == nil)
+        #expect(pending.nextDeadline == nil)
     }
 
     @Test("a probe that waits for the two before it, with the longest time-out there is, is waited for")
     func longestTimeOut() {
-        var errand = ProbeErrand(.verify, of: name)
-        _ = errand.begin(known: [first], now: start)
+        var pending = PendingProbe(.verify, of: name)
+        _ = pending.begin(known: [first], now: start)
         let end = start + Settings.Probe.timeouts.upperBound * 2 + .seconds(1)
-        #expect(errand.timePassed(known: [first], now: end).isEmpty)
-        #expect(errand.take(.found(first, bad), now: end).last == .end(.found([finding(first, bad)])))
+        #expect(pending.timePassed(known: [first], now: end).isEmpty)
+        #expect(pending.take(.found(first, bad), now: end).last == .end(.found([finding(first, bad)])))
     }
 
     @Test("an address that is not probed is named, all its ports are done with, and probes that are off end it at once")
     func refusals() {
         let port = ProbeTarget(name, first.address, port: 8443)
-        var errand = ProbeErrand(.verify, of: name)
-        _ = errand.begin(known: [first, port, second], now: start)
+        var pending = PendingProbe(.verify, of: name)
+        _ = pending.begin(known: [first, port, second], now: start)
         #expect(
-            errand.take(.refused(name, first.address, .notPublic), now: start) == [
+            pending.take(.refused(name, first.address, .notPublic), now: start) == [
                 .notProbed(first.address, .notPublic)
             ])
         let all = [finding(second, bad)]
-        #expect(errand.take(.found(second, bad), now: start) == [.found(all[0]), .end(.found(all))])
-        errand = ProbeErrand(.verify, of: name)
-        _ = errand.begin(known: [first, second], now: start)
-        #expect(errand.take(.refused(name, second.address, .disabled), now: start) == [.end(.refused(.disabled))])
-        #expect(errand.take(.refused(name, first.address, .disabled), now: start).isEmpty)
+        #expect(pending.take(.found(second, bad), now: start) == [.found(all[0]), .end(.found(all))])
+        pending = PendingProbe(.verify, of: name)
+        _ = pending.begin(known: [first, second], now: start)
+        #expect(pending.take(.refused(name, second.address, .disabled), now: start) == [.end(.refused(.disabled))])
+        #expect(pending.take(.refused(name, first.address, .disabled), now: start).isEmpty)
     }
 
     @Test("a report is about an address that an answer has led to, on each of its ports, and nothing else")
     func report() {
         let port = ProbeTarget(name, first.address, port: 8443)
-        var errand = ProbeErrand(.report(first.address), of: name)
-        #expect(errand.begin(known: [second], now: start) == [.end(.unknown)] && errand.nextDeadline == nil)
-        errand = ProbeErrand(.report(first.address), of: name)
-        #expect(errand.begin(known: [], now: start) == [.end(.unknown)], "it resolves nothing")
-        errand = ProbeErrand(.report(first.address), of: name)
-        #expect(errand.begin(known: [second, first, port], now: start) == [.probe([first.address])])
-        #expect(errand.take(.found(second, bad), now: start).isEmpty)
-        #expect(errand.take(.found(port, bad), now: start) == [.found(finding(port, bad))])
+        var pending = PendingProbe(.report(first.address), of: name)
+        #expect(pending.begin(known: [second], now: start) == [.end(.unknown)] && pending.nextDeadline == nil)
+        pending = PendingProbe(.report(first.address), of: name)
+        #expect(pending.begin(known: [], now: start) == [.end(.unknown)], "it resolves nothing")
+        pending = PendingProbe(.report(first.address), of: name)
+        #expect(pending.begin(known: [second, first, port], now: start) == [.probe([first.address])])
+        #expect(pending.take(.found(second, bad), now: start).isEmpty)
+        #expect(pending.take(.found(port, bad), now: start) == [.found(finding(port, bad))])
         let all = [finding(port, bad), finding(first, good)]
-        #expect(errand.take(.found(first, good), now: start).last == .end(.found(all)))
+        #expect(pending.take(.found(first, good), now: start).last == .end(.found(all)))
     }
 
     @Test("a report that leads to no probe is refused, and one without a result ends after 25 s")
     func reportEnds() {
         for reason in ProbeRefusal.allCases {
-            var errand = ProbeErrand(.report(first.address), of: name)
-            _ = errand.begin(known: [first], now: start)
-            #expect(errand.take(.refused(name, first.address, reason), now: start) == [.end(.refused(reason))])
+            var pending = PendingProbe(.report(first.address), of: name)
+            _ = pending.begin(known: [first], now: start)
+            #expect(pending.take(.refused(name, first.address, reason), now: start) == [.end(.refused(reason))])
         }
-        var errand = ProbeErrand(.report(first.address), of: name)
-        _ = errand.begin(known: [first], now: start)
-        #expect(errand.timePassed(known: [first], now: at(25_000)).last == .end(.found([])))
+        var pending = PendingProbe(.report(first.address), of: name)
+        _ = pending.begin(known: [first], now: start)
+        #expect(pending.timePassed(known: [first], now: at(25_000)).last == .end(.found([])))
     }
 }
 

@@ -9,16 +9,16 @@ import Testing
 
 @testable import Daemon
 
-struct ProbeErrandsTests {
+struct PendingProbesTests {
     private let stand: ResolvingStand
-    private let errands: ProbeErrands
+    private let pending: PendingProbes
     private let name: Name
     private let address = Address.v4(0xC000_0201)
     private let now = Clock.now()
 
     init() throws {
         stand = try ResolvingStand()
-        errands = ProbeErrands(stand.resolving)
+        pending = PendingProbes(stand.resolving)
         name = try #require(Name("a.example"))
     }
 
@@ -26,30 +26,30 @@ struct ProbeErrandsTests {
 
     @Test("a report of an address that no answer has led to is refused, and counted")
     func unknownAddress() throws {
-        let stream = try errands.report(name, address, by: 7, wantsJSON: false, now: now)
+        let stream = try pending.report(name, address, by: 7, wantsJSON: false, now: now)
         #expect(text(stream) == "error: no known answer for a.example contains 192.0.2.1\n" && stream.isFinished)
-        let object = try errands.report(name, address, by: 7, wantsJSON: true, now: now)
+        let object = try pending.report(name, address, by: 7, wantsJSON: true, now: now)
         #expect(text(object) == "{\"error\":\"no known answer for a.example contains 192.0.2.1\"}\n")
-        #expect(errands.reportsRefused == 2 && errands.reportsAccepted == 0 && errands.nextDeadline == nil)
+        #expect(pending.reportsRefused == 2 && pending.reportsAccepted == 0 && pending.nextDeadline == nil)
     }
 
     @Test("who reports too much is refused with the reason, and others are not")
     func tooManyReports() throws {
-        for _ in 0..<10 { _ = try errands.report(name, address, by: 7, wantsJSON: false, now: now) }
+        for _ in 0..<10 { _ = try pending.report(name, address, by: 7, wantsJSON: false, now: now) }
         let refusal = #expect(throws: Refusal.self) {
-            _ = try errands.report(name, address, by: 7, wantsJSON: true, now: now)
+            _ = try pending.report(name, address, by: 7, wantsJSON: true, now: now)
         }
         #expect(refusal?.reason == "too many reports by user 7; allowed: one in 1 s, and 10 at once")
-        #expect(refusal?.wantsJSON == true && errands.reportsRefused == 11)
-        _ = try errands.report(name, address, by: 8, wantsJSON: false, now: now)
+        #expect(refusal?.wantsJSON == true && pending.reportsRefused == 11)
+        _ = try pending.report(name, address, by: 8, wantsJSON: false, now: now)
     }
 
     @Test("a name that does not resolve is refused after 5 s, with a check every 100 ms")
     func unresolved() throws {
-        let stream = try errands.verify(name, wantsJSON: false, now: now)
+        let stream = try pending.verify(name, wantsJSON: false, now: now)
         var looks = 0
-        while let deadline = errands.nextDeadline, looks < 100 {
-            errands.timePassed(now: deadline)
+        while let deadline = pending.nextDeadline, looks < 100 {
+            pending.timePassed(now: deadline)
             looks += 1
         }
         #expect(looks == 50 && stream.isFinished)
@@ -58,14 +58,14 @@ struct ProbeErrandsTests {
 
     @Test("16 names are verified at once, and a client that goes makes room")
     func bound() throws {
-        let streams = try (0..<16).map { _ in try errands.verify(name, wantsJSON: false, now: now) }
-        let refusal = #expect(throws: Refusal.self) { _ = try errands.verify(name, wantsJSON: true, now: now) }
+        let streams = try (0..<16).map { _ in try pending.verify(name, wantsJSON: false, now: now) }
+        let refusal = #expect(throws: Refusal.self) { _ = try pending.verify(name, wantsJSON: true, now: now) }
         #expect(refusal?.reason == "16 names are being verified; wait for one to end" && refusal?.wantsJSON == true)
-        #expect(try errands.report(name, address, by: 7, wantsJSON: false, now: now).isFinished)
+        #expect(try pending.report(name, address, by: 7, wantsJSON: false, now: now).isFinished)
         streams[3].connectionClosed()
-        _ = try errands.verify(name, wantsJSON: false, now: now)
+        _ = try pending.verify(name, wantsJSON: false, now: now)
         for stream in streams { stream.connectionClosed() }
-        #expect(errands.reportsAccepted == 0)
+        #expect(pending.reportsAccepted == 0)
     }
 
     @Test("whois finds names in the cache by their addresses, each once, in as many pieces as it takes")
@@ -81,8 +81,8 @@ struct ProbeErrandsTests {
         stand.keep(Question(try #require(Name("n10.example")), .a), from: .system, addresses: [address], now: now)
         func told(_ address: Address) -> [String] {
             let listing = WhoisListing(address, wantsJSON: false)
-            let pieces = WhoisPieces(of: stand.cache, stand.resolving, listing, now: now)
-            return IteratorSequence(pieces).joined().split(separator: "\n").map(String.init)
+            let pieces = ListingPages(of: stand.cache, stand.resolving, listing, now: now)
+            return pieces.joined().split(separator: "\n").map(String.init)
         }
         let names = stride(from: 0, to: 100, by: 10).map { "n\($0).example" }
         #expect(
@@ -97,7 +97,7 @@ struct ProbeErrandsTests {
     func noVerdicts() {
         func told(_ name: Name?) -> String {
             let listing = VerdictListing(name, wantsJSON: false)
-            return IteratorSequence(VerdictPieces(of: stand.resolving, listing, now: now)).joined()
+            return ListingPages(of: stand.resolving, listing, now: now).joined()
         }
         #expect(told(name) == "error: no verdict for a.example\n" && told(nil) == "; 0 addresses\n")
     }

@@ -9,15 +9,15 @@ import Testing
 
 @testable import Daemon
 
-struct QueryErrandsTests {
+struct PendingQueriesTests {
     private let stand: ResolvingStand
-    private let errands: QueryErrands
+    private let pending: PendingQueries
     private let name: Name
     private let now = Clock.now()
 
     init() throws {
         stand = try ResolvingStand()
-        errands = QueryErrands(stand.resolving)
+        pending = PendingQueries(stand.resolving)
         name = try #require(Name("www.example.com"))
     }
 
@@ -33,32 +33,32 @@ struct QueryErrandsTests {
     @Test("what the cache has is shown with its source, as a client would get it")
     func fromCache() throws {
         stand.keep(Question(name, .a), from: .provider, now: now)
-        let stream = try errands.begin(QueryTerms(name, .a), wantsJSON: false, now: now)
+        let stream = try pending.begin(QueryTerms(name, .a), wantsJSON: false, now: now)
         #expect(
             text(stream) == [
                 "www.example.com. 600 IN A 192.0.2.1", "; NOERROR for www.example.com A, from cache in N ms",
             ])
-        #expect(stream.isFinished && errands.nextDeadline == nil)
+        #expect(stream.isFinished && pending.nextDeadline == nil)
         let mailbox = stand.resolving
         #expect(mailbox.clientsWaiting == 0 && mailbox.questionsTaken == 0)
     }
 
     @Test("without an upstream the failure is shown with its extended error, and counts as one")
     func failure() throws {
-        let stream = try errands.begin(QueryTerms(name, .a), wantsJSON: false, now: now)
+        let stream = try pending.begin(QueryTerms(name, .a), wantsJSON: false, now: now)
         #expect(
             text(stream) == [
                 "; SERVFAIL for www.example.com A, from local in N ms", "; EDE 22: no upstream answered",
                 "error: www.example.com A has no answer: SERVFAIL",
             ])
-        let again = try errands.begin(QueryTerms(name, .a), wantsJSON: false, now: now)
+        let again = try pending.begin(QueryTerms(name, .a), wantsJSON: false, now: now)
         #expect(text(again)[1] == "; EDE 13: it failed a moment ago" && again.isFinished)
     }
 
     @Test("past the cache an upstream is asked though the cache has an answer")
     func pastTheCache() throws {
         stand.keep(Question(name, .a), from: .provider, now: now)
-        let stream = try errands.begin(QueryTerms(name, .a, skipsCache: true), wantsJSON: true, now: now)
+        let stream = try pending.begin(QueryTerms(name, .a, skipsCache: true), wantsJSON: true, now: now)
         let text = String(decoding: stream.unsent, as: UTF8.self)
         #expect(text.hasPrefix(#"{"ede":{"code":22,"#) && text.contains(#""rcode":"SERVFAIL""#))
     }
@@ -66,17 +66,17 @@ struct QueryErrandsTests {
     @Test("names of our own are answered by ourselves")
     func local() throws {
         let localhost = try #require(Name("localhost"))
-        let stream = try errands.begin(QueryTerms(localhost, .a), wantsJSON: false, now: now)
+        let stream = try pending.begin(QueryTerms(localhost, .a), wantsJSON: false, now: now)
         #expect(text(stream).last == "; NOERROR for localhost A, from local in N ms")
         let why = try #require(Name("www.example.com.why.httpdnsd"))
-        let none = try errands.begin(QueryTerms(why, .a), wantsJSON: false, now: now)
+        let none = try pending.begin(QueryTerms(why, .a), wantsJSON: false, now: now)
         #expect(text(none) == ["; NOERROR for www.example.com.why.httpdnsd A, from local in N ms"])
     }
 
     @Test("what is answered before the cache is by ourselves, also past the cache", arguments: [false, true])
     func beforeCache(skipsCache: Bool) throws {
         func lines(_ type: RecordType, _ name: Name) throws -> [String] {
-            text(try errands.begin(QueryTerms(name, type, skipsCache: skipsCache), wantsJSON: false, now: now))
+            text(try pending.begin(QueryTerms(name, type, skipsCache: skipsCache), wantsJSON: false, now: now))
         }
         let any = try lines(.any, name)
         #expect(any.count == 2 && any[0].contains("HINFO") && any[1].contains("ANY, from local"), "\(any)")
@@ -89,11 +89,11 @@ struct QueryErrandsTests {
 
     @Test("as JSON a failure is one object that says so")
     func failureAsJSON() throws {
-        let stream = try errands.begin(QueryTerms(name, .a), wantsJSON: true, now: now)
+        let stream = try pending.begin(QueryTerms(name, .a), wantsJSON: true, now: now)
         #expect(stream.unsent.filter { $0 == UInt8(ascii: "\n") }.count == 1 && Reply.isRefusal(stream.unsent))
         #expect(String(decoding: stream.unsent, as: UTF8.self).contains(#""error":"www.example.com A has no answer"#))
         stand.keep(Question(name, .a), from: .provider, now: now)
-        let found = try errands.begin(QueryTerms(name, .a), wantsJSON: true, now: now)
+        let found = try pending.begin(QueryTerms(name, .a), wantsJSON: true, now: now)
         #expect(!Reply.isRefusal(found.unsent) && found.isFinished)
     }
 
@@ -102,7 +102,7 @@ struct QueryErrandsTests {
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(2)), now: now)
         let names = stand.resolving.providers.providers.map(\.name).joined(separator: ", ")
         do throws(Refusal) {
-            _ = try errands.begin(QueryTerms(name, .a, provider: "nobody"), wantsJSON: false, now: now)
+            _ = try pending.begin(QueryTerms(name, .a, provider: "nobody"), wantsJSON: false, now: now)
             Issue.record("it was not refused")
         } catch {
             #expect(error.reason == "no provider nobody; allowed: \(names)")
@@ -113,26 +113,26 @@ struct QueryErrandsTests {
     func bound() throws {
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
         var streams: [ControlStream] = []
-        for number in 0..<QueryErrands.maxRunning {
+        for number in 0..<PendingQueries.maxRunning {
             let name = try #require(Name("n\(number).example.com"))
-            streams.append(try errands.begin(QueryTerms(name, .a), wantsJSON: false, now: now))
+            streams.append(try pending.begin(QueryTerms(name, .a), wantsJSON: false, now: now))
         }
         #expect(streams.allSatisfy { !$0.isFinished } && stand.resolving.inflight(now: now).total == 16)
-        #expect(throws: Refusal.self) { try errands.begin(QueryTerms(name, .a), wantsJSON: false, now: now) }
+        #expect(throws: Refusal.self) { try pending.begin(QueryTerms(name, .a), wantsJSON: false, now: now) }
         streams[0].connectionClosed()
         let late = now + .seconds(1)
-        let last = try errands.begin(QueryTerms(name, .a), wantsJSON: false, now: late)
-        #expect(errands.nextDeadline == now + QueryErrands.patience)
-        errands.timePassed(now: now + QueryErrands.patience)
+        let last = try pending.begin(QueryTerms(name, .a), wantsJSON: false, now: late)
+        #expect(pending.nextDeadline == now + PendingQueries.patience)
+        pending.timePassed(now: now + PendingQueries.patience)
         #expect(text(streams[1]) == ["error: no answer in N s"] && streams[1].isFinished && !last.isFinished)
-        #expect(errands.nextDeadline == late + QueryErrands.patience)
+        #expect(pending.nextDeadline == late + PendingQueries.patience)
     }
 
     @Test("one user who may not do everything has no more than 4 under way")
     func boundOfUser() throws {
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
-        let begin = { try errands.begin(QueryTerms(name, .a), wantsJSON: false, by: $0, now: now) }
-        for _ in 0..<QueryErrands.maxRunningOfUser { _ = try begin(1000) }
+        let begin = { try pending.begin(QueryTerms(name, .a), wantsJSON: false, by: $0, now: now) }
+        for _ in 0..<PendingQueries.maxRunningOfUser { _ = try begin(1000) }
         #expect(throws: Refusal.self) { try begin(1000) }
         _ = try begin(1001)
         _ = try begin(nil)

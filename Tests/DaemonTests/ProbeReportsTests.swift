@@ -22,7 +22,7 @@ struct ProbeReportsTests {
 
     private func outcome(_ verdicts: [Verdict], _ place: AddressPlace) -> ReportOutcome {
         let findings = verdicts.enumerated().map { index, verdict in
-            ProbeErrand.Finding(target: target(UInt16(443 + index)), result: ProbeResult(verdict))
+            PendingProbe.Finding(target: target(UInt16(443 + index)), result: ProbeResult(verdict))
         }
         return ReportOutcome(name, address, findings, place)
     }

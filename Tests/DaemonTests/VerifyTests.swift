@@ -13,7 +13,7 @@ import Testing
 
 struct VerifyTests {
     private let stand: ResolvingStand
-    private let errands: ProbeErrands
+    private let pending: PendingProbes
     private let name: Name
     private let provider: ProviderID
     private let now = Clock.now()
@@ -26,7 +26,7 @@ struct VerifyTests {
 
     init() throws {
         stand = try ResolvingStand()
-        errands = ProbeErrands(stand.resolving)
+        pending = PendingProbes(stand.resolving)
         name = try #require(Name("a.example"))
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
         provider = try #require(stand.resolving.providers.providers.first).id
@@ -54,20 +54,20 @@ struct VerifyTests {
         (result.connectTime, result.handshakeTime) = (.milliseconds(12), .milliseconds(31))
         if verdict == .verified { result.certificate = certificate }
         stand.resolving.handle(.probeFinished(ProbeID(number), result), now: now)
-        errands.take(stand.resolving.takeProbeNews(), now: now)
+        pending.take(stand.resolving.takeProbeNews(), now: now)
     }
 
     private func text(_ stream: ControlStream) -> String { String(decoding: stream.unsent, as: UTF8.self) }
 
     private func verdicts() -> String {
-        IteratorSequence(VerdictPieces(of: stand.resolving, VerdictListing(name, wantsJSON: false), now: now)).joined()
+        ListingPages(of: stand.resolving, VerdictListing(name, wantsJSON: false), now: now).joined()
     }
 
     @Test("verify tells each address as its probe ends, and ends with the last one")
     func verify() throws {
         setPolicy()
         answer([first, second])
-        let stream = try errands.verify(name, wantsJSON: false, now: now)
+        let stream = try pending.verify(name, wantsJSON: false, now: now)
         #expect(text(stream).isEmpty && !stream.isFinished)
         found(.verified, probe: 0)
         let line =
@@ -76,14 +76,14 @@ struct VerifyTests {
         #expect(text(stream).hasSuffix(line) && !stream.isFinished)
         found(.refused, probe: 1)
         #expect(text(stream).hasSuffix(":1          refused              connect 12 ms, handshake 31 ms\n"))
-        #expect(text(stream).count { $0 == "\n" } == 2 && stream.isFinished && errands.nextDeadline == nil)
+        #expect(text(stream).count { $0 == "\n" } == 2 && stream.isFinished && pending.nextDeadline == nil)
     }
 
     @Test("without a verified address verify is refused in the end, so that scripts see it")
     func noneVerified() throws {
         setPolicy()
         answer([first])
-        let stream = try errands.verify(name, wantsJSON: true, now: now)
+        let stream = try pending.verify(name, wantsJSON: true, now: now)
         found(.nameMismatch, probe: 0)
         let lines = text(stream).split(separator: "\n")
         #expect(lines.count == 2 && lines[0].contains(#""verdict":"name-mismatch""#))
@@ -94,8 +94,8 @@ struct VerifyTests {
     func disabled() throws {
         setPolicy(isEnabled: false)
         answer([first, second])
-        let stream = try errands.verify(name, wantsJSON: false, now: now)
-        errands.take(stand.resolving.takeProbeNews(), now: now)
+        let stream = try pending.verify(name, wantsJSON: false, now: now)
+        pending.take(stand.resolving.takeProbeNews(), now: now)
         #expect(
             text(stream)
                 == "error: a.example is not probed because of [probe] enabled or a [[rule]] with probe = false\n")
@@ -106,8 +106,8 @@ struct VerifyTests {
     func notPublic() throws {
         setPolicy(allowsPrivate: false)
         answer([first])
-        let stream = try errands.verify(name, wantsJSON: false, now: now)
-        errands.take(stand.resolving.takeProbeNews(), now: now)
+        let stream = try pending.verify(name, wantsJSON: false, now: now)
+        pending.take(stand.resolving.takeProbeNews(), now: now)
         #expect(text(stream).hasPrefix("127.0.0.1            no result: 127.0.0.1: not a public address"))
         #expect(text(stream).hasSuffix("\nerror: no address of a.example was verified\n") && stream.isFinished)
     }
@@ -116,31 +116,31 @@ struct VerifyTests {
     func report() throws {
         setPolicy()
         answer([first, second])
-        let wrong = try errands.report(name, first, by: 7, wantsJSON: false, now: now)
+        let wrong = try pending.report(name, first, by: 7, wantsJSON: false, now: now)
         found(.verified, probe: 0)
         #expect(text(wrong) == "probe disagrees: verified; 127.0.0.1 stays in answers\n" && wrong.isFinished)
-        let right = try errands.report(name, second, by: 7, wantsJSON: false, now: now)
+        let right = try pending.report(name, second, by: 7, wantsJSON: false, now: now)
         found(.refused, probe: 1)
         #expect(text(right) == "probe agrees: refused; 127.0.1.2 was removed from answers\n" && right.isFinished)
-        #expect(errands.reportsAccepted == 2 && errands.reportsRefused == 0)
+        #expect(pending.reportsAccepted == 2 && pending.reportsRefused == 0)
         #expect(verdicts().contains("dropped: unreachable; another address is usable"))
-        let whois = WhoisPieces(
+        let whois = ListingPages(
             of: stand.cache, stand.resolving, WhoisListing(second, wantsJSON: false), now: now)
         let provider = stand.resolving.providers.providers[0].name
-        let kept = IteratorSequence(whois).joined()
+        let kept = whois.joined()
         #expect(kept.hasPrefix("a.example A ") && kept.hasSuffix("\n; 1 name\n"))
         #expect(verdicts().contains("by \(provider)"))
     }
 
     @Test("two who want to know the same both are told, and what was found a moment ago is told at once")
-    func twoErrands() throws {
+    func twoCommands() throws {
         setPolicy()
         answer([first])
-        let streams = try (0..<2).map { _ in try errands.verify(name, wantsJSON: false, now: now) }
+        let streams = try (0..<2).map { _ in try pending.verify(name, wantsJSON: false, now: now) }
         found(.verified, probe: 0)
         #expect(streams.allSatisfy { $0.isFinished } && text(streams[0]) == text(streams[1]))
-        let again = try errands.verify(name, wantsJSON: false, now: now + .seconds(1))
-        errands.take(stand.resolving.takeProbeNews(), now: now + .seconds(1))
+        let again = try pending.verify(name, wantsJSON: false, now: now + .seconds(1))
+        pending.take(stand.resolving.takeProbeNews(), now: now + .seconds(1))
         #expect(again.isFinished && text(again) == text(streams[0]))
     }
 }

@@ -1,9 +1,9 @@
-// Cache entries as one answer, rendered in pieces. Text ends with a comment line that counts the entries, so that
+// Cache entries as one answer, rendered page by page. Text ends with a comment line that counts the entries, so that
 // truncation is visible.
 
 package import DNSWire
 
-package struct CacheListing: Sendable {
+package struct CacheListing: Listing {
     package let view: CacheView
     package let scope: QuestionScope
     private var list: PagedListing
@@ -14,12 +14,10 @@ package struct CacheListing: Sendable {
         list = PagedListing("entries", wantsJSON: wantsJSON)
     }
 
-    /// Returns the next piece; empty if there are no entries.
-    package mutating func piece(of entries: [CacheEntryReport]) -> String {
-        list.piece(of: entries) { [view] in $0.text(as: view) }
+    package mutating func page(of entries: [CacheEntryReport]) -> String {
+        list.page(of: entries) { [view] in $0.text(as: view) }
     }
 
-    /// Returns the last piece. `cache get` without a matching entry is a refusal, so that scripts can detect it.
     package func end() -> String {
         guard view == .get else { return list.end(text: "; \(counted(list.count, "entry", "entries"))\n") }
         guard list.count == 0 else { return list.end(text: "") }

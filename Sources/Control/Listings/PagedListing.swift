@@ -1,5 +1,20 @@
-// A list that is rendered in pieces, because the whole may be too large for memory. Text lines, or one line of JSON
+// A list that is rendered page by page, because the whole may be too large for memory. Text lines, or one line of JSON
 // with all entries in one array.
+
+/// One command's answer in pages.
+package protocol Listing: Sendable {
+    associatedtype Entry
+    /// Further entries would not be shown.
+    var isFull: Bool { get }
+    /// Returns the next page; empty if there are no entries.
+    mutating func page(of entries: [Entry]) -> String
+    /// Returns the last page, after all entries.
+    func end() -> String
+}
+
+extension Listing {
+    package var isFull: Bool { false }
+}
 
 struct PagedListing: Sendable {
     let wantsJSON: Bool
@@ -12,23 +27,23 @@ struct PagedListing: Sendable {
         self.wantsJSON = wantsJSON
     }
 
-    /// Returns the next piece; empty if there are no entries.
-    mutating func piece<Entry: Encodable>(of entries: [Entry], text: (Entry) -> String) -> String {
-        var piece = ""
+    /// Returns the next page; empty if there are no entries.
+    mutating func page<Entry: Encodable>(of entries: [Entry], text: (Entry) -> String) -> String {
+        var page = ""
         for entry in entries {
-            piece += wantsJSON ? (count == 0 ? head : ",") + json(entry).dropLast() : text(entry)
+            page += wantsJSON ? (count == 0 ? head : ",") + json(entry).dropLast() : text(entry)
             count += 1
         }
-        return piece
+        return page
     }
 
-    /// Returns the last piece.
+    /// Returns the last page.
     ///
     /// - Parameter text: the closing line, which makes truncation visible.
     func end(text: String) -> String {
         wantsJSON ? (count == 0 ? head : "") + "]}\n" : text
     }
 
-    /// Returns the only piece of an empty list, as an error, so that scripts can detect it.
+    /// Returns the only page of an empty list, as an error, so that scripts can detect it.
     func refusal(_ reason: String) -> String { Reply.refusal(Refusal(reason)).rendered(asJSON: wantsJSON) }
 }

@@ -1,8 +1,8 @@
-// `verdicts` as one answer, rendered in pieces: one line per address, with details if one name is requested.
+// `verdicts` as one answer, rendered page by page: one line per address, with details if one name is requested.
 
 package import DNSWire
 
-package struct VerdictListing: Sendable {
+package struct VerdictListing: Listing {
     /// Nil: all names with a known state.
     package let name: Name?
     private var list: PagedListing
@@ -12,16 +12,15 @@ package struct VerdictListing: Sendable {
         list = PagedListing("verdicts", wantsJSON: wantsJSON)
     }
 
-    /// Returns the next piece; empty if there are no addresses.
-    package mutating func piece(of addresses: [AddressReport]) -> String {
+    package mutating func page(of addresses: [AddressReport]) -> String {
         let needsTitles = list.count == 0 && !list.wantsJSON && !addresses.isEmpty
-        let piece = list.piece(of: addresses) { [name] address in
+        let page = list.page(of: addresses) { [name] address in
             address.row + (name == nil ? "" : address.details.joined())
         }
-        return needsTitles ? AddressReport.titles + piece : piece
+        return needsTitles ? AddressReport.titles + page : page
     }
 
-    /// Returns the last piece. If the requested name is unknown, the answer is a refusal, so that scripts can detect
+    /// Returns the last page. If the requested name is unknown, the answer is a refusal, so that scripts can detect
     /// it.
     package func end() -> String {
         if list.count == 0, let name { return list.refusal("no verdict for \(name)") }

@@ -1,4 +1,4 @@
-// `whois` as one answer, rendered in pieces: the names that have resolved to an address, each once.
+// `whois` as one answer, rendered page by page: the names that have resolved to an address, each once.
 
 package import DNSWire
 
@@ -31,7 +31,7 @@ package struct WhoisEntry: Codable, Equatable, Sendable {
     }
 }
 
-package struct WhoisListing: Sendable {
+package struct WhoisListing: Listing {
     package let address: Address
     private var list: PagedListing
     /// In lower case.
@@ -47,13 +47,11 @@ package struct WhoisListing: Sendable {
 
     package var isFull: Bool { names.count >= WhoisListing.maxNames }
 
-    /// Returns the next piece; empty if there are no new names.
-    package mutating func piece(of entries: [WhoisEntry]) -> String {
+    package mutating func page(of entries: [WhoisEntry]) -> String {
         let new = entries.filter { !isFull && names.insert($0.name.lowercased()).inserted }
-        return list.piece(of: new, text: \.line)
+        return list.page(of: new, text: \.line)
     }
 
-    /// Returns the last piece.
     package func end() -> String {
         guard list.count > 0 else { return list.refusal("no known name resolved to \(address)") }
         return list.end(text: "; \(counted(list.count, "name", "names"))\(isFull ? "; there may be more" : "")\n")

@@ -111,16 +111,14 @@ extension EvidenceReport.Claim {
     }
 }
 
-package struct EvidenceListing: Sendable {
+package struct EvidenceListing: Listing {
     private var list: PagedListing
 
     package init(wantsJSON: Bool) {
         list = PagedListing("evidence", wantsJSON: wantsJSON)
     }
 
-    /// Returns the next piece; empty if there are no reports.
-    package mutating func piece(of reports: [EvidenceReport]) -> String { list.piece(of: reports, text: \.text) }
+    package mutating func page(of reports: [EvidenceReport]) -> String { list.page(of: reports, text: \.text) }
 
-    /// Returns the last piece.
     package func end() -> String { list.end(text: "; \(counted(list.count, "divergence", "divergences"))\n") }
 }

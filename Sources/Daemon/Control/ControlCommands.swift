@@ -11,8 +11,8 @@ struct ControlCommands {
     let resolving: ResolvingLoop
     let switches: ProviderSwitches
     let tests: ProviderTests
-    let probeErrands: ProbeErrands
-    let queries: QueryErrands
+    let pendingProbes: PendingProbes
+    let queries: PendingQueries
     let evidence: EvidenceLog
     let watches: QueryWatches
     let cache: AnswerCache
@@ -59,10 +59,9 @@ struct ControlCommands {
                 try watches.begin(
                     pattern, showsClients: showsClients, wantsJSON: request.wantsJSON, by: boundUser, now: now))
         case .recorder(let showsClients):
-            let listing = FlightListing(
-                wantsJSON: request.wantsJSON, showsClients: showsClients,
-                bootMicroseconds: Clock.bootMicrosecondsSince1970())
-            return .pieces(AnyIterator(FlightPieces(of: resolving.recorder.records, listing)))
+            let listing = FlightListing(wantsJSON: request.wantsJSON)
+            return .pages(
+                AnyIterator(ListingPages(of: resolving.recorder.records, listing, showsClients: showsClients)))
         case .explain(let name, let type): return try explain(Question(name, type), request, by: boundUser)
         case .inflight: return whole(.inflight(resolving.inflight(now: now)), asJSON: request.wantsJSON)
         case .query(let terms):
@@ -70,8 +69,8 @@ struct ControlCommands {
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
         case .cache(let view, let scope):
             let listing = CacheListing(view, scope, wantsJSON: request.wantsJSON)
-            return .pieces(
-                AnyIterator(CachePieces(of: cache, listing, nowMilliseconds: Clock.millisecondsSinceBoot(now))))
+            return .pages(
+                AnyIterator(ListingPages(of: cache, listing, nowMilliseconds: Clock.millisecondsSinceBoot(now))))
         case .flush(let scope): return whole(.removed(flush(scope)), asJSON: request.wantsJSON)
         case .prefetch(let names):
             resolving.prefetch(names, now: now)
@@ -84,19 +83,19 @@ struct ControlCommands {
         case .network(.history): return whole(.networkHistory(statistics.networkHistory), asJSON: request.wantsJSON)
         case .providers(.reset(let name)): return try reset(name, request)
         case .providers(.test(let name)): return try test(name, request)
-        case .verify(let name): return .stream(try probeErrands.verify(name, wantsJSON: request.wantsJSON, now: now))
+        case .verify(let name): return .stream(try pendingProbes.verify(name, wantsJSON: request.wantsJSON, now: now))
         case .report(let name, let address):
             return .stream(
-                try probeErrands.report(name, address, by: peer.userID, wantsJSON: request.wantsJSON, now: now))
+                try pendingProbes.report(name, address, by: peer.userID, wantsJSON: request.wantsJSON, now: now))
         case .verdicts(let name):
             let listing = VerdictListing(name, wantsJSON: request.wantsJSON)
-            return .pieces(AnyIterator(VerdictPieces(of: resolving, listing, now: now)))
+            return .pages(AnyIterator(ListingPages(of: resolving, listing, now: now)))
         case .evidence:
             let listing = EvidenceListing(wantsJSON: request.wantsJSON)
-            return .pieces(AnyIterator(EvidencePieces(of: evidence.reports, listing)))
+            return .pages(AnyIterator(ListingPages(of: evidence.reports, listing)))
         case .whois(let address):
             let listing = WhoisListing(address, wantsJSON: request.wantsJSON)
-            return .pieces(AnyIterator(WhoisPieces(of: cache, resolving, listing, now: now)))
+            return .pages(AnyIterator(ListingPages(of: cache, resolving, listing, now: now)))
         }
     }
 
@@ -173,7 +172,7 @@ struct ControlCommands {
     }
 
     func whole(_ text: String) -> ControlAnswer {
-        .pieces(AnyIterator(CollectionOfOne(text).makeIterator()))
+        .pages(AnyIterator(CollectionOfOne(text).makeIterator()))
     }
 }
 

@@ -105,7 +105,7 @@ final class ControlServer: LoopPart {
 
 private struct ControlClient {
     /// Pages produced per event loop turn, so that a long answer leaves time for other work.
-    private static let maxPiecesPerTurn = 2
+    private static let maxPagesPerTurn = 2
 
     /// Numbers clients in the order of their connections.
     let number: UInt64
@@ -141,7 +141,7 @@ private struct ControlClient {
     var interest: Readiness {
         switch body {
         case nil: .readable
-        case .pieces: .writable
+        case .pages: .writable
         case .stream(let stream): stream.unsent.isEmpty && !stream.isFinished ? [] : .writable
         }
     }
@@ -151,7 +151,7 @@ private struct ControlClient {
             if body == nil { try readLine(answer) }
             switch body {
             case nil: break
-            case .pieces(let pieces): try send(pieces)
+            case .pages(let pages): try send(pages)
             case .stream(let stream): try send(stream)
             }
         } catch {
@@ -201,14 +201,14 @@ private struct ControlClient {
     }
 
     /// Continues in the next turn while the socket has room.
-    private mutating func send(_ pieces: AnyIterator<String>) throws(SystemError) {
-        for _ in 0..<ControlClient.maxPiecesPerTurn {
+    private mutating func send(_ pages: AnyIterator<String>) throws(SystemError) {
+        for _ in 0..<ControlClient.maxPagesPerTurn {
             if unsent.isEmpty {
-                guard let piece = pieces.next() else {
+                guard let page = pages.next() else {
                     isDone = true
                     return
                 }
-                unsent = Array(piece.utf8)
+                unsent = Array(page.utf8)
             }
             while !unsent.isEmpty {
                 guard let count = try socket.write(unsent.span) else { return }

@@ -6,7 +6,7 @@ import LinuxIO
 /// The answer to a request line.
 enum ControlAnswer {
     /// Each page is produced after the previous ones have been sent. A page may be empty.
-    case pieces(AnyIterator<String>)
+    case pages(AnyIterator<String>)
     case stream(ControlStream)
 }
 

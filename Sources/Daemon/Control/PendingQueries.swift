@@ -8,7 +8,7 @@ import HTTPDNS
 import LinuxIO
 import Resolver
 
-final class QueryErrands: LoopPart {
+final class PendingQueries: LoopPart {
     private let resolving: ResolvingLoop
     private var running: [Int: Running] = [:]
     private var nextNumber = 0
@@ -33,12 +33,12 @@ final class QueryErrands: LoopPart {
         self.resolving = resolving
     }
 
-    var nextDeadline: Instant? { running.values.map { $0.startedAt + QueryErrands.patience }.min() }
+    var nextDeadline: Instant? { running.values.map { $0.startedAt + PendingQueries.patience }.min() }
 
     func timePassed(now: Instant) {
-        for (number, errand) in running where errand.startedAt + QueryErrands.patience <= now {
-            errand.cancel(now)
-            refuse("no answer in \(QueryErrands.patience.components.seconds) s", number)
+        for (number, query) in running where query.startedAt + PendingQueries.patience <= now {
+            query.cancel(now)
+            refuse("no answer in \(PendingQueries.patience.components.seconds) s", number)
         }
     }
 
@@ -46,13 +46,13 @@ final class QueryErrands: LoopPart {
     func begin(
         _ terms: QueryTerms, wantsJSON: Bool, by userID: UInt32? = nil, now: Instant
     ) throws(Refusal) -> ControlStream {
-        guard running.count < QueryErrands.maxRunning else {
+        guard running.count < PendingQueries.maxRunning else {
             throw Refusal(
-                "\(QueryErrands.maxRunning) queries are in progress; wait for one to end", wantsJSON: wantsJSON)
+                "\(PendingQueries.maxRunning) queries are in progress; wait for one to end", wantsJSON: wantsJSON)
         }
-        if let userID, running.values.count(where: { $0.userID == userID }) >= QueryErrands.maxRunningOfUser {
+        if let userID, running.values.count(where: { $0.userID == userID }) >= PendingQueries.maxRunningOfUser {
             throw Refusal(
-                "user \(userID) has \(QueryErrands.maxRunningOfUser) queries in progress; wait for one to end",
+                "user \(userID) has \(PendingQueries.maxRunningOfUser) queries in progress; wait for one to end",
                 wantsJSON: wantsJSON)
         }
         var provider: Provider?
@@ -106,10 +106,10 @@ final class QueryErrands: LoopPart {
         do throws(DialectError) {
             let request = try provider.dialect.request(for: [question], in: resolving.providers.context(of: provider))
             let fetches = resolving.providers
-            let errand = fetches.carry(request, to: provider.endpoints[0], now: now) { [weak self] result in
+            let id = fetches.carry(request, to: provider.endpoints[0], now: now) { [weak self] result in
                 self?.replied(result, from: provider, to: question, number)
             }
-            running[number]?.cancel = { [weak fetches] now in fetches?.cancel(errand, now: now) }
+            running[number]?.cancel = { [weak fetches] now in fetches?.cancel(id, now: now) }
         } catch {
             refuse("\(provider.name): \(error.description)", number)
         }
@@ -135,24 +135,24 @@ final class QueryErrands: LoopPart {
         _ number: Int, _ code: ResponseCode, _ records: [ResourceRecord], from source: String,
         _ remark: ExtendedError?, _ cause: StaleCause? = nil
     ) {
-        guard let errand = running[number] else { return }
+        guard let query = running[number] else { return }
         var report = QueryReport(
-            name: errand.terms.name.description, type: errand.terms.type.description, rcode: code.description,
-            source: source, milliseconds: errand.startedAt.duration(to: Clock.now()).wholeMilliseconds)
+            name: query.terms.name.description, type: query.terms.type.description, rcode: code.description,
+            source: source, milliseconds: query.startedAt.duration(to: Clock.now()).wholeMilliseconds)
         report.records = records.map { CacheEntryReport.Record($0, ageSeconds: 0) }
         report.staleCause = cause?.rawValue
         report.extendedError = remark.map { QueryReport.ExtendedErrorReport(code: Int($0.code), text: $0.text) }
         if code != .noError, code != .noSuchName {
             report.error = "\(report.name) \(report.type) has no answer: \(code)"
         }
-        errand.stream.send(errand.wantsJSON ? report.jsonLine : report.text)
+        query.stream.send(query.wantsJSON ? report.jsonLine : report.text)
         end(number)
     }
 
     private func refuse(_ reason: String, _ number: Int) {
-        guard let errand = running[number] else { return }
-        let refusal = Refusal(reason, wantsJSON: errand.wantsJSON)
-        errand.stream.send(Control.Reply.refusal(refusal).rendered(asJSON: errand.wantsJSON))
+        guard let query = running[number] else { return }
+        let refusal = Refusal(reason, wantsJSON: query.wantsJSON)
+        query.stream.send(Control.Reply.refusal(refusal).rendered(asJSON: query.wantsJSON))
         end(number)
     }
 

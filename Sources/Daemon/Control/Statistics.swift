@@ -12,7 +12,7 @@ struct Statistics {
     let resolving: ResolvingLoop
     let threads: ServingThreads
     let cache: AnswerCache
-    let probeErrands: ProbeErrands
+    let pendingProbes: PendingProbes
     let evidence: EvidenceLog
     let network: NetworkMonitor?
     /// NAT64 prefix through which IPv4 is reached.
@@ -182,8 +182,8 @@ extension Statistics {
         report.probe.durations = StatsReport.Histogram(resolving.probes.durations)
         report.probe.evidence = evidence.count
         report.probe.brokenEvidence = evidence.brokenNotes
-        report.probe.reports.accepted = Int(probeErrands.reportsAccepted)
-        report.probe.reports.refused = Int(probeErrands.reportsRefused)
+        report.probe.reports.accepted = Int(pendingProbes.reportsAccepted)
+        report.probe.reports.refused = Int(pendingProbes.reportsRefused)
     }
 }
 

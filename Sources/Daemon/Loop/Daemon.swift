@@ -22,7 +22,6 @@ final class Daemon {
     private var settings: Settings
     private let settingsOfStart: Settings
     private var provisions: LoadedSecrets
-    private let log: Log
     private let startedAt: Instant
     private let startedAtWall = Clock.wallMilliseconds()
     private var settingsAtWall: Int64
@@ -33,15 +32,14 @@ final class Daemon {
     private let view: ServingView
     private let recorder: FlightRecorder
     private let recorderFiles: FlightFiles
-    private let watches: QueryWatches
     private let resolving: ResolvingLoop
     private let switches: ProviderSwitches
     private let nodeLists: NodeLists
     private let tests = ProviderTests()
-    private let probeErrands: ProbeErrands
-    private let queries: QueryErrands
+    private let pendingProbes: PendingProbes
+    private let queries: PendingQueries
     private let evidence: EvidenceLog
-    private let portalErrand: PortalErrand
+    private let portalCheck: PortalCheck
     private let threads: ServingThreads
     private let localFiles: LocalFiles
     private let translation: NAT64
@@ -55,10 +53,13 @@ final class Daemon {
     private let topTexts = KeptReplies<Bool, String>()
     private var pages: MetricsListener?
     private var stopSignal: String?
+    private let watches: QueryWatches
+    private let log: Log
     /// Nil without a service manager.
     private let notice: ServiceNotice?
     private var supervision: Supervision?
-    /// All of the above that have deadlines.
+    /// All of the above that have deadlines, in this order: what happens in `resolving` is watched, logged and reported
+    /// to the service manager in the same turn.
     private var parts = LoopParts()
     /// For `status`.
     private let rights: String
@@ -113,10 +114,10 @@ final class Daemon {
             roaming = network.map { [cache, view, resolving, translation, upstreams] network in
                 NetworkChangeHandler(network, cache, view, resolving, translation, upstreams)
             }
-            probeErrands = ProbeErrands(resolving)
-            queries = QueryErrands(resolving)
+            pendingProbes = PendingProbes(resolving)
+            queries = PendingQueries(resolving)
             evidence = EvidenceLog(resolving)
-            portalErrand = PortalErrand(resolving) { [roaming] in roaming?.network.identity }
+            portalCheck = PortalCheck(resolving) { [roaming] in roaming?.network.identity }
             threads = try ServingThreads(
                 ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
@@ -193,10 +194,10 @@ final class Daemon {
             upstreams.announce(now: now)
         }
         if let recovered = roaming?.noteRecovery() { log(recovered) }
-        probeErrands.take(resolving.takeProbeNews(), now: now)
+        pendingProbes.take(resolving.takeProbeNews(), now: now)
         recordDivergences(now: now)
         for news in resolving.takePortalNews() {
-            portalErrand.take(news, now: now)
+            portalCheck.take(news, now: now)
             log(.portal(news))
         }
         resolving.takeStateChanges(now: now).forEach { log($0) }
@@ -210,7 +211,7 @@ final class Daemon {
     private func logQueries(now: Instant) {
         let isLogged = settings.log.queries && log.saysQueries
         let before = watches.setLogging(isLogged ? .init(showsClients: settings.log.clients) : nil, now: now)
-        log.queries(before + watches.takeLines())
+        log.queries(watches.takeLines() + before)
     }
 
     private func recordDivergences(now: Instant) {
@@ -364,7 +365,7 @@ final class Daemon {
 
     private func statistics(now: Instant) -> Statistics {
         Statistics(
-            resolving: resolving, threads: threads, cache: cache, probeErrands: probeErrands,
+            resolving: resolving, threads: threads, cache: cache, pendingProbes: pendingProbes,
             evidence: evidence, network: roaming?.network, translationPrefix: translation.prefixes.first,
             nameserverSource: upstreams.nameservers.path, startedAt: startedAt,
             startSeconds: startedAtWall / 1000, settingsSeconds: settingsAtWall / 1000, now: now,
@@ -377,8 +378,8 @@ final class Daemon {
         let now = Clock.now()
         return ControlCommands(
             statistics: statistics(now: now), resolving: resolving, switches: switches, tests: tests,
-            probeErrands: probeErrands, queries: queries, evidence: evidence, watches: watches, cache: cache, log: log,
-            topTexts: topTexts,
+            pendingProbes: pendingProbes, queries: queries, evidence: evidence, watches: watches, cache: cache,
+            log: log, topTexts: topTexts,
             reload: { [unowned self] () throws(SettingsFile.Unusable) in try reload() },
             ruleNames: Set(settings.rules.flatMap(\.match)), now: now
         ).answer(to: line, from: peer)

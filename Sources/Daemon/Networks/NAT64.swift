@@ -16,7 +16,7 @@ final class NAT64: LoopPart {
     private var discovery = NAT64Discovery()
     private var reach = NetworkReach.everything
     private var settings = Settings.defaults.server
-    private var errand: SystemFetches.Errand?
+    private var request: SystemFetches.OwnRequest?
     /// State at the last change.
     private var ways: Ways?
 
@@ -53,7 +53,7 @@ final class NAT64: LoopPart {
         // A container's route is no reason to repeat the discovery.
         guard ways != self.ways else { return announce(now: now) }
         self.ways = ways
-        if let errand = errand.take() { resolving.system.cancel(errand) }
+        if let request = request.take() { resolving.system.cancel(request) }
         let isNews = discovery.networkChanged(to: network, reach, advertised: advertised, now: now)
         if isNews, settings.dns64 == .auto { forgetAAAA(now: now) }
         announce(now: now)
@@ -65,12 +65,12 @@ final class NAT64: LoopPart {
     func timePassed(now: Instant) {
         guard let askAt = discovery.askAt, askAt <= now else { return }
         discovery.asked()
-        errand = resolving.system.ask(NAT64Discovery.question, now: now) { [weak self] in self?.answered($0) }
+        request = resolving.system.ask(NAT64Discovery.question, now: now) { [weak self] in self?.answered($0) }
     }
 
     private func answered(_ result: FetchResult) {
         let now = Clock.now()
-        errand = nil
+        request = nil
         guard case .success(let answer) = result else { return discovery.failed(now: now) }
         guard discovery.answered(answer.addresses, ttlSeconds: answer.ttlSeconds, now: now) else { return }
         if settings.dns64 == .auto { forgetAAAA(now: now) }

@@ -8,13 +8,13 @@ import LinuxIO
 import Network
 import Resolver
 
-final class PortalErrand: LoopPart {
+final class PortalCheck: LoopPart {
     private let resolving: ResolvingLoop
     /// The network in use; nil if there is none.
     private let network: () -> NetworkIdentity?
     /// Nil while no portal is suspected.
     private var askAt: Instant?
-    private var errand: SystemFetches.Errand?
+    private var request: SystemFetches.OwnRequest?
 
     /// A portal may redirect to another host after its first page has been shown.
     private static let pause: Duration = .seconds(60)
@@ -35,18 +35,18 @@ final class PortalErrand: LoopPart {
         case .redirects: break
         case .ended:
             askAt = nil
-            if let errand = errand.take() { resolving.system.cancel(errand) }
+            if let request = request.take() { resolving.system.cancel(request) }
         }
     }
 
     func timePassed(now: Instant) {
         guard let due = askAt, due <= now else { return }
-        askAt = now + PortalErrand.pause
-        errand = resolving.system.ask(Question(PortalNames.probed, .a), now: now) { [weak self] in self?.answered($0) }
+        askAt = now + PortalCheck.pause
+        request = resolving.system.ask(Question(PortalNames.probed, .a), now: now) { [weak self] in self?.answered($0) }
     }
 
     private func answered(_ result: FetchResult) {
-        errand = nil
+        request = nil
         let gateway = network()?.gateway
         guard case .success(let answer) = result,
             let address = answer.addresses.first(where: { $0.mayBeAskedForPortal(gateway: gateway) })
@@ -57,9 +57,9 @@ final class PortalErrand: LoopPart {
     private func look(at address: Address) {
         let host = PortalNames.probed.description
         let endpoint = HTTPEndpoint(
-            scheme: .http, host: host, port: PortalErrand.port, address: address.description)
+            scheme: .http, host: host, port: PortalCheck.port, address: address.description)
         guard let endpoint else { return }
-        resolving.providers.carry(HTTPRequest(url: PortalErrand.path), to: endpoint, now: Clock.now()) {
+        resolving.providers.carry(HTTPRequest(url: PortalCheck.path), to: endpoint, now: Clock.now()) {
             [resolving] result in
             guard case .success(let transfer) = result, let host = HTTPReply(transfer).redirectHost else { return }
             resolving.handle(.redirected(host), now: Clock.now())

@@ -9,7 +9,7 @@ import DNSWire
 import LinuxIO
 import Resolver
 
-struct ProbeErrand {
+struct PendingProbe {
     enum Purpose: Equatable {
         /// All addresses of the name. An unknown name is resolved first.
         case verify
@@ -85,7 +85,7 @@ struct ProbeErrand {
         case .verify:
             guard known.isEmpty else { return probe(known, now: now) }
             phase = .lookingUp(
-                seen: [], nextLook: now + ProbeErrand.lookInterval, until: now + ProbeErrand.lookUpTime)
+                seen: [], nextLook: now + PendingProbe.lookInterval, until: now + PendingProbe.lookUpTime)
             return [.resolve]
         }
     }
@@ -96,7 +96,7 @@ struct ProbeErrand {
             let isSettled = seen == Set(known) || now >= until
             if isSettled, !known.isEmpty { return probe(known, now: now) }
             guard now < until else { return end(.unknown) }
-            phase = .lookingUp(seen: Set(known), nextLook: now + ProbeErrand.lookInterval, until: until)
+            phase = .lookingUp(seen: Set(known), nextLook: now + PendingProbe.lookInterval, until: until)
             return []
         case .waiting(let targets, let until) where until <= now:
             return targets.map(Step.noResult) + end(.found(findings))
@@ -123,12 +123,12 @@ struct ProbeErrand {
             if reason == .disabled || purpose != .verify { return end(.refused(reason)) }
             steps = [.notProbed(address, reason)]
         }
-        phase = .waiting(left, until: now + ProbeErrand.probeTime)
+        phase = .waiting(left, until: now + PendingProbe.probeTime)
         return steps + (left.isEmpty ? end(.found(findings)) : [])
     }
 
     private mutating func probe(_ targets: [ProbeTarget], now: Instant) -> [Step] {
-        phase = .waiting(targets, until: now + ProbeErrand.probeTime)
+        phase = .waiting(targets, until: now + PendingProbe.probeTime)
         var seen: Set<Address> = []
         return [.probe(targets.map(\.address).filter { seen.insert($0).inserted })]
     }

@@ -6,7 +6,7 @@ import DNSWire
 import LinuxIO
 import Resolver
 
-final class ProbeErrands: LoopPart {
+final class PendingProbes: LoopPart {
     private let resolving: ResolvingLoop
     private var running: [Running] = []
     private var nextNumber = 0
@@ -16,7 +16,7 @@ final class ProbeErrands: LoopPart {
 
     private struct Running {
         let number: Int
-        var errand: ProbeErrand
+        var probe: PendingProbe
         let stream: ControlStream
         let wantsJSON: Bool
     }
@@ -28,12 +28,12 @@ final class ProbeErrands: LoopPart {
         self.resolving = resolving
     }
 
-    var nextDeadline: Instant? { running.compactMap(\.errand.nextDeadline).min() }
+    var nextDeadline: Instant? { running.compactMap(\.probe.nextDeadline).min() }
 
     func verify(_ name: Name, wantsJSON: Bool, now: Instant) throws(Refusal) -> ControlStream {
-        guard let stream = begin(ProbeErrand(.verify, of: name), wantsJSON: wantsJSON, now: now) else {
+        guard let stream = begin(PendingProbe(.verify, of: name), wantsJSON: wantsJSON, now: now) else {
             throw Refusal(
-                "\(ProbeErrands.maxRunning) names are being verified; wait for one to end", wantsJSON: wantsJSON)
+                "\(PendingProbes.maxRunning) names are being verified; wait for one to end", wantsJSON: wantsJSON)
         }
         return stream
     }
@@ -47,10 +47,10 @@ final class ProbeErrands: LoopPart {
                 "too many reports by user \(userID); allowed: one in \(ReportAllowance.interval.components.seconds) s, "
                     + "and \(ReportAllowance.saved) at once", wantsJSON: wantsJSON)
         }
-        guard let stream = begin(ProbeErrand(.report(address), of: name), wantsJSON: wantsJSON, now: now) else {
+        guard let stream = begin(PendingProbe(.report(address), of: name), wantsJSON: wantsJSON, now: now) else {
             reportsRefused += 1
             throw Refusal(
-                "\(ProbeErrands.maxRunning) reports are being checked; wait for one to end", wantsJSON: wantsJSON)
+                "\(PendingProbes.maxRunning) reports are being checked; wait for one to end", wantsJSON: wantsJSON)
         }
         return stream
     }
@@ -64,22 +64,22 @@ final class ProbeErrands: LoopPart {
     }
 
     func timePassed(now: Instant) {
-        for entry in running where entry.errand.nextDeadline.map({ $0 <= now }) ?? false {
-            let known = resolving.judged(entry.errand.name).map(\.target)
+        for entry in running where entry.probe.nextDeadline.map({ $0 <= now }) ?? false {
+            let known = resolving.judged(entry.probe.name).map(\.target)
             proceed(entry.number, now: now) { $0.timePassed(known: known, now: now) }
         }
     }
 
     /// Returns nil if too many commands run.
-    private func begin(_ errand: ProbeErrand, wantsJSON: Bool, now: Instant) -> ControlStream? {
-        let alike = running.count { ($0.errand.purpose == .verify) == (errand.purpose == .verify) }
-        guard alike < ProbeErrands.maxRunning else { return nil }
+    private func begin(_ probe: PendingProbe, wantsJSON: Bool, now: Instant) -> ControlStream? {
+        let alike = running.count { ($0.probe.purpose == .verify) == (probe.purpose == .verify) }
+        guard alike < PendingProbes.maxRunning else { return nil }
         let stream = ControlStream()
         let number = nextNumber
         nextNumber += 1
-        running.append(Running(number: number, errand: errand, stream: stream, wantsJSON: wantsJSON))
+        running.append(Running(number: number, probe: probe, stream: stream, wantsJSON: wantsJSON))
         stream.onGone = { [weak self] in self?.clientGone(number) }
-        let known = resolving.judged(errand.name).map(\.target)
+        let known = resolving.judged(probe.name).map(\.target)
         proceed(number, now: now) { $0.begin(known: known, now: now) }
         return stream
     }
@@ -87,18 +87,18 @@ final class ProbeErrands: LoopPart {
     /// The probes continue, because their results are of use to the resolver.
     private func clientGone(_ number: Int) {
         guard let index = running.firstIndex(where: { $0.number == number }) else { return }
-        if running.remove(at: index).errand.purpose != .verify { reportsAccepted += 1 }
+        if running.remove(at: index).probe.purpose != .verify { reportsAccepted += 1 }
     }
 
-    private func proceed(_ number: Int, now: Instant, _ change: (inout ProbeErrand) -> [ProbeErrand.Step]) {
+    private func proceed(_ number: Int, now: Instant, _ change: (inout PendingProbe) -> [PendingProbe.Step]) {
         guard let index = running.firstIndex(where: { $0.number == number }) else { return }
-        let steps = change(&running[index].errand)
+        let steps = change(&running[index].probe)
         let entry = running[index]
         for step in steps { perform(step, of: entry, now: now) }
     }
 
-    private func perform(_ step: ProbeErrand.Step, of entry: Running, now: Instant) {
-        let name = entry.errand.name
+    private func perform(_ step: PendingProbe.Step, of entry: Running, now: Instant) {
+        let name = entry.probe.name
         switch step {
         case .resolve: resolving.prefetch([name], now: now)
         case .probe(let addresses):
@@ -110,10 +110,10 @@ final class ProbeErrands: LoopPart {
             say(report, to: entry)
         case .noResult(let target):
             var report = AddressReport(target)
-            report.failure = "its probe did not end within \(ProbeErrand.probeTime.components.seconds) s"
+            report.failure = "its probe did not end within \(PendingProbe.probeTime.components.seconds) s"
             say(report, to: entry)
         case .end(let end):
-            switch entry.errand.purpose {
+            switch entry.probe.purpose {
             case .verify: endVerify(end, entry)
             case .report(let address): endReport(end, address, entry)
             }
@@ -124,30 +124,30 @@ final class ProbeErrands: LoopPart {
 
     /// A `report` gets its steps together, in its outcome.
     private func say(_ report: AddressReport, to entry: Running) {
-        guard entry.errand.purpose == .verify else { return }
+        guard entry.probe.purpose == .verify else { return }
         entry.stream.send(entry.wantsJSON ? report.jsonLine : report.text)
     }
 
-    private func endVerify(_ end: ProbeErrand.End, _ entry: Running) {
-        let name = entry.errand.name
+    private func endVerify(_ end: PendingProbe.End, _ entry: Running) {
+        let name = entry.probe.name
         switch end {
         case .found(let findings):
             guard !findings.contains(where: { $0.result.verdict == .verified }) else { return }
             refuse("no address of \(name) was verified", entry)
         case .unknown:
-            refuse("no address of \(name) was found within \(ProbeErrand.lookUpTime.components.seconds) s", entry)
+            refuse("no address of \(name) was found within \(PendingProbe.lookUpTime.components.seconds) s", entry)
         case .refused(let refusal): refuse(refusal.words(name, nil), entry)
         }
     }
 
-    private func endReport(_ end: ProbeErrand.End, _ address: Address, _ entry: Running) {
-        let name = entry.errand.name
+    private func endReport(_ end: PendingProbe.End, _ address: Address, _ entry: Running) {
+        let name = entry.probe.name
         switch end {
         case .found(let findings):
             reportsAccepted += 1
             guard !findings.isEmpty else {
                 return refuse(
-                    "no probe of \(address) ended within \(ProbeErrand.probeTime.components.seconds) s", entry)
+                    "no probe of \(address) ended within \(PendingProbe.probeTime.components.seconds) s", entry)
             }
             let place = resolving.judged(name).first { $0.target.address == address }?.place ?? .absent
             let outcome = ReportOutcome(name, address, findings, place)

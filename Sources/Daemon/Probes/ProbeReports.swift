@@ -59,7 +59,7 @@ extension EvidenceReport.Claim {
 
 extension ReportOutcome {
     /// - Parameter place: current state of the address.
-    init(_ name: Name, _ address: Address, _ findings: [ProbeErrand.Finding], _ place: AddressPlace) {
+    init(_ name: Name, _ address: Address, _ findings: [PendingProbe.Finding], _ place: AddressPlace) {
         let verdicts = findings.map(\.result.verdict)
         let canTell = verdicts.contains { $0 != .unprobed && $0 != .timeDoubtful }
         self.init(

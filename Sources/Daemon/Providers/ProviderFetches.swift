@@ -18,7 +18,7 @@ final class ProviderFetches: LoopPart {
     var reachability = Reachability()
     /// Fetches that wait to share a request.
     var batches = FetchBatches()
-    /// Decides which requests run; one-off requests (`errands`) are not included.
+    /// Decides which requests run; one-off requests (`ownRequests`) are not included.
     var shares = RequestShares()
     private var nextRequest: RequestShares.ID = 0
     /// Requests that wait for a free place.
@@ -33,7 +33,7 @@ final class ProviderFetches: LoopPart {
     var hasFreePlace = false
     private var finished: [(id: FetchID, result: FetchResult)] = []
     /// Requests that belong to no fetch, with their completions.
-    private var errands: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
+    private var ownRequests: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
     private var addressFailures: [(provider: ProviderID, isWrongNode: Bool)] = []
     /// Events from replies: `redirected` is delivered before the results, the others after them.
     private var redirected: [Event] = []
@@ -153,7 +153,7 @@ final class ProviderFetches: LoopPart {
         for ended in http.takeFinished() {
             if let request = release(ended.id, ended.result.end, now: now) {
                 conclude(request, ended.result, at: request.configured[ended.endpoint] ?? ended.endpoint, now: now)
-            } else if let finish = errands.removeValue(forKey: ended.id) {
+            } else if let finish = ownRequests.removeValue(forKey: ended.id) {
                 finish(ended.result)
             }
         }
@@ -181,12 +181,12 @@ final class ProviderFetches: LoopPart {
                 request, to: reachability.way(to: endpoint) ?? endpoint, timeout: ProviderFetches.timeout,
                 connectTimeout: ProviderFetches.connectTimeout, needsOwnConnection: isOnOwnConnection,
                 wantsCertificate: isOnOwnConnection), now: now)
-        errands[transfer] = finish
+        ownRequests[transfer] = finish
         return transfer
     }
 
-    func cancel(_ errand: TransferID, now: Instant) {
-        if errands.removeValue(forKey: errand) != nil { http.cancel(errand, now: now) }
+    func cancel(_ id: TransferID, now: Instant) {
+        if ownRequests.removeValue(forKey: id) != nil { http.cancel(id, now: now) }
     }
 
     func provider(_ id: ProviderID) -> Provider? { providers.first { $0.id == id } }

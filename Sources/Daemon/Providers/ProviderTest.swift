@@ -16,7 +16,7 @@ final class ProviderTest {
     private let stream: ControlStream
     private let wantsJSON: Bool
     private var steps: [Step]
-    private var errand: TransferID?
+    private var requestID: TransferID?
     /// When the waiting step is due.
     private(set) var nextDeadline: Instant?
     private(set) var isDone = false
@@ -79,7 +79,7 @@ final class ProviderTest {
         } catch {
             return stepDone(ProviderTestStep(step.name, failure: error.description), now: now)
         }
-        errand = fetches.carry(
+        requestID = fetches.carry(
             request, to: provider.endpoints[0], isOnOwnConnection: step.isOnOwnConnection, now: now
         ) { [weak self] result in
             self?.replied(result, to: step)
@@ -87,7 +87,7 @@ final class ProviderTest {
     }
 
     private func replied(_ result: Result<TransferReply, TransferFailure>, to step: Step) {
-        errand = nil
+        requestID = nil
         let report: ProviderTestStep
         switch result {
         case .failure(let failure): report = ProviderTestStep(step.name, failure: failure.description)
@@ -125,7 +125,7 @@ final class ProviderTest {
 
     /// Stops the test: the client has disconnected.
     private func stop() {
-        if let errand { fetches.cancel(errand, now: Clock.now()) }
+        if let requestID { fetches.cancel(requestID, now: Clock.now()) }
         nextDeadline = nil
         isDone = true
     }

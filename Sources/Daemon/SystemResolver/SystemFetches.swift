@@ -30,7 +30,7 @@ final class SystemFetches: LoopPart {
     private var loopChecks = LoopChecks()
     private var loopNews: [LogEvent] = []
     private var finished: [(id: FetchID, result: FetchResult)] = []
-    private var finishedErrands: [(number: UInt64, finish: Finish, result: FetchResult)] = []
+    private var finishedOwn: [(number: UInt64, finish: Finish, result: FetchResult)] = []
 
     /// Longer than any client waits; the resolver abandons a fetch earlier.
     private static let lookupTimeout: Duration = .seconds(5)
@@ -43,13 +43,13 @@ final class SystemFetches: LoopPart {
     /// Origin of a lookup.
     private enum Purpose {
         case fetch(FetchID)
-        case errand(Finish)
+        case own(Finish)
         /// The answer does not matter.
         case loopCheck
     }
 
     /// A question that belongs to no fetch.
-    struct Errand {
+    struct OwnRequest {
         fileprivate let number: UInt64
     }
 
@@ -108,13 +108,13 @@ final class SystemFetches: LoopPart {
     }
 
     /// Resolves a question. `takeFinished` calls `finish`, unless the lookup is cancelled.
-    func ask(_ question: Question, now: Instant, _ finish: @escaping Finish) -> Errand {
-        Errand(number: begin(question, of: reachableServers, for: .errand(finish), now: now))
+    func ask(_ question: Question, now: Instant, _ finish: @escaping Finish) -> OwnRequest {
+        OwnRequest(number: begin(question, of: reachableServers, for: .own(finish), now: now))
     }
 
-    func cancel(_ errand: Errand) {
-        finishedErrands.removeAll { $0.number == errand.number }
-        if let job = jobs.removeValue(forKey: errand.number) { end(job) }
+    func cancel(_ request: OwnRequest) {
+        finishedOwn.removeAll { $0.number == request.number }
+        if let job = jobs.removeValue(forKey: request.number) { end(job) }
     }
 
     func abandon(_ id: FetchID) {
@@ -124,13 +124,13 @@ final class SystemFetches: LoopPart {
         end(job)
     }
 
-    var hasFinished: Bool { !finished.isEmpty || !finishedErrands.isEmpty }
+    var hasFinished: Bool { !finished.isEmpty || !finishedOwn.isEmpty }
 
     func takeFinished() -> [(id: FetchID, result: FetchResult)] {
-        let (fetches, errands) = (finished, finishedErrands)
+        let (fetches, own) = (finished, finishedOwn)
         finished = []
-        finishedErrands = []
-        for errand in errands { errand.finish(errand.result) }
+        finishedOwn = []
+        for request in own { request.finish(request.result) }
         return fetches
     }
 
@@ -244,7 +244,7 @@ final class SystemFetches: LoopPart {
             case .nameFailed, .failure: failures += 1
             }
             finished.append((fetch, result))
-        case .errand(let finish): finishedErrands.append((number, finish, result))
+        case .own(let finish): finishedOwn.append((number, finish, result))
         case .loopCheck:
             let isAnswered = result.isAnswered
             perform(loopChecks.checkFinished(job.lookup.question, isAnswered: isAnswered, now: now), now: now)

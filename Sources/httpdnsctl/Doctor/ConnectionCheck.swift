@@ -4,7 +4,7 @@
 import Crypto
 import LinuxIO
 
-final class ConnectionCheck: Errand {
+final class ConnectionCheck: NetworkCheck {
     /// What the TLS handshake sends and verifies.
     struct Terms {
         let context: TLSContext

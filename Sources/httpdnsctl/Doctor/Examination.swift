@@ -55,8 +55,8 @@ struct Examination {
         let nameservers = sources.list.servers.compactMap { NameserverQuestions($0, entropy) }
         let passages = ResolvConfCheck.otherServers(MachineFiles.resolvConfFile(), without: ourselves)
             .compactMap { PassageQuestion($0, entropy) }
-        let asked = daemon.flatMap(\.errands) + nameservers.flatMap(\.errands) + passages.map(\.errand)
-        try Errands(errands: asked + providers.errands).run()
+        let asked = daemon.flatMap(\.checks) + nameservers.flatMap(\.checks) + passages.map(\.check)
+        try NetworkChecks(checks: asked + providers.checks).run()
         let resolvConf = resolvConf(Set(passages.filter(\.isPassed).map(\.server)))
         let daemonCheck = DaemonCheck(
             control: control, socket: socket ?? "(control.socket is off)", listeners: daemon.map(\.listener),
@@ -91,13 +91,13 @@ struct Examination {
     private func portCheck(_ questions: [DaemonQuestions]) -> PortCheck {
         var holdings: [PortCheck.Holding] = []
         for question in questions {
-            for (errand, reply) in [(question.udp, question.listener.udp), (question.tcp, question.listener.tcp)]
+            for (check, reply) in [(question.udp, question.listener.udp), (question.tcp, question.listener.tcp)]
             where reply != .ours {
-                let kind: PortHolder.Transport = errand.transport == .udp ? .udp : .tcp
+                let kind: PortHolder.Transport = check.transport == .udp ? .udp : .tcp
                 let holder = PortHolder.describe(question.place, kind)
                 guard holder != nil || reply == .foreign else { continue }
                 holdings.append(
-                    PortCheck.Holding("\(question.place)", errand.transport.rawValue, holder: holder))
+                    PortCheck.Holding("\(question.place)", check.transport.rawValue, holder: holder))
             }
         }
         return PortCheck(places: places.map { "\($0)" }, holdings: holdings, isSocketUnitUp: isSocketUnitUp)

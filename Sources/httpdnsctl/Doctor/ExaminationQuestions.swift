@@ -21,7 +21,7 @@ struct DaemonQuestions {
             DaemonProof.version.question, to: target, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 
-    var errands: [any Errand] { [udp, tcp] }
+    var checks: [any NetworkCheck] { [udp, tcp] }
 
     var listener: DaemonCheck.Listener {
         DaemonCheck.Listener("\(place)", udp: DaemonQuestions.reply(udp), tcp: DaemonQuestions.reply(tcp))
@@ -34,10 +34,10 @@ struct DaemonQuestions {
         return Header(reply.span)?.responseCode == refusedCode && Address(bytes: place.ipBytes)?.isLoopback == false
     }
 
-    private static func reply(_ errand: QueryCheck) -> DaemonCheck.Reply {
-        switch errand.outcome {
-        case .answer(let bytes) where DaemonProof.version.isProved(by: bytes, id: errand.id): .ours
-        case .answer(let bytes): isDeclined(bytes, errand.place) ? .declined : .foreign
+    private static func reply(_ check: QueryCheck) -> DaemonCheck.Reply {
+        switch check.outcome {
+        case .answer(let bytes) where DaemonProof.version.isProved(by: bytes, id: check.id): .ours
+        case .answer(let bytes): isDeclined(bytes, check.place) ? .declined : .foreign
         case .refused: .refused
         case .silent, nil: .silent
         case .noRoute: .addressMissing
@@ -65,7 +65,7 @@ struct NameserverQuestions {
             ExaminingQuestion.long.message, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 
-    var errands: [any Errand] { [udp, tcp, largeUDP] }
+    var checks: [any NetworkCheck] { [udp, tcp, largeUDP] }
 
     var server: NameserverCheck.Server {
         NameserverCheck.Server(
@@ -73,8 +73,8 @@ struct NameserverQuestions {
             largeUDP: NameserverQuestions.reply(largeUDP))
     }
 
-    private static func reply(_ errand: QueryCheck) -> NameserverCheck.Reply {
-        switch errand.outcome {
+    private static func reply(_ check: QueryCheck) -> NameserverCheck.Reply {
+        switch check.outcome {
         case .answer(let bytes):
             .answered(code: Header(bytes.span).map(\.responseCode) ?? 0, bytes: bytes.count)
         case .refused: .refused
@@ -88,18 +88,18 @@ struct NameserverQuestions {
 /// A query to a nameserver of resolv.conf that is not the daemon, but may forward queries to it.
 struct PassageQuestion {
     let server: Nameserver
-    let errand: QueryCheck
+    let check: QueryCheck
 
     init?(_ server: Nameserver, _ entropy: SystemEntropy) {
         guard let place = SocketAddress(server.description) else { return nil }
         self.server = server
-        errand = QueryCheck(
+        check = QueryCheck(
             DaemonProof.zone.question, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 
     var isPassed: Bool {
-        guard case .answer(let bytes) = errand.outcome else { return false }
-        return DaemonProof.zone.isProved(by: bytes, id: errand.id)
+        guard case .answer(let bytes) = check.outcome else { return false }
+        return DaemonProof.zone.isProved(by: bytes, id: check.id)
     }
 }
 

@@ -2,7 +2,7 @@
 
 import LinuxIO
 
-protocol Errand: AnyObject {
+protocol NetworkCheck: AnyObject {
     /// Shown to the operator during a wait: "provider alidns at 223.5.5.5:443".
     var what: String { get }
     var isOver: Bool { get }
@@ -14,8 +14,8 @@ protocol Errand: AnyObject {
     func end(_ loop: EventLoop)
 }
 
-struct Errands {
-    let errands: [any Errand]
+struct NetworkChecks {
+    let checks: [any NetworkCheck]
 
     /// Long enough for a handshake over a long distance, and for a question that is sent twice.
     private static let patience = Duration.seconds(4)
@@ -27,12 +27,12 @@ struct Errands {
     func run() throws(SystemError) {
         let loop = try EventLoop()
         let start = Clock.now()
-        for errand in errands { errand.begin(loop) }
+        for check in checks { check.begin(loop) }
         var steps: [(at: Instant, act: () -> Void)] = [
-            (start + Errands.repeatAfter, { for errand in waiting { errand.repeatQuestion() } }),
-            (start + Errands.silence, { showProgress() }),
+            (start + NetworkChecks.repeatAfter, { for check in waiting { check.repeatQuestion() } }),
+            (start + NetworkChecks.silence, { showProgress() }),
         ]
-        let deadline = start + Errands.patience
+        let deadline = start + NetworkChecks.patience
         while !waiting.isEmpty, Clock.now() < deadline {
             try loop.turn(until: min(steps.first?.at ?? deadline, deadline))
             while let step = steps.first, step.at <= Clock.now() {
@@ -40,13 +40,13 @@ struct Errands {
                 steps.removeFirst()
             }
         }
-        for errand in waiting { errand.end(loop) }
+        for check in waiting { check.end(loop) }
     }
 
-    private var waiting: [any Errand] { errands.filter { !$0.isOver } }
+    private var waiting: [any NetworkCheck] { checks.filter { !$0.isOver } }
 
     private func showProgress() {
         guard StandardStreams.isErrorTerminal else { return }
-        for errand in waiting { StandardStreams.writeError("httpdnsctl: waiting for \(errand.what)\n") }
+        for check in waiting { StandardStreams.writeError("httpdnsctl: waiting for \(check.what)\n") }
     }
 }

@@ -7,20 +7,20 @@ import LinuxIO
 import Settings
 
 struct ProviderDialling {
-    let errands: [ConnectionCheck]
+    let checks: [ConnectionCheck]
     let authorities: AuthorityCheck
     let releasedAt: Int64
     private let omitted: [ProviderCheck.Place]
     private let now: Int64
 
     /// Connections that are made concurrently; a provider has two to four addresses.
-    private static let maxErrands = 64
+    private static let maxChecks = 64
     private static let maxAddresses = 8
 
     /// - Parameter now: seconds since 1970.
     init(_ settings: Settings, now: Int64, releasedAt: Int64) {
         var contexts = Contexts()
-        var errands: [ConnectionCheck] = []
+        var checks: [ConnectionCheck] = []
         var omitted: [ProviderCheck.Place] = []
         var usersOfSystem = settings.probe.enabled && settings.probe.caFile == nil ? ["probe"] : []
         var files: [AuthorityCheck.File] = []
@@ -35,16 +35,16 @@ struct ProviderDialling {
             }
             let terms = ProviderDialling.terms(provider, &contexts, now)
             for (index, target) in ProviderDialling.targets(provider).enumerated() {
-                let errand = ConnectionCheck(
+                let check = ConnectionCheck(
                     provider: provider.name, place: target, kind: ProviderDialling.kind(provider), terms)
-                if index < ProviderDialling.maxAddresses, errands.count < ProviderDialling.maxErrands {
-                    errands.append(errand)
+                if index < ProviderDialling.maxAddresses, checks.count < ProviderDialling.maxChecks {
+                    checks.append(check)
                 } else {
-                    omitted.append(ProviderDialling.place(errand, .notDialled))
+                    omitted.append(ProviderDialling.place(check, .notDialled))
                 }
             }
         }
-        self.errands = errands
+        self.checks = checks
         self.omitted = omitted
         self.now = now
         self.releasedAt = releasedAt
@@ -54,28 +54,28 @@ struct ProviderDialling {
 
     var clock: ClockCheck {
         var seen: Set<String> = []
-        let dates = errands.compactMap { errand in
-            errand.dates.flatMap { seen.insert(errand.provider).inserted ? $0 : nil }
+        let dates = checks.compactMap { check in
+            check.dates.flatMap { seen.insert(check.provider).inserted ? $0 : nil }
         }
         return ClockCheck(now: now, releasedAt: releasedAt, certificates: dates, isSynchronised: Clock.isSynchronised)
     }
 
     var check: ProviderCheck {
         ProviderCheck(
-            places: errands.map { ProviderDialling.place($0, $0.outcome ?? .notDialled) } + omitted,
+            places: checks.map { ProviderDialling.place($0, $0.outcome ?? .notDialled) } + omitted,
             isClockWrong: clock.isWrong, hasAuthorities: authorities.findings.isEmpty)
     }
 
     var routes: RouteCheck {
         RouteCheck(
             addresses: MachineFiles.text("/proc/net/if_inet6"), routes: MachineFiles.text("/proc/net/ipv6_route"),
-            outcomes: errands.filter(\.place.isIPv6).compactMap(\.outcome),
-            worksByIPv4: errands.contains { !$0.place.isIPv6 && $0.outcome == .fine })
+            outcomes: checks.filter(\.place.isIPv6).compactMap(\.outcome),
+            worksByIPv4: checks.contains { !$0.place.isIPv6 && $0.outcome == .fine })
     }
 
-    private static func place(_ errand: ConnectionCheck, _ outcome: ProviderCheck.Outcome) -> ProviderCheck.Place {
+    private static func place(_ check: ConnectionCheck, _ outcome: ProviderCheck.Outcome) -> ProviderCheck.Place {
         ProviderCheck.Place(
-            provider: errand.provider, place: "\(errand.place)", isIPv6: errand.place.isIPv6, kind: errand.kind,
+            provider: check.provider, place: "\(check.place)", isIPv6: check.place.isIPv6, kind: check.kind,
             outcome: outcome)
     }
 

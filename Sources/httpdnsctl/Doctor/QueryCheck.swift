@@ -2,7 +2,7 @@
 
 import LinuxIO
 
-final class QueryCheck: Errand {
+final class QueryCheck: NetworkCheck {
     enum Transport: String {
         case udp = "UDP"
         case tcp = "TCP"
