@@ -77,8 +77,8 @@ let wrongValues: [Case] = [
     Case(
         #"[server]\#nuser = "root""#,
         #"""
-        f:2:8: server.user: found "root"; allowed: the name of a user of this machine, but not root; root's rights \#
-        are given up when the ports are bound: name a user without any
+        f:2:8: server.user: found "root"; allowed: the name of a user of this machine, but not root; the daemon \#
+        drops root privileges after it has bound the ports: name an unprivileged user
         """#),
     Case(
         #"[server]\#nuser = "0""#,
