@@ -36,7 +36,7 @@ package struct PageRequest: Equatable, Sendable {
         if host.first == "[" {
             guard let end = host.firstIndex(of: "]") else { return false }
             let address = Address(String(host[host.index(after: host.startIndex)..<end]))
-            return address?.recordType == .aaaa && isPort(host[host.index(after: end)...])
+            return address?.isIPv6 == true && isPort(host[host.index(after: end)...])
         }
         let name = host.prefix { $0 != ":" }
         guard isPort(host[name.endIndex...]) else { return false }

@@ -92,11 +92,11 @@ extension Settings.ProviderURL.Host {
     /// A name, an IPv4 address, or an IPv6 address in brackets.
     init?(_ text: String) {
         if text.hasPrefix("["), text.hasSuffix("]") {
-            guard let address = Address(String(text.dropFirst().dropLast())), address.recordType == .aaaa else {
+            guard let address = Address(String(text.dropFirst().dropLast())), address.isIPv6 else {
                 return nil
             }
             self = .address(address)
-        } else if let address = Address(text), address.recordType == .a {
+        } else if let address = Address(text), !address.isIPv6 {
             self = .address(address)
         } else if let name = Settings.hostName(text) {
             self = .name(name)
@@ -119,7 +119,7 @@ extension Settings.ProviderURL.Host: CustomStringConvertible {
     package var description: String {
         switch self {
         case .name(let name): name
-        case .address(let address): address.recordType == .aaaa ? "[\(address)]" : "\(address)"
+        case .address(let address): address.isIPv6 ? "[\(address)]" : "\(address)"
         }
     }
 }

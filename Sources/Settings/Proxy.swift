@@ -1,5 +1,7 @@
 // A proxy in front of a provider, dialled by address. Its password is not part of the settings.
 
+package import DNSWire
+
 extension Settings.Provider {
     package struct Proxy: Hashable, Sendable {
         package enum Scheme: String, CaseIterable, Sendable {
@@ -12,12 +14,12 @@ extension Settings.Provider {
         package let scheme: Scheme
         /// 1 to 255 bytes (RFC 1929) that need no escapes in a URL; nil: no authentication.
         package let user: String?
-        package let endpoint: Settings.Endpoint
+        package let endpoint: SocketAddress
 
         /// RFC 1929 section 2.
         private static let maxUserBytes = 255
 
-        package init(scheme: Scheme, user: String? = nil, endpoint: Settings.Endpoint) {
+        package init(scheme: Scheme, user: String? = nil, endpoint: SocketAddress) {
             self.scheme = scheme
             self.user = user
             self.endpoint = endpoint
@@ -33,7 +35,7 @@ extension Settings.Provider {
             let at = authority.lastIndex(of: "@")
             let user = at.map { String(authority[..<$0]) }
             let place = at.map { authority[$0...].dropFirst() } ?? authority
-            guard let endpoint = Settings.Endpoint(String(place)), endpoint.port != 0 else { return nil }
+            guard let endpoint = SocketAddress(String(place)), endpoint.port != 0 else { return nil }
             if let user {
                 guard (1...Proxy.maxUserBytes).contains(user.utf8.count), user.utf8.allSatisfy(Proxy.isPlain) else {
                     return nil

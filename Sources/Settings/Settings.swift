@@ -26,7 +26,7 @@ package struct Settings: Equatable, Sendable {
 
     package struct Server: Equatable, Sendable {
         /// UDP and TCP on each; one or more, all different. Port 0 uses any free port.
-        package var listen = [Endpoint(address: .v4(0x7F00_0001), port: 53), Endpoint(address: .loopback6, port: 53)]
+        package var listen = [SocketAddress(.loopback4, port: 53), SocketAddress(.loopback6, port: 53)]
         /// 0 to 256; 0 means one per core.
         package var threads = 0
         /// Clients outside these prefixes are refused.
@@ -55,7 +55,7 @@ package struct Settings: Equatable, Sendable {
 
     package struct SystemResolver: Equatable, Sendable {
         /// Empty: the nameservers in `resolvConf`.
-        package var servers: [Endpoint] = []
+        package var servers: [SocketAddress] = []
         package var resolvConf = "/etc/resolv.conf"
         package var standsIn = StandsIn.unreachable
 
@@ -125,7 +125,7 @@ package struct Settings: Equatable, Sendable {
         /// An absolute path; nil: no socket.
         package var socket: String? = "/run/httpdnsd/control.sock"
         /// The HTTP listener for metrics and the status page; nil: none.
-        package var metricsListen: Endpoint?
+        package var metricsListen: SocketAddress?
     }
 
     package struct Log: Equatable, Sendable {
@@ -221,8 +221,4 @@ extension Settings {
             ("control.metrics-listen", control.metricsListen != old.control.metricsListen),
         ].filter(\.1).map(\.0)
     }
-}
-
-extension Address {
-    fileprivate static let loopback6 = Address.v6(high: 0, low: 1)
 }

@@ -2,24 +2,24 @@
 
 import DNSWire
 
-extension Format<Settings.Endpoint> {
+extension Format<SocketAddress> {
     static let listenEndpoint = Format.text(
         allowed: "\"ADDR:PORT\" or \"[ADDR]:PORT\", such as \"127.0.0.1:53\" or \"[::1]:53\"",
         remedy: { node in
             guard case .string(let text) = node.value else { return nil }
             if let colon = text.lastIndex(of: ":"), !text.hasPrefix("["),
-                let endpoint = Settings.Endpoint("[\(text[..<colon])]\(text[colon...])")
+                let endpoint = SocketAddress("[\(text[..<colon])]\(text[colon...])")
             {
                 return "an IPv6 address needs brackets: write \"\(endpoint)\""
             }
-            return Settings.Endpoint(text, defaultPort: 53).map { "a port is missing: write \"\($0)\"" }
+            return SocketAddress(text, defaultPort: 53).map { "a port is missing: write \"\($0)\"" }
         },
-        parse: { Settings.Endpoint($0) }, write: \.description)
+        parse: { SocketAddress($0) }, write: \.description)
 
     static let nameserver = Format.text(
         allowed: "\"ADDR\", \"ADDR:PORT\" or \"[ADDR]:PORT\"",
         parse: { text in
-            Settings.Endpoint(text, defaultPort: 53).flatMap { $0.port == 0 ? nil : $0 }
+            SocketAddress(text, defaultPort: 53).flatMap { $0.port == 0 ? nil : $0 }
         },
         write: \.description)
 }
@@ -62,7 +62,7 @@ extension Format<Settings.Provider.Proxy> {
                 return "put the password into a file of its own and name that with proxy-key-file"
             }
             let place = rest.lastIndex(of: "@").map { rest[$0...].dropFirst() } ?? rest
-            guard let address = Settings.Endpoint(String(place), defaultPort: 1) else {
+            guard let address = SocketAddress(String(place), defaultPort: 1) else {
                 return "the daemon does not resolve names through itself: write the address of the proxy, with its port"
             }
             if text.hasPrefix("socks"), !text.hasPrefix("socks5h:") { return "did you mean \"socks5h://\(rest)\"?" }

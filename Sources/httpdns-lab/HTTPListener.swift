@@ -2,7 +2,7 @@
 // request. The `respond` closure of the context decides every reply.
 
 import CMicrohttpd
-import DNSWire
+package import DNSWire
 import Glibc
 package import HTTPDNS
 import Synchronization
@@ -40,12 +40,12 @@ package struct ListenError: Error {
     /// More clients than any test uses; further connections are closed.
     private static let connectionLimit: UInt32 = 1024
 
-    package init(on endpoint: Endpoint, credentials: Credentials?, context: ListenerContext) throws(ListenError) {
+    package init(on endpoint: SocketAddress, credentials: Credentials?, context: ListenerContext) throws(ListenError) {
         self.context = context
         var flags = MHD_USE_INTERNAL_POLLING_THREAD.rawValue | MHD_USE_THREAD_PER_CONNECTION.rawValue
-        if endpoint.address.recordType == .aaaa { flags |= MHD_USE_IPv6.rawValue }
+        if endpoint.isIPv6 { flags |= MHD_USE_IPv6.rawValue }
         if credentials != nil { flags |= MHD_USE_TLS.rawValue }
-        let started = unsafe endpoint.withSocketAddress { address in
+        let started = unsafe endpoint.withKernelAddress { address in
             unsafe lab_start(
                 flags, address, HTTPListener.connectionLimit, answerCallback, completedCallback,
                 connectionCallback, Unmanaged.passUnretained(context).toOpaque(), credentials?.key,
@@ -116,8 +116,8 @@ private let completedCallback: MHD_RequestCompletedCallback = { _, _, slot, _ in
     unsafe slot?.pointee = nil
 }
 
-extension Endpoint {
-    fileprivate func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>) -> Result) -> Result {
+extension SocketAddress {
+    fileprivate func withKernelAddress<Result>(_ body: (UnsafePointer<sockaddr>) -> Result) -> Result {
         switch address {
         case .v4(let value):
             var socketAddress = sockaddr_in()

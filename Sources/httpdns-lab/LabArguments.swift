@@ -2,34 +2,12 @@
 
 package import DNSWire
 
-package struct Endpoint: Equatable, Sendable {
-    package let address: Address
-    /// 0: the kernel chooses a port, and the lab prints it.
-    package let port: UInt16
-
-    /// "127.0.0.1:8080" or "[::1]:8080".
-    package init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            return nil
-        }
-        var host = text[..<colon]
-        if host.first == "[", host.last == "]" {
-            host = host.dropFirst().dropLast()
-            guard host.contains(":") else { return nil }
-        } else {
-            guard !host.contains(":") else { return nil }
-        }
-        guard let address = Address(String(host)) else { return nil }
-        self.address = address
-        self.port = port
-    }
-}
-
 package struct LabArguments: Equatable, Sendable {
     package var zone = ""
-    package var http: Endpoint?
-    package var https: Endpoint?
-    package var control: Endpoint?
+    /// Port 0: the kernel chooses a port, and the lab prints it.
+    package var http: SocketAddress?
+    package var https: SocketAddress?
+    package var control: SocketAddress?
     package var certificate: String?
     package var key: String?
 
@@ -96,8 +74,8 @@ package struct LabArguments: Equatable, Sendable {
         }
     }
 
-    private static func endpoint(_ option: String, _ text: String) throws(UsageError) -> Endpoint {
-        guard let endpoint = Endpoint(text) else {
+    private static func endpoint(_ option: String, _ text: String) throws(UsageError) -> SocketAddress {
+        guard let endpoint = SocketAddress(text) else {
             throw UsageError(finding: "\(option) \(text) is no address with a port", hint: "write it as 127.0.0.1:8053")
         }
         return endpoint

@@ -80,13 +80,13 @@ enum LabProgram {
 
     /// Listens and prints `NAME ADDRESS:PORT`.
     private static func listen(
-        _ name: String, on endpoint: Endpoint?, _ credentials: HTTPListener.Credentials?, _ context: ListenerContext
+        _ name: String, on endpoint: SocketAddress?, _ credentials: HTTPListener.Credentials?,
+        _ context: ListenerContext
     ) throws(Failure) -> HTTPListener? {
         guard let endpoint else { return nil }
         do throws(ListenError) {
             let listener = try HTTPListener(on: endpoint, credentials: credentials, context: context)
-            let host = endpoint.address.recordType == .aaaa ? "[\(endpoint.address)]" : "\(endpoint.address)"
-            print("\(name) \(host):\(listener.port)")
+            print("\(name) \(SocketAddress(endpoint.address, port: listener.port))")
             return listener
         } catch {
             let reason = unsafe String(cString: strerror(error.errno))

@@ -12,7 +12,7 @@ import Testing
 @Suite("Awaited answers")
 struct AwaitedAnswerTests {
     private static let partition = Partition(rawValue: 1)
-    private static let anyPort = SocketAddress(high: 0, low: 0x7F00_0001, isIPv6: false, port: 0)
+    private static let anyPort = SocketAddress(.loopback4, port: 0)
     private let cache = AnswerCache(limitBytes: 1 << 20, seed: (1, 2))
     private let question: Question
     private let packet: [UInt8]

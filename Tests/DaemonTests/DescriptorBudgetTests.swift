@@ -41,7 +41,7 @@ struct DescriptorBudgetTests {
     func exchanges() throws {
         let loop = try EventLoop()
         let fetches = SystemFetches(loop: loop, maxExchanges: 2)
-        let silent = try DatagramSocket(serving: SocketAddress(high: 0, low: 0x7F00_0001, isIPv6: false, port: 0))
+        let silent = try DatagramSocket(serving: SocketAddress(.loopback4, port: 0))
         let server = Nameserver(.v4(0x7F00_0001), port: try silent.localAddress().port)
         let now = Clock.now()
         fetches.setServers([server], now: now)

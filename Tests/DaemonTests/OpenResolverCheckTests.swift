@@ -69,7 +69,7 @@ struct OpenResolverCheckTests {
         #expect(throws: SettingsFile.Unusable.self) {
             _ = try LoadedSecrets(for: settings, try Options(["--listen", "0.0.0.0:5300"]))
         }
-        settings.server.listen = [try #require(Settings.Endpoint("192.0.2.1:53"))]
+        settings.server.listen = [try #require(SocketAddress("192.0.2.1:53"))]
         #expect(throws: SettingsFile.Unusable.self) { _ = try LoadedSecrets(for: settings, try Options([])) }
         _ = try LoadedSecrets(for: settings, try Options(["--listen", "127.0.0.1:5300"]))
         settings.server.allow += [try #require(Prefix("192.0.2.0/24"))]

@@ -1,5 +1,6 @@
 // The daemon's command line: what it takes and what it says of mistakes.
 
+import DNSWire
 import LinuxIO
 import Testing
 

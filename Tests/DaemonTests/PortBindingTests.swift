@@ -1,5 +1,6 @@
 // Ports: what is bound, and what is said when it can't be.
 
+import DNSWire
 import LinuxIO
 import Testing
 

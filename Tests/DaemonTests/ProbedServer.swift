@@ -1,5 +1,6 @@
 // A server as a probe meets it, on the loop of the test, so that nothing waits for a thread.
 
+import DNSWire
 import Glibc
 import LinuxIO
 import Testing

@@ -13,7 +13,7 @@ struct ProviderPlacesTests {
     @Test("a place that an abandoned request frees goes to a waiting one before the loop rests")
     func abandoned() throws {
         // The kernel accepts the connections, and no program reads from them.
-        let listener = try Listener(on: SocketAddress(high: 0, low: 0x7F00_0001, isIPv6: false, port: 0))
+        let listener = try Listener(on: SocketAddress(.loopback4, port: 0))
         var settings = Settings.Provider.builtIn[0]
         settings.dialect = .doh
         settings.url = .init(

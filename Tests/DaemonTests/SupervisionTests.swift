@@ -1,5 +1,6 @@
 // When a sign of life is given, and when it is throttled.
 
+import DNSWire
 import LinuxIO
 import Testing
 

@@ -68,7 +68,7 @@ private struct LabServer: ~Copyable {
                 log.requests.withLock { $0.append(request) }
                 return lab.respond(to: request, in: raw.server)
             }, generation: { 0 })
-        let endpoint = Endpoint("127.0.0.1:0")
+        let endpoint = SocketAddress("127.0.0.1:0")
         listener = try HTTPListener(on: try #require(endpoint), credentials: nil, context: context)
     }
 

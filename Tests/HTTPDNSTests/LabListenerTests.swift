@@ -10,8 +10,8 @@ import httpdns_lab
 struct LabListenerTests {
     private static let rightBody = Array("192.0.2.1;192.0.2.2,300".utf8)
 
-    private func loopback(_ port: UInt16 = 0) throws -> Endpoint {
-        try #require(Endpoint("127.0.0.1:\(port)"))
+    private func loopback(_ port: UInt16 = 0) throws -> SocketAddress {
+        try #require(SocketAddress("127.0.0.1:\(port)"))
     }
 
     /// The reply to one GET while this fault is in force.

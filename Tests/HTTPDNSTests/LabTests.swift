@@ -236,9 +236,9 @@ struct LabArgumentsTests {
         let line = "--zone z --http 127.0.0.1:0 --https [::1]:8443 --cert c --key k --control 127.0.0.1:9"
         var expected = LabArguments()
         expected.zone = "z"
-        expected.http = Endpoint("127.0.0.1:0")
-        expected.https = Endpoint("[::1]:8443")
-        expected.control = Endpoint("127.0.0.1:9")
+        expected.http = SocketAddress("127.0.0.1:0")
+        expected.https = SocketAddress("[::1]:8443")
+        expected.control = SocketAddress("127.0.0.1:9")
         expected.certificate = "c"
         expected.key = "k"
         #expect(try LabArguments.parse(line.split(separator: " ").map(String.init)) == .run(expected))

@@ -22,7 +22,7 @@ struct ClockWatchTests {
     }
 
     /// By one nanosecond, which is enough for the kernel and too little for everybody else.
-    @Test(.enabled(if: NetworkNamespace.isPossible))
+    @Test(.enabled(if: geteuid() == 0))
     func `a clock that is set makes the watch readable until it is armed again`() throws {
         let watch = try ClockWatch()
         try #require(setsClockForward())

@@ -1,5 +1,6 @@
 // UDP over loopback.
 
+import DNSWire
 import Glibc
 import Testing
 

@@ -1,6 +1,7 @@
 // The loop: who is called, when, and who is not.
 
 import CLinux
+import DNSWire
 import Glibc
 import Testing
 

@@ -1,6 +1,7 @@
 // Sockets that a service manager hands over. The tests use descriptor numbers that are free in the test process in
 // place of those from 3 on.
 
+import DNSWire
 import Glibc
 import TestSupport
 import Testing

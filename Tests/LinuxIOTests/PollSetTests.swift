@@ -1,5 +1,6 @@
 // Waiting for a few descriptors.
 
+import DNSWire
 import LinuxIO
 import Testing
 

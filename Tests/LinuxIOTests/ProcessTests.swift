@@ -1,5 +1,6 @@
 // What is read from /proc, small files, and randomness.
 
+import DNSWire
 import Glibc
 import Testing
 

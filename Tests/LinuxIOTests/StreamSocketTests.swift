@@ -1,5 +1,6 @@
 // TCP over loopback.
 
+import DNSWire
 import Glibc
 import Testing
 

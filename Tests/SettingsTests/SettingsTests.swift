@@ -37,7 +37,7 @@ struct SettingsTests {
         let cases: [(String, (inout Settings) -> Void)] = [
             (
                 "[server]\nlisten = [\"0.0.0.0:0\"]",
-                { $0.server.listen = [.init(address: .v4(0), port: 0)] }
+                { $0.server.listen = [.init(.v4(0), port: 0)] }
             ),
             ("[server]\nthreads = 256", { $0.server.threads = 256 }),
             ("[server]\nuser = \"resolver\"", { $0.server.user = "resolver" }),
@@ -251,5 +251,5 @@ struct SettingsTests {
 
     private func prefixes(_ texts: String...) -> [Prefix] { texts.compactMap { Prefix($0) } }
     private func names(_ texts: String...) -> [Name] { texts.compactMap { Name($0) } }
-    private func endpoints(_ texts: String...) -> [Settings.Endpoint] { texts.compactMap { Settings.Endpoint($0) } }
+    private func endpoints(_ texts: String...) -> [SocketAddress] { texts.compactMap { SocketAddress($0) } }
 }

@@ -22,7 +22,8 @@ enum Arrows {
         // Bounds are shared, and failures counted, by registrable domain.
         "PublicSuffix": ["CPSL", "DNSWire"],
         "Resolver": ["DNSWire", "PublicSuffix"],
-        "Network": ["DNSWire"],
+        // LinuxIO: it reads rtnetlink.
+        "Network": ["CLinux", "DNSWire", "Glibc", "LinuxIO"],
         // Crypto: dialects sign and encrypt.
         "HTTPDNS": ["Crypto", "DNSWire", "FoundationEssentials"],
         "Crypto": ["COpenSSL"],
@@ -35,7 +36,8 @@ enum Arrows {
         "Settings": ["CIDN2", "CTOML", "DNSWire"],
         // A module of its own, so that only the daemon is linked with libseccomp.
         "Confinement": ["CSeccomp"],
-        "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
+        // DNSWire: socket addresses.
+        "LinuxIO": ["CLinux", "DNSWire", "Glibc", "Synchronization"],
         "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
         // Telemetry: events of the flight recorder are shown in the words of the control socket.
         "Control": ["DNSWire", "FoundationEssentials", "Telemetry"],

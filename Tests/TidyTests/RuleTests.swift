@@ -202,12 +202,12 @@ struct RuleTests {
             Arrows.manifest(file(text, "Package.swift")).map(\.what)
         }
         #expect(complaints(good).isEmpty)
-        let extra = good.replacing("\"Network\", [\"DNSWire\"", with: "\"Network\", [\"DNSWire\", \"LinuxIO\"")
-        #expect(complaints(extra) == ["Network gets [\"LinuxIO\"]"])
-        let missing = good.replacing("\"Network\", [\"DNSWire\"", with: "\"Network\", [")
-        #expect(complaints(missing) == ["Network lacks [\"DNSWire\"]"])
-        let gone = good.replacing("\"Network\", [", with: "\"Networks\", [")
-        #expect(complaints(gone) == ["Network is in the table and not here"])
+        let extra = good.replacing("\"Crypto\", [\"COpenSSL\"", with: "\"Crypto\", [\"COpenSSL\", \"LinuxIO\"")
+        #expect(complaints(extra) == ["Crypto gets [\"LinuxIO\"]"])
+        let missing = good.replacing("\"Crypto\", [\"COpenSSL\"", with: "\"Crypto\", [")
+        #expect(complaints(missing) == ["Crypto lacks [\"COpenSSL\"]"])
+        let gone = good.replacing("\"Crypto\", [", with: "\"Cryptos\", [")
+        #expect(complaints(gone) == ["Crypto is in the table and not here"])
     }
 
     @Test("what lies at the top level")

@@ -7,5 +7,5 @@ enum {
     /// IFF_LOWER_UP: the driver has a carrier.
     clinux_link_lower_up = 1 << 16,
     /// PREF64 (RFC 8781, section 4), which no system header defines.
-    clinux_option_translation_prefix = 38,
+    clinux_option_pref64 = 38,
 };

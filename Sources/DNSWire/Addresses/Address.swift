@@ -26,12 +26,19 @@ package enum Address: Hashable, Sendable {
         }
     }
 
+    package var isIPv6: Bool { recordType == .aaaa }
+
     package var recordType: RecordType {
         switch self {
         case .v4: .a
         case .v6: .aaaa
         }
     }
+
+    /// 127.0.0.1
+    package static let loopback4 = Address.v4(0x7F00_0001)
+    /// ::1
+    package static let loopback6 = Address.v6(high: 0, low: 1)
 
     package var isLoopback: Bool {
         switch self {

@@ -36,7 +36,7 @@ extension Client {
         query = handover.query
         packet = handover.packet
         path = .datagram(handover.socket, peer: handover.peer, askedAddress: handover.askedAddress)
-        address = Address(handover.peer)
+        address = handover.peer.address
         askedAt = handover.receivedAt
         self.subnet = subnet
     }

@@ -1,4 +1,4 @@
-// Converts addresses, settings, kernel tables and policies between the types of the modules.
+// Converts settings, stored answers and policies between the types of the modules.
 
 import AnswerCache
 import DNSWire
@@ -7,32 +7,8 @@ import Network
 import Resolver
 import Settings
 
-extension Address {
-    init(_ socketAddress: SocketAddress) {
-        self =
-            socketAddress.isIPv6
-            ? .v6(high: socketAddress.high, low: socketAddress.low)
-            : .v4(UInt32(truncatingIfNeeded: socketAddress.low))
-    }
-}
-
-extension SocketAddress {
-    init(_ address: Address, port: UInt16) {
-        switch address {
-        case .v4(let value): self.init(high: 0, low: UInt64(value), isIPv6: false, port: port)
-        case .v6(let high, let low): self.init(high: high, low: low, isIPv6: true, port: port)
-        }
-    }
-}
-
-extension SocketAddress {
-    init(_ listen: Settings.Endpoint) {
-        self.init(listen.address, port: listen.port)
-    }
-}
-
 extension Nameserver {
-    init(_ server: Settings.Endpoint) {
+    init(_ server: SocketAddress) {
         self.init(server.address, port: server.port)
     }
 }
@@ -62,33 +38,6 @@ extension Partition {
 extension ServingView {
     func set(_ partition: Partition, _ providers: [Settings.Provider]) {
         set(partition, dependsOnClient: providers.contains { $0.clientSubnet == .auto })
-    }
-}
-
-extension NetworkTables {
-    init(_ tables: KernelTables) {
-        self.init(
-            links: tables.links.map { link in
-                Link(
-                    index: Int(link.index), name: link.name, hardwareType: Int(link.hardwareType), kind: link.kind,
-                    isWireless: link.isWireless, isUp: link.isUp)
-            },
-            addresses: tables.addresses.map { address in
-                InterfaceAddress(
-                    link: Int(address.link), address: Address(address.address), prefixLength: address.prefixLength)
-            },
-            routes: tables.routes.compactMap { route in
-                Prefix(Address(route.destination), length: route.prefixLength).map { destination in
-                    Route(
-                        destination: destination, gateway: route.gateway.map(Address.init), link: Int(route.link),
-                        metric: route.metric, table: route.table)
-                }
-            },
-            neighbours: tables.neighbours.map { neighbour in
-                Neighbour(
-                    link: Int(neighbour.link), address: Address(neighbour.address),
-                    hardwareAddress: neighbour.hardwareAddress)
-            })
     }
 }
 

@@ -178,7 +178,7 @@ final class ResolvingLoop: LoopPart {
             case .due(let question): handle(.prefetchDue(question), now: now)
             case .servedAgain(let question): handle(.servedAgain(question), now: now)
             case .asked(let handover):
-                let client = Client(handover, in: view.subnet(of: Address(handover.peer)))
+                let client = Client(handover, in: view.subnet(of: handover.peer.address))
                 if answeredFromCache(client, now: now) {
                     questionsTaken += 1
                 } else {

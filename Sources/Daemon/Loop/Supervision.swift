@@ -1,6 +1,7 @@
 // Messages to the service manager. Signs of life require that the main loop turns and every serving thread has
 // answered the last check; without them the manager restarts the daemon.
 
+import DNSWire
 import LinuxIO
 
 final class Supervision: LoopPart {

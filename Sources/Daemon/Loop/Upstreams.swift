@@ -61,7 +61,7 @@ final class Upstreams {
         complain: ((_ path: String, SystemError) -> Void)? = nil
     ) -> NameserverSources {
         let ourselves = ListenAddresses(
-            ports.addresses.map { (Address($0), $0.port) }, interfaces: Interfaces.addresses().map(Address.init))
+            ports.addresses.map { ($0.address, $0.port) }, interfaces: Interfaces.addresses())
         return NameserverSources(
             configured: settings.servers.map(Nameserver.init), resolvConf: settings.resolvConf,
             contents: files.readNameserverFiles(complain: complain), without: ourselves)

@@ -63,7 +63,7 @@ final class NetworkMonitor {
         salt = machine.isEmpty ? Array(String(seed).utf8) : machine
         routes = try RouteWatch()
         clocks = try ClockWatch()
-        tables = NetworkTables(routes.tables)
+        tables = routes.tables
         epochs = NetworkEpochs(tables: tables, searchDomains: searchDomains.map(\.description), now: now)
         wakes = WakeWatch(sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(Clock.now())), awake: Clock.awake())
         id = NetworkMonitor.id(of: epochs.identity, salt)
@@ -97,7 +97,7 @@ final class NetworkMonitor {
             hasChanges = false
             concludedAt = now
             let former = tables
-            tables = NetworkTables(routes.tables)
+            tables = routes.tables
             if tables.routes != former.routes || tables.addresses != former.addresses { routeChanges += 1 }
             handle(.tables(tables), now: now)
             conclusionPause = min(
@@ -126,9 +126,7 @@ final class NetworkMonitor {
 
     /// The NAT64 prefixes from router advertisements (RFC 8781) that have not expired.
     func advertisedPrefixes(now: Instant) -> [NAT64Prefix] {
-        routes.translationPrefixes.filter { $0.end > now }.compactMap { advertised in
-            Prefix(Address(advertised.prefix), length: advertised.length).flatMap(NAT64Prefix.init)
-        }
+        routes.nat64Prefixes.filter { $0.end > now }.map(\.prefix)
     }
 
     /// True if the routes or the NAT64 prefixes have changed since the last call.
@@ -155,7 +153,7 @@ final class NetworkMonitor {
         self.candidate = candidate.flatMap { id in history.known.contains { $0.id == id } ? id : nil }
         for action in news {
             if case .solicit(let gateway, let link) = action {
-                RouteWatch.solicit(SocketAddress(gateway, port: 0), link: Int32(truncatingIfNeeded: link))
+                RouteWatch.solicit(gateway, link: link)
             } else {
                 actions.append(action)
             }

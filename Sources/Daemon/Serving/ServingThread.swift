@@ -109,7 +109,7 @@ struct ServingThread: ~Copyable {
                 served.append(ServedQuery(.dropped, outcome: .short, client: .v4(0)))
                 continue
             }
-            let client = Address(peer)
+            let client = peer.address
             let isCut = batch.isCut(place)
             let outcome = batch.exchange(place) { packet, reply in
                 fastPath.respond(to: packet, from: client, nowMilliseconds: nowMilliseconds, isCut: isCut, into: &reply)
@@ -133,7 +133,7 @@ struct ServingThread: ~Copyable {
     private mutating func refuse(_ handover: Handover) {
         tally[.handedOver] -= 1
         let message = Client(handover).failure(.notReady)
-        let client = Address(handover.peer)
+        let client = handover.peer.address
         let outcome: ServedQuery
         if handover.socket.reply(message.span, to: handover.peer, from: handover.askedAddress) {
             tally.add(.failureResponses)

@@ -116,7 +116,7 @@ final class StreamServer: LoopPart {
         for _ in 0..<StreamServer.maxAccepts {
             do throws(SystemError) {
                 guard let accepted = try listener.accept() else { return }
-                admit(accepted.socket, Address(accepted.peer))
+                admit(accepted.socket, accepted.peer.address)
             } catch {
                 // Other errors concern the connection that was being accepted; its client is gone.
                 guard !error.isExhaustion else { return acceptPause.begin(now: Clock.now()) }

@@ -1,6 +1,7 @@
 // Binds the DNS ports and the metrics listener, which may need more privileges than serving. Runs before everything
 // else, so that privileges can be dropped afterwards. Starts no thread and reads no network data.
 
+import DNSWire
 import LinuxIO
 import Settings
 
@@ -27,7 +28,7 @@ struct BoundListeners {
         _ settings: Settings, _ options: Options, threads: Int
     ) throws(StartFailure) -> PortBinding {
         let isDefault = options.listen.isEmpty && settings.server.listen == Settings.defaults.server.listen
-        let addresses = options.listen.isEmpty ? settings.server.listen.map(SocketAddress.init) : options.listen
+        let addresses = options.listen.isEmpty ? settings.server.listen : options.listen
         do throws(PortBinding.Failure) {
             return try PortBinding(addresses, threads: threads, mayLackSome: isDefault)
         } catch {
@@ -35,8 +36,7 @@ struct BoundListeners {
         }
     }
 
-    private static func openPages(on endpoint: Settings.Endpoint) throws(StartFailure) -> Listener {
-        let address = SocketAddress(endpoint)
+    private static func openPages(on address: SocketAddress) throws(StartFailure) -> Listener {
         do throws(SystemError) {
             return try Listener(on: address)
         } catch {

@@ -1,6 +1,7 @@
 // Uses sockets from the service manager in place of the settings' addresses. All threads read the one UDP socket of
 // each address, because sockets with SO_REUSEPORT must all belong to the same user (socket(7)).
 
+import DNSWire
 import LinuxIO
 
 extension PortBinding {

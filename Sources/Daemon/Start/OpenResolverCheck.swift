@@ -45,11 +45,11 @@ extension ClientRateLimit {
 
 extension SocketAddress {
     /// True if other machines can send to this address.
-    var isOpenToOthers: Bool { !Address(self).isLoopback }
+    var isOpenToOthers: Bool { !address.isLoopback }
 
     /// The most likely client network of this listen address.
     fileprivate var likelyClients: String {
-        let address = Address(self).mapped ?? Address(self)
+        let address = address.mapped ?? address
         if isWildcard { return "192.168.1.0/24" }
         switch address {
         case .v4: return Prefix(around: address, length: 24)?.description ?? "\(address)"

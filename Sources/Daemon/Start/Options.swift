@@ -1,5 +1,6 @@
 // The command line of httpdnsd, parsed once.
 
+import DNSWire
 import LinuxIO
 
 package struct Options: Equatable {
@@ -28,7 +29,7 @@ package struct Options: Equatable {
             case "--config": configFile = try Options.value(of: argument, &rest)
             case "--listen":
                 let text = try Options.value(of: argument, &rest)
-                guard let address = SocketAddress(text) else {
+                guard let address = SocketAddress(withZone: text) else {
                     throw UsageError(text: "--listen \(text): not ADDRESS:PORT, such as 127.0.0.1:5300 or [::1]:53")
                 }
                 listen.append(address)

@@ -1,6 +1,7 @@
 // Sockets on the listen addresses, and the message for an address that cannot be bound: the address, the reason, the
 // process that holds it.
 
+import DNSWire
 import LinuxIO
 
 struct PortBinding {

@@ -1,5 +1,6 @@
 // Reason for a failed start, as text for the operator.
 
+import DNSWire
 import HTTPClient
 import LinuxIO
 

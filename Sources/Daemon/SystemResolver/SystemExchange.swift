@@ -25,14 +25,16 @@ struct SystemExchange {
 
     /// Sends at once. Returns nil if there is no route to the server.
     static func datagram(to server: Nameserver, _ message: [UInt8]) -> SystemExchange? {
-        guard let peer = SocketAddress(server.description), let socket = try? DatagramSocket(connectedTo: peer),
+        guard let peer = SocketAddress(withZone: server.description),
+            let socket = try? DatagramSocket(connectedTo: peer),
             (try? socket.send(message.span)) != nil
         else { return nil }
         return SystemExchange(socket: .datagram(socket))
     }
 
     static func stream(to server: Nameserver, _ message: [UInt8]) -> SystemExchange? {
-        guard let peer = SocketAddress(server.description), let socket = try? StreamSocket(connectingTo: peer) else {
+        guard let peer = SocketAddress(withZone: server.description), let socket = try? StreamSocket(connectingTo: peer)
+        else {
             return nil
         }
         return SystemExchange(socket: .stream(socket, unsent: StreamFraming.frame(message), FrameReader()))

@@ -100,8 +100,7 @@ package struct ServiceNodes: Equatable, Sendable {
     /// "203.0.113.1 203.0.113.2:8080 [2001:db8::1]:443", after "disable" if `isDisabled`.
     package var text: String {
         let texts = nodes.map { node in
-            guard let port = node.port else { return "\(node.address)" }
-            return node.address.recordType == .a ? "\(node.address):\(port)" : "[\(node.address)]:\(port)"
+            node.port.map { "\(SocketAddress(node.address, port: $0))" } ?? "\(node.address)"
         }
         return ((isDisabled ? [ServiceNodes.disabled] : []) + texts).joined(separator: " ")
     }
@@ -144,14 +143,7 @@ extension ServiceNodes.Node {
             self.init(address)
             return
         }
-        guard let colon = text.lastIndex(of: ":") else { return nil }
-        let digits = text[text.index(after: colon)...]
-        guard let port = UInt16(digits), port != 0, String(port) == digits else { return nil }
-        var host = text[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-        guard let address = Address(String(host)), (address.recordType == .aaaa) == text.hasPrefix("[") else {
-            return nil
-        }
-        self.init(address, port: port)
+        guard let place = SocketAddress(String(text)), place.port != 0, "\(place)" == text else { return nil }
+        self.init(place.address, port: place.port)
     }
 }

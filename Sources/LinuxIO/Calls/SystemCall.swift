@@ -3,11 +3,11 @@
 
 import Glibc
 
-enum SystemCall {
+package enum SystemCall {
     /// Runs a call that may have nothing to do yet.
     ///
     /// - Returns: the call's result; nil for EAGAIN (would block).
-    static func attempt<Result: SignedInteger>(
+    package static func attempt<Result: SignedInteger>(
         _ name: StaticString, _ call: () -> Result
     ) throws(SystemError) -> Result? {
         while true {
@@ -23,7 +23,7 @@ enum SystemCall {
 
     /// Runs a call that never has to wait; EAGAIN is thrown like other errors.
     @discardableResult
-    static func run<Result: SignedInteger>(
+    package static func run<Result: SignedInteger>(
         _ name: StaticString, _ call: () -> Result
     ) throws(SystemError) -> Result {
         guard let result = try attempt(name, call) else { throw SystemError(call: name.description, code: EAGAIN) }

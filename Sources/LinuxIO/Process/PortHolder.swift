@@ -1,5 +1,6 @@
 // Names the process that holds a port. A hint for the operator only, because the holder may change meanwhile.
 
+package import DNSWire
 import Glibc
 
 package enum PortHolder {
@@ -25,7 +26,7 @@ package enum PortHolder {
             return false
         }
         if entry.address.isIPv6 == wanted.isIPv6 {
-            return entry.address.ipBytes == wanted.ipBytes || entry.address.isWildcard || wanted.isWildcard
+            return entry.address.address == wanted.address || entry.address.isWildcard || wanted.isWildcard
         }
         return entry.address.isIPv6 && entry.address.isWildcard
     }

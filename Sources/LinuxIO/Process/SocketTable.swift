@@ -1,5 +1,7 @@
 // Parses the kernel's lists of sockets (/proc/net/udp and similar; proc_net_tcp in the kernel's documentation).
 
+import DNSWire
+
 enum SocketTable {
     struct Entry: Equatable {
         let address: SocketAddress
@@ -45,6 +47,6 @@ enum SocketTable {
             bytes += stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: value >> UInt32($0)) }
             digits = digits.dropFirst(8)
         }
-        return SocketAddress(ipBytes: bytes, port: port)
+        return Address(bytes: bytes).map { SocketAddress($0, port: port) }
     }
 }

@@ -7,6 +7,7 @@
 //   address where it was received.
 
 import CLinux
+package import DNSWire
 import Glibc
 
 @safe package struct DatagramBatch: ~Copyable {

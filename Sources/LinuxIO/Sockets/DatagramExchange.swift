@@ -1,5 +1,6 @@
 // Sends one datagram and waits for the first matching reply. Blocks; for command-line programs, never for the daemon.
 
+package import DNSWire
 import Glibc
 
 package enum DatagramExchange {

@@ -2,6 +2,7 @@
 // time.
 
 import CLinux
+package import DNSWire
 import Glibc
 
 extension DatagramSocket {

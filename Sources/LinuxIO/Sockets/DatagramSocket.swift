@@ -1,6 +1,7 @@
 // UDP sockets: one serves a listen address, others ask an upstream one question each. Batches are received and sent by
 // `DatagramBatch` through `descriptor`.
 
+package import DNSWire
 import Glibc
 
 package final class DatagramSocket: Sendable {

@@ -1,6 +1,7 @@
 // Sockets passed by the service manager (sd_listen_fds(3)). They let an unprivileged process serve port 53, and no
 // query is lost during a restart. Sockets of other kinds are reported and closed.
 
+package import DNSWire
 import Glibc
 
 package struct InheritedSockets {

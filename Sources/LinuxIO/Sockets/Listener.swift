@@ -1,6 +1,7 @@
 // A listening TCP socket. Its owner limits the connections.
 
 import CLinux
+package import DNSWire
 import Glibc
 
 package final class Listener: Sendable {

@@ -2,6 +2,7 @@
 // credentials.
 
 import CLinux
+import DNSWire
 import Glibc
 
 package final class LocalSocket: Sendable {

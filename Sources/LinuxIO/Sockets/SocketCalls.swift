@@ -1,10 +1,11 @@
 // Calls that all kinds of sockets share: creation, options, bind, connect, name.
 
-import Glibc
+package import DNSWire
+package import Glibc
 
 extension FileDescriptor {
     /// Creates a non-blocking socket that started programs do not inherit.
-    init(socketOf family: Int32, type: __socket_type) throws(SystemError) {
+    package init(socketOf family: Int32, type: __socket_type) throws(SystemError) {
         let kind = Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         self.init(owning: try SystemCall.run("socket") { socket(family, kind, 0) })
     }
@@ -16,7 +17,7 @@ extension FileDescriptor {
         try SystemCall.run("fcntl") { fcntl(raw, F_SETFD, FD_CLOEXEC) }
     }
 
-    func setOption(_ level: Int32, _ name: Int32, to value: Int32) throws(SystemError) {
+    package func setOption(_ level: Int32, _ name: Int32, to value: Int32) throws(SystemError) {
         var value = value
         try SystemCall.run("setsockopt") {
             unsafe setsockopt(raw, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
@@ -36,7 +37,7 @@ extension FileDescriptor {
     }
 
     /// - Returns: false while the connection is being established (EINPROGRESS).
-    func connectSocket(to address: SocketAddress) throws(SystemError) -> Bool {
+    package func connectSocket(to address: SocketAddress) throws(SystemError) -> Bool {
         var kernel = address.kernel
         do throws(SystemError) {
             try SystemCall.run("connect") { unsafe kernel.withPointer { unsafe connect(raw, $0, $1) } }

@@ -1,6 +1,7 @@
 // One TCP connection or accepted UNIX connection. Never blocks and never raises SIGPIPE. The owner keeps deadlines and
 // buffers.
 
+package import DNSWire
 import Glibc
 
 package final class StreamSocket: Sendable {

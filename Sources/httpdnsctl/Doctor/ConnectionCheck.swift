@@ -2,6 +2,7 @@
 // sends no request.
 
 import Crypto
+import DNSWire
 import LinuxIO
 
 final class ConnectionCheck: NetworkCheck {

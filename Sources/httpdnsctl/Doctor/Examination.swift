@@ -40,11 +40,9 @@ struct Examination {
                     loopingServers: $0.loopingServers, portal: $0.portal, isSwitchedOff: !$0.switches.isEmpty)
             } ?? .none
         places =
-            status?.listeners.compactMap { SocketAddress($0) }
-            ?? settings.settings.server.listen.compactMap { SocketAddress($0.address, port: $0.port) }
+            status?.listeners.compactMap { SocketAddress(withZone: $0) } ?? settings.settings.server.listen
         ourselves = ListenAddresses(
-            places.compactMap { place in Address(bytes: place.ipBytes).map { ($0, place.port) } },
-            interfaces: Interfaces.addresses().compactMap { Address(bytes: $0.ipBytes) })
+            places.map { ($0.address, $0.port) }, interfaces: Interfaces.addresses())
         sources = settings.sources(without: ourselves)
         providers = ProviderDialling(
             settings.settings, now: Clock.wallMilliseconds() / 1000, releasedAt: programReleasedAt)
@@ -106,9 +104,8 @@ struct Examination {
     private func resolvConf(_ forwarders: Set<Nameserver>) -> ResolvConfCheck {
         ResolvConfCheck(
             file: MachineFiles.resolvConfFile(), ourselves: ourselves,
-            ourPlace: places.first { $0.port == Nameserver.standardPort }.flatMap { place in
-                Address(bytes: place.ipBytes).map { "\($0)" }
-            }, sources: sources, resolvedServers: MachineFiles.bytes(MachineFiles.resolvedServers),
+            ourPlace: places.first { $0.port == Nameserver.standardPort }.map { "\($0.address)" },
+            sources: sources, resolvedServers: MachineFiles.bytes(MachineFiles.resolvedServers),
             forwarders: forwarders,
             isTakenOver: MachineFiles.exists(MachineFiles.takeoverRecord),
             isImmutable: FileStatus.isImmutable(MachineFiles.resolvConf), isMounted: isResolvConfMounted)

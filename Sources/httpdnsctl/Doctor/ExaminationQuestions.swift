@@ -13,8 +13,8 @@ struct DaemonQuestions {
     /// - Parameter place: the listen address; a wildcard is queried at loopback.
     init(place: SocketAddress, _ entropy: SystemEntropy) {
         self.place = place
-        let loopback = SocketAddress(place.isIPv6 ? "[::1]:\(place.port)" : "127.0.0.1:\(place.port)")
-        let target = place.isWildcard ? loopback ?? place : place
+        let loopback = SocketAddress(place.isIPv6 ? .loopback6 : .loopback4, port: place.port)
+        let target = place.isWildcard ? loopback : place
         udp = QueryCheck(
             DaemonProof.version.question, to: target, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
         tcp = QueryCheck(
@@ -31,7 +31,7 @@ struct DaemonQuestions {
     /// therefore refuse it.
     private static func isDeclined(_ reply: [UInt8], _ place: SocketAddress) -> Bool {
         let refusedCode: UInt16 = 5
-        return Header(reply.span)?.responseCode == refusedCode && Address(bytes: place.ipBytes)?.isLoopback == false
+        return Header(reply.span)?.responseCode == refusedCode && !place.address.isLoopback
     }
 
     private static func reply(_ check: QueryCheck) -> DaemonCheck.Reply {
@@ -55,7 +55,7 @@ struct NameserverQuestions {
 
     /// Nil if the interface of a link-local address is gone.
     init?(_ server: Nameserver, _ entropy: SystemEntropy) {
-        guard let place = SocketAddress(server.description) else { return nil }
+        guard let place = SocketAddress(withZone: server.description) else { return nil }
         self.place = place
         udp = QueryCheck(
             ExaminingQuestion.short.message, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
@@ -91,7 +91,7 @@ struct PassageQuestion {
     let check: QueryCheck
 
     init?(_ server: Nameserver, _ entropy: SystemEntropy) {
-        guard let place = SocketAddress(server.description) else { return nil }
+        guard let place = SocketAddress(withZone: server.description) else { return nil }
         self.server = server
         check = QueryCheck(
             DaemonProof.zone.question, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))

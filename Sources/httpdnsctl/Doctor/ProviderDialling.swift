@@ -85,9 +85,9 @@ struct ProviderDialling {
 
     private static func targets(_ provider: Settings.Provider) -> [SocketAddress] {
         if let proxy = provider.proxy {
-            return [SocketAddress(proxy.endpoint.address, port: proxy.endpoint.port)].compactMap { $0 }
+            return [proxy.endpoint]
         }
-        return provider.addresses.compactMap { SocketAddress($0, port: provider.url.port) }
+        return provider.addresses.map { SocketAddress($0, port: provider.url.port) }
     }
 
     /// Nil: only connect. A server name in TLS cannot be an address (RFC 6066 section 3), so the daemon alone verifies
@@ -146,8 +146,4 @@ private struct Contexts {
             return .unreadable(error.text)
         }
     }
-}
-
-extension SocketAddress {
-    init?(_ address: Address, port: UInt16) { self.init(ipBytes: address.bytes, port: port) }
 }

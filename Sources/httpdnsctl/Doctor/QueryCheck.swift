@@ -1,5 +1,6 @@
 // Sends one DNS message to one address over UDP or TCP, and returns the reply uninterpreted.
 
+import DNSWire
 import LinuxIO
 
 final class QueryCheck: NetworkCheck {

@@ -1,6 +1,7 @@
 // Finds the addresses at which the daemon answers DNS queries of this machine, and verifies that it does.
 
 import Control
+import DNSWire
 import LinuxIO
 
 enum DaemonAddresses {
@@ -16,8 +17,8 @@ enum DaemonAddresses {
         let line = "\(Command.Word.status) --json"
         let answer = try LocalExchange.ask(line, at: socket, timeout: controlTimeout, maxBytes: maxAnswerBytes)
         guard let listeners = StatusReport(answer: answer)?.listeners else { return nil }
-        let addresses = listeners.compactMap { SocketAddress($0) }.filter { $0.port == port }.map(\.reachable)
-        let loopback = addresses.filter(\.isLoopback)
+        let addresses = listeners.compactMap { SocketAddress(withZone: $0) }.filter { $0.port == port }.map(\.reachable)
+        let loopback = addresses.filter(\.address.isLoopback)
         let all = (loopback.isEmpty ? addresses : loopback).map(\.addressText)
         return all.enumerated().filter { !all[..<$0.offset].contains($0.element) }.map(\.element)
     }
@@ -34,15 +35,14 @@ enum DaemonAddresses {
 
     /// Returns whether any nameserver answers at `address`.
     static func isListening(atStub address: String) -> Bool {
-        guard let server = SocketAddress("\(address):\(port)") else { return false }
+        guard let server = SocketAddress(withZone: "\(address):\(port)") else { return false }
         let question = DaemonProof.name.question(id: 0)
         return DatagramExchange.ask(question, at: server, timeout: timeout) { _ in true } != nil
     }
 
     private static func proves(_ proof: DaemonProof, at address: String) -> Bool {
-        guard let server = SocketAddress(address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)") else {
-            return false
-        }
+        let text = address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
+        guard let server = SocketAddress(withZone: text) else { return false }
         let id = UInt16(truncatingIfNeeded: SystemEntropy().next())
         // The daemon tells its version to loopback clients only, so the query is sent from a loopback address. A server
         // on another machine is unreachable from there, and it is not the daemon.
@@ -56,19 +56,12 @@ enum DaemonAddresses {
 extension SocketAddress {
     /// The loopback address for a wildcard listen address, else the address itself.
     fileprivate var reachable: SocketAddress {
-        guard isWildcard else { return self }
-        return SocketAddress(isIPv6 ? "[::1]:\(port)" : "127.0.0.1:\(port)") ?? self
+        isWildcard ? SocketAddress(isIPv6 ? .loopback6 : .loopback4, port: port) : self
     }
 
     /// The loopback address of the same family, with a port that the kernel chooses.
-    fileprivate var loopback: SocketAddress? { SocketAddress(isIPv6 ? "[::1]:0" : "127.0.0.1:0") }
-
-    fileprivate var isLoopback: Bool { addressText.hasPrefix("127.") || addressText == "::1" }
+    fileprivate var loopback: SocketAddress { SocketAddress(isIPv6 ? .loopback6 : .loopback4, port: 0) }
 
     /// The address without its port.
-    fileprivate var addressText: String {
-        let text = description
-        let host = text[..<(text.lastIndex(of: ":") ?? text.endIndex)]
-        return String(isIPv6 ? host.dropFirst().dropLast() : host)
-    }
+    fileprivate var addressText: String { scopeID == 0 ? "\(address)" : "\(address)%\(scopeID)" }
 }

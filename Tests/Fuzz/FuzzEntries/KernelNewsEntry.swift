@@ -2,6 +2,7 @@
 // are not.
 
 import LinuxIO
+import Network
 
 extension FuzzEntry {
     package static let kernelNews = FuzzEntry(name: "KernelNews") { bytes in
@@ -12,8 +13,7 @@ extension FuzzEntry {
         let tables = mirror.tables
         precondition(Set(tables.links.map(\.index)).count == tables.links.count, "a link is there once")
         precondition(tables.neighbours.allSatisfy { (1...32).contains($0.hardwareAddress.count) }, "with an address")
-        precondition(mirror.translationPrefixes.count <= 16, "a router announces few")
-        precondition(mirror.translationPrefixes.allSatisfy { (32...96).contains($0.length) }, "RFC 8781 section 4")
+        precondition(mirror.nat64Prefixes.count <= 16, "a router announces few")
     }
 
     private static let now = Clock.now()

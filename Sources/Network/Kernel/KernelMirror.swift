@@ -4,16 +4,18 @@
 // Invariants: a neighbour is in `neighbours` only while it is the gateway of a route; `uncheckedLinks` are in `links`.
 
 import CLinux
+import DNSWire
 import Glibc
+import LinuxIO
 
 package struct KernelMirror {
-    private var links: [Int32: Link] = [:]
+    private var links: [Int: Link] = [:]
     private var addresses: Set<AddressReport.Place> = []
     private var routes = RouteMirror()
     private var neighbours: [NeighbourReport.Place: [UInt8]] = [:]
-    package private(set) var translationPrefixes: [AdvertisedPrefix] = []
+    package private(set) var nat64Prefixes: [AdvertisedPrefix] = []
     /// Links that may be wireless and are not checked yet.
-    private var uncheckedLinks: Set<Int32> = []
+    private var uncheckedLinks: Set<Int> = []
     private var isChanged = false
     /// Number of reports of links, addresses and routes that were dropped for want of room.
     private var leftOut = 0
@@ -22,8 +24,8 @@ package struct KernelMirror {
         var report: LinkReport
         var isWireless: Bool
 
-        var shown: KernelTables.Link {
-            KernelTables.Link(
+        var shown: NetworkTables.Link {
+            NetworkTables.Link(
                 index: report.index, name: report.name, hardwareType: report.hardwareType, kind: report.kind,
                 isWireless: isWireless, isUp: report.isUp)
         }
@@ -33,7 +35,7 @@ package struct KernelMirror {
     static let maxLinks = 4096
     static let maxAddresses = 4096
     /// Routers announce one prefix, and a second one while renumbering.
-    static let maxTranslationPrefixes = 16
+    static let maxNAT64Prefixes = 16
 
     package init() {}
 
@@ -55,7 +57,7 @@ package struct KernelMirror {
         case RTM_NEWNEIGH: if let report = NeighbourReport(bytes, in: payload) { neighbourReported(report, bytes) }
         case RTM_DELNEIGH: if let report = NeighbourReport(bytes, in: payload) { neighbourWent(report.place) }
         case RTM_NEWNDUSEROPT:
-            if let report = TranslationReport(bytes, in: payload) { translationReported(report, now: now) }
+            if let report = NAT64PrefixReport(bytes, in: payload) { nat64PrefixReported(report, now: now) }
         default: return
         }
     }
@@ -63,15 +65,15 @@ package struct KernelMirror {
 
 // The current state.
 extension KernelMirror {
-    package var tables: KernelTables {
-        KernelTables(
+    package var tables: NetworkTables {
+        NetworkTables(
             links: links.values.map(\.shown).sorted { $0.index < $1.index },
             addresses: addresses.map {
-                KernelTables.Address(link: $0.link, address: $0.address, prefixLength: $0.prefixLength)
+                NetworkTables.InterfaceAddress(link: $0.link, address: $0.address, prefixLength: $0.prefixLength)
             }.sorted { $0.precedes($1) },
             routes: routes.list { links[$0]?.report.isUp ?? true },
             neighbours: neighbours.map {
-                KernelTables.Neighbour(link: $0.key.link, address: $0.key.address, hardwareAddress: $0.value)
+                NetworkTables.Neighbour(link: $0.key.link, address: $0.key.address, hardwareAddress: $0.value)
             }.sorted { $0.precedes($1) })
     }
 
@@ -85,12 +87,12 @@ extension KernelMirror {
     mutating func takeNewGateways() -> [NeighbourReport.Place] { routes.takeNewGateways() }
 
     /// Returns the new links with their names.
-    mutating func takeNewcomers() -> [(index: Int32, name: String)] {
+    mutating func takeNewcomers() -> [(index: Int, name: String)] {
         defer { uncheckedLinks = [] }
         return uncheckedLinks.sorted().compactMap { index in links[index].map { (index, $0.report.name) } }
     }
 
-    mutating func linkIsWireless(_ index: Int32) {
+    mutating func linkIsWireless(_ index: Int) {
         guard links[index]?.isWireless == false else { return }
         links[index]?.isWireless = true
         isChanged = true
@@ -104,7 +106,7 @@ extension KernelMirror {
 
     /// Copies the state that cannot be requested from the kernel, when all tables are read anew.
     mutating func inherit(from former: KernelMirror) {
-        translationPrefixes = former.translationPrefixes.filter { links[$0.link] != nil }
+        nat64Prefixes = former.nat64Prefixes.filter { links[$0.link] != nil }
     }
 }
 
@@ -127,7 +129,7 @@ extension KernelMirror {
         if !report.isSwitchedOn { linkWentOff(report.index) }
     }
 
-    private mutating func linkWent(_ index: Int32) {
+    private mutating func linkWent(_ index: Int) {
         uncheckedLinks.remove(index)
         guard links.removeValue(forKey: index) != nil else { return }
         isChanged = true
@@ -135,13 +137,13 @@ extension KernelMirror {
         addresses = addresses.filter { $0.link != index }
     }
 
-    private mutating func linkWentOff(_ index: Int32) {
+    private mutating func linkWentOff(_ index: Int) {
         let links = links
         note(routes.linkWentOff(index) { $0 == index || links[$0]?.report.isSwitchedOn == false })
         forgetFormerGateways()
-        let stay = translationPrefixes.filter { $0.link != index }
-        note(stay.count < translationPrefixes.count)
-        translationPrefixes = stay
+        let stay = nat64Prefixes.filter { $0.link != index }
+        note(stay.count < nat64Prefixes.count)
+        nat64Prefixes = stay
     }
 
     private mutating func addressReported(_ report: AddressReport) {
@@ -194,18 +196,17 @@ extension KernelMirror {
         for place in neighbours.keys where routes.gateways[place] == nil { neighbourWent(place) }
     }
 
-    private mutating func translationReported(_ report: TranslationReport, now: Instant) {
-        let index = translationPrefixes.firstIndex {
-            $0.link == report.link && $0.prefix == report.prefix && $0.length == report.length
+    private mutating func nat64PrefixReported(_ report: NAT64PrefixReport, now: Instant) {
+        let index = nat64Prefixes.firstIndex {
+            $0.link == report.link && $0.prefix == report.prefix
         }
-        if let index { translationPrefixes.remove(at: index) }
+        if let index { nat64Prefixes.remove(at: index) }
         let isAnnounced = report.lifetimeSeconds > 0
         note(isAnnounced != (index != nil))
         guard isAnnounced else { return }
-        if translationPrefixes.count == KernelMirror.maxTranslationPrefixes { translationPrefixes.removeFirst() }
-        translationPrefixes.append(
+        if nat64Prefixes.count == KernelMirror.maxNAT64Prefixes { nat64Prefixes.removeFirst() }
+        nat64Prefixes.append(
             AdvertisedPrefix(
-                link: report.link, prefix: report.prefix, length: report.length,
-                end: now + .seconds(report.lifetimeSeconds)))
+                link: report.link, prefix: report.prefix, end: now + .seconds(report.lifetimeSeconds)))
     }
 }

@@ -1,7 +1,9 @@
 // Requests to rtnetlink as bytes, and the progress of their answers.
 
 import CLinux
+import DNSWire
 import Glibc
+import LinuxIO
 
 enum NetlinkRequest {
     /// Returns a request for all objects of a kind (NLM_F_DUMP).
@@ -18,8 +20,8 @@ enum NetlinkRequest {
     static func neighbour(_ place: NeighbourReport.Place, sequence: UInt32) -> [UInt8] {
         var header = ndmsg()
         header.ndm_family = UInt8(place.address.family)
-        header.ndm_ifindex = place.link
-        let address = place.address.ipBytes
+        header.ndm_ifindex = Int32(truncatingIfNeeded: place.link)
+        let address = place.address.bytes
         var attribute = nlattr()
         attribute.nla_len = UInt16(MemoryLayout<nlattr>.size + address.count)
         attribute.nla_type = UInt16(NDA_DST)

@@ -1,20 +1,21 @@
 // Makes the kernel resolve a neighbour's hardware address, which it does only when it has something to send.
 
+package import DNSWire
 import Glibc
+import LinuxIO
 
 extension RouteWatch {
     /// Discard (RFC 863): the peer drops the datagram or reports a closed port; both suffice.
     private static let discardPort: UInt16 = 9
 
     /// Sends one empty datagram. Failures are ignored: it is a hint.
-    package static func solicit(_ gateway: SocketAddress, link: Int32) {
-        let peer = SocketAddress(
-            high: gateway.high, low: gateway.low, isIPv6: gateway.isIPv6, port: discardPort,
-            scopeID: gateway.scopeID
-        ).within(link)
+    package static func solicit(_ gateway: Address, link: Int) {
+        let interface = Int32(truncatingIfNeeded: link)
+        let scopeID = gateway.isLinkLocal6 ? UInt32(bitPattern: interface) : 0
+        let peer = SocketAddress(gateway, port: discardPort, scopeID: scopeID)
         guard let socket = try? FileDescriptor(socketOf: peer.family, type: SOCK_DGRAM) else { return }
         // If the kernel does not allow the binding, the route table selects the link.
-        try? socket.setOption(SOL_SOCKET, SO_BINDTOIFINDEX, to: link)
+        try? socket.setOption(SOL_SOCKET, SO_BINDTOIFINDEX, to: interface)
         guard (try? socket.connectSocket(to: peer)) == true else { return }
         _ = send(socket.raw, nil, 0, Int32(MSG_NOSIGNAL))
     }

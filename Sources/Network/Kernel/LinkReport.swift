@@ -1,11 +1,12 @@
 // Messages about interfaces and their addresses: RTM_NEWLINK, RTM_NEWADDR and their RTM_DEL counterparts.
 
 import CLinux
+import DNSWire
 import Glibc
 
 struct LinkReport: Equatable {
-    let index: Int32
-    let hardwareType: UInt16
+    let index: Int
+    let hardwareType: Int
     let name: String
     let kind: String
     /// Administratively up. If it is down, no route uses the interface.
@@ -29,14 +30,14 @@ struct LinkReport: Equatable {
             default: continue
             }
         }
-        index = header.ifi_index
-        hardwareType = header.ifi_type
+        index = Int(header.ifi_index)
+        hardwareType = Int(header.ifi_type)
         self.name = name
         self.kind = kind
         let flags = header.ifi_flags
-        let wanted = UInt32(IFF_UP) | UInt32(IFF_RUNNING) | UInt32(clinux_link_lower_up)
+        let required = UInt32(IFF_UP) | UInt32(IFF_RUNNING) | UInt32(clinux_link_lower_up)
         isSwitchedOn = flags & UInt32(IFF_UP) != 0
-        isUp = flags & wanted == wanted
+        isUp = flags & required == required
     }
 
     private static func kind(_ bytes: Span<UInt8>, in range: Range<Int>) -> String {
@@ -54,17 +55,17 @@ struct AddressReport {
     let isUsable: Bool
 
     struct Place: Hashable {
-        let link: Int32
-        let address: SocketAddress
+        let link: Int
+        let address: Address
         let prefixLength: Int
     }
 
     /// Nil for families other than IPv4 and IPv6.
     init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
         guard let header = bytes.load(ifaddrmsg.self, in: payload) else { return nil }
-        let link = Int32(bitPattern: header.ifa_index)
+        let link = Int(header.ifa_index)
         var flags = Int32(header.ifa_flags)
-        var address: SocketAddress?
+        var address: Address?
         var isLocal = false
         var attributes = NetlinkAttributes(payload, skipping: MemoryLayout<ifaddrmsg>.size)
         while let attribute = attributes.next(in: bytes) {
@@ -79,7 +80,7 @@ struct AddressReport {
             }
         }
         guard let address else { return nil }
-        place = Place(link: link, address: address.within(link), prefixLength: Int(header.ifa_prefixlen))
+        place = Place(link: link, address: address, prefixLength: Int(header.ifa_prefixlen))
         let isTested = flags & IFA_F_TENTATIVE == 0 || flags & IFA_F_OPTIMISTIC != 0
         isUsable = isTested && flags & IFA_F_DADFAILED == 0
     }

@@ -1,8 +1,7 @@
 // A network of its own for a test, with the kernel's own tables: made by ip(8), gone with the object. Needs root.
 
 import Glibc
-
-@testable import LinuxIO
+import LinuxIO
 
 final class NetworkNamespace {
     let name: String

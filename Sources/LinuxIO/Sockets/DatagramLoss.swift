@@ -1,5 +1,7 @@
 // Number of datagrams that the kernel dropped because a receive buffer was full.
 
+package import DNSWire
+
 package enum DatagramLoss {
     /// Returns the drops of the sockets bound to these addresses, since they were opened; 0 if the kernel does not
     /// report them.

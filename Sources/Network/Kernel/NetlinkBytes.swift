@@ -2,6 +2,7 @@
 // the iteration.
 
 import CLinux
+import DNSWire
 import Glibc
 
 /// One message: its header and the range of its payload.
@@ -62,17 +63,15 @@ extension Span<UInt8> {
         return unsafe bytes.unsafeLoadUnaligned(fromByteOffset: range.lowerBound, as: type)
     }
 
-    /// Returns an address of 4 or 16 bytes, without scope; nil for other families or a wrong size.
-    func address(in range: Range<Int>, family: Int32) -> SocketAddress? {
+    /// Returns an address of 4 or 16 bytes; nil for other families or a wrong size.
+    func address(in range: Range<Int>, family: Int32) -> Address? {
         switch family {
-        case AF_INET:
-            guard let address = load(UInt32.self, in: range) else { return nil }
-            return SocketAddress(high: 0, low: UInt64(UInt32(bigEndian: address)), isIPv6: false, port: 0)
+        case AF_INET: return load(UInt32.self, in: range).map { .v4(UInt32(bigEndian: $0)) }
         case AF_INET6:
-            guard let high = load(UInt64.self, in: range).map(UInt64.init(bigEndian:)),
-                let low = load(UInt64.self, in: range.dropFirst(8)).map(UInt64.init(bigEndian:))
-            else { return nil }
-            return SocketAddress(high: high, low: low, isIPv6: true, port: 0)
+            guard let high = load(UInt64.self, in: range), let low = load(UInt64.self, in: range.dropFirst(8)) else {
+                return nil
+            }
+            return .v6(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
         default: return nil
         }
     }

@@ -8,10 +8,12 @@
 // because a replacement takes the place of the first path. `gateways` and `uses` count the hops of all paths, `count`
 // the paths.
 
+import DNSWire
+
 struct RouteMirror {
     private var paths: [RouteReport.Key: [RouteReport.Path]] = [:]
     private(set) var gateways: [NeighbourReport.Place: Int] = [:]
-    private var uses: [Int32: Int] = [:]
+    private var uses: [Int: Int] = [:]
     private var count = 0
     /// Number of routes dropped for want of room since the last full read.
     private(set) var leftOut = 0
@@ -32,8 +34,8 @@ struct RouteMirror {
         var after = before
         if replaces, !after.isEmpty { after.removeFirst() }
         // An IPv6 route that gets another hop is reported with all its hops.
-        after.removeAll { $0 == report.path || (report.key.destination.isIPv6 && $0.isPart(of: report.path)) }
-        let isDefault = report.key.prefixLength <= RouteMirror.longestDefault
+        after.removeAll { $0 == report.path || (report.key.destination.address.isIPv6 && $0.isPart(of: report.path)) }
+        let isDefault = report.key.destination.length <= RouteMirror.longestDefault
         let limit = isDefault ? RouteMirror.maxRoutesWithDefaults : RouteMirror.maxRoutes
         if count - before.count + after.count < limit {
             after.insert(report.path, at: appends ? after.count : 0)
@@ -47,7 +49,7 @@ struct RouteMirror {
     mutating func remove(_ report: RouteReport) -> Bool {
         guard let before = paths[report.key] else { return false }
         var after = before
-        if report.key.destination.isIPv6 {
+        if report.key.destination.address.isIPv6 {
             for index in after.indices where after[index].type == report.path.type {
                 after[index].hops.removeAll { report.path.hops.contains($0) }
             }
@@ -62,21 +64,22 @@ struct RouteMirror {
     /// Removes the routes that use only links that are gone or switched off.
     ///
     /// - Parameter isOff: whether a link is gone or switched off.
-    mutating func linkWentOff(_ link: Int32, isOff: (Int32) -> Bool) -> Bool {
+    mutating func linkWentOff(_ link: Int, isOff: (Int) -> Bool) -> Bool {
         guard uses[link] != nil else { return false }
         return drop { _, path in path.uses(link) && path.hops.allSatisfy { isOff($0.link) } }
     }
 
     /// Removes the IPv4 routes of a link that has lost its last IPv4 address.
-    mutating func lastAddressWent(from link: Int32, isOff: (Int32) -> Bool) -> Bool {
+    mutating func lastAddressWent(from link: Int, isOff: (Int) -> Bool) -> Bool {
         guard uses[link] != nil else { return false }
         return drop { key, path in
-            !key.destination.isIPv6 && path.uses(link) && path.hops.allSatisfy { $0.link == link || isOff($0.link) }
+            !key.destination.address.isIPv6 && path.uses(link)
+                && path.hops.allSatisfy { $0.link == link || isOff($0.link) }
         }
     }
 
     /// - Parameter table: the only table in which the kernel looks for routes with that source.
-    mutating func sourceWent(_ address: SocketAddress, table: UInt32) -> Bool {
+    mutating func sourceWent(_ address: Address, table: UInt32) -> Bool {
         guard !address.isIPv6 else { return false }
         return drop { key, path in key.table == table && path.preferredSource == address }
     }
@@ -89,16 +92,16 @@ struct RouteMirror {
     /// Whether at least half of the room is free, so that dropped routes should be read again.
     var wantsReading: Bool { leftOut > 0 && count < RouteMirror.maxRoutes / 2 }
 
-    func list(isUp: (Int32) -> Bool) -> [KernelTables.Route] {
-        var routes: [KernelTables.Route] = []
+    func list(isUp: (Int) -> Bool) -> [NetworkTables.Route] {
+        var routes: [NetworkTables.Route] = []
         routes.reserveCapacity(count)
         for (key, list) in paths {
             for path in list where path.isUnicast {
                 guard let hop = path.hops.first(where: { isUp($0.link) }) ?? path.hops.first else { continue }
                 routes.append(
-                    KernelTables.Route(
-                        destination: key.destination, prefixLength: key.prefixLength, gateway: hop.gateway,
-                        link: hop.link, metric: key.metric, table: key.table))
+                    NetworkTables.Route(
+                        destination: key.destination, gateway: hop.gateway, link: hop.link, metric: key.metric,
+                        table: key.table))
             }
         }
         return routes.sorted { $0.precedes($1) }
@@ -150,7 +153,7 @@ extension RouteReport.Hop {
 }
 
 extension RouteReport.Path {
-    fileprivate func uses(_ link: Int32) -> Bool { hops.contains { $0.link == link } }
+    fileprivate func uses(_ link: Int) -> Bool { hops.contains { $0.link == link } }
 
     fileprivate func isPart(of other: RouteReport.Path) -> Bool {
         type == other.type && hops.allSatisfy { other.hops.contains($0) }

@@ -2,6 +2,7 @@
 
 import CLinux
 import Glibc
+package import LinuxIO
 
 package final class RouteWatch {
     private let news: NetlinkSocket
@@ -9,7 +10,7 @@ package final class RouteWatch {
     private let questions: NetlinkSocket
     private var sequence: UInt32 = 0
     private var mirror = KernelMirror()
-    private var known = KernelTables()
+    private var known = NetworkTables()
     private var isKnownOld = true
     private var mustReadAnew = true
 
@@ -44,7 +45,7 @@ package final class RouteWatch {
 
     /// The tables at the last `takeChanges`. At most 4096 links and addresses and 8192 routes; default routes have
     /// separate room.
-    package var tables: KernelTables {
+    package var tables: NetworkTables {
         if isKnownOld {
             known = mirror.tables
             isKnownOld = false
@@ -54,11 +55,11 @@ package final class RouteWatch {
 
     /// The prefixes at the last `takeChanges`; some may have expired. A repeated announcement extends the lifetime and
     /// is not reported as a change.
-    package var translationPrefixes: [AdvertisedPrefix] { mirror.translationPrefixes }
+    package var nat64Prefixes: [AdvertisedPrefix] { mirror.nat64Prefixes }
 
     /// Reads the pending messages. After an overflow everything is read anew.
     ///
-    /// - Returns: whether `tables` or `translationPrefixes` may have changed. Also true for a change that was undone in
+    /// - Returns: whether `tables` or `nat64Prefixes` may have changed. Also true for a change that was undone in
     ///   the same turn.
     /// - Throws: ENOBUFS, ENOMEM and the like. Nothing is lost: the next call continues.
     package func takeChanges() throws(SystemError) -> Bool {
@@ -90,7 +91,7 @@ package final class RouteWatch {
         // Messages may have been processed before the loss.
         let hadNews = mirror.takeChange()
         let before = tables
-        let prefixesBefore = mirror.translationPrefixes
+        let prefixesBefore = mirror.nat64Prefixes
         mustReadAnew = true
         var fresh = KernelMirror()
         try read(RTM_GETLINK, headerBytes: MemoryLayout<ifinfomsg>.size, family: AF_UNSPEC, into: &fresh, now)
@@ -104,7 +105,7 @@ package final class RouteWatch {
         mirror = fresh
         mustReadAnew = false
         _ = endTurn()
-        return hadNews || tables != before || mirror.translationPrefixes != prefixesBefore
+        return hadNews || tables != before || mirror.nat64Prefixes != prefixesBefore
     }
 
     private func askForGateways(_ now: Instant) throws(SystemError) {

@@ -2,6 +2,7 @@
 // allocates nothing, because a busy link causes many irrelevant messages.
 
 import CLinux
+import DNSWire
 import Glibc
 
 struct NeighbourReport {
@@ -10,8 +11,8 @@ struct NeighbourReport {
     let hardwareAddress: Range<Int>
 
     struct Place: Hashable {
-        let link: Int32
-        let address: SocketAddress
+        let link: Int
+        let address: Address
     }
 
     /// Nil for families other than IPv4 and IPv6 (bridges report learned addresses in the same way), and for proxy
@@ -20,7 +21,7 @@ struct NeighbourReport {
         guard let header = bytes.load(ndmsg.self, in: payload), Int32(header.ndm_flags) & NTF_PROXY == 0 else {
             return nil
         }
-        var address: SocketAddress?
+        var address: Address?
         var hardwareAddress = payload.prefix(0)
         var attributes = NetlinkAttributes(payload, skipping: MemoryLayout<ndmsg>.size)
         while let attribute = attributes.next(in: bytes) {
@@ -31,7 +32,7 @@ struct NeighbourReport {
             }
         }
         guard let address else { return nil }
-        place = Place(link: header.ndm_ifindex, address: address.within(header.ndm_ifindex))
+        place = Place(link: Int(header.ndm_ifindex), address: address)
         let isUsable = Int32(header.ndm_state) & NeighbourReport.usableStates != 0
         self.hardwareAddress = isUsable ? hardwareAddress.prefix(NeighbourReport.maxHardwareBytes) : payload.prefix(0)
     }
@@ -42,32 +43,31 @@ struct NeighbourReport {
 }
 
 /// The PREF64 option of a router advertisement (RFC 8781 section 4).
-struct TranslationReport: Equatable {
-    let link: Int32
-    let prefix: SocketAddress
-    let length: Int
+struct NAT64PrefixReport: Equatable {
+    let link: Int
+    let prefix: NAT64Prefix
     /// Zero if the router withdraws the prefix.
     let lifetimeSeconds: Int64
 
-    /// Nil for any other option.
+    /// Nil for any other option, and for a prefix that RFC 6052 section 2.2 does not allow.
     init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
         let size = MemoryLayout<nduseroptmsg>.size
         guard let header = bytes.load(nduseroptmsg.self, in: payload), Int32(header.nduseropt_family) == AF_INET6
         else { return nil }
         let option = payload.dropFirst(size).prefix(Int(header.nduseropt_opts_len))
-        guard option.count >= TranslationReport.optionBytes,
-            bytes[option.lowerBound] == clinux_option_translation_prefix,
-            Int(bytes[option.lowerBound + 1]) * 8 == TranslationReport.optionBytes,
+        guard option.count >= NAT64PrefixReport.optionBytes,
+            bytes[option.lowerBound] == clinux_option_pref64,
+            Int(bytes[option.lowerBound + 1]) * 8 == NAT64PrefixReport.optionBytes,
             let scaled = bytes.load(UInt16.self, in: option.dropFirst(2)).map(UInt16.init(bigEndian:)),
             let high = bytes.load(UInt64.self, in: option.dropFirst(4)).map(UInt64.init(bigEndian:)),
             let low = bytes.load(UInt32.self, in: option.dropFirst(12)).map(UInt32.init(bigEndian:)),
-            Int(scaled & 7) < TranslationReport.lengths.count
+            Int(scaled & 7) < NAT64PrefixReport.lengths.count,
+            let cut = Prefix(
+                around: .v6(high: high, low: UInt64(low) << 32), length: NAT64PrefixReport.lengths[Int(scaled & 7)]),
+            let prefix = NAT64Prefix(cut)
         else { return nil }
-        link = header.nduseropt_ifindex
-        length = TranslationReport.lengths[Int(scaled & 7)]
-        prefix = SocketAddress(
-            high: length >= 64 ? high : high & ~(.max >> UInt64(length)),
-            low: length == 96 ? UInt64(low) << 32 : 0, isIPv6: true, port: 0)
+        link = Int(header.nduseropt_ifindex)
+        self.prefix = prefix
         lifetimeSeconds = Int64(scaled >> 3) * 8
     }
 

@@ -2,11 +2,13 @@
 // names; their heads say how the tables differ after each of them.
 
 import CLinux
+import DNSWire
 import Glibc
+import LinuxIO
 import TestSupport
 import Testing
 
-@testable import LinuxIO
+@testable import Network
 
 struct KernelMirrorTests {
     private static let vectors: [HexVector] = {
@@ -20,7 +22,7 @@ struct KernelMirrorTests {
         var before: [String] = []
         for vector in KernelMirrorTests.vectors {
             mirror.take(vector.bytes.span, now: start)
-            let after = mirror.tables.lines + mirror.translationPrefixes.map(line)
+            let after = mirror.tables.lines + mirror.nat64Prefixes.map(line)
             #expect(after.filter { !before.contains($0) } == vector.values("added"), "\(vector)")
             #expect(before.filter { !after.contains($0) } == vector.values("gone"), "\(vector)")
             #expect(isChanged(&mirror) == (after != before), "\(vector)")
@@ -67,47 +69,57 @@ struct KernelMirrorTests {
             }
             let tables = mirror.tables
             #expect(tables.neighbours.allSatisfy { (1...32).contains($0.hardwareAddress.count) }, "seed \(seed)")
-            #expect(mirror.translationPrefixes.allSatisfy { (32...96).contains($0.length) }, "seed \(seed)")
+            #expect(mirror.nat64Prefixes.count <= 16, "seed \(seed)")
         }
     }
 
     @Test
-    func `a translation prefix ends when the router said, later when it repeats itself, and at once when it says so`() {
+    func `a NAT64 prefix ends when the router said, later when it repeats itself, and at once when it says so`() {
         var bytes = announcement
         var mirror = filled(before: KernelMirrorTests.vectors[8])
         mirror.take(bytes.span, now: start)
         #expect(isChanged(&mirror))
-        #expect(mirror.translationPrefixes.map(\.end) == [start + .seconds(1800)])
+        #expect(mirror.nat64Prefixes.map(\.end) == [start + .seconds(1800)])
         mirror.take(bytes.span, now: start + .seconds(600))
         #expect(!isChanged(&mirror))
-        #expect(mirror.translationPrefixes.map(\.end) == [start + .seconds(2400)])
+        #expect(mirror.nat64Prefixes.map(\.end) == [start + .seconds(2400)])
         // The option's lifetime and length code, after two headers of 16 bytes and the option's type and length.
         bytes.replaceSubrange(34..<36, with: [0, 0])
         mirror.take(bytes.span, now: start)
         #expect(isChanged(&mirror))
-        #expect(mirror.translationPrefixes.isEmpty)
+        #expect(mirror.nat64Prefixes.isEmpty)
     }
 
     @Test(arguments: [(UInt8(0), 96), (1, 64), (2, 56), (3, 48), (4, 40), (5, 32)])
-    func `a translation prefix has one of six lengths, and zeros after it`(code: UInt8, length: Int) throws {
+    func `a NAT64 prefix has one of six lengths, and zeros after it`(code: UInt8, length: Int) throws {
         var bytes = announcement
         bytes[35] = bytes[35] & 0xF8 | code
         bytes.replaceSubrange(36..<48, with: [UInt8](repeating: 0xFF, count: 12))
+        // Bits 64 to 71 (RFC 6052 section 2.2).
+        bytes[44] = 0
         var mirror = filled(before: KernelMirrorTests.vectors[8])
         mirror.take(bytes.span, now: start)
-        let found = try #require(mirror.translationPrefixes.first)
-        #expect(found.length == length)
-        let ones = (0..<16).map { UInt8(clamping: $0 * 8 < length ? 255 : 0) }
-        #expect(found.prefix.ipBytes == ones)
+        let found = try #require(mirror.nat64Prefixes.first)
+        #expect(found.prefix.prefix.length == length)
+        let ones = (0..<16).map { UInt8(clamping: $0 * 8 < length && $0 != 8 ? 255 : 0) }
+        #expect(found.prefix.prefix.address.bytes == ones)
     }
 
-    @Test func `a length code that does not exist is no translation prefix`() {
+    @Test func `a prefix of 96 bits with other than zeros in bits 64 to 71 is ignored`() {
+        var bytes = announcement
+        bytes[44] = 1
+        var mirror = filled(before: KernelMirrorTests.vectors[8])
+        mirror.take(bytes.span, now: start)
+        #expect(mirror.nat64Prefixes.isEmpty)
+    }
+
+    @Test func `a length code that does not exist is no NAT64 prefix`() {
         var bytes = announcement
         for code: UInt8 in [6, 7] {
             bytes[35] = bytes[35] & 0xF8 | code
             var mirror = KernelMirror()
             mirror.take(bytes.span, now: start)
-            #expect(mirror.translationPrefixes.isEmpty)
+            #expect(mirror.nat64Prefixes.isEmpty)
         }
     }
 
@@ -142,7 +154,7 @@ struct KernelMirrorTests {
     }
 
     private func line(_ prefix: AdvertisedPrefix) -> String {
-        "translation \(prefix.prefix)/\(prefix.length) on \(prefix.link) for \(start.duration(to: prefix.end))"
+        "nat64 \(prefix.prefix) on \(prefix.link) for \(start.duration(to: prefix.end))"
     }
 }
 

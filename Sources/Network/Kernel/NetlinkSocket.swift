@@ -2,6 +2,7 @@
 
 import CLinux
 import Glibc
+import LinuxIO
 
 final class NetlinkSocket {
     private let socket: FileDescriptor
