@@ -49,11 +49,11 @@ let package = Package(
         module(
             "Daemon",
             [
-                "AnswerCache", "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
-                "LinuxIO", "Network", "PublicSuffix", "Resolver", "Settings", "Store", "Telemetry",
+                "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
+                "LinuxIO", "Network", "PublicSuffix", "Resolver", "Serving", "Settings", "Store", "Telemetry",
             ]),
 
-        module("AnswerCache", ["DNSWire"]),
+        module("Serving", ["DNSWire", "LinuxIO", "Telemetry"]),
         module("PublicSuffix", ["CPSL", "DNSWire"]),
         module("Resolver", ["DNSWire", "PublicSuffix"]),
         module("Network", ["CLinux", "DNSWire", "LinuxIO"]),
@@ -79,10 +79,10 @@ let package = Package(
         debian("CSeccomp", pkgConfig: "libseccomp", package: "libseccomp-dev"),
         debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
 
-        tests("DNSWireTests", ["AnswerCache", "DNSWire", "TestSupport"], resources: ["Vectors"]),
+        tests("DNSWireTests", ["DNSWire", "Serving", "TestSupport"], resources: ["Vectors"]),
         tests(
-            "AnswerCacheTests",
-            ["AnswerCache", "DNSWire", "LinuxIO", "Telemetry", "TestSupport", "CAllocationCounter"]),
+            "ServingTests",
+            ["DNSWire", "LinuxIO", "Serving", "Telemetry", "TestSupport", "CAllocationCounter"]),
         tests("PublicSuffixTests", ["PublicSuffix", "DNSWire"]),
         tests("ResolverTests", ["Resolver", "DNSWire", "PublicSuffix", "TestSupport"], resources: ["Scenarios"]),
         tests("NetworkTests", ["Network", "CLinux", "DNSWire", "LinuxIO", "TestSupport"], resources: ["Vectors"]),
@@ -100,10 +100,10 @@ let package = Package(
         tests(
             "DaemonTests",
             [
-                "AnswerCache", "Control", "Crypto", "Daemon", "DNSWire", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
-                "Resolver", "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
+                "Control", "Crypto", "Daemon", "DNSWire", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
+                "Resolver", "Serving", "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
             ], resources: ["Explanations"]),
-        tests("DayTests", ["AnswerCache", "Daemon", "DNSWire", "LinuxIO", "Resolver", "Store", "TestSupport"]),
+        tests("DayTests", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Serving", "Store", "TestSupport"]),
         tests("TakeoverTests", ["httpdnsctl", "DNSWire", "Resolver", "TestSupport"]),
         tests("DoctorTests", ["httpdnsctl", "DNSWire", "Resolver", "TestSupport"]),
         tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Settings", "TestSupport"]),
@@ -115,11 +115,11 @@ let package = Package(
         .target(
             name: "FuzzEntries",
             dependencies: [
-                "AnswerCache", "Control", "Crypto", "DNSWire", "LinuxIO", "Network", "Telemetry", "TestSupport",
+                "Control", "Crypto", "DNSWire", "LinuxIO", "Network", "Serving", "Telemetry", "TestSupport",
             ],
             path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),
         .target(
-            name: "TestSupport", dependencies: ["AnswerCache", "DNSWire"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["DNSWire", "Serving"], path: "Tests/TestSupport",
             swiftSettings: strict),
         .target(name: "TestTLS", dependencies: ["COpenSSL"], path: "Tests/TestTLS", swiftSettings: strict),
         .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),

@@ -11,6 +11,6 @@ fi
 
 # A crash must end the run at once, not start a symboliser.
 export SWIFT_BACKTRACE=enable=no
-export HTTPDNSD_ONLY_TESTS=AnswerCacheTests,DayTests
+export HTTPDNSD_ONLY_TESTS=ServingTests,DayTests
 exec swift test -c release -Xswiftc -enable-testing --scratch-path .build-release-tests --disable-xctest \
     --filter DayTests

@@ -1,7 +1,7 @@
 // What the head of a query vector says must come of it: the one reading of "expect", "client", "limit" and "reply".
 
-import AnswerCache
 import DNSWire
+import Serving
 import TestSupport
 
 /// "miss", "local", "drop REASON" or a response code; then "opt" and "question" for what the reply repeats.

@@ -1,7 +1,7 @@
 // Client packets as files, through the fast path: on an empty cache, on a filled one, cut short, and damaged.
 
-import AnswerCache
 import DNSWire
+import Serving
 import TestSupport
 import Testing
 

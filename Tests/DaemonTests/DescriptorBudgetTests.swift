@@ -3,6 +3,7 @@
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 import TestSupport
 import Testing
 
@@ -25,16 +26,6 @@ struct DescriptorBudgetTests {
         #expect(DescriptorBudget(limit: 0) == DescriptorBudget(limit: 1024))
         let small = DescriptorBudget(limit: 64)
         #expect(small.clientConnections >= 16 && small.nameserverExchanges >= 16)
-    }
-
-    @Test("connections are shared out within a lower limit, too")
-    func quota() {
-        var quota = ConnectionQuota(limit: 64)
-        let client = Address.v4(0xC0A8_0101)
-        for _ in 0..<16 where quota.fullShare(for: client) == nil { quota.admit(client) }
-        #expect(quota.fullShare(for: client) == .client(client) && quota.count == 16)
-        while quota.fullShare(for: ServingStand.loopback) == nil { quota.admit(ServingStand.loopback) }
-        #expect(quota.count == 64)
     }
 
     @Test("no more sockets are open to nameservers than allowed; a further question fails at once and is counted")

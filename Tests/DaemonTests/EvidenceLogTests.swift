@@ -1,10 +1,10 @@
 // Evidence outlives the process, in bounded space, and tells whose word it was.
 
-import AnswerCache
 import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 import Settings
 import Store
 import TestSupport

@@ -1,11 +1,11 @@
 // Cache, fast path and resolver on a virtual clock, with upstreams that say what a test wants: what `explain` is asked
 // about. Probes find what the test says; nothing is sent.
 
-import AnswerCache
 import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 import TestSupport
 import Testing
 

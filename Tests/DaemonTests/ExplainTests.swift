@@ -1,9 +1,9 @@
 // What `explain` says in each situation that a name can be in, to the letter.
 
-import AnswerCache
 import Control
 import DNSWire
 import Resolver
+import Serving
 import TestSupport
 import Testing
 

@@ -1,9 +1,9 @@
 // What the main thread records: each event says what was so, whatever came before it.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 import Settings
 import Telemetry
 import TestSupport
@@ -41,18 +41,5 @@ struct FlightRecorderTests {
         recorder.changed("late", to: .down, now: now)
         let latest = records.latest(2)
         #expect(latest.first?.network == 2000 && latest.last.map { records.words[$0.upstream] } == "late")
-    }
-
-    @Test("a question that is refused is recorded as such, with why")
-    func refusals() throws {
-        let records = FlightRecords(servingThreads: 0)
-        let recorder = FlightRecorder(records)
-        let packet = QueryPacket(try #require(Name("www.example.com")), .a).bytes
-        let refused = ServedQuery(.refused(.refused), ExtendedError.prohibited.code, client: .v4(1))
-        recorder.served(refused, in: packet, .zero, now: now)
-        recorder.served(ServedQuery(.local, 17, client: .v4(1)), in: packet, .zero, now: now)
-        recorder.served(ServedQuery(.refused(.refused), nil, client: .v4(1)), in: packet, .zero, now: now)
-        #expect(records.latest(3).map(\.kind) == [.refused, .answered, .refused])
-        #expect(records.latest(3).map(\.extendedError) == [18, 17, nil])
     }
 }

@@ -1,11 +1,11 @@
 // What cache and resolver learn when the default routes change. PrefixDiscoveryTests and the end-to-end tests cover the
 // query for the prefix itself.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
 import Network
 import Resolver
+import Serving
 import Settings
 import Testing
 

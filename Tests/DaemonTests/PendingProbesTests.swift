@@ -1,10 +1,10 @@
 // `verify`, `report`, `verdicts` and `whois` over the slow path: who gets how much, and what is said to clients.
 
-import AnswerCache
 import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 import Testing
 
 @testable import Daemon

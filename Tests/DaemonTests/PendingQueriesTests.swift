@@ -1,9 +1,9 @@
 // `query` from the request to the last word to the client, over the real cache and resolver.
 
-import AnswerCache
 import Control
 import DNSWire
 import LinuxIO
+import Serving
 import Settings
 import Testing
 

@@ -1,10 +1,10 @@
 // The operator's switch: what it takes from the cache, and when it is looked at again.
 
-import AnswerCache
 import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 import Store
 import Testing
 

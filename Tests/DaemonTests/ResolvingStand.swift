@@ -1,9 +1,9 @@
 // The slow path over a cache of its own, without clients and nameservers: for what works through it.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 import Settings
 import Telemetry
 import TestSupport
@@ -28,7 +28,8 @@ struct ResolvingStand {
             loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
             probes: Probes(loop: loop),
             streams: StreamServer(
-                listeners: [], loop: loop, access: access, fastPath: makeFastPath(), recorder: recorder),
+                listeners: [], loop: loop, access: access, fastPath: makeFastPath(),
+                ring: recorder.records.ofMainThread, maxConnections: 16),
             mailbox: Mailbox<Notice>(capacity: 16),
             store: path.map { path in
                 try StoreThread(

@@ -1,9 +1,9 @@
 // Between two lives of a daemon: what is kept comes back with its age, what was flushed does not, and a file that
 // cannot be used is told of once.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
+import Serving
 import Store
 import TestSupport
 import Testing

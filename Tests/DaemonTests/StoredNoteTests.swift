@@ -1,8 +1,8 @@
 // Between two lives of a daemon: an operator's switch and what else is noted comes back.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
+import Serving
 import Store
 import TestSupport
 import Testing

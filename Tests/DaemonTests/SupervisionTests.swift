@@ -35,21 +35,6 @@ struct SupervisionTests {
         #expect(given == [false, false, false, true, false])
         #expect(watchdog.nextDeadline == start + .seconds(40))
     }
-
-    @Test("a thread answers each look once, and stops when it is told to")
-    func orders() throws {
-        let orders = try ServingOrders()
-        #expect(orders.isAnswered)
-        orders.look()
-        orders.look()
-        #expect(!orders.isAnswered)
-        let goesOn = orders.obey()
-        #expect(goesOn && orders.isAnswered)
-        orders.look()
-        orders.stop()
-        let goesOnAfterStop = orders.obey()
-        #expect(!goesOnAfterStop)
-    }
 }
 
 @Suite("Ports that are handed over")

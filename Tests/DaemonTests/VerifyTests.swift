@@ -1,11 +1,11 @@
 // `verify`, `report`, `verdicts` and `whois` from an answer to the last word to the client, with the resolver's own
 // judgement between them; only what probes find is made up.
 
-import AnswerCache
 import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 import Settings
 import Testing
 

@@ -1,9 +1,9 @@
 // A day in the life of the daemon on a virtual clock: real packets into the real fast path, over the real cache, behind
 // it the real resolver and the daemon's glue; clients, upstreams and time are made up from one seed.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
+import Serving
 import TestSupport
 
 @testable import Daemon

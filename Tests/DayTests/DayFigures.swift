@@ -1,7 +1,7 @@
 // The figures of a simulated day, for people.
 
-import AnswerCache
 import Resolver
+import Serving
 
 struct DayFigures: CustomStringConvertible {
     let description: String

@@ -1,6 +1,6 @@
 // What holds for the fast path's reply to any packet whatever, for random tests and the fuzzer.
 
-package import AnswerCache
+package import Serving
 
 package enum ReplyShape {
     /// What is wrong with the reply, or nil.

@@ -1,7 +1,7 @@
 // A fast path over a cache of its own, asked one packet at a time: what a serving thread does, without sockets.
 
-package import AnswerCache
 package import DNSWire
+package import Serving
 
 package struct ServingStand: ~Copyable {
     package let cache: AnswerCache

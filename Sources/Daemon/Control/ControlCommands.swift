@@ -1,10 +1,10 @@
 // Carries out the command of a request line on the control socket if the sender is permitted to use it.
 
-import AnswerCache
 import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 
 struct ControlCommands {
     let statistics: Statistics

@@ -1,10 +1,10 @@
 // Describes the resolver's decisions about one question in short sentences, for `explain`. Makes no decision itself.
 
-import AnswerCache
 import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 
 struct ExplainWords {
     private let known: Explanation

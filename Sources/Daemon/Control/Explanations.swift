@@ -1,11 +1,11 @@
 // Gathers the state of a question in cache and resolver for `explain`. Read-only: it counts no hit and triggers no
 // lookup.
 
-import AnswerCache
 import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 
 struct Explanations {
     let resolver: Resolver

@@ -1,12 +1,12 @@
 // The pages of the listings on the control socket. Each page is produced after the previous one has been sent, from a
 // bounded part of the data, so that no listing delays other answers by more than 1 ms.
 
-import AnswerCache
 import Control
 import DNSWire
 import HTTPDNS
 import LinuxIO
 import Resolver
+import Serving
 import Telemetry
 
 /// Pages of one answer.

@@ -1,11 +1,11 @@
 // Reports of the daemon's state: a read-only view of the tables and counters in use.
 
-import AnswerCache
 import Control
 import DNSWire
 import HTTPClient
 import LinuxIO
 import Resolver
+import Serving
 import Telemetry
 
 struct Statistics {

@@ -24,15 +24,6 @@ final class FlightRecorder {
 
     // MARK: clients
 
-    /// Records a TCP query that the fast path answered without the resolver.
-    func served(_ query: ServedQuery, in packet: [UInt8], _ duration: Duration, now: Instant) {
-        var query = query
-        query.transport = .tcp
-        records.ofMainThread.record(
-            query, atNanoseconds: Clock.nanosecondsSinceBoot(now), microseconds: duration.microsecondsRoundedUp,
-            in: packet.span)
-    }
-
     func answered(
         _ client: Client, _ code: ResponseCode, _ extendedError: ExtendedError?, from source: FlightEvent.Source,
         now: Instant

@@ -1,10 +1,10 @@
 // Connects the resolver to the cache: turns its questions and answers into look-ups and entries of the network in use.
 // Used by every caller of a resolver, the event loop and simulations alike; makes no decisions.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 import Store
 
 struct CachedAnswers {

@@ -3,6 +3,7 @@
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 
 /// A client that waits for a lookup.
 struct Client {
@@ -43,11 +44,7 @@ extension Client {
 
     /// Returns the bytes that `write` outputs, at most `limitBytes`.
     func message(_ write: (inout OutputSpan<UInt8>) -> Void) -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: limitBytes) { buffer, count in
-            var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
-            write(&output)
-            count = unsafe output.finalize(for: buffer)
-        }
+        Reply.message(limitBytes: limitBytes, write)
     }
 
     /// Returns the reply message, truncated to whole records if it exceeds `limitBytes`.

@@ -1,10 +1,10 @@
 // Converts settings, stored answers and policies between the types of the modules.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
 import Network
 import Resolver
+import Serving
 import Settings
 
 extension Nameserver {

@@ -1,7 +1,6 @@
 // Builds all components as pictured in ARCHITECTURE.md, runs the event loop, and shuts down. An error before "ready"
 // aborts startup with its reason; afterwards only a stop signal ends the daemon.
 
-import AnswerCache
 import Control
 import DNSWire
 import HTTPClient
@@ -9,6 +8,7 @@ import HTTPServer
 import LinuxIO
 import Network
 import Resolver
+import Serving
 import Settings
 import Telemetry
 
@@ -70,8 +70,7 @@ final class Daemon {
         _ notice: ServiceNotice?, rights: String
     ) throws(StartFailure) {
         (self.settings, settingsOfStart) = (settings, settings)
-        self.provisions = provisions
-        self.options = options
+        (self.provisions, self.options) = (provisions, options)
         (self.notice, self.rights) = (notice, rights)
         log = Log(settings.log)
         ports = openings.ports
@@ -100,7 +99,8 @@ final class Daemon {
             recorderFiles = try FlightFiles(records, loop: loop)
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
-                listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(), recorder: recorder)
+                listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
+                ring: records.ofMainThread, maxConnections: DescriptorBudget.current.clientConnections)
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
                 probes: Probes(loop: loop), streams: streams, mailbox: mailbox, store: store,

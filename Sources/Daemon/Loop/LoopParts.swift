@@ -1,6 +1,7 @@
 // The parts of the daemon that have deadlines. The main loop takes its deadline and its timer calls from this list.
 
 import LinuxIO
+import Serving
 
 protocol LoopPart: AnyObject {
     /// When `timePassed` is due; nil: no deadline.
@@ -32,3 +33,5 @@ struct LoopParts {
 
     func timePassed(now: Instant) { for part in parts { part.timePassed(now: now) } }
 }
+
+extension StreamServer: LoopPart {}

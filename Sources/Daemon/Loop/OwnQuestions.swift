@@ -1,10 +1,10 @@
 // Questions of an operator's `query` command. They are resolved like a client's question, but the client counters
 // exclude them.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 
 /// The outcome of such a question.
 enum OwnReply {

@@ -1,11 +1,11 @@
 // Main-thread loop of the slow path: collects events, passes them to the resolver, and carries out its actions. Every
 // question except a cache hit on a datagram passes through here, one event at a time.
 
-import AnswerCache
 import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 import Telemetry
 
 final class ResolvingLoop: LoopPart {

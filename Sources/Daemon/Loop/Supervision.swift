@@ -3,6 +3,7 @@
 
 import DNSWire
 import LinuxIO
+import Serving
 
 final class Supervision: LoopPart {
     private let notice: ServiceNotice
@@ -27,7 +28,7 @@ final class Supervision: LoopPart {
         if let unheard, unheard.next <= now { insist(on: unheard.news, now: now) }
         guard watchdog?.timePassed(isServing: threads.haveAnswered, now: now) == true else { return }
         notice.tell(.alive)
-        threads.look()
+        threads.checkLiveness()
     }
 
     /// Reports that every socket serves.

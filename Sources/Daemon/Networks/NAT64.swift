@@ -2,11 +2,11 @@
 // fetches, and filters AAAA if the settings ask for it. `NAT64Discovery` decides when to ask and which prefixes to
 // trust.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
 import Network
 import Resolver
+import Serving
 import Settings
 
 final class NAT64: LoopPart {

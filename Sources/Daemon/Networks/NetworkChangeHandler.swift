@@ -1,11 +1,11 @@
 // Carries out a network change: serves another partition of the cache, renews connections and servers, then informs
 // the resolver, in this order. Makes no decisions; returns log events.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
 import Network
 import Resolver
+import Serving
 import Settings
 
 final class NetworkChangeHandler: LoopPart {

@@ -1,11 +1,11 @@
 // The last 256 reports of forged answers, as a ring buffer in memory and in the store, so that they survive a restart.
 // Counts reports per source. Report n occupies slot n % capacity in both places; numbers continue across restarts.
 
-import AnswerCache
 import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 
 final class EvidenceLog {
     private let resolving: ResolvingLoop

@@ -1,11 +1,11 @@
 // Carries out the operator's degrade switch: informs the resolver, removes answers that were learned in the other
 // state, and stores the switch across restarts.
 
-import AnswerCache
 import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 
 final class ProviderSwitches: LoopPart {
     private let resolving: ResolvingLoop

@@ -1,6 +1,7 @@
 // Divides the process's descriptors among kinds of sockets, so that no kind exhausts those of another.
 
 import LinuxIO
+import Serving
 
 struct DescriptorBudget: Equatable {
     /// Reserved for files, listeners, serving threads, commands and the store. HTTP transfers (256) and probes (64)

@@ -1,9 +1,9 @@
 // Checks before startup which clients can reach the listen addresses and which of them `server.allow` admits. A
 // non-loopback listen address requires a non-loopback network in `allow`. Uses only addresses and settings, no sockets.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
+import Serving
 import Settings
 
 enum OpenResolverCheck {

@@ -1,8 +1,8 @@
 // Messages between the main thread and the store's thread: batches in one direction, events in the other. Values
 // only.
 
-import AnswerCache
 import DNSWire
+import Serving
 import Store
 
 /// A batch; removals are carried out before entries. Entries have different keys, so their order does not matter.

@@ -1,9 +1,9 @@
 // Main loop of the store's thread: loads the file into the cache while queries are served, then writes batches. It
 // owns the file. Each failure is reported once, and the daemon then serves from memory.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
+import Serving
 import Store
 import Synchronization
 

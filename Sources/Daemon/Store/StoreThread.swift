@@ -1,9 +1,9 @@
 // Main-thread interface of the store: collects entries, hands them to the store's thread in batches, and returns its
 // events. Waits for the disk only in `stop`.
 
-import AnswerCache
 import DNSWire
 import LinuxIO
+import Serving
 import Settings
 import Store
 import Synchronization

@@ -1,7 +1,7 @@
 // Bytes from a client, through the fast path over a filled cache: as a datagram, on a stream, and from a stranger.
 
-import AnswerCache
 import DNSWire
+import Serving
 import TestSupport
 
 extension FuzzEntry {

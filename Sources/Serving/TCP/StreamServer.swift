@@ -1,0 +1,247 @@
+// DNS over TCP (RFC 7766, 9210): accepts connections, answers from the cache, hands over misses, and writes answers
+// in any order. Bounds connections in number, time, questions in flight and unsent bytes.
+
+package import DNSWire
+package import LinuxIO
+package import Telemetry
+
+package final class StreamServer {
+    /// Unsent bytes of all connections together. Above it, a client with several unread answers is disconnected, so
+    /// that 64 MiB are never exceeded.
+    private static let maxUnsentBytes = 32 << 20
+    /// Connections accepted per turn, so that a flood of connections does not block the loop.
+    private static let maxAccepts = 64
+    /// Questions of one connection per turn, before the others are served.
+    private static let maxQuestionsPerTurn = 256
+
+    package struct ConnectionID: Hashable {
+        fileprivate let number: UInt64
+    }
+
+    /// A cache miss, with the connection for its answer.
+    package struct Miss {
+        package let connection: ConnectionID
+        package let client: Address
+        package let query: Query
+        package let packet: [UInt8]
+    }
+
+    private let loop: EventLoop
+    private let access: AccessList
+    private let listeners: [Listener]
+    private var acceptPause: AcceptPause
+    private var connections: [ConnectionID: StreamConnection] = [:]
+    private var unsentBytes = 0
+    private var quota: ConnectionQuota
+    private var nextNumber: UInt64 = 0
+    private var fastPath: FastPath
+    private var misses: [Miss] = []
+    private var due: [Question] = []
+    private var awaited: [Question] = []
+    package private(set) var refusedConnections: UInt64 = 0
+    /// Closed to make room for a new one.
+    package private(set) var evictedConnections: UInt64 = 0
+    package private(set) var tally = Tally()
+    package private(set) var hitDurations = LatencyHistogram()
+    private let ring: FlightRing
+
+    /// - Parameters:
+    ///   - ring: receives an event for each query that the fast path answers.
+    ///   - maxConnections: at most `ConnectionQuota.maxConnections`.
+    /// - Throws: ENOMEM or ENOSPC if a listener cannot be watched.
+    package init(
+        listeners: [Listener], loop: EventLoop, access: AccessList, fastPath: consuming FastPath,
+        ring: FlightRing, maxConnections: Int
+    ) throws(SystemError) {
+        self.listeners = listeners
+        self.loop = loop
+        acceptPause = AcceptPause(loop)
+        self.access = access
+        self.fastPath = fastPath
+        self.ring = ring
+        quota = ConnectionQuota(limit: maxConnections)
+        for listener in listeners {
+            let registration = try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in
+                accept(from: listener)
+            }
+            acceptPause.add(registration)
+        }
+    }
+
+    package var nextDeadline: Instant? {
+        (connections.values.map(\.deadline) + [acceptPause.until].compactMap { $0 }).min()
+    }
+
+    package var openConnections: Int { connections.count }
+
+    /// Questions or notices wait to be taken.
+    package var hasNotices: Bool { !misses.isEmpty || !due.isEmpty || !awaited.isEmpty }
+
+    /// Takes the questions whose served answers are close to expiry.
+    package func takeDue() -> [Question] {
+        defer { due.removeAll(keepingCapacity: true) }
+        return due
+    }
+
+    /// Takes the questions with served answers that `AnswerCache.awaitHit` had marked.
+    package func takeAwaited() -> [Question] {
+        defer { awaited.removeAll(keepingCapacity: true) }
+        return awaited
+    }
+
+    /// Takes the questions to be fetched.
+    package func takeMisses() -> [Miss] {
+        defer { misses.removeAll(keepingCapacity: true) }
+        return misses
+    }
+
+    /// Returns false if the client has gone.
+    package func send(_ message: [UInt8], to id: ConnectionID, now: Instant) -> Bool {
+        guard let connection = connections[id] else { return false }
+        connection.answered(with: message, now: now)
+        pump(id, connection, now: now)
+        return true
+    }
+
+    /// Ends connections that are idle, old, slow to write their question or slow to read their answers.
+    package func timePassed(now: Instant) {
+        acceptPause.timePassed(now: now)
+        for (id, connection) in connections where connection.deadline <= now {
+            if connection.retires(now: now), !connection.isOver {
+                try? loop.change(connection.registration, to: connection.interest)
+            } else {
+                close(id, connection)
+            }
+        }
+    }
+
+    // MARK: connections
+
+    private func accept(from listener: Listener) {
+        for _ in 0..<StreamServer.maxAccepts {
+            do throws(SystemError) {
+                guard let accepted = try listener.accept() else { return }
+                admit(accepted.socket, accepted.peer.address)
+            } catch {
+                // Other errors concern the connection that was being accepted; its client is gone.
+                guard !error.isExhaustion else { return acceptPause.begin(now: Clock.now()) }
+            }
+        }
+    }
+
+    private func admit(_ socket: StreamSocket, _ client: Address) {
+        guard access.allows(client) else {
+            refusedConnections += 1
+            return
+        }
+        let now = Clock.now()
+        // Terminates because each turn closes a connection.
+        while let share = quota.fullShare(for: client) { makeRoom(in: share, now: now) }
+        quota.admit(client)
+        open(socket, client, now: now)
+    }
+
+    /// Closes the least valuable connection of a full share. A client whose connection closes opens a new one (RFC
+    /// 7766 section 6.2.4); closing the new connection would look like a failure.
+    private func makeRoom(in share: ConnectionQuota.Share, now: Instant) {
+        let candidates = connections.filter { share.contains($0.value.client) }
+        let victim = candidates.min { left, right in
+            let (one, other) = (left.value.evictionOrder(now: now), right.value.evictionOrder(now: now))
+            return one == other ? left.key.number < right.key.number : one < other
+        }
+        guard let victim else { preconditionFailure("a full share has connections") }
+        evictedConnections += 1
+        close(victim.key, victim.value)
+    }
+
+    private func open(_ socket: StreamSocket, _ client: Address, now: Instant) {
+        let id = ConnectionID(number: nextNumber)
+        nextNumber += 1
+        let interest = StreamConnection.initialInterest
+        let watched = try? loop.watch(socket.descriptor.raw, for: interest) { [unowned self] readiness in
+            self.ready(id, readiness)
+        }
+        guard let registration = watched else {
+            quota.release(client)
+            refusedConnections += 1
+            return
+        }
+        connections[id] = StreamConnection(socket, client, registration, now: now)
+    }
+
+    private func close(_ id: ConnectionID, _ connection: StreamConnection) {
+        loop.unwatch(connection.registration)
+        connections[id] = nil
+        unsentBytes -= connection.countedBytes
+        quota.release(connection.client)
+    }
+
+    private func ready(_ id: ConnectionID, _ readiness: Readiness) {
+        guard let connection = connections[id] else { return }
+        let now = Clock.now()
+        if readiness.contains(.hangUp) || readiness.contains(.failed) { connection.cut() }
+        if readiness.contains(.peerClosed) { connection.peerClosed() }
+        pump(id, connection, now: now)
+    }
+
+    /// Reads, answers and writes in bounded turns, so that other connections are served; closes the connection if it
+    /// has ended.
+    private func pump(_ id: ConnectionID, _ connection: StreamConnection, now: Instant) {
+        connection.write(now: now)
+        for _ in 0..<StreamServer.maxQuestionsPerTurn {
+            guard let message = connection.nextQuestion(now: now) else { break }
+            answer(message, id, connection, now: now)
+            // A client that reads as fast as it asks gets its answers in few writes, and never counts as slow.
+            if !connection.hasQuestion { connection.write(now: now) }
+        }
+        connection.write(now: now)
+        connection.isBehind = connection.hasQuestion
+        countUnsent(connection)
+        if connection.isOver {
+            close(id, connection)
+        } else {
+            // Cannot fail for a descriptor that is watched already.
+            try? loop.change(connection.registration, to: connection.interest)
+        }
+    }
+
+    private func countUnsent(_ connection: StreamConnection) {
+        unsentBytes += connection.unsentBytes - connection.countedBytes
+        connection.countedBytes = connection.unsentBytes
+        if unsentBytes > StreamServer.maxUnsentBytes, connection.unsentBytes > StreamFraming.maxMessageBytes {
+            connection.cut()
+        }
+    }
+
+    private func answer(_ message: [UInt8], _ id: ConnectionID, _ connection: StreamConnection, now: Instant) {
+        tally[.tcpQueries] += 1
+        var outcome = FastPath.Outcome.local
+        let nowMilliseconds = Clock.millisecondsSinceBoot(now)
+        let reply = Reply.message(limitBytes: StreamFraming.maxMessageBytes) { output in
+            outcome = fastPath.respond(
+                to: message.span, from: connection.client, nowMilliseconds: nowMilliseconds,
+                streamLimitBytes: StreamFraming.maxMessageBytes, into: &output)
+        }
+        tally.count(outcome)
+        let took = now.duration(to: Clock.now())
+        var served = ServedQuery(outcome, fastPath.remark, client: connection.client)
+        served.transport = .tcp
+        ring.record(
+            served, atNanoseconds: Clock.nanosecondsSinceBoot(now), microseconds: took.microsecondsRoundedUp,
+            in: message.span)
+        switch outcome {
+        case .answered, .answeredAndDue, .answeredAwaited: hitDurations.record(took)
+        case .local, .refused, .limited, .dropped, .miss: break
+        }
+        switch outcome {
+        case .answered, .local, .refused, .limited, .dropped: break
+        case .answeredAndDue(_, let question): due.append(question)
+        case .answeredAwaited(_, let question): awaited.append(question)
+        case .miss(let query):
+            tally[.handedOver] += 1
+            misses.append(Miss(connection: id, client: connection.client, query: query, packet: message))
+            return
+        }
+        connection.answered(with: reply, now: now)
+    }
+}

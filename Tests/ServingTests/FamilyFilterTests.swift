@@ -1,0 +1,66 @@
+// Where IPv6 leads nowhere and the settings want it so: AAAA has no records, and nothing else changes.
+
+import CAllocationCounter
+import DNSWire
+import Serving
+import TestSupport
+import Testing
+
+@Suite("AAAA while no route leads out for IPv6")
+struct FamilyFilterTests {
+    private let name: Name
+
+    init() throws {
+        name = try #require(Name("www.example.com"))
+    }
+
+    private func stand() -> ServingStand {
+        let stand = ServingStand()
+        let (v4, v6) = (Address.v4(7), Address.v6(high: 0x2001_0DB8_0000_0000, low: 7))
+        stand.keep(
+            Answer(records: [ResourceRecord(owner: name, address: v4, ttlSeconds: 60)]), for: Question(name, .a))
+        stand.keep(
+            Answer(records: [ResourceRecord(owner: name, address: v6, ttlSeconds: 60)]), for: Question(name, .aaaa))
+        return stand
+    }
+
+    @Test("AAAA is answered at once and empty, in the cache or not, and the reason is said to those who can read it")
+    func filtered() throws {
+        var stand = stand()
+        stand.view.setAAAAFilter(true)
+        for asked in [name, try #require(Name("unknown.example"))] {
+            let (outcome, reply) = stand.ask(QueryPacket(asked, .aaaa, payloadSize: 1232).bytes)
+            #expect(outcome == .local)
+            let message = try DecodedMessage(reply)
+            #expect(message.responseCode == 0 && message.answers.isEmpty && message.authorities.isEmpty)
+            #expect(message.optionRecord?.data[4..<6] == [0, 17])
+            #expect(try DecodedMessage(stand.ask(QueryPacket(asked, .aaaa).bytes).reply).additionals.isEmpty)
+        }
+    }
+
+    @Test("A and names of one label are looked up as before, and AAAA is again when the route is back")
+    func unfiltered() throws {
+        var stand = stand()
+        stand.view.setAAAAFilter(true)
+        #expect(stand.ask(QueryPacket(name, .a).bytes).outcome == .answered(.noError))
+        let localhost = QueryPacket(try #require(Name("localhost")), .aaaa)
+        guard case .miss = stand.ask(localhost.bytes).outcome else {
+            Issue.record("localhost was filtered")
+            return
+        }
+        stand.view.setAAAAFilter(false)
+        #expect(stand.ask(QueryPacket(name, .aaaa).bytes).outcome == .answered(.noError))
+    }
+
+    #if !DEBUG
+    @Test("10,000 filtered replies allocate nothing", .enabled(if: hd_counts_allocations() == 1))
+    func allocations() {
+        var stand = stand()
+        stand.view.setAAAAFilter(true)
+        let packet = QueryPacket(name, .aaaa, payloadSize: 1232).bytes
+        #expect(
+            stand.allocations(
+                answering: packet, streamLimitBytes: nil, count: 10_000, counter: hd_thread_allocations) == 0)
+    }
+    #endif
+}

@@ -1,0 +1,113 @@
+// What the cache has of networks that are not in use: the last resort, and what goes with a network.
+
+import DNSWire
+import Serving
+import Testing
+
+@Suite("Partitions of other networks")
+struct NetworkPartitionTests {
+    private let cache = AnswerCache(limitBytes: 1 << 20, seed: (1, 2))
+    private let question: Question
+    private static let (here, home, work) = (
+        Partition(rawValue: 1), Partition(rawValue: 2), Partition(rawValue: 3)
+    )
+    private static let limits = Freshness.Limits(maxAgeSeconds: 3600, allowsNegative: true)
+
+    init() throws {
+        question = Question(try #require(Name("www.example")), .a)
+    }
+
+    private func store(
+        _ number: UInt32, on partition: Partition, _ provenance: Provenance = .provider, at seconds: Int64 = 0
+    ) {
+        let record = ResourceRecord(owner: question.name, address: .v4(0x0100_0000 + number), ttlSeconds: 60)
+        store(Answer(records: [record]), on: partition, provenance, at: seconds)
+    }
+
+    private func store(
+        _ answer: Answer, on partition: Partition, _ provenance: Provenance = .provider, at seconds: Int64 = 0
+    ) {
+        cache.store(
+            RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
+            partition: partition, provenance: provenance, nowMilliseconds: seconds * 1000)
+    }
+
+    private func lastResort(
+        at seconds: Int64, _ partitions: [Partition] = [home, work], _ limits: Freshness.Limits = limits
+    ) throws -> UInt8? {
+        let found = cache.lastResort(
+            question, within: limits, partitions: partitions, nowMilliseconds: seconds * 1000)
+        guard let found else { return nil }
+        #expect(found.origin == .otherNetwork && found.lifetimeSeconds == 60)
+        return try found.answer.records(of: question).first?.data.last
+    }
+
+    @Test("the first network that knows answers, whether fresh or expired")
+    func order() throws {
+        store(1, on: Self.here)
+        #expect(try lastResort(at: 10) == nil)
+        store(3, on: Self.work)
+        #expect(try lastResort(at: 10) == 3)
+        store(2, on: Self.home)
+        #expect(try lastResort(at: 10) == 2)
+        #expect(try lastResort(at: 10, [Self.work, Self.home]) == 3)
+        #expect(try lastResort(at: 3659) == 2)
+        #expect(try lastResort(at: 3660) == nil)
+        #expect(try lastResort(at: 10, []) == nil)
+    }
+
+    @Test("what is too old on one network does not hide what another one knows")
+    func tooOld() throws {
+        store(2, on: Self.home, at: 0)
+        store(3, on: Self.work, at: 3000)
+        #expect(try lastResort(at: 3700) == 3)
+    }
+
+    @Test("the system resolver's answers, a \"no\", and what may not be used after its time stay on their network")
+    func never() throws {
+        store(2, on: Self.home, .system)
+        #expect(try lastResort(at: 10) == nil)
+        store(Answer(negative: .noSuchName, ttlSeconds: 60), on: Self.home)
+        #expect(try lastResort(at: 10) == nil)
+        store(3, on: Self.work)
+        #expect(try lastResort(at: 10) == 3)
+        #expect(try lastResort(at: 10, [Self.work], Freshness.Limits(maxAgeSeconds: 0)) == nil)
+    }
+
+    @Test("an expired answer tells who said it")
+    func origin() {
+        store(1, on: Self.here, .system)
+        let expired = {
+            cache.expired(
+                question, within: Self.limits, partition: Self.here, nowMilliseconds: 100_000)?.origin
+        }
+        #expect(expired() == .system)
+        store(1, on: Self.here)
+        #expect(expired() == .provider)
+    }
+
+    @Test("what was learned on one network goes as a whole, and nothing else does")
+    func removal() throws {
+        for number in 0..<3000 {
+            let name = try #require(Name("n\(number).example"))
+            let record = ResourceRecord(owner: name, address: .v4(0x0100_0000), ttlSeconds: 60)
+            cache.store(
+                RenderedAnswer(Answer(records: [record]), to: Question(name, .a)), lifetimeSeconds: 60,
+                for: Question(name, .a), partition: number % 3 == 0 ? Self.home : Self.work,
+                provenance: number % 2 == 0 ? .provider : .system, nowMilliseconds: 0)
+        }
+        #expect(cache.remove(Self.home) == 1000)
+        #expect(cache.remove(Self.home) == 0)
+        #expect(cache.counts().entries == 2000)
+        #expect(cache.remove(Self.work) == 2000)
+    }
+
+    @Test("clients of one subnet have a part of their own in each network")
+    func subnets() throws {
+        let view = ServingView(Self.here, seed: 7)
+        let subnet = ClientSubnet(of: try #require(Address("198.51.100.7")))
+        #expect(view.partition(for: subnet, of: Self.here) == view.partition(for: subnet))
+        #expect(view.partition(for: subnet, of: Self.home) != view.partition(for: subnet))
+        #expect(view.partition(for: .none, of: Self.home) == Self.home)
+    }
+}

@@ -1,0 +1,81 @@
+// Answers that depend on the client: each under the subnet that it is for, and under no other.
+
+import DNSWire
+import Serving
+import TestSupport
+import Testing
+
+@Suite("The part of the cache that is served")
+struct ServingViewTests {
+    private let near = Address.v4(0xC633_6401)
+    private let far = Address.v4(0xCB00_7101)
+
+    private func answer(_ question: Question, _ address: UInt32) -> Answer {
+        Answer(records: [ResourceRecord(owner: question.name, address: .v4(address), ttlSeconds: 60)])
+    }
+
+    private func asked(_ name: Name) -> [UInt8] { UpstreamQuery.message(for: Question(name, .a), id: 7) }
+
+    @Test("a client gets what is for its subnet, and nothing that is for another or for all")
+    func apart() throws {
+        let name = try #require(Name("www.example"))
+        var stand = ServingStand()
+        stand.view.set(stand.partition, dependsOnClient: true)
+        let question = Question(name, .a, from: ClientSubnet(of: near))
+        stand.keep(answer(question, 1), for: question)
+        let query = asked(name)
+        let nearby = Address.v4(0xC633_64FF)
+        for client in [near, nearby] {
+            let outcome = stand.ask(query, from: client).outcome
+            #expect(outcome == .answered(.noError), "\(client)")
+        }
+        for client in [far, ServingStand.loopback] {
+            guard case .miss = stand.ask(query, from: client).outcome else {
+                Issue.record("an answer for another subnet went to \(client)")
+                continue
+            }
+        }
+    }
+
+    @Test("without providers that are told of clients all of them share")
+    func shared() throws {
+        let name = try #require(Name("www.example"))
+        var stand = ServingStand()
+        stand.keep(answer(Question(name, .a), 1), for: Question(name, .a))
+        for client in [near, far, ServingStand.loopback] {
+            let outcome = stand.ask(asked(name), from: client).outcome
+            #expect(outcome == .answered(.noError), "\(client)")
+        }
+        #expect(stand.view.subnet(of: near) == .none)
+    }
+
+    @Test("another partition is another cache, at once")
+    func switched() throws {
+        let name = try #require(Name("www.example"))
+        var stand = ServingStand()
+        stand.keep(answer(Question(name, .a), 1), for: Question(name, .a))
+        stand.view.set(Partition(rawValue: 99), dependsOnClient: false)
+        guard case .miss = stand.ask(asked(name)).outcome else {
+            Issue.record("an answer of another partition was given")
+            return
+        }
+    }
+
+    @Test("a due answer is refreshed for the subnet that it is for")
+    func due() throws {
+        let name = try #require(Name("www.example"))
+        var stand = ServingStand()
+        stand.view.set(stand.partition, dependsOnClient: true)
+        let question = Question(name, .a, from: ClientSubnet(of: far))
+        stand.keep(answer(question, 1), for: question)
+        let outcome = stand.ask(asked(name), from: far, atSeconds: 59.9).outcome
+        #expect(outcome == .answeredAndDue(.noError, question))
+    }
+
+    @Test("a thousand subnets have a thousand partitions")
+    func spread() {
+        let view = ServingView(Partition(rawValue: 1), seed: 0x9E37_79B9_7F4A_7C15)
+        let partitions = (0..<1000).map { view.partition(for: ClientSubnet(of: .v4(0x0800_0000 + UInt32($0) << 8))) }
+        #expect(Set(partitions).count == 1000 && view.partition(for: .none) == Partition(rawValue: 1))
+    }
+}

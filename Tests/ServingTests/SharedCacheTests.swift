@@ -1,0 +1,186 @@
+// Threads that answer while another one stores, rearranges, removes and waits for hits, in a cache that is always full:
+// no reply is half of one answer and half of another, none is older than what was last put in its place.
+
+@testable import Serving
+import DNSWire
+import LinuxIO
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("The cache among threads")
+struct SharedCacheTests {
+    private static let names = 8
+    private static let readers = 2
+    private static let changes = 5_000
+    private static let partition = Partition(rawValue: 1)
+
+    /// What the threads share beside the cache.
+    private final class Ledger: Sendable {
+        let isDone = Atomic(false)
+        let replies = Atomic(0)
+        let faults = Atomic(0)
+        let reports = Atomic(0)
+        /// For each name the generation that is the oldest that may be given, set after it was put into the cache.
+        let floors: [Floor] = (0..<SharedCacheTests.names).map { _ in Floor() }
+
+        final class Floor: Sendable {
+            let generation = Atomic<UInt32>(0)
+        }
+    }
+
+    private static func question(_ number: Int) -> Question {
+        Question(Name("name\(number).example") ?? .root, .a)
+    }
+
+    /// One to eight addresses, all of them the generation, so that a mixture shows.
+    private static func answer(_ question: Question, generation: UInt32) -> RenderedAnswer {
+        let record = ResourceRecord(owner: question.name, address: .v4(generation), ttlSeconds: 60)
+        let records = Array(repeating: record, count: 1 + Int(generation % 8))
+        return RenderedAnswer(Answer(records: records), to: question)
+    }
+
+    @Test("replies are whole and never older than the last change; nothing is lost of the table", arguments: [7, 8])
+    func changes(seed: UInt64) throws {
+        // Some twenty entries for each shard: strangers evict all the time.
+        let cache = AnswerCache(limitBytes: 16 * 4_000, seed: (seed, 5))
+        let ledger = Ledger()
+        let readers = try (0..<Self.readers).map { number in
+            try RunningThread { Self.read(cache, ledger, SeededRandom(seed: seed &+ UInt64(number))) }
+        }
+        let stranger = try RunningThread { Self.crowd(cache, ledger, SeededRandom(seed: seed ^ 0xFF)) }
+        let awaits = Self.change(cache, ledger, SeededRandom(seed: seed))
+        ledger.isDone.store(true, ordering: .releasing)
+        (readers + [stranger]).forEach { $0.join() }
+        let (faults, reports) = (ledger.faults.load(ordering: .relaxed), ledger.reports.load(ordering: .relaxed))
+        #expect(faults == 0 && reports <= awaits, "\(ledger.replies.load(ordering: .relaxed)) replies")
+        #expect(ledger.replies.load(ordering: .relaxed) > 0 && cache.counts().evictions > 0)
+        for shard in 0..<UInt64(AnswerCache.shardCount) {
+            let violations = cache.withTable(shard << 60) { TableWalk($0).violations }
+            #expect(violations.isEmpty, "shard \(shard)")
+        }
+    }
+
+    @Test("each awaited hit is told once, whichever thread gives it")
+    func toldOnce() throws {
+        let cache = AnswerCache(limitBytes: 1 << 20, seed: (1, 5))
+        let ledger = Ledger()
+        let question = Self.question(0)
+        Self.store(cache, question, generation: 1)
+        let readers = try (0..<Self.readers).map { _ in
+            try RunningThread {
+                var path = Self.path(cache)
+                while !ledger.isDone.load(ordering: .acquiring) { Self.ask(&path, question, ledger) }
+            }
+        }
+        var path = Self.path(cache)
+        for round in 0..<Self.changes {
+            cache.awaitHit(question, partition: Self.partition, provenance: .provider)
+            if round % 3 == 0 {
+                _ = cache.rearrange(
+                    Self.answer(question, generation: UInt32(round)), for: question, partition: Self.partition,
+                    provenance: .provider)
+            }
+            // If no reader was quicker, this reply takes the mark.
+            Self.ask(&path, question, ledger)
+        }
+        ledger.isDone.store(true, ordering: .releasing)
+        readers.forEach { $0.join() }
+        #expect(ledger.reports.load(ordering: .relaxed) == Self.changes)
+        #expect(ledger.faults.load(ordering: .relaxed) == 0)
+    }
+
+    // MARK: threads
+
+    /// What the resolving thread does. Returns how many hits it has awaited.
+    private static func change(_ cache: AnswerCache, _ ledger: Ledger, _ random: SeededRandom) -> Int {
+        var random = random
+        var awaits = 0
+        for generation in 1...UInt32(changes) {
+            let number = Int.random(in: 0..<names, using: &random)
+            let question = question(number)
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0, 1: store(cache, question, generation: generation)
+            case 2, 3, 4:
+                _ = cache.rearrange(
+                    answer(question, generation: generation), for: question, partition: partition,
+                    provenance: .provider)
+            case 5: _ = cache.remove(QuestionScope(question.name, type: question.type))
+            default:
+                cache.awaitHit(question, partition: partition, provenance: .provider)
+                awaits += 1
+                continue
+            }
+            // From here on no reader may get the previous answer.
+            ledger.floors[number].generation.store(generation, ordering: .releasing)
+        }
+        return awaits
+    }
+
+    /// Other names, asked once each.
+    private static func crowd(_ cache: AnswerCache, _ ledger: Ledger, _ random: SeededRandom) {
+        var random = random
+        while !ledger.isDone.load(ordering: .acquiring) {
+            let number = Int.random(in: names..<4_000, using: &random)
+            store(cache, question(number), generation: UInt32(number))
+        }
+    }
+
+    private static func read(_ cache: AnswerCache, _ ledger: Ledger, _ random: SeededRandom) {
+        var random = random
+        var path = path(cache)
+        while !ledger.isDone.load(ordering: .acquiring) {
+            let number = Int.random(in: 0..<names, using: &random)
+            let floor = ledger.floors[number].generation.load(ordering: .acquiring)
+            guard let generation = ask(&path, question(number), ledger) else { continue }
+            if generation < floor { ledger.faults.add(1, ordering: .relaxed) }
+        }
+    }
+
+    // MARK: parts
+
+    private static func path(_ cache: AnswerCache) -> FastPath {
+        FastPath(
+            cache: cache, access: AccessList(Prefix.everywhere), view: ServingView(partition, seed: 1),
+            version: ServingStand.version)
+    }
+
+    private static func store(_ cache: AnswerCache, _ question: Question, generation: UInt32) {
+        cache.store(
+            answer(question, generation: generation), lifetimeSeconds: 60, for: question, partition: partition,
+            provenance: .provider, nowMilliseconds: 0)
+    }
+
+    /// The generation that was given; nil for a miss.
+    @discardableResult
+    private static func ask(_ path: inout FastPath, _ question: Question, _ ledger: Ledger) -> UInt32? {
+        let packet = QueryPacket(question.name, question.type).bytes
+        var outcome = FastPath.Outcome.dropped(.short)
+        let reply = [UInt8](capacity: EDNS.ourPayloadBytes) { output in
+            outcome = path.respond(
+                to: packet.span, from: ServingStand.loopback, nowMilliseconds: 1_000, into: &output)
+        }
+        switch outcome {
+        case .answered(.noError): break
+        case .answeredAwaited(.noError, question): ledger.reports.add(1, ordering: .relaxed)
+        case .miss: return nil
+        default: ledger.faults.add(1, ordering: .relaxed)
+        }
+        ledger.replies.add(1, ordering: .relaxed)
+        let data = (try? DecodedMessage(reply))?.answers.map(\.data) ?? []
+        let generation = data.first?.reduce(0) { $0 << 8 | UInt32($1) } ?? 0
+        if Set(data).count != 1 || data.count != 1 + Int(generation % 8) { ledger.faults.add(1, ordering: .relaxed) }
+        return generation
+    }
+
+    /// A thread that stands in an array.
+    private final class RunningThread {
+        private var thread: NamedThread?
+
+        init(_ body: @escaping @Sendable () -> Void) throws {
+            thread = try NamedThread("cache test", body)
+        }
+
+        func join() { thread.take()?.join() }
+    }
+}

@@ -1,0 +1,128 @@
+// How long one TCP connection lives, on a clock of the test's own.
+
+import DNSWire
+import LinuxIO
+import TestSupport
+import Testing
+
+@testable import Serving
+
+struct StreamConnectionTests {
+    private let client: StreamSocket
+    private let connection: StreamConnection
+    private let loop: EventLoop
+    private let start = Clock.now()
+
+    init() throws {
+        let listener = try Listener(on: try #require(SocketAddress("127.0.0.1:0")))
+        client = try StreamSocket(connectingTo: listener.localAddress())
+        loop = try EventLoop()
+        var accepted: StreamSocket?
+        while accepted == nil { accepted = try listener.accept()?.socket }
+        let socket = try #require(accepted)
+        let registration = try loop.watch(socket.descriptor.raw, for: .readable) { _ in }
+        connection = StreamConnection(socket, ServingStand.loopback, registration, now: start)
+    }
+
+    /// A question that the connection has taken in.
+    private func ask(at now: Instant) throws -> [UInt8] {
+        let packet = QueryPacket(try #require(Name("a.example")), .a).bytes
+        _ = try client.write(StreamFraming.frame(packet).span)
+        while true {
+            if let message = connection.nextQuestion(now: now) { return message }
+        }
+    }
+
+    @Test("who asks now and then keeps the connection, until it is ten minutes old")
+    func age() throws {
+        var now = start
+        while now < start + .seconds(590) {
+            now += .seconds(9)
+            #expect(connection.deadline > now && !connection.retires(now: now))
+            connection.answered(with: try ask(at: now), now: now)
+            connection.write(now: now)
+        }
+        #expect(connection.deadline == start + StreamConnection.maxAge)
+        #expect(connection.retires(now: start + StreamConnection.maxAge) && connection.isOver)
+    }
+
+    @Test("what is in flight when it is old enough is answered before it ends")
+    func inFlight() throws {
+        let now = start + .seconds(595)
+        let message = try ask(at: now)
+        #expect(connection.retires(now: start + StreamConnection.maxAge) && !connection.isOver)
+        // Said once; and no further question is taken.
+        #expect(!connection.retires(now: start + StreamConnection.maxAge))
+        #expect(!connection.interest.contains(.readable))
+        #expect(connection.deadline == start + .seconds(605))
+        connection.answered(with: message, now: start + .seconds(601))
+        #expect(!connection.isOver)
+        connection.write(now: start + .seconds(601))
+        #expect(connection.isOver)
+    }
+
+    /// Answers with so much that the kernel takes no more.
+    private func fill(now: Instant) throws {
+        let message = [UInt8](repeating: 7, count: 60_000)
+        while connection.unsentBytes < 3 * message.count {
+            _ = try ask(at: now)
+            connection.answered(with: message, now: now)
+            connection.write(now: now)
+        }
+    }
+
+    /// Takes everything, and lets the connection write it. The kernel hands data over in its own time.
+    private func takeAll(now: Instant) throws {
+        while connection.unsentBytes > 0 {
+            while case .bytes = try client.read(maxBytes: 1 << 20) {}
+            connection.write(now: now)
+        }
+    }
+
+    @Test("a client that takes a little now and then does not get more time by it")
+    func slowReader() throws {
+        try fill(now: start)
+        connection.wrote(StreamConnection.minBytesPerPeriod, now: start)
+        let end = connection.deadline
+        #expect(end == start + StreamConnection.transferTimeout)
+        connection.wrote(StreamConnection.minBytesPerPeriod - 1, now: start + .seconds(4))
+        #expect(connection.deadline == end)
+        connection.wrote(1, now: start + .seconds(4))
+        #expect(connection.deadline == end + .seconds(4))
+    }
+
+    @Test("a client that takes enough has as long as that lasts, but never more than the hard limit")
+    func steadyReader() throws {
+        var now = start
+        let hardEnd = start + StreamConnection.maxAge + StreamConnection.closingTimeout
+        while now < start + StreamConnection.maxAge {
+            try fill(now: now)
+            #expect(connection.deadline > now)
+            try takeAll(now: now)
+            now += .seconds(4)
+        }
+        try fill(now: start + .seconds(599))
+        #expect(connection.retires(now: start + StreamConnection.maxAge))
+        for second in 600...609 {
+            connection.wrote(1 << 20, now: start + .seconds(second))
+            #expect(connection.deadline <= hardEnd)
+        }
+    }
+
+    @Test("the first to go is one whose peer has closed, then the one that has been idle for the longest time")
+    func evictionOrder() throws {
+        let later = start + .seconds(2)
+        #expect(connection.evictionOrder(now: start).rank == .fresh)
+        #expect(connection.evictionOrder(now: later) == .init(rank: .idle, since: start))
+        _ = try ask(at: start)
+        #expect(connection.evictionOrder(now: later).rank == .inUse)
+        connection.peerClosed()
+        #expect(connection.evictionOrder(now: later).rank == .peerClosed)
+        #expect(!connection.isOver && !connection.interest.contains(.peerClosed))
+        let ranks: [StreamConnection.EvictionOrder] = [
+            .init(rank: .peerClosed, since: later), .init(rank: .idle, since: start), .init(rank: .idle, since: later),
+            .init(rank: .fresh, since: start), .init(rank: .inUse, since: start),
+        ]
+        #expect(ranks.shuffled().sorted() == ranks)
+    }
+}
