@@ -27,7 +27,7 @@ enum Arrows {
         // LinuxIO: it reads rtnetlink.
         "Network": ["CLinux", "DNSWire", "Glibc", "LinuxIO"],
         // Crypto: dialects sign and encrypt.
-        "HTTPDNS": ["Crypto", "DNSWire", "FoundationEssentials"],
+        "HTTPDNS": ["Crypto", "DNSWire", "FoundationEssentials", "Glibc"],
         "Crypto": ["COpenSSL"],
         // CCurl has OpenSSL's headers and zlib: a certificate is verified for another name in libcurl's SSL_CTX hook.
         "HTTPClient": ["CCurl"],
@@ -42,7 +42,7 @@ enum Arrows {
         "LinuxIO": ["CLinux", "DNSWire", "Glibc", "Synchronization"],
         "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
         // Telemetry: events of the flight recorder are shown in the words of the control socket.
-        "Control": ["DNSWire", "FoundationEssentials", "Telemetry"],
+        "Control": ["DNSWire", "FoundationEssentials", "Glibc", "Telemetry"],
         "DNSWire": [],
     ]
 

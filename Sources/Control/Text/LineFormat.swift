@@ -1,5 +1,7 @@
 // Formats numbers for people, in integer arithmetic, so that equal numbers give equal text.
 
+import Glibc
+
 package enum LineFormat {
     /// "3d04h", "4h05m", "5m06s" or "6s": the two largest units.
     static func uptime(seconds: Int) -> String {
@@ -54,31 +56,13 @@ package enum LineFormat {
     }
 
     /// "2026-11-21", UTC; a date outside the years 0 to 9999 becomes the nearest day within them.
-    static func day(secondsSince1970 seconds: Int64) -> String {
-        let daysSince1970 = (Double(seconds) / 86_400).rounded(.down)
-        let daysOfCycle = 146_097
-        // Days since the first day of year 0; the calendar repeats every 400 years.
-        let days = Int(min(max(daysSince1970 + 719_528, 0), Double(25 * daysOfCycle - 1)))
-        var (year, rest) = (days / daysOfCycle * 400, days % daysOfCycle)
-        while rest >= daysOfYear(year) {
-            rest -= daysOfYear(year)
-            year += 1
-        }
-        var month = 1
-        while rest >= daysOfMonth(month, in: year) {
-            rest -= daysOfMonth(month, in: year)
-            month += 1
-        }
-        let digits = String(year)
-        let padding = String(repeating: "0", count: 4 - digits.count)
-        return "\(padding)\(digits)-\(twoDigits(month))-\(twoDigits(rest + 1))"
-    }
-
-    private static func daysOfYear(_ year: Int) -> Int { 337 + daysOfMonth(2, in: year) }
-
-    private static func daysOfMonth(_ month: Int, in year: Int) -> Int {
-        guard month == 2 else { return [4, 6, 9, 11].contains(month) ? 30 : 31 }
-        return year.isMultiple(of: 4) && !year.isMultiple(of: 100) || year.isMultiple(of: 400) ? 29 : 28
+    package static func day(secondsSince1970 seconds: Int64) -> String {
+        let (year0, year9999): (Int64, Int64) = (-62_167_219_200, 253_402_300_799)
+        var time = time_t(min(max(seconds, year0), year9999))
+        var date = unsafe tm()
+        unsafe gmtime_r(&time, &date)
+        let (year, month, day) = unsafe (String(date.tm_year + 1900), Int(date.tm_mon) + 1, Int(date.tm_mday))
+        return "\(String(repeating: "0", count: 4 - year.count))\(year)-\(twoDigits(month))-\(twoDigits(day))"
     }
 
     /// "4,812": thousands separated by commas.

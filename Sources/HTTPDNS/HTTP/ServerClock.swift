@@ -1,6 +1,8 @@
 // The offset of a provider's clock, learned from its replies and used to date signatures. With it, a machine with a
 // wrong clock can still resolve the names of its time servers. Reads no clock.
 
+import Glibc
+
 package struct ServerClock: Equatable, Sendable {
     /// How far the provider's clock is ahead of ours, in milliseconds; 0 until a reply shows otherwise.
     package private(set) var offsetMilliseconds: Int64 = 0
@@ -38,63 +40,38 @@ package struct HTTPDate: Equatable, Sendable, CustomStringConvertible {
     package let unixSeconds: Int64
 
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-    private static let daysInMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
     package init(unixSeconds: Int64) {
         self.unixSeconds = unixSeconds
     }
 
+    /// Nil for any other form and for days that do not exist. Does not check the weekday.
     package init?(_ text: String) {
-        let words = text.split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 6, words[0].count == 4, words[0].last == ",", words[5] == "GMT" else { return nil }
-        guard let day = HTTPDate.number(words[1], digits: 2), let year = HTTPDate.number(words[3], digits: 4),
-            let month = HTTPDate.months.firstIndex(of: String(words[2])), (1970...9999).contains(year)
+        let fields = text.split { $0 == " " || $0 == ":" }
+        guard fields.count == 8, fields[0].count == 4, let day = Int32(fields[1]), let year = Int32(fields[3]),
+            let month = HTTPDate.months.firstIndex(of: String(fields[2])), (1970...9999).contains(year)
         else { return nil }
-        let isLeapDay = month == 1 && day == 29 && HTTPDate.isLeap(year)
-        guard (1...HTTPDate.daysInMonth[month]).contains(day) || isLeapDay else { return nil }
-        let parts = words[4].split(separator: ":", omittingEmptySubsequences: false)
-        let time = parts.compactMap { HTTPDate.number($0, digits: 2) }
-        // 60 allows a leap second.
-        guard parts.count == 3, time.count == 3, time[0] < 24, time[1] < 60, time[2] <= 60 else { return nil }
-        let days = HTTPDate.days(beforeYear: year) + HTTPDate.days(beforeMonth: month, in: year) + day - 1
-        unixSeconds = Int64(((days * 24 + time[0]) * 60 + time[1]) * 60 + time[2])
+        let clock = fields[4...6].compactMap { Int32($0) }
+        guard clock.count == 3 else { return nil }
+        var time = unsafe tm()
+        unsafe (time.tm_year, time.tm_mon, time.tm_mday) = (year - 1900, Int32(month), day)
+        // 60 is a leap second.
+        let isLeapSecond = clock[2] == 60
+        unsafe (time.tm_hour, time.tm_min, time.tm_sec) = (clock[0], clock[1], isLeapSecond ? 59 : clock[2])
+        let date = HTTPDate(unixSeconds: Int64(unsafe timegm(&time)))
+        // timegm(3) also accepts 31 February.
+        let form = isLeapSecond ? text.replacing(":60 GMT", with: ":59 GMT") : text
+        guard date.description.dropFirst(4) == form.dropFirst(4) else { return nil }
+        self.init(unixSeconds: date.unixSeconds + (isLeapSecond ? 1 : 0))
     }
 
     /// The date in HTTP form.
     package var description: String {
-        let days = Int(unixSeconds / 86_400)
-        let second = Int(unixSeconds % 86_400)
-        var year = 1970
-        while HTTPDate.days(beforeYear: year + 1) <= days { year += 1 }
-        let dayOfYear = days - HTTPDate.days(beforeYear: year)
-        var month = 0
-        while month < 11, HTTPDate.days(beforeMonth: month + 1, in: year) <= dayOfYear { month += 1 }
-        let day = dayOfYear - HTTPDate.days(beforeMonth: month, in: year) + 1
-        // 1 January 1970 was a Thursday.
-        let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][days % 7]
-        let time = [second / 3600, second / 60 % 60, second % 60].map(HTTPDate.twoDigits).joined(separator: ":")
-        return "\(weekday), \(HTTPDate.twoDigits(day)) \(HTTPDate.months[month]) \(year) \(time) GMT"
-    }
-
-    private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-
-    private static func number(_ text: Substring, digits: Int) -> Int? {
-        guard text.utf8.count == digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return Int(text)
-    }
-
-    private static func isLeap(_ year: Int) -> Bool {
-        year.isMultiple(of: 4) && !year.isMultiple(of: 100) || year.isMultiple(of: 400)
-    }
-
-    /// Returns days since 1970.
-    private static func days(beforeYear year: Int) -> Int {
-        let leaps = { (year: Int) in year / 4 - year / 100 + year / 400 }
-        return (year - 1970) * 365 + leaps(year - 1) - leaps(1969)
-    }
-
-    /// - Parameter month: 0 is January.
-    private static func days(beforeMonth month: Int, in year: Int) -> Int {
-        daysInMonth[..<month].reduce(0, +) + (month > 1 && isLeap(year) ? 1 : 0)
+        var seconds = time_t(unixSeconds)
+        var time = unsafe tm()
+        unsafe gmtime_r(&seconds, &time)
+        return unsafe String(unsafeUninitializedCapacity: 64) { buffer in
+            unsafe strftime(UnsafeMutableRawPointer(buffer.baseAddress), 64, "%a, %d %b %Y %H:%M:%S GMT", &time)
+        }
     }
 }

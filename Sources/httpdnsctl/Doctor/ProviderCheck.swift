@@ -1,5 +1,7 @@
 // Checks how each address of each provider was reached. Reports a failure that several addresses share only once.
 
+import Control
+
 struct ProviderCheck: Sendable {
     enum Outcome: Equatable, Sendable {
         /// Connected; with https, the certificate was valid.
@@ -131,7 +133,8 @@ struct ProviderCheck: Sendable {
             )
         case .notValidNow(let dates):
             return (
-                "certificate valid from \(CalendarDay(dates.notBefore)) to \(CalendarDay(dates.notAfter)), not now",
+                "certificate valid from \(LineFormat.day(secondsSince1970: dates.notBefore)) "
+                    + "to \(LineFormat.day(secondsSince1970: dates.notAfter)), not now",
                 "check this machine's clock (date -u); if it is right, the provider must renew"
             )
         }
