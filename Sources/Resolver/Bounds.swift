@@ -151,7 +151,7 @@ package enum Bounds {
     /// An answer in the last quarter of its life shares a request with one that is due.
     static let earlyPart = 4
     /// Delay after an upstream's cache entry expires until it is asked again.
-    static let turnoverDelay: Duration = .milliseconds(50)
+    static let afterExpiryDelay: Duration = .milliseconds(50)
     /// Burst size of a provider's refresh budget, in seconds.
     static let budgetBurst = 1.0
 

@@ -450,7 +450,7 @@ package struct Resolver {
         if let first = route.providers.first, first != prospect.paidTo,
             let paidAt = state.ranking.spend(on: first, now: now)
         {
-            return plan.paid(question, to: first, until: paidAt)
+            return plan.paid(question, to: first, from: paidAt)
         }
         guard !route.hasOnlyThrottled else { return plan.failed(question, retryAt: now + Bounds.throttleFloor) }
         refreshes.started += 1
@@ -486,7 +486,7 @@ package struct Resolver {
         }
     }
 
-    /// Asks other sources. A lookup in flight evaluates its own replies; the forged answer is throttled until it ends.
+    /// Asks other sources. A lookup in flight evaluates its own replies; the forged answer is withheld until it ends.
     private mutating func askElsewhere(
         _ question: Question, insteadOf source: Source, _ forged: Answer?, now: Instant
     ) {

@@ -113,7 +113,7 @@ struct ResolverState {
         guard !expired.answer.isNegative, question.type.leadsToAddresses else { return expired }
         do throws(MalformedMessage) {
             let answer = Answer(records: try expired.answer.records(of: question))
-            guard !isThrottled(question, answer) else { return nil }
+            guard !isWithheld(question, answer) else { return nil }
             let arranged = verification.arranged(question, answer, now: now)
             guard arranged != answer else { return expired }
             return expired.with(RenderedAnswer(arranged, to: question))
@@ -193,8 +193,8 @@ struct ResolverState {
         verification.isGuarded = portal.isSuspected
     }
 
-    /// Whether the answer is throttled: behind a portal, a forged answer is worse than none.
-    func isThrottled(_ question: Question, _ answer: Answer) -> Bool {
+    /// Whether the answer is withheld: behind a portal, a forged answer is worse than none.
+    func isWithheld(_ question: Question, _ answer: Answer) -> Bool {
         verification.isGuarded && verification.isForged(question, answer)
     }
 

@@ -339,7 +339,7 @@ struct VerificationTests {
     @Test(
         "verdicts from a local fault or a doubtful clock count against no address",
         arguments: [Verdict.unprobed, .timeDoubtful])
-    mutating func ownTrouble(_ verdict: Verdict) throws {
+    mutating func localFault(_ verdict: Verdict) throws {
         stand.kept([1, 2])
         try stand.learn([1: verdict, 2: verdict])
         let order = stand.handedOut([1, 2])

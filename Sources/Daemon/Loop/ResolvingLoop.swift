@@ -1,5 +1,5 @@
-// Main-thread loop of the slow path: collects events, passes them to the resolver, and carries out its actions. Every
-// question except a cache hit on a datagram passes through here, one event at a time.
+// Main-thread loop of the slow path: collects events, passes them to the resolver, and carries out its actions. Queries
+// that the fast path does not answer pass through here, one event at a time.
 
 import Control
 import DNSWire
@@ -32,7 +32,8 @@ final class ResolvingLoop: LoopPart {
     /// misses.
     private(set) var questionsTaken: UInt64 = 0
     private(set) var latencies = SourceLatencies()
-    /// Time of the last `settle`. It is in the past when read, so the next turn does not wait.
+    /// Time of the last `settle`. It serves as a deadline that has passed, so that the loop runs again at once while
+    /// TCP notices wait.
     private var settledAt: Instant
     /// Stale answers by cause.
     private(set) var staleCauses: [StaleCause: UInt64] = [:]
@@ -46,7 +47,7 @@ final class ResolvingLoop: LoopPart {
     private var portalNews: [PortalEvent] = []
     /// Notices of serving threads, read in this turn.
     private var notices: [Notice] = []
-    /// Rate limit for all requests except those of unrestricted users of the control socket.
+    /// Rate limit of explanations, by DNS and over the control socket. Unrestricted control users are exempt.
     var explanationPace = ExplanationPace()
 
     init(
@@ -104,7 +105,7 @@ final class ResolvingLoop: LoopPart {
         } while providers.hasFinished || system.hasFinished || probes.hasFinished
     }
 
-    /// Handles an external change: settings, hosts, network.
+    /// Passes an event to the resolver and carries out the actions that it returns.
     func handle(_ event: Event, now: Instant) {
         var actions: [Action] = []
         recorder.note(event, now: now)
@@ -158,7 +159,7 @@ final class ResolvingLoop: LoopPart {
         return portalNews
     }
 
-    /// Removes cached answers for these names: they would keep clients from the portal.
+    /// Reports the news, and removes cached answers for portal names: they would keep clients from the portal's page.
     private func heard(_ news: PortalEvent) {
         portalNews.append(news)
         switch news {
@@ -188,7 +189,7 @@ final class ResolvingLoop: LoopPart {
         }
     }
 
-    /// Answers waiting clients from the cache after another part of it came into use.
+    /// Answers waiting clients from the cache after another partition came into use.
     func answerFromCache(now: Instant) {
         let answered = clients.all.filter { answeredFromCache($0.client, now: now) }.map(\.waiter)
         for waiter in answered { _ = clients.take(waiter) }
@@ -199,7 +200,7 @@ final class ResolvingLoop: LoopPart {
     private func answeredFromCache(_ client: Client, now: Instant) -> Bool {
         var found: FastPath.Outcome?
         let message = client.message { output in
-            // Reuses the outcome of the first look at the query, and does not count it again.
+            // Reuses the parsed query; the query is not counted again.
             found = lookUp(
                 client.packet, from: client.address, limit: client.limitBytes, client.query, now: now, into: &output)
         }
@@ -212,7 +213,7 @@ final class ResolvingLoop: LoopPart {
         return true
     }
 
-    /// Looks up the query in the cache, with the side effects of a lookup.
+    /// Asks the fast path, and reports a due or awaited answer to the resolver.
     ///
     /// - Parameter query: nil: the packet is not parsed yet.
     @_lifetime(output: copy output)
@@ -240,6 +241,7 @@ final class ResolvingLoop: LoopPart {
     private func asked(_ client: Client, now: Instant) {
         questionsTaken += 1
         let question = client.question
+        // The daemon's own check query came back: the system resolver forwards to this daemon.
         if system.clientAsked(question, now: now) {
             drop(client, now: now)
             recorder.dropped(client, "loop", now: now)
@@ -257,7 +259,7 @@ final class ResolvingLoop: LoopPart {
 
     // MARK: actions
 
-    /// Carries out an action of the resolver. Only this function has effects.
+    /// Carries out one action of the resolver. No other function does.
     private func perform(_ action: Action, now: Instant) {
         recorder.note(action, nameOfSource: name, isRefresh: resolver.isRefreshing, now: now)
         switch action {
@@ -345,7 +347,8 @@ final class ResolvingLoop: LoopPart {
         answer(client, with: client.failure(extendedError, code), code, extendedError, from: .failure, now: now)
     }
 
-    /// Sends and counts a reply; every reply of this thread passes here. Returns false if the client has gone.
+    /// Sends and counts a reply of the slow path; the stream server counts its own replies. Returns false if the client
+    /// has gone.
     @discardableResult
     private func answer(
         _ client: Client, with message: [UInt8], _ code: ResponseCode, _ extendedError: ExtendedError? = nil,

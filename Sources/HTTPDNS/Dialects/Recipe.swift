@@ -31,16 +31,17 @@ package struct Recipe: Equatable, Sendable {
         package var text: String { "\(field.rawValue): found \(found); allowed: \(allowed)" }
     }
 
-    /// "dn={names}&t={expiry}&sign={signature}". Empty parameters are omitted.
+    /// "dn={names}&t={expiry}&sign={signature}". A parameter whose text is empty is left out of the request.
     package let query: String
     /// Entries of the form "Name: text".
     package let headers: [String]
     package let maxNames: Int
+    /// Seconds until a signed request expires; fills {expiry}.
     package let lifetimeSeconds: Int
     package let digest: Digest
-    /// The values of the digest, joined with `joiner`. HMAC uses the secret as its key.
+    /// Texts that form the digest's input, joined with `joiner`. HMAC uses the secret as its key.
     package let signed: [String]
-    /// Sorts the signed values by bytes first.
+    /// Whether the texts are sorted bytewise before joining.
     package let sorts: Bool
     package let joiner: String
     /// Paths to the addresses; empty for an unsupported family. Both may be equal.
@@ -185,7 +186,8 @@ extension Recipe {
         let texts = query.split(separator: "&", omittingEmptySubsequences: false)
         guard texts.count <= maxEntries else { throw tooMany(texts.count, .query) }
         guard query.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {
-            throw Fault(field: .query, found: "a byte that no query has", allowed: "visible ASCII without #")
+            throw Fault(
+                field: .query, found: "a byte that is not allowed in a query", allowed: "visible ASCII without #")
         }
         return try texts.map { text throws(Fault) in
             let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -165,7 +165,7 @@ extension Lookup {
 
     /// Discards a held system resolver answer that was found to be forged after its arrival.
     mutating func dropForged(_ state: ResolverState) {
-        guard case .answered(let answer, let learnedAt) = system, state.isThrottled(question, answer) else { return }
+        guard case .answered(let answer, let learnedAt) = system, state.isWithheld(question, answer) else { return }
         system = .failed
         held.hold(unreachable: answer, .system, state.verification, now: learnedAt)
     }
@@ -289,7 +289,7 @@ extension Lookup {
 
     /// Concludes with an answer without a usable address, unless a better one is cached.
     mutating func concludeWithoutBetter(_ best: HeldAnswer, now: Instant, _ state: inout ResolverState) {
-        guard !state.isThrottled(question, best.answer) else { return fail(now: now, &state) }
+        guard !state.isWithheld(question, best.answer) else { return fail(now: now, &state) }
         let isCertain = !failures.hasSilentUpstream && running.isEmpty
         // A held system resolver answer has no verified address; with one it would be usable.
         let isCachedBetter =

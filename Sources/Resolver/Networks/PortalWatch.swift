@@ -5,12 +5,13 @@ package import DNSWire
 
 /// States of the suspicion:
 ///
-///     clear ── every provider has failed so, the system resolver answers ──> suspected
+///     clear ── every provider failed as above, the system resolver answers ──> suspected
 ///       ▲                                                                    │      │
-///       ├── a provider is verified, or the network has changed ──────────────┘      │ 10 min
+///       ├── a provider has answered, or the network has changed ─────────────┘      │ 10 min
 ///       └── 10 min ── resting <─────────────────────────────────────────────────────┘
 ///
-/// Only portal names go to the system resolver. If all names did, imitating a portal would be an attack.
+/// Only portal names (check names and redirect hosts) go to the system resolver. Otherwise an attacker who imitates a
+/// portal could forge answers for every name.
 struct PortalWatch {
     private struct Watched {
         let id: ProviderID
@@ -54,7 +55,7 @@ struct PortalWatch {
 
     var state: PortalState? { suspicion.map { PortalState(since: $0.since, until: $0.until, hosts: names.hosts) } }
 
-    /// Returns whether only the system resolver resolves the name because of the portal.
+    /// Whether a portal is suspected, so that only the system resolver resolves this name.
     func covers(_ name: Name) -> Bool { isSuspected && names.cover(name) }
 
     /// When `timePassed` or `takeTrial` is due.
@@ -119,7 +120,7 @@ struct PortalWatch {
         guard let index = watched.firstIndex(where: { $0.id == provider }) else { return }
         switch failure {
         case .tls: watched[index].hinderedAt = now
-        // Over TLS, only the provider can send either. Without TLS, a portal's page looks like this.
+        // Without TLS, a portal's page looks like this. Over TLS, a redirect proves that the provider is reached.
         case .redirected, .garbage:
             if !watched[index].verifies {
                 watched[index].hinderedAt = now
@@ -161,8 +162,8 @@ struct PortalWatch {
         return news
     }
 
-    /// Takes the next trial: one request at a time, to each provider in turn, detects that the portal lets traffic
-    /// through.
+    /// Returns the next trial request. One trial runs at a time, and the providers take turns. Its success shows that
+    /// the portal lets traffic through.
     ///
     /// - Parameter mayAsk: whether the provider may be asked now.
     /// - Returns: the question and the provider to ask now.
@@ -236,7 +237,7 @@ package enum PortalEvent: Equatable, Sendable {
 
 /// Reason for the end of a suspicion. The raw values appear in the log.
 package enum PortalEnd: String, Sendable {
-    case verified = "a provider passed its TLS check"
+    case verified = "a provider answered"
     case networkChanged = "the network changed"
     case upstreamsChanged = "the upstream settings changed"
     /// Bounds the effect of an attacker that imitates a portal.

@@ -42,7 +42,7 @@ extension RefreshPlan {
     private func isPlannedAhead(_ number: Int, _ kind: RecordType?) -> Bool {
         let entry = entries[number]
         return deadlines.contains(number) && (entry.question.type.isAddress ? entry.question.type : nil) == kind
-            && entry.lifetimeSeconds > 0 && entry.dueAt < entry.expiresAt && !entry.waitsForTurnover
+            && entry.lifetimeSeconds > 0 && entry.dueAt < entry.expiresAt && !entry.waitsForExpiry
             && entry.payment == nil && !entry.isPostponed
     }
 }

@@ -9,14 +9,16 @@ import DNSWire
 ///
 /// Invariants: `numberOf` has every entry once; `deadlines` holds exactly the scheduled ones; at most `maxPlanned`.
 struct RefreshPlan {
-    // Most names are not asked in the last tenth of a TTL. Refreshes triggered by hits at that time make one repeat in
-    // ten wait (`scripts/bench replay`). Demand keeps the requests below twice those of a cache without refreshes.
+    // Most names are not asked in the last tenth of a TTL. Refreshes triggered by hits at that time make one repeated
+    // query in ten wait (`scripts/bench replay`). Demand keeps the requests below twice those of a cache without
+    // refreshes.
 
     struct Entry {
         let question: Question
         var demand: Demand
         var expiresAt: Instant
-        /// When it is due, kept while it is postponed: the earliest due entry is refreshed first.
+        /// When it is due; the earliest due entry is refreshed first. A wait for a request slot does not change it, a
+        /// wait for the budget does.
         var dueAt: Instant
         var lifetimeSeconds: UInt32 = 0
         /// The lifetime before a suspiciously short one was received; nil if none was.
@@ -28,15 +30,17 @@ struct RefreshPlan {
         var isNegative = false
         /// Requested by the operator; not resolved yet.
         var isRequested = false
-        /// The current answer was prefetched; `unread` counts the consecutive unread prefetches.
+        /// The current answer was prefetched.
         var isRefreshed = false
+        /// Consecutive due times at which the answer had no hits.
         var unread = 0
-        /// Its hits are counted, but its refresh was postponed for want of room.
+        /// Its hits are counted already; the refresh waits for a request slot or for the provider's budget.
         var isPostponed = false
-        /// The provider that was charged for the next refresh, and from when the payment holds. An earlier refresh pays
-        /// again. One such time for all questions would let one provider's budget delay refreshes at the others.
+        /// The provider whose refresh budget was charged for this question, and when the refresh may start. A refresh
+        /// before that time is charged again. Kept per question, so that one provider's budget delays no refresh at
+        /// another.
         var payment: (to: ProviderID, from: Instant)?
-        /// Its answer was learned on another network. None is known for the current one.
+        /// The last answer was learned on another network, and none is cached for the current one.
         var isElsewhere = false
         /// When the provider's records in the cache expire; nil: there are none, or the provider's answer was negative.
         var providerRecordsEnd: Instant?
@@ -50,8 +54,9 @@ struct RefreshPlan {
             dueAt = expiresAt
         }
 
-        /// A query before the expiry would return the same expiry.
-        var waitsForTurnover: Bool { countsDown || usualSeconds != nil }
+        /// Whether the upstream returns, or may return, the remaining TTL of its own cache entry. A query before the
+        /// expiry would then get the same expiry.
+        var waitsForExpiry: Bool { countsDown || usualSeconds != nil }
 
         /// Uses the demand of the last count.
         var isInUse: Bool { isInUse(demand.perSecond) }
@@ -69,7 +74,7 @@ struct RefreshPlan {
         /// Priority for a place in the plan.
         func worth(at now: Instant) -> Double { isRequested ? .infinity : demand.perSecond(at: now) }
 
-        /// Discards expiry, turnover and payment of the former network. The usual lifetime remains as an estimate.
+        /// Discards expiry, countdown and payment of the former network. The usual lifetime remains as an estimate.
         ///
         /// - Parameter isElsewhere: no answer is cached for the current network; nil: the network is the same.
         mutating func networkChanged(isElsewhere: Bool?, now: Instant) {
@@ -164,7 +169,7 @@ struct RefreshPlan {
             if let number = numberOf[question] { entries[number].providerRecordsEnd = now }
             return true
         }
-        return !deadlines.contains(number) && !entries[number].waitsForTurnover
+        return !deadlines.contains(number) && !entries[number].waitsForExpiry
     }
 
     /// Counts a client's question that the cache could not answer.
@@ -210,22 +215,22 @@ struct RefreshPlan {
             let isKept = answer.isProviders && !answer.isNegative && answer.ttlSeconds > 0
             entries[number].providerRecordsEnd = isKept ? now + .seconds(Int64(answer.ttlSeconds)) : nil
         }
-        let waitsForTurnover = entries[number].waitsForTurnover
-        if answer.ttlSeconds > 0 || !waitsForTurnover {
+        let waitsForExpiry = entries[number].waitsForExpiry
+        if answer.ttlSeconds > 0 || !waitsForExpiry {
             entries[number].expiresAt = now + .seconds(Int64(answer.ttlSeconds))
             entries[number].lifetimeSeconds = answer.ttlSeconds
         }
         let end = entries[number].expiresAt
-        if waitsForTurnover {
+        if waitsForExpiry {
             // Never at once: an expiry in the past would cause a query loop.
-            let turnover = max(end, now + Bounds.turnoverDelay) + chance.duration(upTo: Bounds.turnoverDelay)
-            schedule(number, at: turnover)
+            let afterExpiry = max(end, now + Bounds.afterExpiryDelay) + chance.duration(upTo: Bounds.afterExpiryDelay)
+            schedule(number, at: afterExpiry)
         } else if answer.ttlSeconds > 0 {
             scheduleAhead(number, by: lead(number, patience))
         }
     }
 
-    /// Records that a requested answer has arrived; it is not refreshed.
+    /// Ends the operator's request for an answer, because one arrived that is not planned for refresh.
     mutating func gained(_ question: Question) {
         if let number = numberOf[question] { entries[number].isRequested = false }
     }
@@ -233,7 +238,7 @@ struct RefreshPlan {
     /// Schedules a retry at this time, as no upstream answered.
     mutating func failed(_ question: Question, retryAt: Instant) {
         guard let number = numberOf[question] else { return }
-        schedule(number, at: retryAt + chance.duration(upTo: Bounds.turnoverDelay))
+        schedule(number, at: retryAt + chance.duration(upTo: Bounds.afterExpiryDelay))
     }
 
     /// Schedules questions that failed, the most asked first, after a provider has answered again. The provider's
@@ -253,7 +258,7 @@ struct RefreshPlan {
     }
 
     /// Schedules the refresh of a question in use for the time at which its budget share is available.
-    mutating func paid(_ question: Question, to provider: ProviderID, until instant: Instant) {
+    mutating func paid(_ question: Question, to provider: ProviderID, from instant: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
         entries[number].payment = (provider, instant)
@@ -275,7 +280,7 @@ struct RefreshPlan {
 
     /// Spreads the refreshes that fell due while no upstream could be asked, at the same rate.
     mutating func resumed(now: Instant) {
-        let isDue = { (entry: Entry) in entry.dueAt <= now + Bounds.turnoverDelay }
+        let isDue = { (entry: Entry) in entry.dueAt <= now + Bounds.afterExpiryDelay }
         pace(byDemand(now, where: isDue).filter(deadlines.contains), now: now)
     }
 
@@ -332,7 +337,7 @@ struct RefreshPlan {
         return Prospect(isInUse: entry.isInUse, isRequested: entry.isRequested, paidTo: paidTo, wasUsed: wasUsed)
     }
 
-    /// Result of a count. If no flag is true, the answer should expire.
+    /// Result of a count. If neither `isInUse` nor `isRequested` is true, the answer should expire.
     struct Prospect: Equatable {
         var isInUse = false
         /// Requested by the operator, in use or not.
@@ -364,9 +369,8 @@ struct RefreshPlan {
 
     private func isNearEnd(_ number: Int, _ now: Instant) -> Bool {
         let entry = entries[number]
-        // A question that failed waits for its retry, which is later than the expiry. One that is charged to a budget
-        // would be charged again before its time.
-        guard !entry.waitsForTurnover, entry.payment == nil, deadlines.contains(number),
+        // Not early: a failed question waits for its retry, and a question with a payment would be charged twice.
+        guard !entry.waitsForExpiry, entry.payment == nil, deadlines.contains(number),
             entry.dueAt <= max(entry.expiresAt, now + Bounds.earlyRetry)
         else { return false }
         return now.duration(to: entry.expiresAt) <= .seconds(Int64(entry.lifetimeSeconds)) / Bounds.earlyPart

@@ -13,7 +13,7 @@ struct ProviderStanding {
     private var breaker = Breaker()
     /// The breaker was opened by failures that a broken name cannot cause.
     private var hasLostConnection = false
-    /// The path is interrupted: the provider's kernel acknowledges no request that is out.
+    /// The path to the provider is interrupted: its host has acknowledged none of the requests in flight.
     private var isUnacknowledged = false
     private var streak = FailureStreak()
     private(set) var trust = Trust()
@@ -25,7 +25,9 @@ struct ProviderStanding {
     private(set) var outstanding = 0
     /// Requests in flight per registrable domain.
     private var outstandingDomains: [Name: Int] = [:]
+    /// Start of the first request since the last reply; nil if none is in flight.
     private var silentSince: Instant?
+    /// Time of the last reply.
     private var heardAt: Instant?
     /// Requests since the last reply that are in flight or have timed out, by registrable domain, and the start of the
     /// first.
@@ -33,7 +35,7 @@ struct ProviderStanding {
     private var unansweredSince: Instant?
     /// The reply being processed ends a period without replies.
     private var isBackFromSilence = false
-    private var silentUntil: Instant?
+    private var lastSilenceEndedAt: Instant?
     private var refreshes = TokenBucket()
     private var questions = TokenBucket()
     /// Start of the last request.
@@ -64,7 +66,8 @@ struct ProviderStanding {
 
     func isHalfOpen(_ now: Instant) -> Bool { breaker.isHalfOpen(now) }
     /// Whether connections to the provider fail, so that it answers no name until a request succeeds. Failures of a
-    /// reachable provider may depend on the name; they change only its rank.
+    /// reachable provider may depend on the name; they change only its rank. The reported state `down` is wider: any
+    /// breaker that is not closed.
     func isDown(_ now: Instant) -> Bool {
         isUnacknowledged
             || hasLostConnection && (breaker.isOpen(now) || breaker.isHalfOpen(now) && outstanding > 0)
@@ -77,7 +80,8 @@ struct ProviderStanding {
         traits.questionsPerSecond.map { questions.tokens(perSecond: $0, now: now) < 1 } ?? false
     }
 
-    /// Whether the provider is throttled: throttled, over its question rate, or rejecting the account.
+    /// Whether the provider is asked as a last resort only: it asked for a pause, its question rate is used up, or it
+    /// rejects the account.
     func isThrottled(_ now: Instant) -> Bool { isPaused(now) || isOverBudget(now) || isBlocked(now) }
 
     /// Whether requests for several domains are in flight and no reply arrives. The breaker opens when these requests
@@ -96,11 +100,11 @@ struct ProviderStanding {
             || unanswered[domain()] ?? 0 >= Bounds.unansweredOfDomain
     }
 
-    /// Whether requests are in flight, and the last reply is older than `Bounds.heardLately` or ended a silence less
-    /// than `Bounds.hopelessAfter` ago.
+    /// Whether requests are in flight and the provider is not known to reply: no reply arrived within
+    /// `Bounds.heardLately`, or a silence ended less than `Bounds.hopelessAfter` ago.
     func mayBeSilent(_ now: Instant) -> Bool {
         let isHeard = heardAt.map { now - $0 <= Bounds.heardLately } ?? false
-        let wasSilent = silentUntil.map { now - $0 <= Bounds.hopelessAfter } ?? false
+        let wasSilent = lastSilenceEndedAt.map { now - $0 <= Bounds.hopelessAfter } ?? false
         return outstanding > 0 && (!isHeard || wasSilent)
     }
 
@@ -111,7 +115,8 @@ struct ProviderStanding {
         return now - instant > max(usual, Bounds.silentFloor)
     }
 
-    /// Whether the breaker is open, or half-open with a trial in flight, or the provider is silent.
+    /// Whether the breaker is open, or half-open with a trial in flight, or the provider is silent, or its host
+    /// acknowledges no request.
     func isFailing(_ now: Instant) -> Bool {
         isUnacknowledged || breaker.isOpen(now) || isSilent(now) || (breaker.isHalfOpen(now) && outstanding > 0)
     }
@@ -128,7 +133,7 @@ struct ProviderStanding {
         return good / (good + failures.value(now))
     }
 
-    /// Usual answer time, after which a hedge makes sense; nil until measured.
+    /// Usual answer time, after which a hedge makes sense: 95th percentile latency plus a margin; nil until measured.
     var patience: Duration? { latency.patience.map { .milliseconds($0) } }
 
     /// 95th percentile latency; nil until the first answer.
@@ -169,8 +174,8 @@ struct ProviderStanding {
         self = new
     }
 
-    /// Returns the state for use on another network. Failures are dropped. Budgets, account blocks, pauses that the
-    /// provider named and requests in flight hold on every network.
+    /// Returns the state for use on another network. The breaker closes, and the failure streak ends. Budgets, account
+    /// blocks, pauses that the provider named and requests in flight hold on every network.
     ///
     /// - Parameter known: the state measured earlier on the new network; nil: none.
     func moved(to known: ProviderStanding?) -> ProviderStanding {
@@ -202,7 +207,7 @@ struct ProviderStanding {
         if let rate = traits.questionsPerSecond { questions.charge(perSecond: rate, now: now) }
     }
 
-    /// A request that has ended meanwhile says nothing any more.
+    /// Ignored if no request is in flight any more.
     mutating func unacknowledged() { isUnacknowledged = outstanding > 0 }
 
     mutating func chosenFirst(now: Instant) { firstChoices.add(1, now: now) }
@@ -214,7 +219,7 @@ struct ProviderStanding {
         outstandingDomains[domain] = left > 0 ? left : nil
         if isHeard {
             isBackFromSilence = isUnacknowledged || isUnresponsive(for: domain, now)
-            if isBackFromSilence { silentUntil = now }
+            if isBackFromSilence { lastSilenceEndedAt = now }
             (silentSince, heardAt, unansweredSince, unanswered) = (now, now, nil, [:])
         } else {
             let count = (unanswered[domain] ?? 0) - 1
@@ -290,7 +295,8 @@ struct ProviderStanding {
         unanswered[domain, default: 0] += 1
     }
 
-    /// Drops failures that had a local cause. An account block remains.
+    /// Closes the breaker and ends the failure streak, because the failures had a local cause. An account block and the
+    /// measured success share remain.
     mutating func forgive() {
         if !breaker.isBlocked { breaker = Breaker() }
         streak = FailureStreak()

@@ -1,5 +1,5 @@
-// Ranks the providers for each lookup. Failing providers move to the end and are still asked if all fail. Blocked,
-// throttled, over-budget and unreachable ones are left out.
+// Ranks the providers for each lookup. Failing providers move to the end and are still asked if all fail. Providers
+// that asked for a pause, are over their question rate or reject the account are asked last; unreachable ones never.
 
 import DNSWire
 
@@ -32,7 +32,7 @@ struct UpstreamRanking {
         }
     }
 
-    /// Drops the failures of all providers after a fault with a common cause.
+    /// Closes the breakers of all providers after a fault with a common cause.
     mutating func forgiveFailures() {
         for index in standings.indices { standings[index].forgive() }
     }
@@ -46,7 +46,7 @@ struct UpstreamRanking {
         hasRecovered = false
     }
 
-    /// Sets the providers without a route. Drops the failures of providers that have a route again.
+    /// Sets the providers without a route. Closes the breakers of providers that have a route again.
     ///
     /// - Returns: whether any provider has a route again.
     mutating func setUnreachable(_ providers: Set<ProviderID>) -> Bool {
@@ -98,7 +98,7 @@ struct UpstreamRanking {
         return places.map { standings[$0.index].traits.id }
     }
 
-    /// Throttled, over-budget and blocked providers, used if no other can serve.
+    /// Providers that are asked as a last resort only.
     func throttled(for type: RecordType, now: Instant) -> [ProviderID] {
         standings.filter { isCandidate($0, type) && $0.isThrottled(now) }.map(\.traits.id)
     }
@@ -143,7 +143,8 @@ struct UpstreamRanking {
 
     /// Counts a new lookup.
     ///
-    /// - Returns: providers to ask in the background: half-open or possibly underrated ones, and shadow providers.
+    /// - Returns: providers to ask in the background: half-open, unmeasured or possibly underrated ones, and shadow
+    ///   providers.
     mutating func begunLookup(with first: ProviderID, for type: RecordType, now: Instant) -> [ProviderID] {
         update(first) { $0.chosenFirst(now: now) }
         lookupsSinceExploration += 1
@@ -188,8 +189,8 @@ struct UpstreamRanking {
         return next.index
     }
 
-    /// Whether the provider was only overtaken, or lost credibility: both may have passed. One that lost credibility is
-    /// measured at most every `Bounds.mistrustPause`.
+    /// Whether a new measurement is due: another upstream was faster, or the provider lost credibility. Either may no
+    /// longer hold. One that lost credibility is measured at most every `Bounds.mistrustPause`.
     private func isDueForMeasurement(_ standing: ProviderStanding, _ now: Instant) -> Bool {
         guard !standing.isDoubted else { return true }
         return standing.trust.isLost(now) && standing.triedAt.map { now - $0 >= Bounds.mistrustPause } ?? true
@@ -228,13 +229,13 @@ struct UpstreamRanking {
         standing(provider)?.isOverdue(since: instant, now) ?? false
     }
 
-    /// Whether requests without a reply may hold all slots of the provider.
+    /// Whether requests are in flight and the provider is not known to reply, so that they may hold all its slots.
     func mayBeSilent(_ provider: ProviderID, _ now: Instant) -> Bool { standing(provider)?.mayBeSilent(now) ?? false }
 
     /// Whether a request to the provider is in flight.
     func isAsked(_ provider: ProviderID) -> Bool { standing(provider).map { $0.outstanding > 0 } ?? false }
 
-    /// Whether the provider is throttled, over its question rate, or rejecting the account.
+    /// Whether the provider is asked as a last resort only.
     func isThrottled(_ provider: ProviderID, _ now: Instant) -> Bool {
         standing(provider)?.isThrottled(now) ?? false
     }
@@ -290,7 +291,7 @@ struct UpstreamRanking {
         update(provider) { $0.ended(domain, isHeard: isHeard, now: now) }
     }
 
-    /// The path to the provider is interrupted, until it replies or no request is out.
+    /// Records that the path to the provider is interrupted. A reply, or the end of all requests, clears it.
     mutating func unacknowledged(_ provider: ProviderID) { update(provider) { $0.unacknowledged() } }
 
     mutating func answered(_ provider: ProviderID, after elapsed: Duration, now: Instant) {

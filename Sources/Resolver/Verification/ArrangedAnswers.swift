@@ -23,7 +23,7 @@ extension NameVerification {
         return order(of: kept.answer.addresses).isNews(to: kept.handedOut.addresses)
     }
 
-    /// Addresses throttled from clients, each once.
+    /// Addresses withheld from clients, each once.
     var leftOut: [AddressOrder.Place] {
         var seen: Set<Address> = []
         return orders.flatMap(\.leftOut).filter { seen.insert($0.address).inserted }

@@ -199,7 +199,7 @@ package enum AddressPlace: String, Sendable, CaseIterable {
 package struct ProbeCounts: Equatable, Sendable {
     package var done: UInt64 = 0
     package var verdicts: [Verdict: UInt64] = [:]
-    /// Mismatched addresses that are currently throttled from clients.
+    /// Mismatched addresses that are currently withheld from clients.
     package var quarantined = 0
     package var dropped = 0
     package var divergences: UInt64 = 0

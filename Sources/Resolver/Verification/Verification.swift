@@ -9,16 +9,18 @@ struct Verification {
     enum Consequence: Equatable {
         case probe(ProbeID, ProbeTarget)
         case news(ProbeNews)
-        /// Asks the cache to report the next time it gives this answer: the second query.
+        /// Asks the cache to report its next hit on this answer. The report starts the probes, so that a name queried
+        /// once costs none.
         case awaitAsk(Question, Source)
         /// Replaces the addresses or their order in the cached answer. The lifetime stays.
         case rearrange(Question, Answer, Source)
         /// The cached answer has only unreachable or mismatched addresses. Starts a lookup at all sources except this
         /// one.
         ///
-        /// - Parameter forged: the cached answer if it has mismatched addresses. It is throttled during the lookup, and
-        ///   given again if no source has a better one. Clients that ask meanwhile wait as for a miss.
-        case askElsewhere(Question, besides: Source, forged: Answer?)
+        /// - Parameter forged: the cached answer if it has mismatched addresses. The cache withholds it
+        ///   during the lookup and gives it again if no source has a better one. Clients that ask meanwhile wait as for
+        ///   a miss.
+        case askElsewhere(Question, excludedSource: Source, forged: Answer?)
         case diverged(ForgeryEvidence)
         /// The source gave a verified address for the name.
         case recordConfirmed(Source, Name)
@@ -29,12 +31,12 @@ struct Verification {
     private var chance: SeededGenerator
     var consequences: [Consequence] = []
     var tally = ProbeCounts()
-    var ownTrouble = LocalFault()
+    var localFault = LocalFault()
     /// False while the network changes: no probe starts, and no result is learned.
     var isSettled = true {
         didSet { plan.isHeld = !isSettled }
     }
-    /// A captive portal is suspected. Forged answers are throttled from all clients, even if no source has a better
+    /// A captive portal is suspected. Forged answers are withheld from all clients, even if no source has a better
     /// answer: the portal's address tells a program nothing about its own server.
     var isGuarded = false
 
@@ -70,7 +72,7 @@ struct Verification {
     /// - Parameters:
     ///   - answer: the complete answer, before `arranged` removes addresses.
     ///   - isInUse: the question was asked more than once, as for a refresh.
-    ///   - isDoubted: the source stands in for the proper one.
+    ///   - isDoubted: the answer is a substitute.
     mutating func kept(
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isInUse: Bool,
         isDoubted: Bool, now: Instant
@@ -161,9 +163,9 @@ struct Verification {
         begin(now: now)
     }
 
-    /// Drops the forged answers from the cached ones.
+    /// Forgets its copies of forged cached answers. The caller withdraws them from the cache.
     ///
-    /// - Returns: the questions of the dropped answers, and their sources.
+    /// - Returns: the questions of these answers, and their sources.
     mutating func takeForged(now: Instant) -> [(Question, Source)] {
         var taken: [(Question, Source)] = []
         for (number, name) in known.names.enumerated() where name.hasMismatched {
@@ -194,10 +196,11 @@ struct Verification {
 
     // MARK: queries
 
-    /// Returns whether every address is mismatched or unreachable while another source may have a better answer.
+    /// Returns whether every address is mismatched or unreachable while another source may have a better answer. A
+    /// family of which no probe ever reached an address never counts.
     func isUnreachableAnswer(_ question: Question, _ answer: Answer, now: Instant) -> Bool {
         guard question.type.isAddress, let name = known[question.name], name.leadsNowhere(answer.addresses),
-            name.wasAlive(question.type), !isOurTrouble(answer.addresses, name)
+            name.wasAlive(question.type), !isLocalFault(answer.addresses, name)
         else { return false }
         if isGuarded, isForged(question, answer) { return true }
         // An answer with TTL 0 is not cached. Only here can it cause a lookup at other sources.
@@ -216,13 +219,14 @@ struct Verification {
     /// Returns whether every address in the answer is mismatched.
     func isForged(_ question: Question, _ answer: Answer) -> Bool {
         guard question.type.isAddress, !answer.addresses.isEmpty, let name = known[question.name] else { return false }
-        return name.shownWorth(answer.addresses) == .mismatched && !isOurTrouble(answer.addresses, name)
+        return name.shownWorth(answer.addresses) == .mismatched && !isLocalFault(answer.addresses, name)
     }
 
-    /// Returns whether an answer may replace one with bad verdicts. Only an answer with a verified address replaces a
-    /// provider's: a network that forges answers on port 53 and closes port 443 must not win by that. A provider's
-    /// unreachable answer is also replaced by another provider's. The price: a forged answer is given until another
-    /// source's address is verified, one probe later.
+    /// Returns whether an answer may replace one with bad verdicts. A verified answer replaces any that is not.
+    /// Otherwise the system resolver's replaces a provider's only if that is empty: a network can forge answers on port
+    /// 53 and close port 443, so that no address is verified. A provider's replaces another provider's that is worse
+    /// and not mismatched. The price: a forged answer is given until another source's address is verified, one probe
+    /// later.
     func mayReplace(
         _ question: Question, _ old: (answer: Answer, source: Source), by new: (answer: Answer, source: Source)
     ) -> Bool {
@@ -263,7 +267,7 @@ struct Verification {
 
     /// Returns the answer as clients get it: addresses ordered, without mismatched or unreachable ones. The address
     /// hints of HTTPS and SVCB records are cut to the addresses handed out. A name without stored state gets the answer
-    /// unchanged, and its service binding records lose their hints.
+    /// unchanged, except that HTTPS and SVCB records lose their hints.
     mutating func arranged(_ question: Question, _ answer: Answer, now: Instant) -> Answer {
         guard answer.kind == .records, question.type.leadsToAddresses else { return answer }
         guard let name = known[question.name] else {
@@ -319,7 +323,7 @@ struct Verification {
     /// Records a probe's result. The address may have been forgotten meanwhile.
     private mutating func learn(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) {
         consequences.append(.news(.found(target, result)))
-        ownTrouble.learned(target, result)
+        localFault.learned(target, result)
         guard let number = known.number(of: target.name),
             known.change(number, { $0.found(target, result, now: now) })
         else { return }
@@ -359,43 +363,47 @@ struct Verification {
         }
     }
 
-    /// Starts a lookup at other sources for each cached answer without a usable address, at most once per
-    /// `Bounds.elsewherePause`.
+    /// Starts a lookup at other sources for each cached answer without a usable address: at most once per
+    /// `Bounds.elsewherePause`, only once if no probe ever reached an address of the family, and at once if another
+    /// source has a better answer.
     ///
-    /// - Parameter somebodyKnows: a source has a better answer. This overrides an earlier `recordNoBetterSource`.
+    /// - Parameters:
+    ///   - hasBetterSource: another source has a better answer. This overrides an earlier `recordNoBetterSource`.
+    ///   - isMeant: selects the cached answers to examine.
     private mutating func askElsewhere(
         _ number: Int, now: Instant, hasBetterSource: Bool = false, where isMeant: (VerifiedQuestion.Kept) -> Bool
     ) {
         let name = known.names[number]
         for (index, question) in name.questions.enumerated() where question.question.type.isAddress {
             guard let kept = question.kept, isMeant(kept), name.leadsNowhere(kept.answer.addresses),
-                !isOurTrouble(kept.answer.addresses, name)
+                !isLocalFault(kept.answer.addresses, name)
             else { continue }
-            let isThrottled = isGuarded && kept.endsAt > now && isForged(question.question, kept.answer)
-            guard isThrottled || hasBetterSource || !question.hasNoneBetter(now) else { continue }
+            let isWithheld = isGuarded && kept.endsAt > now && isForged(question.question, kept.answer)
+            guard isWithheld || hasBetterSource || !question.hasNoneBetter(now) else { continue }
             let pause = name.wasAlive(question.question.type) ? Bounds.elsewherePause : nil
             let isTooSoon = question.askedElsewhereAt.map { asked in pause.map { now - asked < $0 } ?? true } ?? false
-            // A verdict may arrive after others were asked. They are then asked once more at once, but not twice at the
+            // If the verdict arrives after the other sources were asked, they are asked once more, but not twice at the
             // same instant.
             let isVerifiedSince = hasBetterSource && question.askedElsewhereAt != now
-            guard isThrottled || isVerifiedSince || !isTooSoon else { continue }
+            guard isWithheld || isVerifiedSince || !isTooSoon else { continue }
             known.change(number) {
                 $0.change(index) { known in
                     known.askedElsewhereAt = now
                     if hasBetterSource { known.noneBetterUntil = nil }
-                    if isThrottled { known.kept = nil }
+                    if isWithheld { known.kept = nil }
                 }
             }
-            // If no address of the name was ever verified, the answer is still given while others are asked.
+            // If no address of the name was ever verified and no portal is suspected, the answer is still given
+            // meanwhile.
             let isForged =
                 (name.wasVerified || isGuarded)
                 && kept.answer.addresses.contains { name.judgement(of: $0).verdict.isMismatched }
             let forged = isForged ? kept.left(now) : nil
-            consequences.append(.askElsewhere(question.question, besides: kept.source, forged: forged))
+            consequences.append(.askElsewhere(question.question, excludedSource: kept.source, forged: forged))
         }
     }
 
-    private func isOurTrouble(_ addresses: [Address], _ name: NameVerification) -> Bool {
-        addresses.allSatisfy { ownTrouble.explains(name.judgement(of: $0).verdict, in: $0.recordType) }
+    private func isLocalFault(_ addresses: [Address], _ name: NameVerification) -> Bool {
+        addresses.allSatisfy { localFault.explains(name.judgement(of: $0).verdict, in: $0.recordType) }
     }
 }

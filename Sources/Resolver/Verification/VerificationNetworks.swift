@@ -11,7 +11,7 @@ extension Verification {
         for target in plan.reset() {
             consequences.append(.news(.found(target, ProbeResult(.unprobed, detail: "the network has changed"))))
         }
-        ownTrouble = LocalFault()
+        localFault = LocalFault()
         if let names { known = NameVerificationTable(names, after: known) }
         for number in known.names.indices { known.change(number) { $0.becomesDue() } }
         reverify(hottest, now: now)

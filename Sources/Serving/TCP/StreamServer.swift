@@ -6,8 +6,8 @@ package import LinuxIO
 package import Telemetry
 
 package final class StreamServer {
-    /// Unsent bytes of all connections together. Above it, a client with several unread answers is disconnected, so
-    /// that 64 MiB are never exceeded.
+    /// Unsent bytes of all connections together. Above it, a connection with more than one maximum message is closed.
+    /// The others hold at most 512 times 64 KiB, so that the sum stays near 64 MiB.
     private static let maxUnsentBytes = 32 << 20
     /// Connections accepted per turn, so that a flood of connections does not block the loop.
     private static let maxAccepts = 64
@@ -46,7 +46,7 @@ package final class StreamServer {
     private let ring: FlightRing
 
     /// - Parameters:
-    ///   - ring: receives an event for each query that the fast path answers.
+    ///   - ring: receives an event for each query, with the fast path's outcome.
     ///   - maxConnections: at most `ConnectionQuota.maxConnections`.
     /// - Throws: ENOMEM or ENOSPC if a listener cannot be watched.
     package init(
