@@ -130,10 +130,11 @@ static void read_log(void) {
     if (loadedAt != 0 || line == NULL || strchr(line, '\n') == NULL) return;
     loadedAt = nanoseconds();
     waitedMilliseconds = waited_for_a_core();
-    const char *after = strstr(line, " after ");
+    const char *time = strstr(line, " in ");
+    if (time == NULL) fail("the daemon logs no load time", line);
     while (line > text && line[-1] != ' ') line--;
     restored = atol(line);
-    loggedMilliseconds = after == NULL ? -1 : atol(after + 7);
+    loggedMilliseconds = atol(time + 4);
 }
 
 static void take_replies(void) {
