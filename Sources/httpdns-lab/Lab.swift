@@ -94,7 +94,7 @@ package final class Lab: Sendable {
 extension DialectContext {
     fileprivate func later(bySeconds seconds: Int64) -> DialectContext {
         DialectContext(
-            unixMilliseconds: unixMilliseconds + seconds * 1000, nonce: nonce, clientSubnet: clientSubnet)
+            unixMilliseconds: unixMilliseconds + seconds * 1000, nonce: makeNonce(), clientSubnet: clientSubnet)
     }
 }
 

@@ -72,10 +72,9 @@ enum LabProgram {
     private static func context() -> DialectContext {
         var now = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &now)
-        var randomness = SystemRandomNumberGenerator()
         return DialectContext(
             unixMilliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000,
-            nonce: (0..<16).map { _ in randomness.next() })
+            nonce: (0..<16).map { _ in UInt8.random(in: .min ... .max) })
     }
 
     /// Listens and prints `NAME ADDRESS:PORT`.

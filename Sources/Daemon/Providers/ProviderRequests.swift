@@ -70,12 +70,15 @@ extension ProviderFetches {
     }
 
     func context(of provider: Provider, _ subnet: ClientSubnet = .none) -> DialectContext {
+        DialectContext(
+            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()),
+            nonce: ProviderFetches.nonce(), clientSubnet: provider.told(of: subnet))
+    }
+
+    private static func nonce() -> [UInt8] {
         let entropy = SystemEntropy()
-        let nonce = [entropy.next(), entropy.next()].flatMap { word in
+        return [entropy.next(), entropy.next()].flatMap { word in
             (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
         }
-        return DialectContext(
-            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()), nonce: nonce,
-            clientSubnet: provider.told(of: subnet))
     }
 }

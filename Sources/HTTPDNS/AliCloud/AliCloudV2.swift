@@ -47,7 +47,7 @@ package struct AliCloudV2: AddressDialect {
         if let client = context.clientAddress { question.append((name: "cip", value: client)) }
         if seal.isEncrypting {
             let plain = OrderedJSON.object(question.map { ($0.name, .string($0.value)) }).text
-            question = [(name: "enc", value: Hex.encode(try seal.close(Array(plain.utf8), nonce: context.nonce)))]
+            question = [(name: "enc", value: Hex.encode(try seal.close(Array(plain.utf8), nonce: context.makeNonce())))]
         }
         var parameters = [(name: "id", value: account), (name: "m", value: seal.mode)] + question
         parameters += [(name: "exp", value: AliCloudRequest.expiry(in: context)), (name: "v", value: "1.0")]
@@ -90,7 +90,7 @@ package struct AliCloudV2: AddressDialect {
     ) -> HTTPReply {
         AliCloudV2Reply.json(
             to: questions, with: resolutions, client: AliCloudRequest.clientForReply(in: context), sealedWith: seal,
-            nonce: context.nonce
+            nonce: context.makeNonce()
         )
     }
 

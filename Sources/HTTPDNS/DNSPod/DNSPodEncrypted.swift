@@ -98,8 +98,9 @@ package struct DNSPodEncrypted: AddressDialect {
         switch algorithm {
         case .des: return (try? Cipher.desECB(encrypt: plain, key: key)).map(Hex.encode)
         case .aes:
-            let cipher = try? Cipher.aesCBC(encrypt: plain, key: key, iv: context.nonce)
-            return cipher.map { Hex.encode(context.nonce + $0) }
+            let nonce = context.makeNonce()
+            let cipher = try? Cipher.aesCBC(encrypt: plain, key: key, iv: nonce)
+            return cipher.map { Hex.encode(nonce + $0) }
         }
     }
 

@@ -54,15 +54,17 @@ extension Dialect {
 package struct DialectContext: Sendable {
     /// The provider's time in milliseconds since 1970, without leap seconds.
     package let unixMilliseconds: Int64
-    /// 16 unpredictable bytes for this message only, for initialisation vectors and nonces.
-    package let nonce: [UInt8]
+    /// Returns 16 unpredictable bytes for this message only, for initialisation vectors and nonces. Most dialects need
+    /// none.
+    package let makeNonce: @Sendable () -> [UInt8]
     /// The subnet of the clients; nil: the provider uses the request's source address.
     package let clientSubnet: Prefix?
 
-    package init(unixMilliseconds: Int64, nonce: [UInt8], clientSubnet: Prefix? = nil) {
-        precondition(nonce.count == 16, "a nonce has 16 bytes")
+    package init(
+        unixMilliseconds: Int64, nonce: @escaping @autoclosure @Sendable () -> [UInt8], clientSubnet: Prefix? = nil
+    ) {
         self.unixMilliseconds = unixMilliseconds
-        self.nonce = nonce
+        makeNonce = nonce
         self.clientSubnet = clientSubnet
     }
 }

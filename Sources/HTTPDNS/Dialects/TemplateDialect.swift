@@ -49,7 +49,7 @@ package struct TemplateDialect: AddressDialect {
             .family: saysFamily ? (families == .v4 ? "4" : "6") : "",
             .now: String(context.unixSeconds), .nowMilliseconds: String(context.unixMilliseconds),
             .expiry: String(expiry / 1000), .expiryMilliseconds: String(expiry),
-            .nonce: Hex.encode(context.nonce), .clientIP: context.clientAddress ?? "",
+            .nonce: Hex.encode(context.makeNonce()), .clientIP: context.clientAddress ?? "",
         ]
         return try request(values)
     }

@@ -52,9 +52,11 @@ package enum URLQuery {
     }
 
     static func encode(_ value: String, plain: String = plainCharacters) -> String {
+        let isPlain = { (byte: UInt8) in byte.isUnreserved || plain.utf8.contains(byte) }
+        guard !value.utf8.allSatisfy(isPlain) else { return value }
         var text = ""
         for byte in value.utf8 {
-            if byte.isUnreserved || plain.utf8.contains(byte) {
+            if isPlain(byte) {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
                 text += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)

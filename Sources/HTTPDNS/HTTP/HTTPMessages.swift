@@ -26,8 +26,10 @@ package struct HTTPHeaders: Equatable, Sendable {
 
     /// The value of the first field with this name.
     package subscript(name: String) -> String? {
-        let wanted = name.utf8.map(\.lowercased)
-        return fields.first { $0.name.utf8.map(\.lowercased) == wanted }?.value
+        fields.first { field in
+            field.name.utf8.count == name.utf8.count
+                && zip(field.name.utf8, name.utf8).allSatisfy { $0.lowercased == $1.lowercased }
+        }?.value
     }
 }
 

@@ -6,11 +6,17 @@ import Glibc
 package struct ServerClock: Equatable, Sendable {
     /// How far the provider's clock is ahead of ours, in milliseconds; 0 until a reply shows otherwise.
     package private(set) var offsetMilliseconds: Int64 = 0
+    /// The last header and what it says: a provider sends the same one for a whole second.
+    private var lastDate: (text: String, date: HTTPDate?)?
 
     /// The `Date` header has whole seconds and is some time old, so smaller differences are ignored.
     static let toleranceMilliseconds: Int64 = 2000
 
     package init() {}
+
+    package static func == (left: ServerClock, right: ServerClock) -> Bool {
+        left.offsetMilliseconds == right.offsetMilliseconds
+    }
 
     /// - Parameters:
     ///   - date: the `Date` header; an unreadable one is ignored.
@@ -18,7 +24,9 @@ package struct ServerClock: Equatable, Sendable {
     /// - Returns: true if a request dated with the old offset should be retried.
     @discardableResult
     package mutating func learn(date: String?, wallMilliseconds: Int64) -> Bool {
-        guard let date = date.flatMap(HTTPDate.init) else { return false }
+        guard let text = date else { return false }
+        if lastDate?.text != text { lastDate = (text, HTTPDate(text)) }
+        guard let date = lastDate?.date else { return false }
         let offset = date.unixSeconds * 1000 - wallMilliseconds
         guard abs(offset - offsetMilliseconds) > ServerClock.toleranceMilliseconds else { return false }
         offsetMilliseconds = abs(offset) > ServerClock.toleranceMilliseconds ? offset : 0
