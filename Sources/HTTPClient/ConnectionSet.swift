@@ -66,7 +66,7 @@ final class ConnectionSet {
         }
         transfers.append(transfer)
         startedCount += 1
-        act(on: CURL_SOCKET_TIMEOUT, now: now)
+        act(on: CURL_SOCKET_TIMEOUT, mayTimeOut: dueAt.map { $0 <= now } ?? false, now: now)
         return transfer
     }
 
@@ -88,7 +88,7 @@ final class ConnectionSet {
     func timePassed(now: ContinuousClock.Instant) {
         guard let at = dueAt, at <= now else { return }
         dueAt = nil
-        act(on: CURL_SOCKET_TIMEOUT, now: now)
+        act(on: CURL_SOCKET_TIMEOUT, mayTimeOut: true, now: now)
     }
 
     func takeEnded() -> [Ended] {
@@ -105,10 +105,12 @@ final class ConnectionSet {
         dueAt = nil
     }
 
-    private func act(on descriptor: Int32, events: Int32 = 0, now: ContinuousClock.Instant) {
+    private func act(
+        on descriptor: Int32, events: Int32 = 0, mayTimeOut: Bool = false, now: ContinuousClock.Instant
+    ) {
         guard let raw = unsafe multi?.raw else { return }
         // Read before libcurl closes the connections: a transfer that times out may have waited for one of them.
-        let hasNeighbour = descriptor == CURL_SOCKET_TIMEOUT && ledger.connections.contains(where: \.isEstablished)
+        let hasNeighbour = mayTimeOut && ledger.connections.contains(where: \.isEstablished)
         var running: Int32 = 0
         _ = unsafe curl_multi_socket_action(raw, descriptor, events, &running)
         var remaining: Int32 = 0

@@ -28,7 +28,7 @@ declare -A pids=() ports=()
 . Tests/Benchmarks/harness
 
 build() {
-    HTTPDNSD_ONLY_TESTS="" swift build -c release --static-swift-stdlib --product httpdnsd
+    swift build -c release --static-swift-stdlib --product httpdnsd
 }
 
 # MARK: servers
