@@ -177,8 +177,8 @@ package struct Resolver {
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
-            question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: plan.hasRecords(question),
-            providerRecordsEnd: plan.providerRecordsEnd(question),
+            question, of: holder.domain, along: route, policy: policy, isRefresh: isRefresh,
+            hasRecords: plan.hasRecords(question), providerRecordsEnd: plan.providerRecordsEnd(question),
             terms(for: route, isRefresh: isRefresh, now: now), now: now)
         let changeEnd = changeEnd(now)
         change(number, now: now) { lookup, state in
@@ -393,10 +393,8 @@ package struct Resolver {
         shares.displaced(by: ShareHolder(question.name, nil)) == nil
     }
 
-    /// The client that a fetch is made for; nil for a refresh, and for a fetch that no lookup waits for.
-    package func client(of fetch: FetchID) -> ClientID? {
-        lookupOfFetch[fetch].flatMap { shares.holder(of: $0)?.client }
-    }
+    /// The domain and client that a fetch is made for; nil for a fetch that no lookup waits for.
+    package func holder(of fetch: FetchID) -> ShareHolder? { lookupOfFetch[fetch].flatMap { shares.holder(of: $0) } }
 
     // MARK: refreshes
     // A refresh is a lookup without waiters. Clients' questions are never postponed for it.

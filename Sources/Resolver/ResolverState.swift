@@ -34,15 +34,11 @@ struct ResolverState {
     }
 
     mutating func begin(
-        _ upstream: Upstream, _ question: Question, until: Instant, now: Instant
+        _ upstream: Upstream, _ question: Question, of domain: Name, until: Instant, now: Instant
     ) -> Lookup.Attempt {
         let id = nextID()
         begun.append(id)
-        var domain = question.name
-        if case .provider(let provider) = upstream {
-            domain = question.name.registrableDomain
-            ranking.begun(provider, domain, now: now)
-        }
+        if case .provider(let provider) = upstream { ranking.begun(provider, domain, now: now) }
         return Lookup.Attempt(id: id, upstream: upstream, domain: domain, startedAt: now, until: until)
     }
 

@@ -58,6 +58,8 @@ package struct Name: Sendable {
 
     package var isRoot: Bool { wire.count == 1 }
 
+    package var isSingleLabel: Bool { !isRoot && wire.count == 2 + Int(wire[0]) }
+
     /// The labels without length bytes and without the root label.
     package var labels: [ArraySlice<UInt8>] {
         var labels: [ArraySlice<UInt8>] = []
@@ -99,7 +101,7 @@ package struct Name: Sendable {
             at += 1 + Int(wire[at])
         }
         guard at == skipped else { return false }
-        return zip(wire[at...], ancestor.wire).allSatisfy { $0.lowercased == $1.lowercased }
+        return ancestor.wire.indices.allSatisfy { wire[at + $0].lowercased == ancestor.wire[$0].lowercased }
     }
 
     private static func append(_ label: [UInt8], to wire: inout [UInt8]) -> Bool {

@@ -261,13 +261,13 @@ final class ResolvingLoop: LoopPart {
 
     /// Carries out one action of the resolver. No other function does.
     private func perform(_ action: Action, now: Instant) {
-        recorder.note(action, nameOfSource: name, isRefresh: resolver.isRefreshing, now: now)
+        recorder.note(action, nameOfSource: { name(of: $0) }, isRefresh: { resolver.isRefreshing($0) }, now: now)
         switch action {
         case .fetch(let id, let question, let upstream):
             askedAt = now
             switch upstream {
             case .provider(let provider):
-                providers.start(id, question, provider, for: resolver.client(of: id), now: now)
+                providers.start(id, question, provider, for: resolver.holder(of: id), now: now)
             case .system: system.start(id, question, now: now)
             }
         case .shadow(let id, let question, let provider): providers.start(id, question, provider, now: now)

@@ -139,7 +139,7 @@ struct Provider {
     ///   - domain: the registrable domain of the question's name.
     ///   - status: HTTP status of the reply.
     mutating func result(
-        _ result: Result<Answer, DialectError>, for domain: Name, status: Int, now: Instant
+        _ result: Result<Answer, DialectError>, for domain: @autoclosure () -> Name, status: Int, now: Instant
     ) -> FetchResult {
         guard case .failure(let error) = result, case .failure = FetchResult(result) else {
             forbidding.answered(now: now)
@@ -149,7 +149,7 @@ struct Provider {
         guard status == ForbiddenNames.status, isAboutName, forbidding.isServed(now: now) else {
             return FetchResult(result)
         }
-        return forbidding.forbids(domain) ? .nameFailed(NameFailure(.refused)) : .failure(.status)
+        return forbidding.forbids(domain()) ? .nameFailed(NameFailure(.refused)) : .failure(.status)
     }
 
     /// - Parameter isAddress: another address of the provider may succeed.

@@ -116,16 +116,16 @@ final class ProviderFetches: LoopPart {
     /// Starts a fetch. If the provider's requests can carry several questions, it may wait shortly for others to
     /// join.
     ///
-    /// - Parameter client: the client that asked; nil for the daemon's own question.
+    /// - Parameter holder: the domain and the client of the question; nil for a background measurement.
     func start(
-        _ id: FetchID, _ question: Question, _ provider: ProviderID, for client: ClientID? = nil, now: Instant
+        _ id: FetchID, _ question: Question, _ provider: ProviderID, for holder: ShareHolder? = nil, now: Instant
     ) {
-        let holder = ShareHolder(question.name, client)
+        let holder = holder ?? ShareHolder(question.name, nil)
         // Asked again because a shared request is slow: alone, so that it does not delay the same questions once
         // more.
         let isSlow = shares.isAskedAlone(holder.domain, now: now) || questionsTogether[question] != nil
         let fetch = FetchBatches.Fetch(id, question, startedAt: now, holder: holder, isSlow: isSlow)
-        guard let dialect = providers.first(where: { $0.id == provider })?.dialect else {
+        guard let dialect = index(of: provider).map({ providers[$0].dialect }) else {
             return fail([fetch], .unreachable)
         }
         // Checked here, because later it would fail the other questions of its batch.
@@ -189,10 +189,16 @@ final class ProviderFetches: LoopPart {
         if ownRequests.removeValue(forKey: id) != nil { http.cancel(id, now: now) }
     }
 
-    func provider(_ id: ProviderID) -> Provider? { providers.first { $0.id == id } }
+    func provider(_ id: ProviderID) -> Provider? { index(of: id).map { providers[$0] } }
+
+    /// Nil for an unknown provider.
+    func name(of id: ProviderID) -> String? { index(of: id).map { providers[$0].settings.name } }
+
+    // Functions that run per request use the index: a copy of a provider retains its tables.
+    private func index(of id: ProviderID) -> Int? { providers.indices.first { providers[$0].id == id } }
 
     func setNodes(_ list: ServiceNodes, of provider: ProviderID) {
-        guard let index = providers.firstIndex(where: { $0.id == provider }) else { return }
+        guard let index = index(of: provider) else { return }
         providers[index].setNodes(list)
     }
 
@@ -230,7 +236,7 @@ final class ProviderFetches: LoopPart {
         _ fetches: [FetchBatches.Fetch], asking questions: [Question], to provider: ProviderID, isRepeated: Bool,
         now: Instant
     ) {
-        guard let index = providers.firstIndex(where: { $0.id == provider }) else {
+        guard let index = index(of: provider) else {
             return fail(fetches, .unreachable)
         }
         let id = nextRequest
@@ -246,7 +252,7 @@ final class ProviderFetches: LoopPart {
 
     func begin(_ id: RequestShares.ID, _ waiting: Waiting, now: Instant) {
         let (fetches, questions) = (waiting.fetches, waiting.questions)
-        guard let index = providers.firstIndex(where: { $0.id == waiting.provider }) else {
+        guard let index = index(of: waiting.provider) else {
             shares.end(id, .other, now: now)
             return fail(fetches, .unreachable)
         }
@@ -319,9 +325,8 @@ final class ProviderFetches: LoopPart {
         now: Instant
     ) -> FetchResult {
         // New settings may have removed the provider; clients still wait for its reply.
-        guard let index = providers.firstIndex(where: { $0.id == provider }) else { return FetchResult(result) }
-        let domain = question.name.registrableDomain
-        return providers[index].result(result, for: domain, status: status, now: now)
+        guard let index = index(of: provider) else { return FetchResult(result) }
+        return providers[index].result(result, for: question.name.registrableDomain, status: status, now: now)
     }
 
     private func deliver(
@@ -340,7 +345,7 @@ final class ProviderFetches: LoopPart {
 
     /// Returns true if the provider's clock differs from the one that dated the request.
     private func learnClock(from date: String?, to request: Running) -> Bool {
-        guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return false }
+        guard let index = index(of: request.provider) else { return false }
         providers[index].clock.learn(date: date, wallMilliseconds: Clock.wallMilliseconds())
         return providers[index].clock.differs(from: request.clock)
     }
@@ -368,12 +373,12 @@ final class ProviderFetches: LoopPart {
         }
         // Time spent on another address before does not count against this one.
         let elapsed = endpoint == request.endpoint ? request.startedAt.duration(to: now) : reply.totalTime
-        guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
+        guard let index = index(of: request.provider) else { return }
         providers[index].answered(at: endpoint, after: elapsed, now: now)
     }
 
     private func distrustConnections(of provider: ProviderID, now: Instant) {
-        guard let index = providers.firstIndex(where: { $0.id == provider }) else { return }
+        guard let index = index(of: provider) else { return }
         providers[index].distrustConnections(now: now)
     }
 
@@ -381,14 +386,14 @@ final class ProviderFetches: LoopPart {
         _ request: Running, at endpoint: HTTPEndpoint, _ failure: FetchFailure, _ reason: String, isAddress: Bool,
         now: Instant
     ) {
-        guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
+        guard let index = index(of: request.provider) else { return }
         providers[index].failed(failure, reason, at: endpoint, isAddress: isAddress, now: now)
         if isAddress { addressFailures.append((request.provider, failure == .server)) }
         notable.append(.requestFailed(provider: providers[index].name, reason: reason))
     }
 
     private func failedInPart(_ request: Running, _ failure: FetchFailure, _ reason: String) {
-        guard let index = providers.firstIndex(where: { $0.id == request.provider }) else { return }
+        guard let index = index(of: request.provider) else { return }
         providers[index].failedInPart(failure)
         notable.append(.requestFailed(provider: providers[index].name, reason: reason))
     }

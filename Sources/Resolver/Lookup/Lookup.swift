@@ -58,6 +58,8 @@ struct Lookup {
     }
 
     let question: Question
+    /// The registrable domain of the question's name.
+    let domain: Name
     /// Started before the answer's expiry, and not by a client.
     let isRefresh: Bool
     let policy: NamePolicy
@@ -95,10 +97,11 @@ struct Lookup {
     ///   - hasRecords: the cached answer has records of the requested type.
     ///   - providerRecordsEnd: expiry, possibly past, of the cached records of a provider; nil: there are none.
     init(
-        _ question: Question, along route: Route, policy: NamePolicy, isRefresh: Bool, hasRecords: Bool,
-        providerRecordsEnd: Instant? = nil, _ terms: SystemTerms, now: Instant
+        _ question: Question, of domain: Name, along route: Route, policy: NamePolicy, isRefresh: Bool,
+        hasRecords: Bool, providerRecordsEnd: Instant? = nil, _ terms: SystemTerms, now: Instant
     ) {
         self.question = question
+        self.domain = domain
         held = HeldAnswers(question, hasGoodAnswer: isRefresh && hasRecords)
         let maxAge = Duration.seconds(Int64(policy.limits.maxAgeSeconds))
         hasProviderRecords = maxAge > .zero && providerRecordsEnd.map { now < $0 + maxAge } ?? false
@@ -119,7 +122,8 @@ struct Lookup {
     /// - Parameter route: the route on the current network.
     func startedAnew(along route: Route, policy: NamePolicy, _ terms: SystemTerms, now: Instant) -> Lookup {
         var new = Lookup(
-            question, along: route, policy: policy, isRefresh: isRefresh, hasRecords: false, terms, now: now)
+            question, of: domain, along: route, policy: policy, isRefresh: isRefresh, hasRecords: false, terms,
+            now: now)
         new.waiters = waiters
         new.giveUpAt = giveUpAt
         new.providers.limitTrialWait(before: giveUpAt, now: now)
@@ -365,7 +369,7 @@ struct Lookup {
     }
 
     mutating func begin(_ upstream: Upstream, until: Instant, now: Instant, _ state: inout ResolverState) {
-        let attempt = state.begin(upstream, question, until: until, now: now)
+        let attempt = state.begin(upstream, question, of: domain, until: until, now: now)
         running.append(attempt)
         state.actions.append(.fetch(attempt.id, question, upstream))
     }

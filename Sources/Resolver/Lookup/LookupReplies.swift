@@ -206,7 +206,7 @@ extension Lookup {
     /// providers count: the lookup asks them before it serves an expired answer.
     func areProvidersUnresponsive(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
         ranking.areUnresponsive(
-            running.compactMap(\.provider) + providers.all, for: question.name.registrableDomain, now)
+            running.compactMap(\.provider) + providers.all, for: domain, now)
     }
 
     /// Whether every request to a provider has been in flight for more than twice that provider's usual answer time.

@@ -16,7 +16,7 @@ enum LocalNames {
         // Other questions in the explanation zone get "no data" here and are not sent upstream.
         if question.name.isWithin(Explanation.zone) { return .here(Answer(negative: .noData, ttlSeconds: 0)) }
         if question.name.isWithin(localhost) { return .here(loopback(question)) }
-        if question.name.isWithin(anyOf: nonexistent) {
+        if nonexistent.contains(where: question.name.isWithin) {
             return .here(Answer(negative: .noSuchName, ttlSeconds: specialTTLSeconds))
         }
         if question.name.isWithin(designatedResolvers) {
@@ -29,7 +29,7 @@ enum LocalNames {
     /// Returns whether the name has one label, or is a special-use name of the local network. Its addresses may be
     /// private.
     static func isOfLocalNetwork(_ name: Name) -> Bool {
-        name.labels.count == 1 || name.isWithin(anyOf: localNetwork)
+        name.isSingleLabel || localTopLevels.contains(where: name.isWithin) && name.isWithin(anyOf: localNetwork)
     }
 
     /// TTL of answers that an RFC fixes (RFC 6303 section 3 uses 10,800 s in its example zone).
@@ -37,7 +37,7 @@ enum LocalNames {
 
     private static let localhost = name("localhost")
     /// RFC 6761 section 6.4, RFC 7686.
-    private static let nonexistent: Set = [name("invalid"), name("onion")]
+    private static let nonexistent = [name("invalid"), name("onion")]
     /// RFC 9462 section 4: the daemon designates no other resolver. The designations of upstreams would make clients
     /// bypass it.
     private static let designatedResolvers = name("resolver.arpa")
@@ -58,6 +58,9 @@ enum LocalNames {
         """.split { $0 == " " || $0 == "\n" }.map { name(String($0)) }
             + (16...31).map { name("\($0).172.in-addr.arpa") } + (64...127).map { name("\($0).100.in-addr.arpa") }
             + [Address.v6(high: 0, low: 0).reverseName])
+
+    /// The last labels of `localNetwork`.
+    private static let localTopLevels = ["local", "test", "internal", "arpa"].map(name)
 
     private static func loopback(_ question: Question) -> Answer {
         let address: Address

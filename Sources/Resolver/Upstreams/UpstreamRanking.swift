@@ -4,6 +4,8 @@
 import DNSWire
 
 struct UpstreamRanking {
+    // Functions that run per query read `standings[index]` in place: a copy of a standing retains its tables.
+
     /// The providers' state on the current network.
     private(set) var standings: [ProviderStanding] = []
     /// Providers without a route: they are not asked, and no failure is recorded.
@@ -68,7 +70,9 @@ struct UpstreamRanking {
     // MARK: the order
 
     /// Whether a provider supports this type, throttled ones included.
-    func serves(_ type: RecordType) -> Bool { standings.contains { !$0.isShadow && $0.traits.supports(type) } }
+    func serves(_ type: RecordType) -> Bool {
+        standings.indices.contains { !standings[$0].isShadow && standings[$0].traits.supports(type) }
+    }
 
     /// Providers in this order: working by expected answer time, unmeasured, half-open, failing by end of back-off.
     /// Ties follow the order of the settings.
@@ -100,7 +104,8 @@ struct UpstreamRanking {
 
     /// Providers that are asked as a last resort only.
     func throttled(for type: RecordType, now: Instant) -> [ProviderID] {
-        standings.filter { isCandidate($0, type) && $0.isThrottled(now) }.map(\.traits.id)
+        standings.indices.filter { isCandidate($0, type) && standings[$0].isThrottled(now) }
+            .map { standings[$0].traits.id }
     }
 
     private enum Rank: Int, Comparable {
@@ -118,23 +123,24 @@ struct UpstreamRanking {
         let index: Int
     }
 
-    private func isCandidate(_ standing: ProviderStanding, _ type: RecordType) -> Bool {
-        !standing.isShadow && standing.traits.supports(type) && !isUnreachable(standing.traits.id)
+    private func isCandidate(_ index: Int, _ type: RecordType) -> Bool {
+        !standings[index].isShadow && standings[index].traits.supports(type)
+            && !isUnreachable(standings[index].traits.id)
     }
 
     private func places(for type: RecordType, _ now: Instant) -> [Place] {
-        standings.indices.filter { isCandidate(standings[$0], type) && !standings[$0].isThrottled(now) }
+        standings.indices.filter { isCandidate($0, type) && !standings[$0].isThrottled(now) }
             .map { place($0, now) }.sorted { ($0.rank, $0.cost, $0.index) < ($1.rank, $1.cost, $1.index) }
     }
 
     private func place(_ index: Int, _ now: Instant) -> Place {
-        let standing = standings[index]
-        if standing.isFailing(now) {
-            let back = standing.openUntil.map { max(0, now.duration(to: $0).seconds) } ?? 0
+        if standings[index].isFailing(now) {
+            let back = standings[index].openUntil.map { max(0, now.duration(to: $0).seconds) } ?? 0
             return Place(rank: .failing, cost: back, index: index)
         }
-        let rank: Rank = standing.isHalfOpen(now) ? .halfOpen : standing.isMeasured ? .working : .unmeasured
-        return Place(rank: rank, cost: standing.expected(now), index: index)
+        let rank: Rank =
+            standings[index].isHalfOpen(now) ? .halfOpen : standings[index].isMeasured ? .working : .unmeasured
+        return Place(rank: rank, cost: standings[index].expected(now), index: index)
     }
 
     private func load(_ place: Place) -> Double { (place.cost + 1) * Double(1 + standings[place.index].outstanding) }
@@ -158,30 +164,30 @@ struct UpstreamRanking {
     }
 
     private mutating func isShadowed(_ index: Int, _ type: RecordType, _ now: Instant) -> Bool {
-        let standing = standings[index]
-        guard let share = standing.traits.shadowShare, standing.traits.supports(type) else { return false }
-        guard !isUnreachable(standing.traits.id) else { return false }
-        guard !standing.isFailing(now), !standing.isThrottled(now) else { return false }
+        guard let share = standings[index].traits.shadowShare, standings[index].traits.supports(type),
+            !isUnreachable(standings[index].traits.id), !standings[index].isFailing(now),
+            !standings[index].isThrottled(now)
+        else { return false }
         return chance.hits(share)
     }
 
     /// Chooses a provider for a background measurement, only if the first choice works. Half-open, unmeasured and
     /// doubted providers are due at once, others at intervals. One request at a time to each.
     private func explored(beside first: ProviderID, _ type: RecordType, _ now: Instant) -> Int? {
+        guard standings.count > 1 else { return nil }
         let places = places(for: type, now)
         guard places.contains(where: { standings[$0.index].traits.id == first && $0.rank == .working }) else {
             return nil
         }
         let others = places.filter { place in
-            let standing = standings[place.index]
-            return standing.traits.id != first && standing.outstanding == 0 && place.rank != .failing
-                && standing.canSpend(now)
+            standings[place.index].traits.id != first && standings[place.index].outstanding == 0
+                && place.rank != .failing && standings[place.index].canSpend(now)
         }
         let longestAgo = { (left: Place, right: Place) in
             guard let triedLeft = standings[left.index].triedAt else { return standings[right.index].triedAt != nil }
             return standings[right.index].triedAt.map { triedLeft < $0 } ?? false
         }
-        let urgent = others.filter { $0.rank != .working || isDueForMeasurement(standings[$0.index], now) }
+        let urgent = others.filter { $0.rank != .working || isDueForMeasurement($0.index, now) }
         if let next = urgent.min(by: longestAgo) { return next.index }
         guard lookupsSinceExploration >= Bounds.lookupsPerExploration, let next = others.min(by: longestAgo),
             standings[next.index].triedAt.map({ now - $0 >= Bounds.explorationPause }) ?? true
@@ -191,79 +197,91 @@ struct UpstreamRanking {
 
     /// Whether a new measurement is due: another upstream was faster, or the provider lost credibility. Either may no
     /// longer hold. One that lost credibility is measured at most every `Bounds.mistrustPause`.
-    private func isDueForMeasurement(_ standing: ProviderStanding, _ now: Instant) -> Bool {
-        guard !standing.isDoubted else { return true }
-        return standing.trust.isLost(now) && standing.triedAt.map { now - $0 >= Bounds.mistrustPause } ?? true
+    private func isDueForMeasurement(_ index: Int, _ now: Instant) -> Bool {
+        guard !standings[index].isDoubted else { return true }
+        return standings[index].trust.isLost(now)
+            && standings[index].triedAt.map { now - $0 >= Bounds.mistrustPause } ?? true
     }
 
     // MARK: one provider
 
-    func knows(_ provider: ProviderID) -> Bool { standing(provider) != nil }
+    func knows(_ provider: ProviderID) -> Bool { index(of: provider) != nil }
 
-    func traits(of provider: ProviderID) -> ProviderTraits? { standing(provider)?.traits }
+    func traits(of provider: ProviderID) -> ProviderTraits? { index(of: provider).map { standings[$0].traits } }
 
     /// Whether the provider is down, on trial or throttled.
     func isInTrouble(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standing(provider).map { $0.isDown(now) || $0.isThrottled(now) } ?? false
+        index(of: provider).map { standings[$0].isDown(now) || standings[$0].isThrottled(now) } ?? false
     }
 
     /// Whether the provider was down, and its breaker is half-open: the next request is its trial.
     func mayBeBack(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standing(provider).map { $0.mayBeBack(now) } ?? false
+        index(of: provider).map { standings[$0].mayBeBack(now) } ?? false
     }
 
     /// Whether a trial request to a provider that is down is in flight. After `Bounds.trialSpacing` it counts no more,
     /// and the next lookup may try: the trial's name may be broken.
     func isOnTrial(_ provider: ProviderID, _ now: Instant) -> Bool {
-        guard let standing = standing(provider), standing.outstanding > 0, standing.isDown(now) else { return false }
-        return standing.triedAt.map { now - $0 < Bounds.trialSpacing } ?? false
+        guard let index = index(of: provider), standings[index].outstanding > 0, standings[index].isDown(now) else {
+            return false
+        }
+        return standings[index].triedAt.map { now - $0 < Bounds.trialSpacing } ?? false
     }
 
     /// Whether none of these providers replies to names of this domain. False for no providers.
     func areUnresponsive(_ providers: [ProviderID], for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
-        !providers.isEmpty && providers.allSatisfy { standing($0)?.isUnresponsive(for: domain(), now) ?? false }
+        !providers.isEmpty
+            && providers.allSatisfy { provider in
+                index(of: provider).map { standings[$0].isUnresponsive(for: domain(), now) } ?? false
+            }
     }
 
     /// Whether a request sent at `instant` has taken more than twice the provider's usual answer time.
     func isOverdue(_ provider: ProviderID, since instant: Instant, _ now: Instant) -> Bool {
-        standing(provider)?.isOverdue(since: instant, now) ?? false
+        index(of: provider).map { standings[$0].isOverdue(since: instant, now) } ?? false
     }
 
     /// Whether requests are in flight and the provider is not known to reply, so that they may hold all its slots.
-    func mayBeSilent(_ provider: ProviderID, _ now: Instant) -> Bool { standing(provider)?.mayBeSilent(now) ?? false }
+    func mayBeSilent(_ provider: ProviderID, _ now: Instant) -> Bool {
+        index(of: provider).map { standings[$0].mayBeSilent(now) } ?? false
+    }
 
     /// Whether a request to the provider is in flight.
-    func isAsked(_ provider: ProviderID) -> Bool { standing(provider).map { $0.outstanding > 0 } ?? false }
+    func isAsked(_ provider: ProviderID) -> Bool { index(of: provider).map { standings[$0].outstanding > 0 } ?? false }
 
     /// Whether the provider is asked as a last resort only.
     func isThrottled(_ provider: ProviderID, _ now: Instant) -> Bool {
-        standing(provider)?.isThrottled(now) ?? false
+        index(of: provider).map { standings[$0].isThrottled(now) } ?? false
     }
 
     /// Time until a second provider is asked as well.
-    func hedgeDelay(_ provider: ProviderID) -> Duration { standing(provider)?.hedgeDelay ?? Bounds.hedgeUnmeasured }
+    func hedgeDelay(_ provider: ProviderID) -> Duration {
+        index(of: provider).map { standings[$0].hedgeDelay } ?? Bounds.hedgeUnmeasured
+    }
 
     /// Time to ask the best provider and, after its hedge delay, another one of equal latency. Zero without providers.
     func patience(for type: RecordType, now: Instant) -> Duration {
         guard let best = best(for: type, now: now) else { return .zero }
-        return hedgeDelay(best) + (standing(best)?.slowLatency ?? Bounds.hedgeUnmeasured)
+        return hedgeDelay(best) + (index(of: best).flatMap { standings[$0].slowLatency } ?? Bounds.hedgeUnmeasured)
     }
 
     /// Usual answer time of the slowest of these providers; nil if one is unmeasured, or for none.
     func patience(of providers: some Sequence<ProviderID>) -> Duration? {
         var longest: Duration?
         for provider in providers {
-            guard let patience = standing(provider)?.patience else { return nil }
+            guard let patience = index(of: provider).flatMap({ standings[$0].patience }) else { return nil }
             longest = max(patience, longest ?? patience)
         }
         return longest
     }
 
-    func state(of provider: ProviderID, now: Instant) -> ProviderState? { standing(provider)?.state(now) }
+    func state(of provider: ProviderID, now: Instant) -> ProviderState? {
+        index(of: provider).map { standings[$0].state(now) }
+    }
 
     func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
         let all = standings.reduce(0) { $0 + $1.firstChoices.value(now) }
-        return standing(provider)?.estimate(of: all, now)
+        return index(of: provider).map { standings[$0].estimate(of: all, now) }
     }
 
     /// Returns the state changes since the last call.
@@ -352,12 +370,11 @@ struct UpstreamRanking {
         return notBefore
     }
 
-    private func standing(_ provider: ProviderID) -> ProviderStanding? {
-        standings.first { $0.traits.id == provider }
+    private func index(of provider: ProviderID) -> Int? {
+        standings.indices.first { standings[$0].traits.id == provider }
     }
 
     private mutating func update(_ provider: ProviderID, _ change: (inout ProviderStanding) -> Void) {
-        guard let index = standings.firstIndex(where: { $0.traits.id == provider }) else { return }
-        change(&standings[index])
+        if let index = index(of: provider) { change(&standings[index]) }
     }
 }

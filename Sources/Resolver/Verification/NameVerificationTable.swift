@@ -67,16 +67,20 @@ struct NameVerificationTable {
     /// Returns the name to evict from a rotating sample. Names without an answer go first, then names without a
     /// verdict, as scans may ask for many names once. Names with mismatched addresses go last.
     private mutating func leastNeeded() -> Int {
-        let worth = { (name: NameVerification) in
-            name.statements.isEmpty ? 0 : name.hasMismatched ? 3 : name.addresses.contains(where: \.hasVerdict) ? 2 : 1
-        }
-        var least = hand
+        var (least, lowest) = (hand, worth(hand))
         for _ in 0..<Bounds.verifiedNamesSample {
             hand = (hand + 1) % names.count
-            let (candidate, best) = (names[hand], names[least])
-            if (worth(candidate), candidate.touchedAt) < (worth(best), best.touchedAt) { least = hand }
+            let worth = worth(hand)
+            if (worth, names[hand].touchedAt) < (lowest, names[least].touchedAt) { (least, lowest) = (hand, worth) }
         }
         hand = (hand + 1) % names.count
         return least
+    }
+
+    // Reads the properties in place: a copy of a name retains all its lists.
+    private func worth(_ number: Int) -> Int {
+        if names[number].statements.isEmpty { return 0 }
+        if names[number].hasMismatched { return 3 }
+        return names[number].addresses.contains(where: \.hasVerdict) ? 2 : 1
     }
 }
