@@ -59,8 +59,19 @@ final class ConnectionPool {
     }
 
     var deadline: ContinuousClock.Instant? {
-        let ofExchanges = exchanges.flatMap { [$0.stallsAt, $0.unacknowledgedAt, $0.deadPathAt] }
-        return (sets.map(\.dueAt) + ofExchanges + [dormantAt]).compactMap { $0 }.min()
+        var earliest = dormantAt
+        // Read in every turn of the loop, so without temporary arrays.
+        func consider(_ instant: ContinuousClock.Instant?) {
+            if let instant { earliest = min(instant, earliest ?? instant) }
+        }
+        consider(current?.dueAt)
+        for set in retired { consider(set.dueAt) }
+        for index in exchanges.indices {
+            consider(exchanges[index].stallsAt)
+            consider(exchanges[index].unacknowledgedAt)
+            consider(exchanges[index].deadPathAt)
+        }
+        return earliest
     }
 
     func isWatching(_ descriptor: Int32) -> Bool { sets.contains { $0.isWatching(descriptor) } }

@@ -50,7 +50,7 @@ package final class HTTPClient {
     }
 
     /// The latest time for the next `timePassed` call. Changes with every call.
-    package var nextDeadline: ContinuousClock.Instant? { pools.compactMap(\.deadline).min() }
+    package var nextDeadline: ContinuousClock.Instant? { pools.lazy.compactMap(\.deadline).min() }
 
     package var transfersInFlight: Int { pools.reduce(0) { $0 + $1.exchangeCount } }
 

@@ -39,12 +39,14 @@ package struct Resolver {
     /// The instant at which `timePassed` is due; nil: none.
     package var nextDeadline: Instant? {
         var earliest = deadlines.earliest
-        for other in [
-            mayRefresh ? plan.nextDeadline : nil, state.shadows.nextDeadline, state.verification.nextDeadline,
-            state.portal.nextDeadline,
-        ] {
-            if let other { earliest = min(other, earliest ?? other) }
+        // Read in every turn of the loop, so without a temporary array.
+        func consider(_ instant: Instant?) {
+            if let instant { earliest = min(instant, earliest ?? instant) }
         }
+        if mayRefresh { consider(plan.nextDeadline) }
+        consider(state.shadows.nextDeadline)
+        consider(state.verification.nextDeadline)
+        consider(state.portal.nextDeadline)
         return earliest
     }
 

@@ -86,7 +86,7 @@ final class ProviderFetches: LoopPart {
     }
 
     var nextDeadline: Instant? {
-        [http.nextDeadline, batches.nextDeadline, shares.nextDeadline(now: Clock.now())].compactMap { $0 }.min()
+        earliest(http.nextDeadline, earliest(batches.nextDeadline, shares.nextDeadline(now: Clock.now())))
     }
 
     var hasFinished: Bool { !finished.isEmpty || http.hasFinished || hasFreePlace && !waiting.isEmpty }

@@ -7,6 +7,13 @@ import Glibc
 /// suspend.
 package typealias Instant = ContinuousClock.Instant
 
+/// Returns the earlier of two optional instants; nil if both are nil. Read in every turn of the loop, so it allocates
+/// nothing.
+package func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
+    guard let left, let right else { return left ?? right }
+    return min(left, right)
+}
+
 package enum Clock {
     package static func now() -> Instant { ContinuousClock.now }
 

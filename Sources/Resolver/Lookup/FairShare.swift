@@ -54,6 +54,16 @@ package struct FairShare<ID: Hashable & Sendable>: Sendable {
     private struct Queue: Sendable {
         var count = 0
         var numbers: [UInt64] = []
+
+        mutating func add(_ number: UInt64) {
+            count += 1
+            numbers.append(number)
+        }
+
+        mutating func shorten(_ ids: [UInt64: ID]) {
+            count -= 1
+            if numbers.count > 2 * (count + 1) + 8 { numbers.removeAll { ids[$0] == nil } }
+        }
     }
 
     /// 1 or more. Existing entries beyond a reduced capacity stay.
@@ -102,31 +112,25 @@ package struct FairShare<ID: Hashable & Sendable>: Sendable {
         nextNumber += 1
         entries[id] = Entry(holder: holder, number: number)
         ids[number] = id
-        for party in parties(of: holder) {
-            queues[party, default: Queue()].count += 1
-            queues[party, default: Queue()].numbers.append(number)
-        }
+        queues[.domain(holder.domain), default: Queue()].add(number)
+        if let client = holder.client { queues[.client(client), default: Queue()].add(number) }
     }
 
     /// Removes an entry. An unknown ID is ignored.
     package mutating func remove(_ id: ID) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         ids[entry.number] = nil
-        for party in parties(of: entry.holder) { shorten(party) }
+        shorten(.domain(entry.holder.domain))
+        if let client = entry.holder.client { shorten(.client(client)) }
     }
 
     private mutating func shorten(_ party: Party) {
-        guard let count = queues[party]?.count, count > 1 else {
-            queues[party] = nil
-            return
+        guard let index = queues.index(forKey: party) else { return }
+        if queues.values[index].count > 1 {
+            queues.values[index].shorten(ids)
+        } else {
+            queues.remove(at: index)
         }
-        queues[party]?.count = count - 1
-        guard let numbers = queues[party]?.numbers, numbers.count > 2 * count + 8 else { return }
-        queues[party]?.numbers = numbers.filter { ids[$0] != nil }
-    }
-
-    private func parties(of holder: ShareHolder) -> [Party] {
-        [.domain(holder.domain)] + (holder.client.map { [.client($0)] } ?? [])
     }
 
     private func oldestNumber(of party: Party) -> UInt64? { queues[party]?.numbers.first { ids[$0] != nil } }
