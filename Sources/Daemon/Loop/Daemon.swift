@@ -72,13 +72,11 @@ final class Daemon {
         (self.settings, settingsOfStart) = (settings, settings)
         (self.provisions, self.options) = (provisions, options)
         (self.notice, self.rights) = (notice, rights)
-        log = Log(settings.log)
-        ports = openings.ports
+        (log, ports) = (Log(settings.log), openings.ports)
         startedAt = Clock.now()
         settingsAtWall = startedAtWall
         do {
             SignalWatch.ignoreBrokenPipes()
-            // Stop signals keep their default action during startup, which may hang.
             signals = try SignalWatch([StopSignal.reload])
             try HTTPClient.prepareProcess()
             loop = try EventLoop()
@@ -118,6 +116,8 @@ final class Daemon {
             queries = PendingQueries(resolving)
             evidence = EvidenceLog(resolving)
             portalCheck = PortalCheck(resolving) { [roaming] in roaming?.network.identity }
+            // Until here a stop signal ends the process; from here on it must answer received queries first.
+            try signals.add(StopSignal.all)
             threads = try ServingThreads(
                 ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
@@ -133,7 +133,6 @@ final class Daemon {
         // Reads the routes before the first query.
         roaming?.follow(settings, lateBy: .zero, now: Clock.now()).forEach { log($0) }
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
-        try signals.add(StopSignal.all)
         log(
             .ready(
                 listen: ports.addresses.map(\.description), threads: threads.count,
